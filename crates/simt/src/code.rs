@@ -7,7 +7,6 @@
 //! its operands are.
 
 mod call;
-mod register_uses;
 
 use std::ops::Range;
 
@@ -20,9 +19,9 @@ use crate::memory::Memory;
 use crate::observe::Site;
 use crate::warp::Warp;
 
+pub use crate::register_uses::RegisterUses;
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
 pub(crate) use call::{FUNCTION_BYTES, FUNCTIONS};
-pub use register_uses::RegisterUses;
 
 pub use crate::regs::{Guard, Pred, R32, R64, Reg, RegisterNames};
 

@@ -37,6 +37,7 @@ pub mod memory;
 mod module;
 mod names;
 pub mod observe;
+mod register_uses;
 pub mod regs;
 pub mod run;
 mod traffic;

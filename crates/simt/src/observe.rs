@@ -32,7 +32,7 @@ macro_rules! every_event {
 mod boxed;
 mod registers;
 
-use crate::code::{Func, Op};
+use crate::register_uses::RegisterUses;
 pub use crate::regs::Reg;
 pub use boxed::{Boxed, DynObserver};
 pub use ptx::ast::Space;
@@ -88,7 +88,11 @@ pub struct Step<'a> {
     pub lanes: u32,
     /// The registers of its function, with the values that it reads.
     pub registers: Registers<'a>,
-    pub(crate) func: &'a Func,
+    pub(crate) uses: &'a RegisterUses,
+    /// The registers whose values are the addresses that a load, a store, an atomic or an mbarrier operation accesses;
+    /// those of destination and source for `cp.async`. [`Registers::name`] has none for one that holds the address of a
+    /// variable.
+    pub addresses: Vec<Reg>,
 }
 
 /// Which registers the instruction reads and writes. With them an observer can carry along what it knows of each value,
@@ -98,24 +102,13 @@ impl<'a> Step<'a> {
     /// part of a register reads the rest of it.
     #[must_use]
     pub fn reads(&self) -> &'a [Reg] {
-        self.func.uses.reads(self.site.pc)
+        self.uses.reads(self.site.pc)
     }
 
     /// The registers that it writes, in the order of its operands.
     #[must_use]
     pub fn writes(&self) -> &'a [Reg] {
-        self.func.uses.writes(self.site.pc)
-    }
-
-    /// The registers whose values are the addresses that a load, a store, an atomic or an mbarrier operation accesses;
-    /// those of destination and source for `cp.async`. [`Registers::name`] has none for one that holds the address of a
-    /// variable.
-    #[must_use]
-    pub fn addresses(&self) -> Vec<Reg> {
-        match &self.func.code[self.site.pc as usize].op {
-            Op::Memory(memory) => memory.address_registers(),
-            _ => Vec::new(),
-        }
+        self.uses.writes(self.site.pc)
     }
 }
 

@@ -157,7 +157,7 @@ impl Observer for Provenance {
             self.known.push((*to, parameter));
         }
         self.loaded = step.writes().first().map(|to| (*to, 0));
-        self.address = step.addresses().first().copied();
+        self.address = step.addresses.first().copied();
         if let Some(name) = self.address.and_then(|address| step.registers.name(address)) {
             let address = self.address.unwrap();
             assert_eq!(step.registers.get(&name), Some(step.registers.value(address)));

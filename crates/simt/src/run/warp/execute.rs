@@ -107,7 +107,11 @@ impl WarpState {
                         warp_id,
                         lanes: env.regs.guarded(inst.guard, mask),
                         registers: Registers::new(&func.register_names, &env.regs),
-                        func,
+                        uses: &func.uses,
+                        addresses: match &inst.op {
+                            Op::Memory(memory) => memory.address_registers(),
+                            _ => Vec::new(),
+                        },
                     });
                 }
                 if alike {

@@ -1,6 +1,6 @@
 //! Which registers the instructions of a function read and write.
 
-use super::Reg;
+use crate::regs::Reg;
 
 /// For each instruction of a function, the registers that it reads and those that it writes.
 #[derive(Debug, Clone, Default)]
