@@ -134,8 +134,7 @@ impl Form {
             (_, Ty::F64) => Bound::Ulps(1 << 33),
             // 2^-9.9 and 2^-10.987, or 2^-7 and 2^-8.
             (_, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2) => Bound::Ulps(3),
-            ("rcp", _) => Bound::Ulps(2),
-            ("rsqrt", _) => Bound::Ulps(8),
+            ("div" | "rcp" | "rsqrt" | "sqrt" | "ex2", Ty::F32) => Bound::Exact,
             // 2^-22.6 absolutely near one, relatively elsewhere.
             ("lg2", _) => Bound::Absolute(3.2e-7, 8),
             // 2^-20.5 in [-pi, pi].
@@ -155,8 +154,6 @@ impl Form {
                 let least = self.to.mask() / 2 + 1;
                 v[1] == 0 || (v[0] == least && v[1] == self.to.mask())
             }
-            // Quotients beyond 2^126 of the divisor are 0 or NaN by definition.
-            ("div", Ty::F32) if self.bound() != Bound::Exact => v[1] >> 23 & 0xff > 250,
             // No bound is stated for large arguments.
             ("sin" | "cos", _) => {
                 let x = f32::from_bits(v[0] as u32).abs();

@@ -10,6 +10,7 @@ mod fast;
 mod general;
 pub(crate) mod half;
 mod minmax;
+mod special;
 
 pub(crate) use fast::{canonical32, flush32, fused_multiply_add, nan64};
 pub(super) use general::saturate;
@@ -74,11 +75,7 @@ pub enum Fast {
     Mul,
     Fma,
     Div,
-    /// `div.approx`: a quotient that is lost where the divisor's reciprocal would be subnormal.
-    DivApprox,
     Sqrt,
-    /// 1 / √a
-    Rsqrt,
     Min,
     Max,
     Abs,
@@ -118,6 +115,13 @@ pub enum Half {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the opcodes")]
 pub enum Approx {
+    /// `div.approx`
+    Div,
+    /// `div.full`
+    DivFull,
+    Rcp,
+    Rsqrt,
+    Sqrt,
     Ex2,
     Lg2,
     Sin,
@@ -187,7 +191,7 @@ impl Float {
             FloatOp::MinMax32 { max, three, modifiers } => {
                 minmax::run32((max, three, modifiers), regs, mask, to32, from32);
             }
-            FloatOp::Approx32(op, ftz) => approx::run32(op, ftz, regs, mask, to32, from32[0]),
+            FloatOp::Approx32(op, ftz) => approx::run32(op, ftz, regs, mask, to32, from32),
             FloatOp::Approx64(op) => approx::run64(op, regs, mask, to64, from64[0]),
             FloatOp::Test32(op) => {
                 let from = regs.get32(from32[0]);

@@ -85,8 +85,7 @@ macro_rules! forms {
     };
 }
 
-/// All forms. Where several rows of a name and type fit, the first one counts. Those approximations that are
-/// computed as IEEE 754 has it lie within the ISA's error.
+/// All forms. Where several rows of a name and type fit, the first one counts.
 static FORMS: &[Form] = {
     use Implementation as E;
     forms! {
@@ -102,11 +101,11 @@ static FORMS: &[Form] = {
             "max" 2 [] [FTZ NAN] E::MinMax(true);
             "min" 3 [] [FTZ NAN ABS] E::MinMax(false);
             "max" 3 [] [FTZ NAN ABS] E::MinMax(true);
-            "div" 2 [FULL] [FTZ] E::Fast(Fast::Div);
-            "div" 2 [APPROX] [FTZ] E::Fast(Fast::DivApprox);
-            "rcp" 1 [APPROX] [FTZ] E::Fast(Fast::Div);
-            "sqrt" 1 [APPROX] [FTZ] E::Fast(Fast::Sqrt);
-            "rsqrt" 1 [APPROX] [FTZ] E::Fast(Fast::Rsqrt);
+            "div" 2 [FULL] [FTZ] E::Approx(Approx::DivFull);
+            "div" 2 [APPROX] [FTZ] E::Approx(Approx::Div);
+            "rcp" 1 [APPROX] [FTZ] E::Approx(Approx::Rcp);
+            "sqrt" 1 [APPROX] [FTZ] E::Approx(Approx::Sqrt);
+            "rsqrt" 1 [APPROX] [FTZ] E::Approx(Approx::Rsqrt);
             "ex2" 1 [APPROX] [FTZ] E::Approx(Approx::Ex2);
             "lg2" 1 [APPROX] [FTZ] E::Approx(Approx::Lg2);
             "sin" 1 [APPROX] [FTZ] E::Approx(Approx::Sin);
@@ -232,7 +231,7 @@ impl Decoder<'_, '_, '_> {
             *register = self.from(kind, operand)?;
         }
         // A reciprocal is a quotient of 1.
-        if *name == "rcp" && !matches!(op, FloatOp::Approx64(_)) {
+        if *name == "rcp" && !matches!(op, FloatOp::Approx32(..) | FloatOp::Approx64(_)) {
             let one = match wide {
                 true => self.initialized::<R64>(FrameInit::Number(1f64.to_bits())).0,
                 false => self.initialized::<R32>(FrameInit::Number(1f32.to_bits().into())).0,

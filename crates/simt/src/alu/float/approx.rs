@@ -1,29 +1,29 @@
-//! `ex2 lg2 sin cos tanh` of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
+//! The approximations of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
 //!
-//! Computed as doubles by a library that gives the same bits on every host, and rounded: nearer than the
-//! ISA asks for, so not the bits that a GPU gives.
+//! `lg2`, `sin`, `cos` and `tanh`, and those of `f64`, are computed as doubles by a library that gives the same bits on
+//! every host, and rounded: nearer than the ISA asks for, so not the bits that a GPU gives.
 
 use super::fast::{canonical32, flush32, nan64};
-use super::{Approx, Approx64};
-use crate::alu::lanes::map;
+use super::{Approx, Approx64, special};
+use crate::alu::lanes::{map, map3};
 use crate::regs::{R32, R64, Regs};
 
-fn one(op: Approx, a: f64) -> f64 {
-    match op {
-        Approx::Ex2 => libm::exp2(a),
-        Approx::Lg2 => libm::log2(a),
-        Approx::Sin => libm::sin(a),
-        Approx::Cos => libm::cos(a),
-        Approx::Tanh => libm::tanh(a),
-    }
-}
-
 #[inline(never)]
-pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: R32) {
+pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
     let flush = |bits| if ftz { flush32(bits) } else { bits };
-    map(regs, mask, to, from, |a: u32| {
-        let value = one(op, f64::from(f32::from_bits(flush(a)))) as f32;
-        flush(canonical32(value))
+    let rounded =
+        |function: fn(f64) -> f64, a: u32| flush(canonical32(function(f64::from(f32::from_bits(flush(a)))) as f32));
+    map3(regs, mask, to, from, |a, b, _| match op {
+        Approx::Div => special::div(a, b, false, ftz),
+        Approx::DivFull => special::div(a, b, true, ftz),
+        Approx::Rcp => special::rcp(a, ftz),
+        Approx::Rsqrt => special::rsqrt(a, ftz),
+        Approx::Sqrt => special::sqrt(a, ftz),
+        Approx::Ex2 => special::ex2(a, ftz),
+        Approx::Lg2 => rounded(libm::log2, a),
+        Approx::Sin => rounded(libm::sin, a),
+        Approx::Cos => rounded(libm::cos, a),
+        Approx::Tanh => rounded(libm::tanh, a),
     });
 }
 

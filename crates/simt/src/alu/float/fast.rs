@@ -42,15 +42,7 @@ pub(super) fn run32<const FTZ: bool>(op: Fast, regs: &mut Regs<'_>, mask: u32, t
         Fast::Mul => map3(regs, mask, to, from, |a, b, _| y(x(a) * x(b))),
         Fast::Fma => map3(regs, mask, to, from, |a, b, c| y(x(a).mul_add(x(b), x(c)))),
         Fast::Div => map3(regs, mask, to, from, |a, b, _| y(x(a) / x(b))),
-        Fast::DivApprox => map3(regs, mask, to, from, |a, b, _| {
-            let (a, b) = (x(a), x(b));
-            // Computed as a × (1/b) with a reciprocal that is flushed (§9.7.3.8): zero, and NaN for
-            // infinity × zero.
-            let lost = b.abs() > 8.507_059e37 && b.abs() < f32::INFINITY;
-            y(if lost { a * (0.0 * b) } else { a / b })
-        }),
         Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| y(x(a).sqrt())),
-        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| y((1.0 / f64::from(x(a)).sqrt()) as f32)),
         Fast::Min => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a).to_bits(), x(b).to_bits());
             pick32(a, b, false)
@@ -102,13 +94,12 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
         Fast::Add => map3(regs, mask, to, from, two(|a, b| a + b)),
         Fast::Sub => map3(regs, mask, to, from, two(|a, b| a - b)),
         Fast::Mul => map3(regs, mask, to, from, two(|a, b| a * b)),
-        Fast::Div | Fast::DivApprox => map3(regs, mask, to, from, |a, b, _| {
+        Fast::Div => map3(regs, mask, to, from, |a, b, _| {
             let (a, b) = (x(a), x(b));
             nan64(a / b, a, b, 0.0)
         }),
         Fast::Fma => map3(regs, mask, to, from, fused_multiply_add),
         Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| nan64(x(a).sqrt(), x(a), 0.0, 0.0)),
-        Fast::Rsqrt => map3(regs, mask, to, from, |a, _, _| nan64(1.0 / x(a).sqrt(), x(a), 0.0, 0.0)),
         Fast::Min => map3(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
         Fast::Max => map3(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
         // An addition of zero on the hardware: a NaN is made quiet and keeps its sign.

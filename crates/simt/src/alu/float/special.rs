@@ -1,0 +1,167 @@
+//! `rcp`, `rsqrt`, `sqrt`, `ex2` and the rough divisions of `f32`, bit by bit as an H200 computes them.
+//!
+//! Its unit for special functions has a polynomial of the second degree for each of 64 or 128 segments of the argument (S.
+//! Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is cut: it
+//! has no partial products below its 15 highest bits. The coefficients are in special.txt.
+
+use std::sync::LazyLock;
+
+use super::fast::{canonical32, flush32};
+
+/// A function's polynomials.
+struct Polynomials {
+    /// Bits of the argument within a segment.
+    bits: u32,
+    /// For each segment C0, C1 and C2.
+    segments: Vec<[i64; 3]>,
+}
+
+/// Those of `rcp`, `rsqrt`, `sqrt` and `ex2`.
+static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
+    let mut functions = Vec::new();
+    for line in include_str!("special.txt").lines().filter(|line| !line.starts_with('#')) {
+        let numbers: Vec<i64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+        match (numbers[..].try_into(), functions.last_mut()) {
+            (Ok(segment), Some(Polynomials { segments, .. })) => segments.push(segment),
+            _ => functions.push(Polynomials { bits: numbers[0] as u32, segments: Vec::new() }),
+        }
+    }
+    functions
+});
+
+impl Polynomials {
+    /// The significand for the argument in steps of its last place.
+    fn at(&self, argument: u32) -> i64 {
+        let bits = self.bits;
+        let [c0, c1, c2] = self.segments[(argument >> bits) as usize];
+        let t = i64::from(argument & ((1 << bits) - 1));
+        let kept = -1i64 << (2 * bits - 15);
+        let products = (0..bits).filter(|bit| t >> bit & 1 == 1);
+        let square: i64 = products.map(|bit| (1 << (2 * bit) | t >> (bit + 1) << (2 * bit + 2)) & kept).sum();
+        ((c0 << (2 * bits - 16)) + (c1 * t << bits) + c2 * square) >> (2 * bits + 1)
+    }
+}
+
+/// A normal number's exponent and the bits of its fraction.
+fn parts(bits: u32) -> (i32, u32) {
+    ((bits >> 23 & 255) as i32 - 127, bits & 0x7f_ffff)
+}
+
+/// The number of a significand from 2^23 to 2^24, without subnormal ones.
+fn packed(sign: u32, exponent: i32, significand: i64) -> u32 {
+    let carried = significand >> 24 != 0;
+    let fraction = if carried { 0 } else { significand as u32 & 0x7f_ffff };
+    sign | match exponent + i32::from(carried) + 127 {
+        ..=0 => 0,
+        255.. => INFINITY,
+        biased => (biased as u32) << 23 | fraction,
+    }
+}
+
+const INFINITY: u32 = 0x7f80_0000;
+const SIGN: u32 = 1 << 31;
+const NAN: u32 = 0x7fff_ffff;
+
+/// 1 / a
+fn reciprocal(bits: u32) -> u32 {
+    let bits = flush32(bits);
+    let (sign, (exponent, fraction)) = (bits & SIGN, parts(bits));
+    match bits & !SIGN {
+        0 => sign | INFINITY,
+        INFINITY => sign,
+        magnitude if magnitude > INFINITY => NAN,
+        _ => packed(sign, -exponent - 1, FUNCTIONS[0].at(fraction)),
+    }
+}
+
+/// 1 / √a, or √a
+fn root(bits: u32, inverse: bool) -> u32 {
+    let bits = flush32(bits);
+    let (exponent, fraction) = parts(bits);
+    // Two periods: exponents are even or odd.
+    let argument = (exponent as u32 & 1) << 23 | fraction;
+    match bits {
+        0 | SIGN if inverse => bits | INFINITY,
+        0 | SIGN => bits,
+        INFINITY if inverse => 0,
+        INFINITY => INFINITY,
+        INFINITY.. => NAN,
+        _ if inverse && argument == 0 => packed(0, -(exponent >> 1) - 1, 1 << 24),
+        _ if inverse => packed(0, -(exponent >> 1) - 1, FUNCTIONS[1].at(argument)),
+        _ => packed(0, exponent >> 1, FUNCTIONS[2].at(argument)),
+    }
+}
+
+/// 2 to the power of a
+fn power(bits: u32) -> u32 {
+    let bits = flush32(bits);
+    if bits & !SIGN > INFINITY {
+        return NAN;
+    }
+    // 23 bits behind the point; of negative numbers the complement, which is one less unless they are whole.
+    let size = (f64::from(f32::from_bits(bits)).abs().min(1000.0) * f64::from(1 << 23)) as i64;
+    let fixed = match bits & SIGN {
+        0 => size,
+        _ if size & 0x7f_ffff == 0 => -size,
+        _ => !size,
+    };
+    packed(0, (fixed >> 23) as i32, FUNCTIONS[3].at(fixed as u32 & 0x7f_ffff))
+}
+
+fn times(a: u32, factor: f32) -> u32 {
+    (f32::from_bits(a) * factor).to_bits()
+}
+
+fn is_subnormal(bits: u32) -> bool {
+    bits & !SIGN < 1 << 23
+}
+
+/// What is beyond it has a reciprocal that is flushed.
+const LARGE: u32 = 0x7e80_0000;
+
+/// `rcp.approx`: without `.ftz` small and very large numbers are scaled before and after. So they are in what follows.
+pub(super) fn rcp(bits: u32, ftz: bool) -> u32 {
+    let scale = match () {
+        () if ftz => 1.0,
+        () if is_subnormal(bits) => 16_777_216.0,
+        () if bits & !SIGN > LARGE => 0.25,
+        () => 1.0,
+    };
+    canonical32(f32::from_bits(times(reciprocal(times(bits, scale)), scale)))
+}
+
+pub(super) fn rsqrt(bits: u32, ftz: bool) -> u32 {
+    match !ftz && is_subnormal(bits) {
+        true => canonical32(f32::from_bits(times(root(times(bits, 16_777_216.0), true), 4096.0))),
+        false => root(bits, true),
+    }
+}
+
+pub(super) fn sqrt(bits: u32, ftz: bool) -> u32 {
+    match !ftz && is_subnormal(bits) {
+        true => canonical32(f32::from_bits(times(root(times(bits, 16_777_216.0), false), 1.0 / 4096.0))),
+        false => root(bits, false),
+    }
+}
+
+pub(super) fn ex2(bits: u32, ftz: bool) -> u32 {
+    match !ftz && f32::from_bits(bits) < -126.0 {
+        true => {
+            let half = power(times(bits, 0.5));
+            times(half, f32::from_bits(half))
+        }
+        false => power(bits),
+    }
+}
+
+/// `div.approx`, or `div.full`, which scales very large divisors too.
+pub(super) fn div(a: u32, b: u32, full: bool, ftz: bool) -> u32 {
+    let flush = |bits| if ftz { flush32(bits) } else { bits };
+    let scale = match () {
+        () if !ftz && is_subnormal(b) => 16_777_216.0,
+        () if full && b & !SIGN > LARGE => 0.25,
+        () => 1.0,
+    };
+    let [a, b] = [a, b].map(|bits| flush(times(flush(bits), scale)));
+    flush(canonical32(f32::from_bits(a) * f32::from_bits(reciprocal(b))))
+}
