@@ -38,7 +38,7 @@ impl Polynomials {
         let kept = -1i64 << (2 * bits - 15);
         let products = (0..bits).filter(|bit| t >> bit & 1 == 1);
         let square: i64 = products.map(|bit| (1 << (2 * bit) | t >> (bit + 1) << (2 * bit + 2)) & kept).sum();
-        ((c0 << (2 * bits - 16)) + (c1 * t << bits) + c2 * square) >> (2 * bits + 1)
+        ((c0 << (2 * bits - 16)) + ((c1 * t) << bits) + c2 * square) >> (2 * bits + 1)
     }
 }
 
@@ -85,7 +85,7 @@ fn root(bits: u32, inverse: bool) -> u32 {
         0 | SIGN => bits,
         INFINITY if inverse => 0,
         INFINITY => INFINITY,
-        INFINITY.. => NAN,
+        _ if bits > INFINITY => NAN,
         _ if inverse && argument == 0 => packed(0, -(exponent >> 1) - 1, 1 << 24),
         _ if inverse => packed(0, -(exponent >> 1) - 1, FUNCTIONS[1].at(argument)),
         _ => packed(0, exponent >> 1, FUNCTIONS[2].at(argument)),
