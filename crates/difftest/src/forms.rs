@@ -134,9 +134,7 @@ impl Form {
             (_, Ty::F64) => Bound::Ulps(1 << 33),
             // 2^-9.9 and 2^-10.987, or 2^-7 and 2^-8.
             (_, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2) => Bound::Ulps(3),
-            ("div" | "rcp" | "rsqrt" | "sqrt" | "ex2", Ty::F32) => Bound::Exact,
-            // 2^-22.6 absolutely near one, relatively elsewhere.
-            ("lg2", _) => Bound::Absolute(3.2e-7, 8),
+            ("div" | "rcp" | "rsqrt" | "sqrt" | "ex2" | "lg2", Ty::F32) => Bound::Exact,
             // 2^-20.5 in [-pi, pi].
             ("sin" | "cos", _) => Bound::Absolute(1.0e-6, 2),
             // 2^-11 relative.

@@ -1,4 +1,4 @@
-//! `rcp`, `rsqrt`, `sqrt`, `ex2` and the rough divisions of `f32`, bit by bit as an H200 computes them.
+//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2` and the rough divisions of `f32`, bit by bit as an H200 computes them.
 //!
 //! Its unit for special functions has a polynomial of the second degree for each of 64 or 128 segments of the argument (S.
 //! Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is cut: it
@@ -16,7 +16,7 @@ struct Polynomials {
     segments: Vec<[i64; 3]>,
 }
 
-/// Those of `rcp`, `rsqrt`, `sqrt` and `ex2`.
+/// Those of `rcp`, `rsqrt`, `sqrt`, `ex2` and `lg2`.
 static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
     let mut functions = Vec::new();
     for line in include_str!("special.txt").lines().filter(|line| !line.starts_with('#')) {
@@ -32,13 +32,18 @@ static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
 impl Polynomials {
     /// The significand for the argument in steps of its last place.
     fn at(&self, argument: u32) -> i64 {
+        self.exact(argument) >> (2 * self.bits + 1)
+    }
+
+    /// The same with all of its bits, so many of which are behind the point.
+    fn exact(&self, argument: u32) -> i64 {
         let bits = self.bits;
         let [c0, c1, c2] = self.segments[(argument >> bits) as usize];
         let t = i64::from(argument & ((1 << bits) - 1));
         let kept = -1i64 << (2 * bits - 15);
         let products = (0..bits).filter(|bit| t >> bit & 1 == 1);
         let square: i64 = products.map(|bit| (1 << (2 * bit) | t >> (bit + 1) << (2 * bit + 2)) & kept).sum();
-        ((c0 << (2 * bits - 16)) + ((c1 * t) << bits) + c2 * square) >> (2 * bits + 1)
+        (c0 << (2 * bits - 16)) + ((c1 * t) << bits) + c2 * square
     }
 }
 
@@ -61,6 +66,7 @@ fn packed(sign: u32, exponent: i32, significand: i64) -> u32 {
 const INFINITY: u32 = 0x7f80_0000;
 const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
+const ONE: u32 = 0x3f80_0000;
 
 /// 1 / a
 fn reciprocal(bits: u32) -> u32 {
@@ -108,6 +114,27 @@ fn power(bits: u32) -> u32 {
     packed(0, (fixed >> 23) as i32, FUNCTIONS[3].at(fixed as u32 & 0x7f_ffff))
 }
 
+/// The logarithm of a to the base 2
+fn logarithm(bits: u32) -> u32 {
+    let bits = flush32(bits);
+    let (exponent, fraction) = parts(bits);
+    match bits {
+        0 | SIGN => return SIGN | INFINITY,
+        ONE => return 0,
+        INFINITY => return INFINITY,
+        _ if bits > INFINITY => return NAN,
+        _ => {}
+    }
+    // 36 bits behind the point, of 59; negative numbers are complemented, which is one less than their size.
+    let sum = (i64::from(exponent) << 36) + (FUNCTIONS[4].exact(fraction) >> 23);
+    let (sign, size) = if sum < 0 { (SIGN, !sum) } else { (0, sum) };
+    match size.checked_ilog2() {
+        None => 0,
+        Some(highest) if highest > 23 => packed(sign, highest as i32 - 36, size >> (highest - 23)),
+        Some(highest) => packed(sign, highest as i32 - 36, size << (23 - highest)),
+    }
+}
+
 fn times(a: u32, factor: f32) -> u32 {
     (f32::from_bits(a) * factor).to_bits()
 }
@@ -151,6 +178,13 @@ pub(super) fn ex2(bits: u32, ftz: bool) -> u32 {
             times(half, f32::from_bits(half))
         }
         false => power(bits),
+    }
+}
+
+pub(super) fn lg2(bits: u32, ftz: bool) -> u32 {
+    match !ftz && is_subnormal(bits) {
+        true => canonical32(f32::from_bits(logarithm(times(bits, 16_777_216.0))) - 24.0),
+        false => logarithm(bits),
     }
 }
 
