@@ -36,12 +36,6 @@ fn same(form: &Form, a: u64, b: u64) -> bool {
     match form.bound() {
         Bound::Exact => false,
         Bound::Ulps(ulps) => close(form.to, a, b, ulps),
-        Bound::Absolute(distance, ulps) => {
-            let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-            let is_near = f64::from(x - y).abs() <= distance;
-            // Zero has the right sign.
-            is_near && (x != 0.0 || y != 0.0) || close(form.to, a, b, ulps)
-        }
     }
 }
 

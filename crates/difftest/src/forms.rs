@@ -82,8 +82,6 @@ pub enum Bound {
     Exact,
     /// Within so many units in the last place of each other, or both NaN.
     Ulps(u64),
-    /// Within this absolute difference, or within so many units in the last place.
-    Absolute(f64, u64),
 }
 
 /// One form of an instruction.
@@ -134,9 +132,7 @@ impl Form {
             (_, Ty::F64) => Bound::Ulps(1 << 33),
             // 2^-9.9 and 2^-10.987, or 2^-7 and 2^-8.
             (_, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2) => Bound::Ulps(3),
-            ("div" | "rcp" | "rsqrt" | "sqrt" | "ex2" | "lg2", Ty::F32) => Bound::Exact,
-            // 2^-20.5 in [-pi, pi].
-            ("sin" | "cos", _) => Bound::Absolute(1.0e-6, 2),
+            ("div" | "rcp" | "rsqrt" | "sqrt" | "ex2" | "lg2" | "sin" | "cos", Ty::F32) => Bound::Exact,
             // 2^-11 relative.
             ("tanh", _) => Bound::Ulps(1 << 13),
             _ => Bound::Ulps(4),
@@ -151,11 +147,6 @@ impl Form {
             ("div" | "rem", Ty::B16 | Ty::B32 | Ty::B64) => {
                 let least = self.to.mask() / 2 + 1;
                 v[1] == 0 || (v[0] == least && v[1] == self.to.mask())
-            }
-            // No bound is stated for large arguments.
-            ("sin" | "cos", _) => {
-                let x = f32::from_bits(v[0] as u32).abs();
-                x.is_finite() && x > std::f32::consts::PI
             }
             // The first bit's number is one of 0 to 31.
             ("fns", _) => v[1] > 31,

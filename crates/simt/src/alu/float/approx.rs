@@ -1,7 +1,7 @@
 //! The approximations of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
 //!
-//! `sin`, `cos` and `tanh`, and those of `f64`, are computed as doubles by a library that gives the same bits on
-//! every host, and rounded: nearer than the ISA asks for, so not the bits that a GPU gives.
+//! `tanh`, and those of `f64`, are computed as doubles by a library that gives the same bits on every host, and rounded:
+//! nearer than the ISA asks for, so not the bits that a GPU gives.
 
 use super::fast::{canonical32, flush32, nan64};
 use super::{Approx, Approx64, special};
@@ -21,8 +21,8 @@ pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R
         Approx::Sqrt => special::sqrt(a, ftz),
         Approx::Ex2 => special::ex2(a, ftz),
         Approx::Lg2 => special::lg2(a, ftz),
-        Approx::Sin => rounded(libm::sin, a),
-        Approx::Cos => rounded(libm::cos, a),
+        Approx::Sin => special::sine(a, false),
+        Approx::Cos => special::sine(a, true),
         Approx::Tanh => rounded(libm::tanh, a),
     });
 }

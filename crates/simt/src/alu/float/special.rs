@@ -1,4 +1,4 @@
-//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2` and the rough divisions of `f32`, bit by bit as an H200 computes them.
+//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos` and the rough divisions of `f32`, bit by bit as an H200 computes them.
 //!
 //! Its unit for special functions has a polynomial of the second degree for each of 64 or 128 segments of the argument (S.
 //! Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is cut: it
@@ -16,7 +16,7 @@ struct Polynomials {
     segments: Vec<[i64; 3]>,
 }
 
-/// Those of `rcp`, `rsqrt`, `sqrt`, `ex2` and `lg2`.
+/// Those of `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, and of `sin` in the first quarter of a turn.
 static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
     let mut functions = Vec::new();
     for line in include_str!("special.txt").lines().filter(|line| !line.starts_with('#')) {
@@ -67,6 +67,8 @@ const INFINITY: u32 = 0x7f80_0000;
 const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
+/// 1 / 2π as the code of ptxas has it.
+const TURN: u32 = 0x3e22_f983;
 
 /// 1 / a
 fn reciprocal(bits: u32) -> u32 {
@@ -128,11 +130,34 @@ fn logarithm(bits: u32) -> u32 {
     // 36 bits behind the point, of 59; negative numbers are complemented, which is one less than their size.
     let sum = (i64::from(exponent) << 36) + (FUNCTIONS[4].exact(fraction) >> 23);
     let (sign, size) = if sum < 0 { (SIGN, !sum) } else { (0, sum) };
+    fixed(sign, size, 36)
+}
+
+/// A number with so many bits behind its point, cut.
+fn fixed(sign: u32, size: i64, point: i32) -> u32 {
     match size.checked_ilog2() {
-        None => 0,
-        Some(highest) if highest > 23 => packed(sign, highest as i32 - 36, size >> (highest - 23)),
-        Some(highest) => packed(sign, highest as i32 - 36, size << (23 - highest)),
+        None => sign,
+        Some(highest) if highest > 23 => packed(sign, highest as i32 - point, size >> (highest - 23)),
+        Some(highest) => packed(sign, highest as i32 - point, size << (23 - highest)),
     }
+}
+
+/// The sine of a, or its cosine.
+pub(super) fn sine(bits: u32, cosine: bool) -> u32 {
+    if bits & !SIGN >= INFINITY {
+        return NAN;
+    }
+    // In turns, towards zero.
+    let exact = f64::from(f32::from_bits(flush32(bits))) * f64::from(f32::from_bits(TURN));
+    let near = exact as f32;
+    let is_above = f64::from(near).abs() > exact.abs();
+    let turns = flush32(near.to_bits() - u32::from(is_above));
+    let part = (f64::from(f32::from_bits(turns & !SIGN)).fract() * f64::from(1 << 25)) as u32;
+    let (sign, part) = if cosine { (0, part + (1 << 23)) } else { (turns & SIGN, part) };
+    let quarter = part >> 23 & 3;
+    // Every second quarter goes back.
+    let argument = if quarter & 1 == 0 { part } else { !part } & 0x7f_ffff;
+    fixed(sign ^ quarter >> 1 << 31, FUNCTIONS[5].exact(argument) >> 19, 40)
 }
 
 fn times(a: u32, factor: f32) -> u32 {
