@@ -29,6 +29,14 @@ static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
     functions
 });
 
+/// Their places in special.txt.
+const RCP: usize = 0;
+const RSQRT: usize = 1;
+const SQRT: usize = 2;
+const EX2: usize = 3;
+const LG2: usize = 4;
+const SIN: usize = 5;
+
 impl Polynomials {
     /// The significand for the argument in steps of its last place.
     fn at(&self, argument: u32) -> i64 {
@@ -78,7 +86,7 @@ fn reciprocal(bits: u32) -> u32 {
         0 => sign | INFINITY,
         INFINITY => sign,
         magnitude if magnitude > INFINITY => NAN,
-        _ => packed(sign, -exponent - 1, FUNCTIONS[0].at(fraction)),
+        _ => packed(sign, -exponent - 1, FUNCTIONS[RCP].at(fraction)),
     }
 }
 
@@ -95,8 +103,8 @@ fn root(bits: u32, inverse: bool) -> u32 {
         INFINITY => INFINITY,
         _ if bits > INFINITY => NAN,
         _ if inverse && argument == 0 => packed(0, -(exponent >> 1) - 1, 1 << 24),
-        _ if inverse => packed(0, -(exponent >> 1) - 1, FUNCTIONS[1].at(argument)),
-        _ => packed(0, exponent >> 1, FUNCTIONS[2].at(argument)),
+        _ if inverse => packed(0, -(exponent >> 1) - 1, FUNCTIONS[RSQRT].at(argument)),
+        _ => packed(0, exponent >> 1, FUNCTIONS[SQRT].at(argument)),
     }
 }
 
@@ -113,7 +121,7 @@ fn power(bits: u32) -> u32 {
         _ if size & 0x7f_ffff == 0 => -size,
         _ => !size,
     };
-    packed(0, (fixed >> 23) as i32, FUNCTIONS[3].at(fixed as u32 & 0x7f_ffff))
+    packed(0, (fixed >> 23) as i32, FUNCTIONS[EX2].at(fixed as u32 & 0x7f_ffff))
 }
 
 /// The logarithm of a to the base 2
@@ -128,7 +136,7 @@ fn logarithm(bits: u32) -> u32 {
         _ => {}
     }
     // 36 bits behind the point, of 59; negative numbers are complemented, which is one less than their size.
-    let sum = (i64::from(exponent) << 36) + (FUNCTIONS[4].exact(fraction) >> 23);
+    let sum = (i64::from(exponent) << 36) + (FUNCTIONS[LG2].exact(fraction) >> 23);
     let (sign, size) = if sum < 0 { (SIGN, !sum) } else { (0, sum) };
     fixed(sign, size, 36)
 }
@@ -157,7 +165,7 @@ pub(super) fn sine(bits: u32, cosine: bool) -> u32 {
     let quarter = part >> 23 & 3;
     // Every second quarter goes back.
     let argument = if quarter & 1 == 0 { part } else { !part } & 0x7f_ffff;
-    fixed(sign ^ quarter >> 1 << 31, FUNCTIONS[5].exact(argument) >> 19, 40)
+    fixed(sign ^ quarter >> 1 << 31, FUNCTIONS[SIN].exact(argument) >> 19, 40)
 }
 
 fn times(a: u32, factor: f32) -> u32 {
@@ -171,27 +179,34 @@ fn is_subnormal(bits: u32) -> bool {
 /// What is beyond it has a reciprocal that is flushed.
 const LARGE: u32 = 0x7e80_0000;
 
+/// What makes a subnormal number a normal one.
+const UP: f32 = 16_777_216.0;
+
+/// The factor with which a divisor's reciprocal is a normal number: of small ones, and of large ones if it is asked for.
+fn scale(divisor: u32, small: bool, large: bool) -> f32 {
+    match () {
+        () if small && is_subnormal(divisor) => UP,
+        () if large && divisor & !SIGN > LARGE => 0.25,
+        () => 1.0,
+    }
+}
+
 /// `rcp.approx`: without `.ftz` small and very large numbers are scaled before and after. So they are in what follows.
 pub(super) fn rcp(bits: u32, ftz: bool) -> u32 {
-    let scale = match () {
-        () if ftz => 1.0,
-        () if is_subnormal(bits) => 16_777_216.0,
-        () if bits & !SIGN > LARGE => 0.25,
-        () => 1.0,
-    };
+    let scale = scale(bits, !ftz, !ftz);
     canonical32(f32::from_bits(times(reciprocal(times(bits, scale)), scale)))
 }
 
 pub(super) fn rsqrt(bits: u32, ftz: bool) -> u32 {
     match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root(times(bits, 16_777_216.0), true), 4096.0))),
+        true => canonical32(f32::from_bits(times(root(times(bits, UP), true), 4096.0))),
         false => root(bits, true),
     }
 }
 
 pub(super) fn sqrt(bits: u32, ftz: bool) -> u32 {
     match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root(times(bits, 16_777_216.0), false), 1.0 / 4096.0))),
+        true => canonical32(f32::from_bits(times(root(times(bits, UP), false), 1.0 / 4096.0))),
         false => root(bits, false),
     }
 }
@@ -208,7 +223,7 @@ pub(super) fn ex2(bits: u32, ftz: bool) -> u32 {
 
 pub(super) fn lg2(bits: u32, ftz: bool) -> u32 {
     match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(logarithm(times(bits, 16_777_216.0))) - 24.0),
+        true => canonical32(f32::from_bits(logarithm(times(bits, UP))) - 24.0),
         false => logarithm(bits),
     }
 }
@@ -216,11 +231,7 @@ pub(super) fn lg2(bits: u32, ftz: bool) -> u32 {
 /// `div.approx`, or `div.full`, which scales very large divisors too.
 pub(super) fn div(a: u32, b: u32, full: bool, ftz: bool) -> u32 {
     let flush = |bits| if ftz { flush32(bits) } else { bits };
-    let scale = match () {
-        () if !ftz && is_subnormal(b) => 16_777_216.0,
-        () if full && b & !SIGN > LARGE => 0.25,
-        () => 1.0,
-    };
+    let scale = scale(b, !ftz, full);
     let [a, b] = [a, b].map(|bits| flush(times(flush(bits), scale)));
     flush(canonical32(f32::from_bits(a) * f32::from_bits(reciprocal(b))))
 }
