@@ -29,6 +29,8 @@ pub(crate) enum Task {
     NewRung { name: String, after: String },
     /// Write a new ladder.
     NewLadder { name: String },
+    /// Write a project into this folder.
+    NewProject { folder: String },
     /// Run `ladder` with these arguments.
     Ladder(Vec<OsString>),
     /// Run `versus` with these arguments.
@@ -80,8 +82,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let name = (*name).to_owned();
             Ok(Task::NewLadder { name })
         }
-        ("new", _) => Err(Failure::request(format!("`cargo xtask new` does not take `{}`", words.join(" ")))
-            .hint("`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder")),
+        ("new", ["project", folder]) => Ok(Task::NewProject { folder: (*folder).to_owned() }),
+        ("new", _) => Err(Failure::request(format!("`cargo xtask new` does not take `{}`", words.join(" "))).hint(
+            "`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder, `new project PATH` a project",
+        )),
         _ => Err(Failure::request(format!("`cargo xtask {task}` does not take `{}`", words.join(" ")))
             .hint("`cargo xtask --help` says what each task takes")),
     }

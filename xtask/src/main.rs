@@ -1,7 +1,7 @@
 //! `cargo xtask`: the tasks that a developer of this repository needs besides cargo.
 //!
 //! It sets a machine up ([`install`]), reports what is installed on it ([`doctor`]), runs all checks ([`check`]), and
-//! writes the files of a new rung or ladder ([`new`]). Its other tasks start the workspace's own programs: `cargo
+//! writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's own programs: `cargo
 //! xtask run` is `ladder run`.
 //!
 //! The input is the command line and this repository's files; the output are runs of other programs. It has to build
@@ -39,6 +39,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Circles => check::circles()?,
         Task::NewRung { name, after } => new::rung(name, after)?,
         Task::NewLadder { name } => new::ladder(name)?,
+        Task::NewProject { folder } => new::project(folder)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => return versus(arguments),
     }

@@ -1,8 +1,9 @@
-//! `cargo xtask new`: writes the files of a new rung or a new ladder, and the lines that name them. The new files
-//! compile, and the new kernel does nothing yet. The templates are in `xtask/templates`.
+//! `cargo xtask new`: writes the files of a new rung, a new ladder or a new project, and the lines that name them. The new
+//! files compile; the kernel of a rung or ladder does nothing yet. The templates are in `xtask/templates`.
 
 mod device;
 mod ladder;
+mod project;
 mod rung;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use crate::console::{Failure, Result, status};
 use crate::process::{from_root, output};
 
 pub(crate) use ladder::new as ladder;
+pub(crate) use project::new as project;
 pub(crate) use rung::new as rung;
 
 /// Files to write and files to change. Either all of them are written or none.
@@ -60,7 +62,7 @@ impl Changes {
         let new = self.0.iter().filter(|change| change.is_new);
         let mut rustfmt = Command::new("rustfmt");
         // The lengths of names change the lengths of lines, so the new files are formatted.
-        let paths = new.map(|change| &change.path);
+        let paths = new.map(|change| &change.path).filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
         output(rustfmt.args(["--edition", "2024"]).args(paths)).map(drop)
     }
 }

@@ -11,26 +11,26 @@
 //! Programs that are to start anywhere leave the driver out of their list of libraries and open it
 //! themselves, with `dlopen`. NVIDIA's own runtime does. This crate does it for cust, which stays as it is:
 //!
-//! - **To build**, cust's build script wants a folder with a `lib64`, in `CUDA_LIBRARY_PATH`. The
-//!   workspace's `.cargo/config.toml` gives it `libcuda/stub`, whose `lib64/libcuda.a` is an archive with
-//!   no members. `-lcuda` is satisfied, and brings nothing.
+//! - **To build**, cust's build script asks the crate `find_cuda_helper` for an installation to link against. Ours, of
+//!   the same name, asks for nothing.
 //! - **To link**, this crate defines the functions that cust calls, `cuInit` and some hundred others, under
 //!   their own names.
 //! - **To run**, the first call opens the real library and looks all of them up, once. From then on each of
 //!   our functions is a jump through a table. Where there is no library, each returns
-//!   `CUDA_ERROR_NO_DEVICE`, and [`cust::init`] is an `Err` like any other.
+//!   `CUDA_ERROR_NO_DEVICE`, and `cust::init` is an `Err` like any other.
 //!
 //! # Using it
 //!
-//! A crate that uses cust depends on this one too, and, if it has no other use for it, names it once, so
-//! that rustc links it:
+//! In the `Cargo.toml` of the workspace, two crates take the place of the registry's. The second brings this one with it:
 //!
-//! ```
-//! use libcuda as _;
-//! # fn main() {}
+//! ```toml
+//! [patch.crates-io]
+//! find_cuda_helper = { path = "crates/cust/find_cuda_helper" }
+//! cust_core = { path = "crates/cust/core" }
 //! ```
 //!
-//! Whoever depends on that crate in turn has nothing more to do. [`status`] says what was found:
+//! The sources of programs that use cust stay as they are. Who depends on this crate too can ask it with [`status`]
+//! what was found:
 //!
 //! ```
 //! use cust::CudaFlags;
@@ -48,17 +48,11 @@
 //! [`OVERRIDE`], an environment variable, names another library to open: a driver in an unusual place, one
 //! that logs its calls, a stand-in for a test.
 //!
-//! # Why the linker picks these functions
+//! # Why the linker finds these functions
 //!
-//! - rustc puts an object before all others that refers to each `#[no_mangle]` function of each crate that
-//!   the program is made of. So the linker takes ours out of this crate's archive the moment it gets there.
-//! - It gets there before it gets to `-lcuda`. rustc puts a crate before the crates it depends on; this one
-//!   depends on cust, though it needs no more than its types; and `-lcuda` comes after all of them. So even
-//!   a real `libcuda.so` in its place finds every name defined and, as rustc links with `--as-needed`, does
-//!   not become a library that the program needs.
-//! - A crate that is in `Cargo.toml` but in no `use` or path is no part of the program. Then the linker
-//!   reports `undefined symbol: cuInit`, and the line above is the remedy. It reports the same for a driver
-//!   function that is not in this crate's list (`src/table.rs`), should cust come to need another.
+//! cust depends on `cust_core`, which names this crate; so it is a part of every program that uses cust. rustc tells the
+//! linker to take each `#[no_mangle]` function of each crate of a program. A driver function that is not in this
+//! crate's list (`src/table.rs`), should cust come to need another, is an `undefined symbol` there.
 //!
 //! An executable does not export these functions, so the real driver, and other libraries that open it,
 //! never meet them.
@@ -69,8 +63,6 @@
 //! do not know, from a driver newer than they are, arrives as `CudaError::UnknownError`; unchecked, it would
 //! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
 //! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
-//!
-//! On Windows the library's name is known, but cust's build there wants `CUDA_PATH` to name an installation.
 
 mod codes;
 mod load;
@@ -109,7 +101,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether there is a driver. That says nothing about a GPU: [`cust::init`] does.
+    /// Whether there is a driver. That says nothing about a GPU: `cust::init` does.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         matches!(self, Status::Loaded { .. })

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_uint};
 
-use cust::sys::CUresult;
+use cust_raw::CUresult;
 
 /// Defines [`known`] and [`name`] from one list. The `match` in `name` has no wildcard, so the compiler
 /// checks that the list is whole.

@@ -33,7 +33,7 @@ fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
 
 /// Compiles the stand-in that the tests of `host` have for a driver.
 fn stand_in(folder: &TempDir, cfgs: &[&str]) -> PathBuf {
-    let source = "../../host/tests/stand_in/driver.rs";
+    let source = "../../../host/tests/stand_in/driver.rs";
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     library(folder, &source, cfgs)
 }

@@ -9,7 +9,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::sync::OnceLock;
 
-use cust::sys::*;
+use cust_raw::*;
 use libloading::Library;
 
 use crate::codes;
@@ -52,7 +52,7 @@ macro_rules! functions {
 
         $(
             // The compiler holds our signature against the one that cust calls through.
-            const _: unsafe extern "C" fn($($ty),*) -> CUresult = cust::sys::$name;
+            const _: unsafe extern "C" fn($($ty),*) -> CUresult = cust_raw::$name;
 
             /// The driver's function of this name.
             ///

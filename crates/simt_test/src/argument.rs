@@ -1,0 +1,68 @@
+//! The arguments of a launch.
+
+use bytemuck::{NoUninit, bytes_of};
+
+use crate::device::Buffer;
+
+/// The values of a kernel's parameters, which [`args!`](crate::args) makes.
+#[derive(Debug, Clone, Default)]
+pub struct Values(pub(crate) Vec<Value>);
+
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    /// The address of the buffer of this number.
+    Buffer(usize),
+    Bytes(Vec<u8>),
+}
+
+/// What can be an argument of a launch.
+pub trait Argument {
+    /// Appends the values of the kernel's parameters that the argument is for.
+    fn add_to(self, values: &mut Values);
+}
+
+macro_rules! numbers {
+    ($($ty:ty)*) => {$(
+        impl Argument for $ty {
+            fn add_to(self, values: &mut Values) {
+                Plain(self).add_to(values);
+            }
+        }
+    )*};
+}
+
+numbers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+impl Argument for bool {
+    fn add_to(self, values: &mut Values) {
+        u8::from(self).add_to(values);
+    }
+}
+
+/// A struct or an array that the kernel takes by value, `#[repr(C)]` and without padding.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain<T>(pub T);
+
+impl<T: NoUninit> Argument for Plain<T> {
+    fn add_to(self, values: &mut Values) {
+        values.0.push(Value::Bytes(bytes_of(&self.0).to_owned()));
+    }
+}
+
+/// The pointer to a buffer, for parameters `*const T` and `*mut T`.
+impl<T> Argument for Buffer<T> {
+    fn add_to(self, values: &mut Values) {
+        values.0.push(Value::Buffer(self.number));
+    }
+}
+
+/// A buffer for a parameter `&[T]` or `&mut [T]`: its pointer and its length, which [`Buffer::slice`] gives.
+#[derive(Debug, Clone, Copy)]
+pub struct Slice<T>(pub(crate) Buffer<T>);
+
+impl<T> Argument for Slice<T> {
+    fn add_to(self, values: &mut Values) {
+        self.0.add_to(values);
+        self.0.len().add_to(values);
+    }
+}

@@ -1,0 +1,191 @@
+//! What the body of a test works with.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use crate::argument::{Slice, Value, Values};
+use crate::error::{Error, Result};
+use crate::number::Number;
+
+/// The SIMT machine or a GPU. Errors are words, to which [`Device`] adds the line of the test.
+pub(crate) trait Backend: fmt::Display {
+    /// Allocates and fills a buffer; the next buffer's number is one more.
+    fn upload(&mut self, bytes: &[u8]) -> Result<(), String>;
+    /// Copies a buffer, by its number, to the host.
+    fn read(&mut self, buffer: usize) -> Result<Vec<u8>, String>;
+    /// Runs a kernel to its end.
+    fn launch(&mut self, kernel: &str, grid: Grid, values: &[Value]) -> Result<(), String>;
+}
+
+/// The blocks and threads of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    pub(crate) blocks: [u32; 3],
+    pub(crate) threads: [u32; 3],
+    pub(crate) shared_bytes: u32,
+}
+
+impl Grid {
+    /// A grid of so many blocks with so many threads each, in x, y and z.
+    #[must_use]
+    pub fn new(blocks: [u32; 3], threads: [u32; 3]) -> Self {
+        Self { blocks, threads, shared_bytes: 0 }
+    }
+
+    /// The fewest blocks of so many threads that have a thread for each of `n` elements; at least one.
+    ///
+    /// # Panics
+    /// When `threads` is 0, and when the grid has more blocks than any can have.
+    #[must_use]
+    pub fn covering(n: usize, threads: u32) -> Self {
+        let blocks = u32::try_from(n.div_ceil(threads as usize).max(1)).expect("a grid has fewer than 2^31 blocks");
+        Self::new([blocks, 1, 1], [threads, 1, 1])
+    }
+
+    /// The same with so many bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn shared(self, bytes: u32) -> Self {
+        Self { shared_bytes: bytes, ..self }
+    }
+}
+
+/// Memory of the device: `len` elements, freed at the end of the body.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    pub(crate) number: usize,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Buffer<T> {}
+
+impl<T> Buffer<T> {
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The argument for a parameter `&[T]` or `&mut [T]`.
+    #[must_use]
+    pub fn slice(self) -> Slice<T> {
+        Slice(self)
+    }
+}
+
+/// A device with the kernels under test. It shows itself as its name and the size: `sim, size 33`.
+pub struct Device {
+    backend: Box<dyn Backend>,
+    buffers: usize,
+    size: usize,
+    tolerance: f64,
+}
+
+impl Device {
+    pub(crate) fn new(backend: impl Backend + 'static, size: usize, tolerance: f64) -> Self {
+        Self { backend: Box::new(backend), buffers: 0, size, tolerance }
+    }
+
+    /// The size to test; one of [`Test::sizes`](crate::Test::sizes).
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// A buffer with these elements.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    #[track_caller]
+    pub fn upload<T: Pod>(&mut self, elements: &[T]) -> Result<Buffer<T>> {
+        self.backend.upload(bytemuck::cast_slice(elements)).map_err(Error::new)?;
+        self.buffers += 1;
+        Ok(Buffer { number: self.buffers - 1, len: elements.len(), element: PhantomData })
+    }
+
+    /// A buffer with so many zeros.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    #[track_caller]
+    pub fn zeroed<T: Pod>(&mut self, len: usize) -> Result<Buffer<T>> {
+        self.upload(&vec![T::zeroed(); len])
+    }
+
+    /// The elements of a buffer.
+    ///
+    /// # Errors
+    /// When the buffer is another device's, and when the device fails.
+    #[track_caller]
+    pub fn read<T: Pod>(&mut self, buffer: Buffer<T>) -> Result<Vec<T>> {
+        let bytes = self.backend.read(buffer.number).map_err(Error::new)?;
+        match bytes.len() == buffer.len * size_of::<T>() {
+            true => Ok(bytemuck::pod_collect_to_vec(&bytes)),
+            false => Err(Error::new("the buffer belongs to another device")),
+        }
+    }
+
+    /// Runs a kernel, by its name, and waits for its end.
+    ///
+    /// # Errors
+    /// When there is no such kernel, when the arguments do not fit its parameters, when no device can launch such a grid,
+    /// and when the kernel fails; on the SIMT machine the error has the thread and the line of the kernel.
+    #[track_caller]
+    pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result {
+        self.backend.launch(kernel, grid, &values.0).map_err(Error::new)
+    }
+
+    /// Compares a buffer with what it should hold, floats within the test's [tolerance](crate::Test::tolerance).
+    ///
+    /// # Errors
+    /// When an element differs: the error has the first's index and both values, and how many differ.
+    #[track_caller]
+    pub fn expect<T: Number>(&mut self, buffer: Buffer<T>, expected: &[T]) -> Result {
+        let found = self.read(buffer)?;
+        if found.len() != expected.len() {
+            return Err(Error::new(format!(
+                "the buffer has {} elements, expected are {}",
+                found.len(),
+                expected.len()
+            )));
+        }
+        let pairs = found.iter().zip(expected).enumerate();
+        let mut wrong = pairs.filter(|(_, (own, expected))| !own.is_near(**expected, self.tolerance));
+        match wrong.next() {
+            None => Ok(()),
+            Some((index, (found, expected))) => {
+                let (others, len) = (wrong.count(), buffer.len);
+                Err(Error::new(format!(
+                    "element {index} is {found:?}, expected is {expected:?}; {} of {len} differ",
+                    others + 1
+                )))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, size {}", self.backend, self.size)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,48 @@
+//! The error of a test.
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::device::Device;
+
+/// The result of a test and of its steps.
+pub type Result<T = (), E = Error> = std::result::Result<T, E>;
+
+/// A step of a test that failed: the line of the test, the device, and why.
+///
+/// `Debug` is the same text, because `cargo test` prints that of a test that returns it.
+#[derive(Clone)]
+pub struct Error {
+    at: &'static Location<'static>,
+    on: Option<String>,
+    what: String,
+}
+
+impl Error {
+    #[track_caller]
+    pub(crate) fn new(what: impl ToString) -> Self {
+        Self { at: Location::caller(), on: None, what: what.to_string() }
+    }
+
+    pub(crate) fn on(self, device: &Device) -> Self {
+        Self { on: Some(device.to_string()), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.at.file(), self.at.line())?;
+        if let Some(on) = &self.on {
+            write!(f, "{on}: ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,64 @@
+//! The kernels under test.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+use simt::Module;
+
+use crate::error::{Error, Result};
+
+/// Compiled kernels.
+#[derive(Debug)]
+pub struct Kernels {
+    pub(crate) ptx: String,
+    pub(crate) module: Module,
+}
+
+impl Kernels {
+    /// The kernels of a crate of this package folder, compiled for compute capability 7.5 with line tables.
+    /// [`kernels!`](crate::kernels) gives the folder of the crate that it stands in.
+    ///
+    /// # Errors
+    /// As [`Kernels::build`].
+    #[track_caller]
+    pub fn of_crate(folder: impl AsRef<Path>) -> Result<&'static Self> {
+        static BUILT: Mutex<BTreeMap<PathBuf, Result<&'static Kernels, String>>> = Mutex::new(BTreeMap::new());
+        let folder = folder.as_ref();
+        // Tests of one program run at the same time: the first builds, the others wait for it.
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        let build = || build(CudaBuilder::new(folder).arch(NvvmArch::Compute75));
+        built.entry(folder.to_owned()).or_insert_with(build).clone().map_err(Error::new)
+    }
+
+    /// The kernels of a crate, compiled as the builder says.
+    ///
+    /// # Errors
+    /// When there is no crate, when it does not compile for the device, when this machine lacks the device's compiler, and
+    /// when the SIMT machine cannot read the PTX.
+    #[track_caller]
+    pub fn build(builder: CudaBuilder) -> Result<&'static Self> {
+        build(builder).map_err(Error::new)
+    }
+
+    /// Kernels that are PTX already.
+    ///
+    /// # Errors
+    /// When the SIMT machine cannot read the PTX; it names the line.
+    #[track_caller]
+    pub fn from_ptx(ptx: impl Into<String>) -> Result<&'static Self> {
+        from_ptx(ptx.into()).map_err(Error::new)
+    }
+}
+
+fn build(builder: CudaBuilder) -> Result<&'static Kernels, String> {
+    let path = builder.build().map_err(|error| error.to_string())?;
+    from_ptx(std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+fn from_ptx(ptx: String) -> Result<&'static Kernels, String> {
+    let module = Module::from_ptx(ptx.as_str()).map_err(|error| error.to_string())?;
+    // Kernels live as long as the test program, as its code does.
+    Ok(Box::leak(Box::new(Kernels { ptx, module })))
+}

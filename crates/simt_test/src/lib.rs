@@ -1,0 +1,141 @@
+//! Tests of GPU kernels: written beside the kernel, run by `cargo test`, on any machine.
+//!
+//! ```no_run
+//! // In the crate of kernels, with `simt_test` among its dev-dependencies:
+//! //
+//! // #[kernel]
+//! // pub unsafe fn add(a: &[f32], b: &[f32], sum: *mut f32) { … }
+//! use simt_test::{Grid, Test, args, kernels};
+//!
+//! # fn main() {}
+//! #[test]
+//! fn sums() -> simt_test::Result {
+//!     Test::new(kernels!()?).sizes([0, 1, 31, 1000]).tolerance(1e-6).run(|device| {
+//!         let a: Vec<f32> = (0..device.size()).map(|i| i as f32).collect();
+//!         let input = device.upload(&a)?;
+//!         let sum = device.zeroed::<f32>(a.len())?;
+//!         device.launch("add", Grid::covering(a.len(), 256), args![input.slice(), input.slice(), sum])?;
+//!         let expected: Vec<f32> = a.iter().map(|a| 2.0 * a).collect();
+//!         device.expect(sum, &expected)
+//!     })
+//! }
+//! ```
+//!
+//! [`kernels!`] compiles the crate that it stands in to PTX, once in each test program. [`Test::run`] runs the body for
+//! each size on the SIMT machine `simt`, which needs no GPU and finds accesses out of bounds, divergent barriers and
+//! threads that wait for ever, and then on the first GPU, if there is one. The environment variable [`DEVICE`] chooses one
+//! of the two. An [`Error`] begins with the line of the test that it comes from.
+//!
+//! In: kernels as PTX or as a crate, and values. Out: a test that passes, or an error for people. This crate must not know
+//! how kernels are compiled (`cuda_builder` does) or run (`simt` and the driver do).
+
+mod argument;
+mod device;
+mod error;
+mod gpu;
+mod kernels;
+mod number;
+mod sim;
+
+pub use argument::{Argument, Plain, Slice, Values};
+pub use cuda_builder::CudaBuilder;
+pub use device::{Buffer, Device, Grid};
+pub use error::{Error, Result};
+pub use kernels::Kernels;
+pub use number::Number;
+pub use simt::Schedule;
+
+use gpu::Gpu;
+use sim::Sim;
+
+/// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the SIMT machine, and
+/// the GPU where there is one.
+pub const DEVICE: &str = "SIMT_TEST_DEVICE";
+
+/// The kernels of the crate that this stands in, compiled at its first use in each program.
+///
+/// It is a `Result<&'static Kernels, Error>`.
+#[macro_export]
+macro_rules! kernels {
+    () => {
+        $crate::Kernels::of_crate(::core::env!("CARGO_MANIFEST_DIR"))
+    };
+}
+
+/// The arguments of a launch, one for each parameter of the kernel: numbers, buffers, [slices](Buffer::slice) of buffers
+/// for parameters `&[T]`, and [`Plain`] structs.
+#[macro_export]
+macro_rules! args {
+    ($($argument:expr),* $(,)?) => {{
+        #[allow(unused_mut, reason = "where there are no arguments")]
+        let mut values = $crate::Values::default();
+        $($crate::Argument::add_to($argument, &mut values);)*
+        values
+    }};
+}
+
+/// How a kernel is tested.
+#[derive(Debug, Clone)]
+#[must_use = "nothing is tested before `run`"]
+pub struct Test {
+    kernels: &'static Kernels,
+    sizes: Vec<usize>,
+    tolerance: f64,
+    schedules: Vec<Schedule>,
+}
+
+impl Test {
+    /// A test of these kernels, of size 0, with equal results, on the SIMT machine's fixed schedule.
+    pub fn new(kernels: &'static Kernels) -> Self {
+        Self { kernels, sizes: vec![0], tolerance: 0.0, schedules: vec![Schedule::Fixed] }
+    }
+
+    /// Runs the body once for each size, which is what [`Device::size`] gives.
+    pub fn sizes(self, sizes: impl IntoIterator<Item = usize>) -> Self {
+        Self { sizes: sizes.into_iter().collect(), ..self }
+    }
+
+    /// Lets floats differ by so much from what is [expected](Device::expect), relative to it; absolute for those below 1.
+    pub fn tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// Runs the body under so many further orders of the threads on the SIMT machine, chosen at random: where results
+    /// depend on the order, the kernel has a race.
+    pub fn schedules(self, count: u64) -> Self {
+        let random = (1..=count).map(Schedule::Random);
+        Self { schedules: std::iter::once(Schedule::Fixed).chain(random).collect(), ..self }
+    }
+
+    /// Runs the test.
+    ///
+    /// # Errors
+    /// The first error of the body, with the device and the size at which it happened; and an error when [`DEVICE`] asks
+    /// for a GPU and there is none, or has another value.
+    #[track_caller]
+    pub fn run(self, mut body: impl FnMut(&mut Device) -> Result) -> Result {
+        let chosen = std::env::var(DEVICE).unwrap_or_else(|_| "all".to_owned());
+        let (on_sim, on_gpu) = match &*chosen {
+            "all" => (true, Gpu::is_there()),
+            "sim" => (true, false),
+            "gpu" => (false, true),
+            other => return Err(Error::new(format!("{DEVICE} is `{other}`; it can be all, sim or gpu"))),
+        };
+        let mut each = |device: &mut Device| {
+            // The test program shows it only where the test fails; a panic of the body does not name the device.
+            println!("{device}");
+            body(device).map_err(|error| error.on(device))
+        };
+        for &size in &self.sizes {
+            for &schedule in self.schedules.iter().filter(|_| on_sim) {
+                let machine = Sim::open(self.kernels, schedule).map_err(Error::new)?;
+                each(&mut Device::new(machine, size, self.tolerance))?;
+            }
+            if on_gpu {
+                let gpu = Gpu::open(self.kernels).map_err(Error::new)?;
+                each(&mut Device::new(gpu, size, self.tolerance))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! Comparing results with what is expected.
+
+use std::fmt::Debug;
+
+use bytemuck::Pod;
+
+/// A type of results that a test can compare.
+pub trait Number: Pod + Debug {
+    /// Whether a result is as expected; `tolerance` is for floats only, and NaN is as expected where it is.
+    fn is_near(self, expected: Self, tolerance: f64) -> bool;
+}
+
+macro_rules! integers {
+    ($($ty:ty)*) => {$(
+        impl Number for $ty {
+            fn is_near(self, expected: Self, _: f64) -> bool {
+                self == expected
+            }
+        }
+    )*};
+}
+
+integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+macro_rules! floats {
+    ($($ty:ty)*) => {$(
+        impl Number for $ty {
+            fn is_near(self, expected: Self, tolerance: f64) -> bool {
+                let difference = (f64::from(self) - f64::from(expected)).abs();
+                let near = difference <= tolerance * f64::from(expected).abs().max(1.0);
+                self == expected || near || self.is_nan() && expected.is_nan()
+            }
+        }
+    )*};
+}
+
+floats!(f32 f64);
+
+impl<T: Number, const N: usize> Number for [T; N]
+where
+    [T; N]: Pod,
+{
+    fn is_near(self, expected: Self, tolerance: f64) -> bool {
+        self.iter().zip(expected).all(|(own, expected)| own.is_near(expected, tolerance))
+    }
+}
