@@ -31,8 +31,9 @@ pub const TARGET: &str = "nvptx64-nvidia-cuda";
 pub const RUSTC_OVERRIDE: &str = "CUDA_BUILDER_RUSTC";
 /// Names the folder that holds the `opt` and `llc` to use, ahead of every other.
 pub const LLVM_OVERRIDE: &str = "CUDA_BUILDER_LLVM";
-/// The command that mends a machine without a device compiler.
-pub const REMEDY: &str = "cargo xtask setup";
+/// What mends a machine without a device compiler.
+pub const REMEDY: &str = "`rustup target add nvptx64-nvidia-cuda` and `rustup component add rust-src llvm-tools` for the \
+    toolchain that builds this";
 
 /// A compiler for the device: everything between Rust source and PTX.
 #[derive(Debug, Clone)]
@@ -188,9 +189,11 @@ mod tests {
         .to_string();
         assert_eq!(
             text,
-            "no device compiler on this machine. Looked at:\n  \
-             rustup toolchain 1.95.0: no library sources\n\
-             To mend it: cargo xtask setup"
+            format!(
+                "no device compiler on this machine. Looked at:\n  \
+                 rustup toolchain 1.95.0: no library sources\n\
+                 To mend it: {REMEDY}"
+            )
         );
     }
 }

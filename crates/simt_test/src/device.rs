@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use crate::argument::{Slice, Value, Values};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, located};
 use crate::number::Number;
 
 /// The SIMT machine or a GPU. Errors are words, to which [`Device`] adds the line of the test.
@@ -112,7 +112,7 @@ impl Device {
     /// When there is not enough memory.
     #[track_caller]
     pub fn upload<T: Pod>(&mut self, elements: &[T]) -> Result<Buffer<T>> {
-        self.backend.upload(bytemuck::cast_slice(elements)).map_err(Error::new)?;
+        located(self.backend.upload(bytemuck::cast_slice(elements)))?;
         self.buffers += 1;
         Ok(Buffer { number: self.buffers - 1, len: elements.len(), element: PhantomData })
     }
@@ -132,7 +132,7 @@ impl Device {
     /// When the buffer is another device's, and when the device fails.
     #[track_caller]
     pub fn read<T: Pod>(&mut self, buffer: Buffer<T>) -> Result<Vec<T>> {
-        let bytes = self.backend.read(buffer.number).map_err(Error::new)?;
+        let bytes = located(self.backend.read(buffer.number))?;
         match bytes.len() == buffer.len * size_of::<T>() {
             true => Ok(bytemuck::pod_collect_to_vec(&bytes)),
             false => Err(Error::new("the buffer belongs to another device")),
@@ -146,7 +146,7 @@ impl Device {
     /// and when the kernel fails; on the SIMT machine the error has the thread and the line of the kernel.
     #[track_caller]
     pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result {
-        self.backend.launch(kernel, grid, &values.0).map_err(Error::new)
+        located(self.backend.launch(kernel, grid, &values.0))
     }
 
     /// Compares a buffer with what it should hold, floats within the test's [tolerance](crate::Test::tolerance).

@@ -29,6 +29,13 @@ impl Error {
     }
 }
 
+/// The result of a step, with the line of the test that called for it in its error.
+#[track_caller]
+pub(crate) fn located<T>(result: Result<T, impl ToString>) -> Result<T> {
+    let at = Location::caller();
+    result.map_err(|what| Error { at, on: None, what: what.to_string() })
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: ", self.at.file(), self.at.line())?;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use cuda_builder::{CudaBuilder, NvvmArch};
 use simt::Module;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, located};
 
 /// Compiled kernels.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Kernels {
         // Tests of one program run at the same time: the first builds, the others wait for it.
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         let build = || build(CudaBuilder::new(folder).arch(NvvmArch::Compute75));
-        built.entry(folder.to_owned()).or_insert_with(build).clone().map_err(Error::new)
+        located(built.entry(folder.to_owned()).or_insert_with(build).clone())
     }
 
     /// The kernels of a crate, compiled as the builder says.
@@ -39,7 +39,7 @@ impl Kernels {
     /// when the SIMT machine cannot read the PTX.
     #[track_caller]
     pub fn build(builder: CudaBuilder) -> Result<&'static Self> {
-        build(builder).map_err(Error::new)
+        located(build(builder))
     }
 
     /// Kernels that are PTX already.
@@ -48,7 +48,7 @@ impl Kernels {
     /// When the SIMT machine cannot read the PTX; it names the line.
     #[track_caller]
     pub fn from_ptx(ptx: impl Into<String>) -> Result<&'static Self> {
-        from_ptx(ptx.into()).map_err(Error::new)
+        located(from_ptx(ptx.into()))
     }
 }
 

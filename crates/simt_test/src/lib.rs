@@ -45,6 +45,7 @@ pub use kernels::Kernels;
 pub use number::Number;
 pub use simt::Schedule;
 
+use error::located;
 use gpu::Gpu;
 use sim::Sim;
 
@@ -128,11 +129,11 @@ impl Test {
         };
         for &size in &self.sizes {
             for &schedule in self.schedules.iter().filter(|_| on_sim) {
-                let machine = Sim::open(self.kernels, schedule).map_err(Error::new)?;
+                let machine = located(Sim::open(self.kernels, schedule))?;
                 each(&mut Device::new(machine, size, self.tolerance))?;
             }
             if on_gpu {
-                let gpu = Gpu::open(self.kernels).map_err(Error::new)?;
+                let gpu = located(Gpu::open(self.kernels))?;
                 each(&mut Device::new(gpu, size, self.tolerance))?;
             }
         }

@@ -1,0 +1,124 @@
+//! What the harness says when a test or its kernel is wrong.
+
+use simt_test::{Device, Grid, Kernels, Plain, Result, Test, args};
+
+/// `triple(data, n)`: multiplies each of `n` words by three; the last thread of a block goes past the end where `n` does.
+const TRIPLE: &str = "
+    .version 8.0 .target sm_80 .address_size 64
+    .visible .entry triple(.param .u64 data, .param .u32 n) {
+        .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %rd<3>;
+        mov.u32 %r1, %tid.x;
+        ld.param.u32 %r2, [n];
+        setp.ge.u32 %p, %r1, %r2;
+        @%p ret;
+        ld.param.u64 %rd1, [data];
+        mad.wide.u32 %rd2, %r1, 4, %rd1;
+        ld.global.u32 %r3, [%rd2];
+        mul.lo.u32 %r4, %r3, 3;
+        st.global.u32 [%rd2], %r4;
+        ret;
+    }";
+
+/// Runs a body on the kernels above, on the SIMT machine and for sizes 3 and 5.
+#[track_caller]
+fn run(body: impl FnMut(&mut Device) -> Result) -> Result {
+    Test::new(Kernels::from_ptx(TRIPLE)?).sizes([3, 5]).schedules(1).run(body)
+}
+
+/// Checks that a body fails with these words, and that the error begins with a line of this file.
+#[track_caller]
+fn fails(body: impl FnMut(&mut Device) -> Result, words: &[&str]) {
+    let error = run(body).expect_err("the body is wrong").to_string();
+    assert!(error.starts_with(&format!("{}:", file!())), "{error}");
+    for words in words {
+        assert!(error.contains(words), "`{words}` is not in: {error}");
+    }
+}
+
+#[test]
+fn a_right_kernel_passes_for_every_size_and_schedule() -> Result {
+    let mut seen = Vec::new();
+    run(|device| {
+        seen.push(device.to_string());
+        let n = device.size() as u32;
+        let data = device.upload(&(0..n).collect::<Vec<_>>())?;
+        device.launch("triple", Grid::covering(data.len(), 32), args![data, n])?;
+        assert_eq!(device.read(data)?[1], 3);
+        device.expect(data, &(0..n).map(|i| 3 * i).collect::<Vec<_>>())
+    })?;
+    let on_sim: Vec<&str> = seen.iter().map(String::as_str).filter(|on| on.starts_with("sim")).collect();
+    let expected = ["sim, size 3", "sim, schedule random:1, size 3", "sim, size 5", "sim, schedule random:1, size 5"];
+    assert_eq!(on_sim, expected);
+    Ok(())
+}
+
+#[test]
+fn wrong_results_name_the_first_and_the_device() {
+    fails(
+        |device| {
+            let data = device.upload(&[1u32, 2, 3])?;
+            device.launch("triple", Grid::new([1; 3], [32, 1, 1]), args![data, 2u32])?;
+            device.expect(data, &[3, 7, 9])
+        },
+        &["sim, size 3: element 1 is 6, expected is 7; 2 of 3 differ"],
+    );
+    fails(
+        |device| {
+            let data = device.zeroed::<u32>(2)?;
+            device.expect(data, &[0])
+        },
+        &["the buffer has 2 elements, expected are 1"],
+    );
+}
+
+#[test]
+fn floats_are_compared_with_a_tolerance() -> Result {
+    let close = |device: &mut Device| {
+        let found = device.upload(&[1000.5f32, 0.0005, f32::NAN, f32::INFINITY])?;
+        device.expect(found, &[1000.0, 0.0, f32::NAN, f32::INFINITY])
+    };
+    Test::new(Kernels::from_ptx(TRIPLE)?).tolerance(1e-3).run(close)?;
+    fails(close, &["element 0 is 1000.5, expected is 1000.0; 2 of 4 differ"]);
+    Ok(())
+}
+
+#[test]
+fn arguments_that_do_not_fit() {
+    let grid = Grid::new([1; 3], [32, 1, 1]);
+    fails(
+        |device| {
+            let data = device.zeroed::<u32>(4)?;
+            device.launch("triple", grid, args![data.slice(), 4u32])
+        },
+        &["triple", "3 arguments"],
+    );
+    fails(
+        |device| {
+            let data = device.zeroed::<u32>(4)?;
+            device.launch("triple", grid, args![data, 4u64])
+        },
+        &["triple", "8 bytes"],
+    );
+    fails(|device| device.launch("triple", grid, args![Plain([1u32, 2, 3]), 1u32]), &["triple", "12 bytes"]);
+    fails(|device| device.launch("tripel", grid, args![]), &["there is no kernel `tripel`", "triple"]);
+    fails(|device| device.launch("triple", Grid::new([1; 3], [2048, 1, 1]), args![0u64, 0u32]), &["triple", "1024"]);
+}
+
+#[test]
+fn a_kernel_that_fails_names_the_thread() {
+    fails(
+        |device| {
+            let data = device.upload(&[1u32, 2, 3])?;
+            device.launch("triple", Grid::new([1; 3], [32, 1, 1]), args![data, 4u32])
+        },
+        &["out of bounds read of 4 bytes", "argument 0's buffer of 12 bytes", "thread (3, 0, 0)"],
+    );
+}
+
+#[test]
+fn kernels_that_are_not_there_or_cannot_be_read() {
+    let error = Kernels::from_ptx(".version 8.0 .target sm_80 .address_size 64 nonsense").expect_err("it is no PTX");
+    assert!(error.to_string().contains("line 1"), "{error:?}");
+    let error = Kernels::of_crate("/nowhere").expect_err("there is no such folder").to_string();
+    assert!(error.contains("/nowhere is not the folder of a crate"), "{error}");
+}
