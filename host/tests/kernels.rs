@@ -9,7 +9,7 @@ use ptx::ast::{Function, Instruction, Module, Number, Operand, Space};
 use toolkit::access::{self, Kind};
 use toolkit::{Tool, Usage, ptxas};
 
-/// The GPUs that every kernel is assembled for: Turing, Ampere, Hopper, Blackwell.
+/// The GPUs that the kernels are assembled for, each those that it gets: Turing, Ampere, Hopper, Blackwell.
 const ARCHITECTURES: [((u32, u32), &str); 4] =
     [((7, 5), "sm_75"), ((8, 0), "sm_80"), ((9, 0), "sm_90"), ((10, 0), "sm_100")];
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
@@ -30,13 +30,14 @@ fn all() -> impl Iterator<Item = &'static Function<'static>> {
     MODULES.iter().flat_map(|(_, module)| entries(module))
 }
 
-/// What `ptxas` says of the kernels of a module on one of the [`ARCHITECTURES`]. It takes seconds, once for all tests.
-pub fn usages(own: &Ptx, arch: &str) -> &'static BTreeMap<String, Usage> {
-    static KNOWN: [[OnceLock<BTreeMap<String, Usage>>; 4]; 2] = [const { [const { OnceLock::new() }; 4] }; 2];
-    let module = KERNELS.modules.iter().position(|module| module.capability == own.capability).unwrap();
-    let known = &KNOWN[module][ARCHITECTURES.iter().position(|(_, name)| *name == arch).unwrap()];
-    known.get_or_init(|| {
+/// What `ptxas` says of the kernels that a GPU gets, which is one of the [`ARCHITECTURES`]. It takes seconds, once for all
+/// tests.
+pub fn usages(arch: &str) -> &'static BTreeMap<String, Usage> {
+    static KNOWN: [OnceLock<BTreeMap<String, Usage>>; 4] = [const { OnceLock::new() }; 4];
+    let gpu = ARCHITECTURES.iter().position(|(_, name)| *name == arch).unwrap();
+    KNOWN[gpu].get_or_init(|| {
         let assembler = toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"));
+        let own = KERNELS.newest_for(Some(ARCHITECTURES[gpu].0)).unwrap();
         ptxas::usages(&assembler, own.text, arch).unwrap_or_else(|failure| panic!("{failure}"))
     })
 }
@@ -63,16 +64,15 @@ fn is_barrier(instruction: &Instruction<'_>) -> bool {
 
 #[test]
 fn every_kernel_assembles_without_spills() {
-    for (own, module) in &*MODULES {
-        let runs = ARCHITECTURES.iter().filter(|(newer, _)| *newer >= own.capability);
-        for (_, arch) in runs {
-            let usages = usages(own, arch);
-            for entry in entries(module) {
-                let usage = usages.get(entry.name).unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
-                assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
-                let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
-                assert_eq!(spilled, (0, 0), "{} spills on {arch} (bytes stored, loaded)", entry.name);
-            }
+    for (capability, arch) in ARCHITECTURES {
+        let own = KERNELS.newest_for(Some(capability)).unwrap();
+        let module = &MODULES.iter().find(|(module, _)| module.capability == own.capability).unwrap().1;
+        let usages = usages(arch);
+        for entry in entries(module) {
+            let usage = usages.get(entry.name).unwrap_or_else(|| panic!("ptxas says nothing of {}", entry.name));
+            assert!(usage.registers > 0, "{} for {arch}: {usage:?}", entry.name);
+            let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
+            assert_eq!(spilled, (0, 0), "{} spills on {arch} (bytes stored, loaded)", entry.name);
         }
     }
 }

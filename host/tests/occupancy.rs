@@ -127,28 +127,7 @@ fn the_architecture_is_the_gpus() {
 
 #[test]
 fn bad_input_is_one_line_with_a_hint_and_exit_code_2() {
-    all_refused(
-        |args| on(right, args),
-        "
-        occupancy => which rung? `ladder list` names them
-        occupancy reduce_smen => no ladder or rung is named `reduce_smen`; did you mean `reduce_smem`?
-        occupancy reduce_smem matmull => no ladder or rung is named `matmull`; did you mean `matmul`?
-        occupancy quicksort --check => no ladder or rung is named `quicksort`; `ladder list`
-        occupancy reduce_smem --arch hopper => no limits are known of `hopper`; the architectures are sm_70, sm_72, sm_75,
-        occupancy reduce_smem --arch sm_999 => no limits are known of `sm_999`
-        occupancy reduce_smem --arch= => no limits are known of ``
-        occupancy reduce_smem --arch sm_70 => reduce_smem_128 needs sm_75 or newer, not sm_70
-        occupancy matmul_pipelined --arch sm_75 => needs sm_90 or newer, not sm_75
-        occupancy reduce_smem --block 100 => a block of 100 is not possible on the ladder reduce: it must be a power of two from 64 to 1024
-        occupancy reduce_smem --block x => `x` is not a block
-        occupancy reduce_smem --block -1 => `-1` is not a block
-        occupancy matmul --block 64 => a block of 64 is not possible on the ladder matmul
-        occupancy --check --arch sm_90 => the argument '--check' cannot be used with '--arch <sm_XX>'
-        occupancy --check --block 64 => the argument '--check' cannot be used with '--block <BLOCK>'
-        occupancy --check => --check asks a GPU's driver, and a gpu has none
-        occupancy reduce_smem --device tpu => [possible values: auto, gpu, sim]
-        ",
-    );
+    all_refused(|args| on(right, args), include_str!("data/refused_occupancy.txt"));
     alone("occupancy --check --device sim").refused("--check asks a GPU's driver, and a sim has none");
 }
 
@@ -195,7 +174,7 @@ fn each_entry_is_assembled_alone() {
     if !has(Tool::Ptxas) {
         return;
     }
-    let whole = usages(KERNELS.newest_for(Some((9, 0))).unwrap(), "sm_90");
+    let whole = usages("sm_90");
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.rungs {

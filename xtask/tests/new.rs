@@ -1,8 +1,8 @@
 //! `cargo xtask new`, as a person uses it: in a copy of this workspace a rung and a ladder are written, found wrong by
 //! `ladder check`, filled in, and then listed, checked, run, profiled and shown.
 //!
-//! The copy keeps two ladders, and is built with the dependencies that these tests were built with, which takes tens
-//! of seconds where a whole build takes minutes.
+//! The copy keeps one ladder, and is built with the crates that these tests were built with, which takes seconds where
+//! a whole build takes minutes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,9 +35,13 @@ const PLUS_ONE: &str = "    \
 ";
 
 /// The ladders that the copy does without.
-const LEFT_OUT: [&str; 3] = ["matmul", "shuffle", "transpose"];
+const LEFT_OUT: [&str; 4] = ["histogram", "matmul", "shuffle", "transpose"];
+
+/// The crates that are compiled for the copy.
+const OWN: [&str; 3] = ["cli", "host", "kernels-gpu"];
 
 struct Workspace {
+    original: &'static Path,
     root: PathBuf,
     target: PathBuf,
 }
@@ -47,7 +51,7 @@ impl Workspace {
     fn copy() -> Self {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
-        let copy = Self { root: folder.join("ladder"), target: folder.join("target") };
+        let copy = Self { original, root: folder.join("ladder"), target: folder.join("target") };
         synchronize(original, &copy.root);
         // The device's `core` and the macros' dependencies are the original's too.
         let (from, to) = (copy.shared().join("cuda-builder"), copy.target.join("cuda-builder"));
@@ -85,34 +89,18 @@ impl Workspace {
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
     }
 
-    /// The names of the workspace's crates.
-    fn members(&self) -> Vec<String> {
-        let manifest = fs::read_to_string(self.root.join("Cargo.toml")).unwrap();
-        let folders = manifest.split_once("members = [").unwrap().1;
-        let folders = folders.split_once(']').unwrap().0;
-        let folders = folders.split('"').skip(1).step_by(2);
-        let name = |folder: &str| {
-            let manifest = self.root.join(folder).join("Cargo.toml");
-            let text = fs::read_to_string(manifest).unwrap();
-            let line = text.lines().find_map(|line| line.strip_prefix("name = "));
-            line.unwrap().trim_matches('"').to_owned()
-        };
-        folders.map(name).collect()
-    }
-
-    /// Builds `ladder`. The dependencies are those that were compiled for the original. The workspace's own crates are
-    /// compiled with another number of codegen units, because cargo would otherwise take them for the original's, which
-    /// have the same names and places in their workspace, and write over those.
+    /// Builds `ladder`, with the crates that were compiled for the original. Those that differ, and the one that knows
+    /// where its source is, are compiled with another number of codegen units, because cargo would otherwise take them for
+    /// the original's, which have the same names and places in their workspace, and write over those.
     fn build(&self) -> Output {
+        let own = OWN.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
+        let stub = self.original.join("crates/libcuda/stub");
         let mut cargo = Command::new(env!("CARGO"));
         cargo
-            .args(["build", "--quiet", "--bin", "ladder"])
-            .args(["--config", "profile.dev.package.simt-ptx.opt-level=0"])
-            .args(["--config", "profile.dev.debug=false"])
-            .args(self.members().iter().flat_map(|member| {
-                let own = format!("profile.dev.package.{member}.codegen-units=31");
-                ["--config".to_owned(), own]
-            }))
+            // An example too, as the tests have examples and cargo chooses the features of all that is built.
+            .args(["build", "--quiet", "--bin", "ladder", "--example", "build"])
+            .args(own)
+            .arg(format!("--config=env.CUDA_LIBRARY_PATH.value={stub:?}"))
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", self.shared());
@@ -144,7 +132,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Makes `copy` what `original` is. Files that are the same already keep their times, which cargo goes by.
+/// Makes `copy` what `original` is. The files have the originals' times, by which cargo knows what is compiled already.
 fn synchronize(original: &Path, copy: &Path) {
     fs::create_dir_all(copy).unwrap();
     let names = |folder: &Path| -> Vec<_> {
@@ -167,12 +155,19 @@ fn synchronize(original: &Path, copy: &Path) {
         if from.is_dir() {
             synchronize(&from, &to);
         } else if fs::read(&from).unwrap() != fs::read(&to).unwrap_or_default() {
-            fs::copy(&from, &to).unwrap();
+            copy_file(&from, &to);
         }
     }
 }
 
-/// Copies what cargo has compiled of other people's crates for the device, with the files' times, by which cargo goes.
+/// Copies a file and its time.
+fn copy_file(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+    let time = from.metadata().unwrap().modified().unwrap();
+    fs::File::options().write(true).open(to).unwrap().set_modified(time).unwrap();
+}
+
+/// Copies what cargo has compiled of other people's crates for the device.
 fn take_over(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).into_iter().flatten() {
@@ -187,9 +182,7 @@ fn take_over(from: &Path, to: &Path) {
         if entry.file_type().unwrap().is_dir() {
             take_over(&entry.path(), &to);
         } else {
-            fs::copy(entry.path(), &to).unwrap();
-            let time = entry.metadata().unwrap().modified().unwrap();
-            fs::File::options().write(true).open(&to).unwrap().set_modified(time).unwrap();
+            copy_file(&entry.path(), &to);
         }
     }
 }

@@ -119,21 +119,7 @@ fn offsets_add_up() {
     });
 }
 
-const REFUSED: &str = "
-08 => a digit that the number's base does not have (a leading 0 means octal)
-18446744073709551616 => the number does not fit 64 bits
-0f3F80000 => `0f` takes 8 hexadecimal digits, the bits of an f32
-0d3FF => `0d` takes 16 hexadecimal digits, the bits of an f64
-1/0 => `/` divides by zero
-1U % 0 => `%` divides by zero
-1.0 & 2 => `&` needs integers
-~1.0 => `~` needs an integer
-(.u64)1.0 => only an integer can be cast
-(.f32)1 => expected `.s64` or `.u64`, found `.f32`
--%r2 => expected a number, found `%r2`
-[%r2+1.0] => an offset has to be an integer
-12x => expected `,` or `;`, found `x`
-";
+const REFUSED: &str = include_str!("fixtures/refused/numbers.txt");
 
 #[test]
 fn numbers_that_are_none() {

@@ -51,65 +51,9 @@ fn texts_that_are_no_modules() {
 }
 
 /// Rows: the line and column of the error, the text, and the message.
-const IN_A_MODULE: &str = r#"
-4:15 .address_size 16 => expected 32 or 64, found `16`
-4:1 .version 7.0 => a second `.version`
-4:1 .entri k => expected a function, a variable or another directive, found `.entri`
-4:1 ret; => expected a function, a variable or another directive, found `ret`
-4:10 .visible .loc 1 1 1 => expected a function, a variable or another directive, found `.loc`
-4:9 .global .b7 x; => expected a type such as `.b32`, found `.b7`
-4:9 .global x; => expected a type such as `.b32`, found `x`
-4:14 .global .b32 .align 8 x; => expected a name, found `.align`
-4:14 .global .b32 .v2 x; => expected a name, found `.v2`
-4:27 .global .b64 x = generic(y+8); => expected `)`, found `+`
-4:14 .global .b32 .b32 x; => expected a name, found `.b32`
-4:16 .global .align 12 .b32 x; => an alignment of 12 is no power of two
-4:15 .global .b32 x => expected `,`, `;`, `=` or `[`, found the end of the text
-4:16 .global .b32 x[1.0]; => expected the number of elements, found a floating-point number
-4:21 .global .b32 x = {1,}; => expected a number, an address or `{`, found `}`
-4:18 .global .b32 x = 1.0(y); => a mask has to be an integer such as `0xFF00`
-4:1 .reg .b32 x; => registers of the module's scope do not exist with PTX's ABI: declare them in a function
-4:8 .entry 5() => expected the entry's name, found `5`
-4:8 .entry a.b() => expected the entry's name without dots or colons, found `a.b`
-4:12 .entry k() .reg .b32 x; => expected `{`, `;` or a directive such as `.maxntid`, found `.reg`
-4:21 .entry k(.param .b32) => expected a parameter's name, found `)`
-4:24 .entry k(.param .b32 x y) => expected `,` or `)`, found `y`
-4:21 .section .debug_str {\n{} => this `{` is never closed
-5:2 .section .debug_str {\n /*  => this comment is never closed: `*/` is missing
-4:9 .file 1 "a => this string has no closing quote on its line
-4:1 /* a * => this comment is never closed: `*/` is missing
-4:1 # => `#` has no meaning in PTX
-4:1 é => `é` has no meaning in PTX
-5:1 .entry k(\n => expected `.param` or `.reg`, found the end of the text
-"#;
+const IN_A_MODULE: &str = include_str!("fixtures/refused/modules.txt");
 
-const IN_A_BODY: &str = r#"
-5:4 ret => expected an operand, found the end of the text
-4:12 ret; => this `{` is never closed
-6:1 bra L\nret;} => expected `,` or `;`, found `ret`
-5:14 mov.u32 %r1, ;} => expected an operand, found `;`
-5:5 mov .u32 %r1;} => expected an operand, found `.u32`
-5:1 %r1 = 3;} => expected an instruction or a label, found `%r1`
-5:1 a.b: ret;} => `a.b` is no label: dots and colons cannot be in one
-5:1 = 3;} => expected an instruction, a label, a directive or `}`, found `=`
-5:5 ret;;} => expected an instruction, a label, a directive or `}`, found `;`
-5:3 @p;} => expected an instruction, found `;`
-5:2 @3 ret;} => expected a predicate register, found `3`
-5:1 .align 4;} => expected a declaration, `.loc` or `.pragma`, found `.align`
-5:14 .reg .b32 %r<x>;} => expected the number of registers, found `x`
-5:14 .reg .b32 %r<4294967296>;} => the number of registers has to fit 32 bits
-5:22 .reg .b32 %r;.loc 1 2;} => expected a column, found `;`
-5:13 .loc 1 2 3, at 4} => expected `function_name` or `inlined_at`, found `at`
-5:18 ld.b32 %r1, [%r1+%r2];} => expected a number, found `%r2`
-5:14 ld.b32 %r1, [];} => expected a register, a variable or a number, found `]`
-5:17 ld.b32 %r1, [%r1;} => expected `]`, `+`, `-` or `,`, found `;`
-5:18 mov.b64 {%r1, %r2;} => expected `,` or `}`, found `;`
-5:11 call (r, f;} => expected `,` or `)`, found `;`
-5:13 mov.u32 %r1|3, 1;} => expected the second register of a pair, found `3`
-5:19 L: .branchtargets 1;} => expected a label, found `1`
-6:1 add.s32 %r1, %r2\n} => expected `,` or `;`, found `}`
-5:8 .loc 1 x 2\nret;} => expected a line, found `x`
-"#;
+const IN_A_BODY: &str = include_str!("fixtures/refused/bodies.txt");
 
 #[test]
 fn what_is_wrong_in_a_module_or_a_body() {

@@ -3,58 +3,7 @@
 use ptx::extract::{SourceLines, extract};
 use ptx::{Outline, parse};
 
-const MODULE: &str = r#"// cuda_builder: not PTX
-.version 7.8
-.target sm_90, texmode_independent
-.address_size 64
-	/* .entry hidden() { */ // }
-.file 1 "/a } // b/k;.rs", 123, 45
-.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values)
-;
-.func (.param .b32 result) square (.param .b32 x)
-;
-.extern .shared .align 16 .b8 dynamic[];
-.const .align 4 .b8 table[8] = {1, 2, 3, 4};
-.visible .const .align 4 .b8 other_table[8];
-.global .align 1 .b8 format[5] = {37, 100, 10, 0};
-.global .align 8 .u64 pointer = format;
-.visible .global .u32 counter;
-.weak .global .align 4 .f32 unused = 0f3F800000;
-.pragma "nounroll }";
-.visible .entry plain(.param .u64 p)
-.maxntid 128, 1, 1
-.minnctapersm 2
-{
-	.reg .b32 %r<2>;
-	.shared .align 4 .b8 tile[16];
-$L_table:
-	.loc	1 20 3                          // k.rs:20:3
-	ld.const.u32 %r1, [other_table+4]; // table, square(
-	{ .reg .b32 t; mov.b32 t, %r1; }
-	.loc	1 21 3, function_name $L__info, inlined_at 1 20 3
-	ret;
-}
-.visible .entry calls(
-	.param .u64 p
-)
-{
-	call.uni (r), square, (x);
-	mov.u64 %rd1, dynamic;
-	ret;
-}
-.func (.param .b32 result) square (.param .b32 x)
-{
-	ld.const.u32 %r1, [table];
-	ret;
-}
-.entry prints() { mov.u64 %rd1, pointer; call.uni (r), vprintf, (a, b); ret; }
-.entry counts() { atom.global.add.u32 %r1, [counter], 1; ret; }
-.entry resets() { st.global.u32 [counter], 0; ret; }
-.section .debug_str
-{
-$L__info: .b8 99 // {
-}
-"#;
+const MODULE: &str = include_str!("fixtures/extracts.ptx");
 
 fn cut(entry: &str, lines: SourceLines) -> Option<String> {
     extract(&Outline::new(MODULE), entry, lines)

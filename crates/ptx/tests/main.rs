@@ -45,8 +45,10 @@ fn refused(text: &str) -> ParseError {
 
 /// The rows `text => what is expected of it` of a table, in whose texts `\n` is a line's end.
 fn rows(table: &str) -> impl Iterator<Item = (String, &str)> {
-    let rows = table.lines().skip(1);
-    rows.map(|row| row.split_once(" => ").unwrap()).map(|(text, expected)| (text.replace("\\n", "\n"), expected))
+    table
+        .lines()
+        .map(|row| row.split_once(" => ").unwrap())
+        .map(|(text, expected)| (text.replace("\\n", "\n"), expected))
 }
 
 #[test]

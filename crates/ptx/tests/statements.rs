@@ -3,34 +3,7 @@
 use super::{HEAD, body, operands, rows};
 use ptx::ast::{Guard, Instruction, Linkage, Loc, Operand, Space, Span, Statement, Variable};
 
-const OPERANDS: &str = r#"
-ret => []
-bra.uni $L__BB0_1 => [Name("$L__BB0_1")]
-mov.u32 %r1, %tid.x => [Name("%r1"), Name("%tid.x")]
-mov.u32 %r1, %cluster_nctaid.z => [Name("%r1"), Name("%cluster_nctaid.z")]
-mov.u32 %r1, %lanemask_lt => [Name("%r1"), Name("%lanemask_lt")]
-mov.u32 v.x, %r1.a => [Element("v", 'x'), Element("%r1", 'a')]
-vadd.s32.s32.s32 %r1, %r2.b0, %r3.h1 => [Name("%r1"), Name("%r2.b0"), Name("%r3.h1")]
-mov.u64 %rd1, tile => [Name("%rd1"), Name("tile")]
-mov.u64 %rd1, tile+4 => [Name("%rd1"), NameOffset("tile", 4)]
-mov.u64 %rd1, tile[1+2] => [Name("%rd1"), Indexed("tile", 3)]
-mov.u32 %r1, (1<<4)|2 => [Name("%r1"), Number(Integer(18))]
-ld.b32 _, [%rd1] => [Name("_"), Address { base: Name("%rd1"), offset: 0 }]
-ld.b32 %r1, [p_0+16] => [Name("%r1"), Address { base: Name("p_0"), offset: 16 }]
-ld.b32 %r1, [%rd1+-4] => [Name("%r1"), Address { base: Name("%rd1"), offset: -4 }]
-ld.b32 %r1, [0x400] => [Name("%r1"), Address { base: Absolute(1024), offset: 0 }]
-ld.global.L1::no_allocate.L2::cache_hint.v2.b32 {%r1, _}, [%rd1], %rd2 => [Vector([Name("%r1"), Name("_")]), Address { base: Name("%rd1"), offset: 0 }, Name("%rd2")]
-mov.b64 %rd1, {%r1, 3} => [Name("%rd1"), Vector([Name("%r1"), Number(Integer(3))])]
-setp.eq.and.s32 p|q, %r1, 0, !%p3 => [Pair("p", "q"), Name("%r1"), Number(Integer(0)), Not("%p3")]
-shfl.sync.up.b32 %r1|%p1, %r2, 1 => [Pair("%r1", "%p1"), Name("%r2"), Number(Integer(1))]
-setp.eq.s32 _|%p1, %r1, !0 => [Pair("_", "%p1"), Name("%r1"), Number(Integer(1))]
-tex.2d.v4.f32.f32 {a, b, c, d}, [%rd1, {%f1, %f2}] => [Vector([Name("a"), Name("b"), Name("c"), Name("d")]), Tuple([Name("%rd1"), Vector([Name("%f1"), Name("%f2")])])]
-cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [t], [m+8, {1}], [b] => [Address { base: Name("t"), offset: 0 }, Tuple([NameOffset("m", 8), Vector([Number(Integer(1))])]), Address { base: Name("b"), offset: 0 }]
-call f => [Name("f")]
-call.uni f, () => [Name("f"), List([])]
-call.uni (r), f, (a, 3) => [List([Name("r")]), Name("f"), List([Name("a"), Number(Integer(3))])]
-call (r), %rd1, (a), proto => [List([Name("r")]), Name("%rd1"), List([Name("a")]), Name("proto")]
-"#;
+const OPERANDS: &str = include_str!("fixtures/operands.txt");
 
 #[test]
 fn forms_of_operands() {

@@ -7,7 +7,6 @@ mod convert;
 mod exact;
 mod float;
 mod fp8;
-mod refusals;
 mod registers;
 mod rounding;
 
@@ -196,21 +195,6 @@ fn results_that_the_isa_leaves_open() {
             ("rem.s16 %h0, -32768, -1;", 0),
             ("fns.b32 %r0, %r1, 32, 1;", 0xffff_ffff),
             ("fns.b32 %r0, %r1, 32, -1;", 0xffff_ffff),
-        ],
-    );
-}
-
-/// From 2^126 on an approximate quotient is that of an infinite divisor.
-#[test]
-fn quotients_of_great_divisors() {
-    let infinity = f(f32::INFINITY);
-    check(
-        &[("%f1", f(1e38)), ("%f2", f(2e38)), ("%f3", infinity), ("%f4", f(2f32.powi(126)))],
-        &[
-            ("div.approx.f32 %f0, %f1, %f4;", f(1e38 / 2f32.powi(126))),
-            ("div.approx.f32 %f0, %f1, %f2;", 0),
-            ("div.approx.f32 %f0, %f3, %f2;", 0x7fff_ffff),
-            ("div.full.f32 %f0, %f1, %f2;", f(0.5)),
         ],
     );
 }

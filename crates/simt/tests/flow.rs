@@ -173,12 +173,3 @@ fn what_a_kernel_cannot_reach_does_not_matter() {
     let error = module.function("third").unwrap_err().to_string();
     assert_eq!(error, "there is no kernel `third`; there are k, other");
 }
-
-#[test]
-fn special_registers_are_not_written() {
-    for instruction in ["mov.u32 %tid.x, 1;", "add.u32 %laneid, %r1, 1;", "ld.shared.u32 %ntid.x, [tile];"] {
-        let module = Module::from_ptx(kernel(instruction)).unwrap();
-        let error = module.function("k").unwrap_err().to_string();
-        assert!(error.contains("special register"), "{instruction}: {error}");
-    }
-}

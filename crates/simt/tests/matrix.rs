@@ -1,9 +1,9 @@
-//! Tensor cores: products through memory, wavefronts, faults and refusals. The bits of all forms are compared with a
+//! Tensor cores: time, wavefronts and faults. The bits of all forms are compared with a
 //! GPU's by the crate `difftest`.
 
 use simt::counters::Value;
 use simt::critical_path::{CriticalPath, Latencies};
-use simt::{Config, Counters, Launch, LaunchError, LoadError, Machine, Module};
+use simt::{Config, Counters, Launch, LaunchError, Machine, Module};
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
@@ -26,14 +26,6 @@ fn counted(text: &str) -> Result<Counters, LaunchError> {
 
 fn fault(body: &str) -> String {
     counted(&kernel(body)).unwrap_err().to_string()
-}
-
-fn refusal(target: &str, instruction: &str) -> String {
-    let text = kernel(instruction).replace("sm_90a", target);
-    match Module::from_ptx(text).and_then(|module| module.function("k").map(drop)) {
-        Err(LoadError::Refused { error, .. }) => format!("{}: {}", error.line, error.message),
-        other => panic!("{other:?}: {instruction}"),
-    }
 }
 
 /// The latency of products and their rate, by a chain of which each adds to the sums of the one before.
@@ -88,37 +80,6 @@ fn products_take_time_in_the_model() {
     }
 }
 
-/// Products of small whole numbers, which are exact in any order, by the kernels of the benchmark.
-#[test]
-fn products_of_matrices_are_right() {
-    let kernels = [
-        (include_str!("../benches/kernels/wmma.ptx"), "wmma_gemm", 16),
-        (include_str!("../benches/kernels/mma.ptx"), "mma_gemm", 8),
-    ];
-    let side = 32;
-    let numbers = |seed: usize| -> Vec<f32> {
-        let all = 0..side * side;
-        all.map(|at| (at * 7919 % (13 + seed)) as f32 - 5.0).collect()
-    };
-    let (a, b) = (numbers(0), numbers(4));
-    let product = |at: usize| -> f32 {
-        let (row, column) = (at / side, at % side);
-        let products = (0..side).map(|k| a[row * side + k] * b[k * side + column]);
-        products.sum()
-    };
-    let expected: Vec<f32> = (0..side * side).map(product).collect();
-    for (ptx, name, columns) in kernels {
-        let function = Module::from_ptx(ptx).unwrap().function(name).unwrap();
-        let mut machine = Machine::new(Config::default()).unwrap();
-        let (left, right) = (machine.upload(&a).unwrap(), machine.upload(&b).unwrap());
-        let output = machine.zeroed::<f32>(side * side).unwrap();
-        let args = [left.into(), right.into(), output.into(), (side as u32).into()];
-        let grid = [side as u32 / columns, side as u32 / 16, 1];
-        machine.launch(&Launch::new(&function, grid, [32, 1, 1], &args)).unwrap();
-        assert_eq!(machine.read(output).unwrap(), expected, "{name}");
-    }
-}
-
 /// Eight rows of 16 bytes are a wavefront, if they lie in different banks.
 #[test]
 fn matrices_take_the_wavefronts_of_their_rows() {
@@ -164,42 +125,5 @@ fn what_a_warp_may_not_do_is_a_fault() {
     for (body, words) in cases {
         let text = fault(&body);
         assert!(text.contains(words), "{text}");
-    }
-}
-
-#[test]
-fn what_is_no_instruction_is_refused() {
-    let cases = [
-        (
-            "sm_90a",
-            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2}, {%r3}, {%f0,%f1,%f2,%f3};",
-            "takes 2 registers here, not 3",
-        ),
-        (
-            "sm_90a",
-            "mma.sync.aligned.m16n8k7.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r3}, {%f0,%f1,%f2,%f3};",
-            "instruction `mma.sync.aligned.m16n8k7.row.col.f32.f16.f16.f32` is not supported",
-        ),
-        (
-            "sm_90a",
-            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%d1}, {%r3}, {%f0,%f1,%f2,%f3};",
-            "register `%d1` has 64 bits, and the instruction's type 32",
-        ),
-        (
-            "sm_90a",
-            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6,%r7}, {%r0,%r1,%r2,%r3}, %r8, 2;",
-            "has no selector 2",
-        ),
-        ("sm_80", "wgmma.fence.sync.aligned;", "`wgmma.fence.sync.aligned` is for sm_90a"),
-        ("sm_80", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r20], {%r0};", "is for sm_90 and later"),
-        (
-            "sm_90a",
-            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d0, %p0, 2, 1, 0, 0;",
-            "does not take 2 here",
-        ),
-    ];
-    for (target, instruction, words) in cases {
-        let text = refusal(target, instruction);
-        assert!(text.starts_with("12: ") && text.contains(words), "{text}");
     }
 }

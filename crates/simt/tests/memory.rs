@@ -4,7 +4,6 @@ mod allocation;
 mod async_copy;
 mod asynchronous;
 mod atomic;
-mod call;
 mod fault;
 mod halves;
 mod load_store;

@@ -16,67 +16,29 @@ fn refusal(text: &str) -> (u32, u32, String) {
     }
 }
 
-/// Rows: where the refusal points to, the text behind the head, and the words.
-const DECLARATIONS: &str = r"
-4:14 .global .u32 a[2] = {1.5, 2.5}; => `a` does not hold its initial value, a floating-point number
-4:14 .global .f32 a = 1; => `a` is no integer, and its initial value is one
-4:14 .shared .u32 a = 1; => `a` cannot have an initial value: only .global and .const variables can
-5:14 .global .u32 a;\n.global .u32 a; => `a` is declared twice
-5:8 .entry a() { ret; }\n.entry a() { ret; } => function `a` is declared twice
-5:8 .global .u32 a;\n.entry a() { ret; } => `a` is a function and a variable
-4:37 .entry k(.param .u32 a, .param .u64 a) { ret; } => `a` is declared twice
-6:1 .entry k() {\n.reg .u32 %r<4>;\n.reg .u32 %r2;\nret; } => `%r2` is declared twice
-5:13 .entry k() {\n.local .u32 a = 1;\nret; } => `a` cannot have an initial value: only .global and .const variables can
-5:13 .entry k() {\n.shared .b8 a[49153];\nret; } => with `a`, there are 49153 bytes of static shared memory: 49152 is the most
-4:21 .entry k(.param .b8 a[4353]) { ret; } => the parameters of `k` take more than 4352 bytes
-4:8 .entry k() .maxntid 0 { ret; } => the numbers of .maxntid begin with 1
-4:8 .entry k() .noreturn { ret; } => `k` cannot have this directive .noreturn
-";
-
-/// The same for whole texts, before which nothing stands.
-const HEADS: &str = r"
-1:22 .version 8.0 .target sm_91 => there is no target `sm_91`
-1:22 .version 8.0 .target sm_75a => there is no target `sm_75a`
-1:29 .version 8.0 .target sm_80, fast => there is no target `fast`
-1:1 .version 5.9 .target sm_80 => there is no PTX 5.9
-";
-
-/// The same for the ninth line, an instruction.
-const OPERANDS: &str = r"
-9:3 mov.u32 %r1, 1.5; => `mov.u32` does not take a floating-point number here
-9:3 add.f32 %f1, %f2, 1; => `add.f32` does not take an integer here
-9:3 add.s32 %r1, %r2, %f1; => register `%f1` is declared .f32, and .s32 belongs here
-9:3 add.u32 %r1, %r2, %tid.x; => `%tid.x` is a special register, which only `mov` and `cvt` of integers read
-9:3 add.u32 _, %r2, 1; => `add.u32` does not take `_` here
-9:3 mov.u32 %r1, %nothing.x; => there is no register `%nothing.x`, and no special register of that name
-9:3 shfl.idx.b32 %r1, %r2, 0, 31; => instruction `shfl.idx.b32`, without .sync, for targets before sm_70, is not supported
-9:3 st.bulk.weak.shared::cta [%rd1], 64, 0; => instruction `st.bulk.weak.shared::cta`, of sm_100 and later, is not supported
-9:3 multimem.st.global.u32 [%rd1], %r1; => instruction `multimem.st.global.u32`, on memory of several GPUs, is not supported
-9:3 add.u32 %r1, %r2.x, 1; => `%r2.x` is no element of a vector register
-9:3 ld.relaxed.u32 %r1, [%rd1]; => instruction `ld.relaxed.u32` is not supported
-9:3 ld.global.u32 %r1, [%f1]; => register `%f1` is no address
-9:3 bar.sync 16; => 16 is no barrier: there are 0 to 15
-9:3 bar.sync 0, 33; => 33 threads are no whole warps
-";
-
-/// Checks the rows of a table, each in the text that has it between these two; `\n` is a line's end.
-fn check(table: &str, before: &str, behind: &str) {
-    for row in table.lines().skip(1) {
+/// Checks the rows `text => message` of a table, each in the text that has it between these two; `\n` is a line's end.
+/// Rows of a table with places begin with the line and column that the refusal points to.
+fn check(table: &str, place: Option<&str>, before: &str, behind: &str) {
+    for row in table.lines() {
         let (row, message) = row.split_once(" => ").unwrap();
-        let (place, text) = row.split_once(' ').unwrap();
+        let (place, text) = place.map_or_else(|| row.split_once(' ').unwrap(), |place| (place, row));
+        let (target, text) = text.split_once("sm_80: ").map_or(("sm_90a", text), |(_, text)| ("sm_80", text));
         let text = text.replace("\\n", "\n");
-        let (line, column, found) = refusal(&format!("{before}{text}{behind}"));
+        let (line, column, found) = refusal(&format!("{}{text}{behind}", before.replace("sm_90a", target)));
         assert_eq!(found, message, "{text}");
         assert_eq!(format!("{line}:{column}"), place, "{text}");
     }
 }
 
 #[test]
-fn declarations_and_operands() {
-    check(DECLARATIONS, HEAD, "\n");
-    check(HEADS, "", "\n.address_size 64\n.entry k() { ret; }\n");
-    let kernel = ".entry k()\n{\n.reg .b32 %r<4>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<2>;\n  ";
-    check(OPERANDS, &format!("{HEAD}{kernel}"), "\nret;\n}\n");
+fn declarations_and_instructions() {
+    check(include_str!("fixtures/refused/declarations.txt"), None, HEAD, "\n");
+    check(include_str!("fixtures/refused/heads.txt"), None, "", "\n.address_size 64\n.entry k() { ret; }\n");
+    let kernel = "
+        .version 8.8 .target sm_90a .address_size 64 .global .u64 other; .entry k(.param .u64 in) {
+        .shared .b32 s; .local .b32 l; .reg .b8 %c<4>; .reg .b16 %h<4>; .reg .b32 %r<32>; .reg .b64 %rd<32>; .reg .pred %p<4>;
+        .reg .f32 %f<8>; .reg .f64 %fd<4>;\n  ";
+    check(include_str!("fixtures/refused/instructions.txt"), Some("5:3"), kernel, "\nret;\n}\n");
     // A parameter may be larger from 8.1 on.
     let text = ".version 8.1\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[4353]) { ret; }\n";
     assert!(Module::from_ptx(text).unwrap().function("k").is_ok());

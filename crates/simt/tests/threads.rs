@@ -65,16 +65,6 @@ fn never(body: &str, (blocks, threads): (u32, u32), is_it: impl Fn(&FaultKind) -
 }
 
 #[test]
-fn a_lock_with_attempts_that_are_counted() {
-    // No two attempts leave the same registers, so nobody can see that they repeat themselves.
-    let body = "mov.u32 %r5, 0;\nLOCK:\nadd.u32 %r5, %r5, 1;\natom.global.cas.b32 %r1, [%memory], 0, 1;\n\
-                setp.ne.u32 %p0, %r1, 0;\n@%p0 bra LOCK;\nld.volatile.global.u32 %r2, [%memory+4];\n\
-                add.u32 %r2, %r2, 1;\nst.volatile.global.u32 [%memory+4], %r2;\n\
-                atom.global.exch.b32 %r1, [%memory], 0;\nmov.u32 %r0, 7;\n";
-    always(body, (1, 64), |_| 7);
-}
-
-#[test]
 fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
     for (sync, half) in [("bar.warp.sync -1", 16), ("barrier.sync 0", 5)] {
         let body = format!(

@@ -5,6 +5,7 @@ mod circles;
 mod output;
 mod source;
 
+use std::ffi::OsString;
 use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,8 +21,8 @@ struct Step {
     name: &'static str,
     /// The arguments of cargo, with blanks between them.
     arguments: &'static str,
-    /// An environment variable for it.
-    environment: Option<(&'static str, &'static str)>,
+    /// Whether it documents, and takes over what clippy has checked.
+    documents: bool,
     /// The advice if it fails.
     remedy: &'static str,
 }
@@ -29,7 +30,7 @@ struct Step {
 const FORMATTING: Step = Step {
     name: "formatting",
     arguments: "fmt --all --check",
-    environment: None,
+    documents: false,
     remedy: "`cargo fmt` formats everything",
 };
 
@@ -38,7 +39,7 @@ const COMPILED: [Step; 3] = [
     Step {
         name: "lints",
         arguments: "clippy --workspace --all-targets -- -D warnings",
-        environment: None,
+        documents: false,
         remedy: "clippy says above what it found; `cargo clippy --fix` mends some of it",
     },
     // Documenting the examples too makes cargo choose the features of the other steps: the dependencies and the kernels
@@ -46,10 +47,10 @@ const COMPILED: [Step; 3] = [
     Step {
         name: "docs",
         arguments: "doc --workspace --no-deps --lib --examples --bin xtask --bin ladder --bin versus",
-        environment: Some(("RUSTDOCFLAGS", "-Dwarnings")),
+        documents: true,
         remedy: "rustdoc says above what it found",
     },
-    Step { name: "tests", arguments: "test --workspace --no-fail-fast", environment: None, remedy: "" },
+    Step { name: "tests", arguments: "test --workspace --no-fail-fast", documents: false, remedy: "" },
 ];
 
 /// The result of a step.
@@ -132,7 +133,10 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
     status("Checking", format_args!("{name}: cargo {arguments}"));
     let time = Instant::now();
     let mut command = cargo();
-    command.current_dir(root()).args(arguments.split(' ')).envs(step.environment);
+    command.current_dir(root()).args(arguments.split(' '));
+    if step.documents {
+        command.env("RUSTDOCFLAGS", "-Dwarnings").envs(clippys_environment().into_iter().flatten());
+    }
     let outcome = output::follow(&mut command, &mut stdout())?;
     let mut failed = outcome.failures();
     if !outcome.success && failed.is_empty() {
@@ -150,6 +154,16 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
         },
     };
     Ok((report, outcome))
+}
+
+/// What `cargo clippy -- -D warnings` sets for the cargo below it. With it, rustdoc is given what clippy has checked of the
+/// workspace; cargo would check it again for a compiler without a wrapper, which takes longer than the documents.
+fn clippys_environment() -> Option<[(&'static str, OsString); 2]> {
+    let sysroot = crate::process::output(Command::new("rustc").args(["--print", "sysroot"])).ok()?;
+    let name = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
+    let driver = Path::new(sysroot.trim()).join("bin").join(name);
+    let arguments = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
+    Some([("RUSTC_WORKSPACE_WRAPPER", driver.into()), ("CLIPPY_ARGS", arguments.into())])
 }
 
 fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {

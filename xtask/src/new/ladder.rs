@@ -5,9 +5,9 @@ use super::{Changes, check_name, read};
 use crate::console::{Failure, Result, status};
 use crate::process::root;
 
-const KERNELS: &str = include_str!("../../templates/ladder_kernels.rs");
-const RUNG: &str = include_str!("../../templates/ladder_rung.rs");
-const HOST: &str = include_str!("../../templates/ladder_host.rs");
+const KERNELS: &str = include_str!("../../templates/ladder_kernels.rs.tmpl");
+const RUNG: &str = include_str!("../../templates/ladder_rung.rs.tmpl");
+const HOST: &str = include_str!("../../templates/ladder_host.rs.tmpl");
 
 /// Writes a ladder of one rung.
 /// Fails when the name is taken or is not a valid name, and when a file cannot be read or written. Nothing is

@@ -5,8 +5,8 @@ use super::{Changes, check_name, device, read};
 use crate::console::{Failure, Result, nearest, status};
 use crate::process::{from_root, root};
 
-const BY_BLOCK: &str = include_str!("../../templates/rung_by_block.rs");
-const ANY_BLOCK: &str = include_str!("../../templates/rung.rs");
+const BY_BLOCK: &str = include_str!("../../templates/rung_by_block.rs.tmpl");
+const ANY_BLOCK: &str = include_str!("../../templates/rung.rs.tmpl");
 
 /// Writes a rung that comes after another one of the same ladder, with the other's parameters, geometry and blocks.
 /// Fails when the name is taken or is not a valid name, when the rung that it should come after does not exist, and

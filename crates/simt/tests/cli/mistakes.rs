@@ -15,54 +15,10 @@ fn assert_mistake(ended: &Ended, words: &str, of: &str) {
 }
 
 /// Rows: arguments behind `simt run small.ptx`, and words of the error.
-const ARGUMENTS: &str = "
---entry scale --grid 1 --block 64 => 0 arguments for 4 parameters
---entry scales --grid 1 --block 64 => there is no kernel `scales`; there are scale, fill
---entry tensor --grid 1 --block 64 => instruction `tcgen05.wait::ld.sync.aligned`, of sm_100 and later, is not supported
---entry forever --grid 0 --block 64 => a grid of (0, 1, 1) has no blocks
---entry forever --grid 1 --block 0 => a block of (0, 1, 1) has no threads
---entry forever --grid 1 --block 2048 => at most 1024 fit
---entry forever --grid 1,2,3,4 --block 1 => three dimensions at most
---entry forever --grid x --block 1 => `x` is not a number
---entry forever --grid 1 --block 1 --shared 9999999 => bytes of shared memory a block
---entry forever --grid 1 --block 1 --threads 0 => 0 is not in 1..=1024
---entry forever --grid 1 --block 1 --print 0 => --print 0: there are 0 arguments
---entry fill --grid 1 --block 1 --arg u64:0 --save 0=x => argument 0 is a scalar
---entry fill --grid 1 --block 1 --arg u64:0 --save x => write an argument's index and a file
---entry fill --grid 1 --block 1 --arg u32:0 => argument 0 has 4 bytes, parameter `p` has 8 (.u64)
---entry fill --grid 1 --block 1 --arg i32[x] => `x` is not a number of elements
---entry fill --grid 1 --block 1 --arg i32[4]=file:no/such => argument 0: cannot read no/such
---entry fill --grid 1 --block 1 --arg u64[4611686018427387904] => is more than any memory
---entry fill --grid 1 --block 1 --arg u8[1099511627776] => make them smaller
---entry fill --grid 1 --block 1 --arg u32[4] --save 0=no/such/folder/x => cannot write no/such/folder/x
---entry shared --grid 1 --block 64 => compiled for blocks of (32, 2, 1)
---grid 1 --block 64 => required arguments were not provided: --entry <NAME>
---entry scale --grid 1 --blok 64 => a similar argument exists
---entry fill --grid 1 --block 32 --arg u32[32] --schedule randm => write fixed, round-robin or random:SEED
---entry fill --grid 1 --block 32 --arg u32[32] --time-limit -1 => unexpected argument
-";
+const ARGUMENTS: &str = include_str!("../fixtures/cli/mistakes.txt");
 
 /// The same behind `simt run variables.ptx`; without `--launch`, a kernel is chosen besides.
-const LAUNCHES_AND_SYMBOLS: &str = "
---launch 'scale grid=1' => block= is missing; write it as
---launch 'grid=1 block=1' => the kernel's name is missing
---launch 'scale grid=1 blok=1' => a launch has no `blok`
---launch 'scale grid=1 grid=1 block=1' => `grid` stands twice
---launch 'scale grid=1 block=1 shared=x' => `x` is not a number
---launch 'scale grid=1 block=1 args=0,x' => `x` is not a number
---launch 'scale grid=1 block=1 args=3' => --launch scale: there is no argument 3, but 0, from 0 on
---launch 'scale grid=1 block=1' --grid 1 => cannot be used with
---launch 'scal grid=1 block=1' => there are scale(float*), fill(Range, unsigned int*), beyond<float>()
---symbol factor => as factor=f32:2 or table=i32[16]=iota
---symbol factro=f32:2 => there is no variable `factro`; the nearest name is `math::factor`
---symbol factor=f32:2 => --symbol factor: the variable has 8 bytes, and the value 4
---symbol factor=f32[2]=file:no/such => --symbol factor: cannot read no/such
---arg bytes:0 => write two hexadecimal digits for each
---arg bytes:+1 => write two hexadecimal digits for each
---arg bytes: => write two hexadecimal digits for each
---arg bytes:file:no/such => cannot read no/such
---arg bytes:00 => kernel `scale(float*)`: argument 0 has 1 bytes
-";
+const LAUNCHES_AND_SYMBOLS: &str = include_str!("../fixtures/cli/mistakes_in_launches.txt");
 
 /// `simt run variables.ptx --entry scale …`
 fn scale(line: &str) -> Ended {
@@ -71,10 +27,7 @@ fn scale(line: &str) -> Ended {
 
 #[test]
 fn bad_arguments_are_one_line_with_a_hint_and_exit_code_2() {
-    let rows = |table: &'static str| {
-        let rows = table.lines().skip(1);
-        rows.map(|row| row.split_once(" => ").unwrap())
-    };
+    let rows = |table: &'static str| table.lines().map(|row| row.split_once(" => ").unwrap());
     for (line, expected) in rows(ARGUMENTS) {
         assert_mistake(&run(line), expected, line);
     }

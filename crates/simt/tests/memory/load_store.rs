@@ -1,6 +1,6 @@
 //! `ld` and `st`: widths, vectors, extension, qualifiers, lanes that do not take part.
 
-use super::{bytes, outcome, outcome_of, refusal, words};
+use super::{bytes, outcome, outcome_of, words};
 
 /// Each lane copies `size` bytes with this pair of instructions, its place being its number, exclusive or
 /// `flip`.
@@ -145,55 +145,6 @@ fn immediates_and_sinks_stand_among_a_vector_s_elements() {
 }
 
 #[test]
-fn every_qualifier_is_taken() {
-    let loads = [
-        "ld.weak.global.u32",
-        "ld.volatile.global.u32",
-        "ld.relaxed.cta.global.u32",
-        "ld.relaxed.cluster.global.u32",
-        "ld.acquire.gpu.global.u32",
-        "ld.acquire.sys.global.L1::no_allocate.u32",
-        "ld.mmio.relaxed.sys.global.u32",
-        "ld.global.nc.u32",
-        "ld.global.ca.nc.u32",
-        "ld.global.nc.L1::evict_last.L2::128B.u32",
-        "ld.global.L1::evict_normal.u32",
-        "ld.global.ca.u32",
-        "ld.global.cg.u32",
-        "ld.global.cs.u32",
-        "ld.global.lu.u32",
-        "ld.global.cv.u32",
-        "ldu.global.u32",
-        "ld.u32",
-        "ld.volatile.u32",
-        "ldu.u32",
-    ];
-    let stores = [
-        "st.weak.global.u32",
-        "st.volatile.global.u32",
-        "st.relaxed.cta.global.u32",
-        "st.release.gpu.global.u32",
-        "st.release.sys.u32",
-        "st.mmio.relaxed.sys.global.u32",
-        "st.global.wb.u32",
-        "st.global.cg.u32",
-        "st.global.cs.u32",
-        "st.global.wt.u32",
-        "st.global.L1::no_allocate.u32",
-        "st.u32",
-    ];
-    for load in loads {
-        for store in stores {
-            assert_eq!(copy(load, store, "%r2", 4, 3), bytes(136)[4..132], "{load} {store}");
-        }
-    }
-    let body = "createpolicy.fractional.L2::evict_last.b64 %rd9, 1.0;\n\
-                ld.global.nc.L1::no_allocate.L2::cache_hint.L2::256B.v2.u32 {%r2, %r3}, [%rd1], %rd9;\n\
-                st.global.L2::cache_hint.v2.u32 [%rd2], {%r3, %r2}, %rd9;";
-    assert_eq!(outcome(body, &[1, 2, 3, 4, 5, 6, 7, 8], 8), [5, 6, 7, 8, 1, 2, 3, 4]);
-}
-
-#[test]
 fn lanes_that_do_not_take_part_neither_fault_nor_change() {
     // Odd lanes have an invalid address; they load nothing and store nothing.
     let body = "and.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\nmov.b64 %rd9, 3;\n\
@@ -225,50 +176,6 @@ fn one_instruction_reaches_several_buffers() {
 fn the_highest_lane_wins_where_all_store_to_one_place() {
     let out = outcome("st.global.u32 [%rd2], %r1;", &[], 4);
     assert_eq!(words::<u32>(&out), [31]);
-}
-
-#[test]
-fn what_is_no_load_or_store_is_refused() {
-    for (body, message) in [
-        ("ld.global.u32 %h1, [%rd1];", "too narrow for a value of 32"),
-        ("ld.global.u64 %r1, [%rd1];", "too narrow for a value of 64"),
-        ("st.global.b64 [%rd1], %r1;", "too narrow for a value of 64"),
-        ("ld.global.u32 %p1, [%rd1];", "`%p1` is a predicate"),
-        ("ld.global.u32 %r1, [%r2];", "has 64 bits"),
-        ("ld.u32 %r1, [%r2];", "has 64 bits"),
-        ("ld.global.u32 %r1, [%rd1+4294967296];", "offset has 32 bits"),
-        ("ld.global.v2.u32 %r1, [%rd1];", "2 elements"),
-        ("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "4 elements"),
-        ("ld.global.b128 %r1, [%rd1];", "too narrow for a value of 128"),
-        ("ld.global.pred %p1, [%rd1];", "`ld.global.pred` is not supported"),
-        ("ld.global.f16 %h1, [%rd1];", "`ld.global.f16` is not supported"),
-        ("ld.global %r1, [%rd1];", "`ld.global` is not supported"),
-        ("ld.global.u32 %r1, [%rd1], %rd2;", "takes 2 operands, not 3"),
-        ("ld.global.u32 %r1, %rd1;", "an address in brackets"),
-        ("ld.global.u32 %r1, [in];", "not in the .global space"),
-        ("ld.shared.u32 %r1, [in];", "not in the .shared space"),
-        ("st.param.u32 [in], %r1;", "cannot be written"),
-        ("st.const.u32 [%rd1], %r1;", "`st.const.u32` is not supported"),
-        ("st.async.shared::cluster.u32 [%rd1], %r1, [%rd2];", "not supported"),
-        ("ld.global.u32 %r77, [%rd1];", "there is no register `%r77`"),
-        ("ld.global.u32 %r1, [nobody];", "there is no register or variable `nobody`"),
-        ("ld.global.u32 %r1, [%p1];", "predicate `%p1` is no address"),
-        ("ld.u32 %r1, [in];", "no generic address"),
-        ("multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;", "not supported"),
-        ("cvta.shared.u32 %r1, %r2;", "`cvta.shared.u32` is not supported"),
-        ("atom.local.add.u32 %r1, [%rd1], 1;", "`atom.local.add.u32` is not supported"),
-        ("atom.global.sub.u32 %r1, [%rd1], 1;", "not supported"),
-        ("atom.global.and.u32 %r1, [%rd1], 1;", "not supported"),
-        ("atom.global.add.u32 %r1, [%rd1];", "takes 3 operands, not 2"),
-        ("atom.global.cas.b32 %r1, [%rd1], 1;", "takes 4 operands, not 3"),
-        ("red.global.exch.b32 [%rd1], 1;", "`red.global.exch.b32` is not supported"),
-        ("red.async.shared::cluster.u32 [%rd1], %r1, [%rd2];", "not supported"),
-        ("cp.async.cg.shared.global [%r1], [%rd1], 8;", "does not copy 8 bytes"),
-        ("tcgen05.fence::before_thread_sync;", "not supported"),
-    ] {
-        let refused = refusal(body);
-        assert!(refused.contains(message), "{body}: {refused}");
-    }
 }
 
 #[test]

@@ -204,3 +204,17 @@ fn initial_values_of_16_bytes() {
     let out = outcome_of(module, body, &[0; 4], 16).unwrap();
     assert_eq!(words::<u64>(&out), [0xfedc_ba98_7654_3210, 0]);
 }
+
+#[test]
+fn a_function_gets_the_address_of_its_caller_s_local_memory() {
+    let module = ".func add(.param .b64 p, .param .b32 n)\n{\n.reg .u64 %rd<4>;\n.reg .u32 %r<4>;\n\
+                  .local .align 8 .b8 own[8];\nld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nst.local.u64 [own], -1;\n\
+                  ld.u32 %r2, [%rd1];\nadd.u32 %r2, %r2, %r1;\nst.u32 [%rd1], %r2;\nmov.b64 %rd2, n;\n\
+                  ld.param.u32 %r3, [%rd2];\nadd.u32 %r2, %r2, %r3;\ncvta.param.u64 %rd2, %rd2;\nld.u32 %r3, [%rd2];\n\
+                  add.u32 %r2, %r2, %r3;\nst.u32 [%rd1], %r2;\nret;\n}";
+    let body = ".local .align 4 .b8 l[8];\nst.local.u32 [l+4], 1000;\nmov.b64 %rd8, l;\ncvta.local.u64 %rd8, %rd8;\n\
+                add.s64 %rd8, %rd8, 4;\n{\n.param .b64 a;\n.param .b32 b;\nst.param.b64 [a], %rd8;\nst.param.b32 [b], %r1;\n\
+                call add, (a, b);\n}\nld.local.u32 %r2, [l+4];\nst.global.u32 [%rd6], %r2;";
+    let expected: Vec<u32> = (0..32).map(|lane| 1000 + 3 * lane).collect();
+    assert_eq!(words_of(module, body, &[]), expected);
+}
