@@ -15,10 +15,10 @@ const FILES: [(&str, &str); 10] = [
     (".gitignore", include_str!("../../templates/project/gitignore")),
     (".github/workflows/test.yml", include_str!("../../templates/project/ci.yml")),
     ("kernels/Cargo.toml", include_str!("../../templates/project/kernels.toml")),
-    ("kernels/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
+    ("kernels/src/lib.rs", include_str!("../../templates/project/kernels.rs.tmpl")),
     ("host/Cargo.toml", include_str!("../../templates/project/host.toml")),
-    ("host/build.rs", include_str!("../../templates/project/build.rs.txt")),
-    ("host/src/main.rs", include_str!("../../templates/project/main.rs.txt")),
+    ("host/build.rs", include_str!("../../templates/project/build.rs.tmpl")),
+    ("host/src/main.rs", include_str!("../../templates/project/main.rs.tmpl")),
 ];
 
 /// The mark before the folder of one of this repository's crates in a template.
