@@ -75,15 +75,6 @@ impl Ty {
     }
 }
 
-/// How close `simt`'s answer has to be to the GPU's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Bound {
-    /// Every bit is the same.
-    Exact,
-    /// Within so many units in the last place of each other, or both NaN.
-    Ulps(u64),
-}
-
 /// One form of an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Form {
@@ -119,23 +110,6 @@ impl Form {
             "cvt" => rounds.div_ceil(3),
             _ if self.opcode.ends_with(';') => rounds.div_ceil(3),
             _ => rounds,
-        }
-    }
-
-    /// How close the answers have to be: the PTX ISA's maximum error, doubled where both sides may have it.
-    pub fn bound(&self) -> Bound {
-        let name = self.opcode.split('.').next().unwrap_or_default();
-        let is_approximate = [".approx", ".full"].map(|word| self.opcode.contains(word));
-        match (name, self.to) {
-            _ if !is_approximate.contains(&true) => Bound::Exact,
-            // Relative errors of 2^-20 and less, of which the lower half of the bits has nothing.
-            (_, Ty::F64) => Bound::Ulps(1 << 33),
-            // 2^-9.9 and 2^-10.987, or 2^-7 and 2^-8.
-            (_, Ty::F16 | Ty::F16x2 | Ty::Bf16 | Ty::Bf16x2) => Bound::Ulps(3),
-            ("div" | "rcp" | "rsqrt" | "sqrt" | "ex2" | "lg2" | "sin" | "cos", Ty::F32) => Bound::Exact,
-            // 2^-11 relative.
-            ("tanh", _) => Bound::Ulps(1 << 13),
-            _ => Bound::Ulps(4),
         }
     }
 

@@ -1,18 +1,11 @@
 //! The approximations of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
-//!
-//! `tanh`, and those of `f64`, are computed as doubles by a library that gives the same bits on every host, and rounded:
-//! nearer than the ISA asks for, so not the bits that a GPU gives.
 
-use super::fast::{canonical32, flush32, nan64};
 use super::{Approx, Approx64, special};
 use crate::alu::lanes::{map, map3};
 use crate::regs::{R32, R64, Regs};
 
 #[inline(never)]
 pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
-    let flush = |bits| if ftz { flush32(bits) } else { bits };
-    let rounded =
-        |function: fn(f64) -> f64, a: u32| flush(canonical32(function(f64::from(f32::from_bits(flush(a)))) as f32));
     map3(regs, mask, to, from, |a, b, _| match op {
         Approx::Div => special::div(a, b, false, ftz),
         Approx::DivFull => special::div(a, b, true, ftz),
@@ -23,30 +16,15 @@ pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R
         Approx::Lg2 => special::lg2(a, ftz),
         Approx::Sin => special::sine(a, false),
         Approx::Cos => special::sine(a, true),
-        Approx::Tanh => rounded(libm::tanh, a),
+        Approx::Tanh => special::tanh(a),
     });
 }
 
 #[inline(never)]
 pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from: R64) {
-    // The rough forms see and make the upper 32 bits only, and know no subnormals.
-    const UPPER: u64 = 0xffff_ffff_0000_0000;
-    let flush = |bits: u64| {
-        let subnormal = bits & 0x7ff0_0000_0000_0000 == 0;
-        if subnormal { bits & 1 << 63 } else { bits }
-    };
     map(regs, mask, to, from, |bits| match op {
-        Approx64::Rsqrt => {
-            let a = f64::from_bits(bits);
-            nan64(1.0 / a.sqrt(), a, 0.0, 0.0)
-        }
-        Approx64::Rcp | Approx64::RsqrtFtz => {
-            let a = f64::from_bits(flush(bits));
-            // For `rsqrt` a NaN whose upper half is infinity's is infinity.
-            let whole = a.is_nan() && op == Approx64::Rcp;
-            let a = if whole { a } else { f64::from_bits(flush(bits & UPPER)) };
-            let value = if op == Approx64::Rcp { 1.0 / a } else { 1.0 / a.sqrt() };
-            flush(nan64(value, a, 0.0, 0.0) & UPPER)
-        }
+        Approx64::Rcp => special::rcp64(bits),
+        Approx64::Rsqrt => special::rsqrt64(bits),
+        Approx64::RsqrtFtz => special::rsqrt64_ftz(bits),
     });
 }

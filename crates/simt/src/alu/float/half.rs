@@ -1,11 +1,12 @@
 //! `f16`, `bf16` and pairs of them (PTX ISA §9.7.4).
 //!
-//! Computed as doubles, which hold a product of two exactly and a sum rounded to odd, then rounded once.
+//! Computed as doubles, which hold a product of two exactly and a sum rounded to odd, then rounded once. `ex2` and `tanh`
+//! are those of `f32`, cut: so an H200 answers for each of the 65,536 arguments.
 
 pub(crate) use super::Half;
 use super::exact::{Format, Rounding, add_to_odd};
 use super::general::saturate;
-use super::minmax::min_max;
+use super::{minmax::min_max, special};
 use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{R32, Regs};
@@ -59,10 +60,13 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         Half::Sub => add_to_odd(a, -b),
         Half::Mul => a * b,
         Half::Fma => add_to_odd(a * b, c),
-        Half::Ex2 => libm::exp2(a),
-        _ => libm::tanh(a),
+        Half::Ex2 => f64::from(f32::from_bits(special::ex2((a as f32).to_bits(), true))),
+        _ => f64::from(f32::from_bits(special::tanh((a as f32).to_bits()))),
     };
-    let bits = flush(format.round(exact, Rounding::Nearest) as u32);
+    // A power of two that is too large for f16 is not cut: it is infinity.
+    let is_cut = matches!(op, Half::Ex2 | Half::Tanh) && (exact < 65536.0 || modifiers.has(Modifiers::BRAIN));
+    let rounding = if is_cut { Rounding::Zero } else { Rounding::Nearest };
+    let bits = flush(format.round(exact, rounding) as u32);
     if modifiers.has(Modifiers::SAT) {
         format.round(saturate(value(bits)), Rounding::Nearest) as u32
     } else if modifiers.has(Modifiers::RELU) && bits & 0x8000 != 0 {

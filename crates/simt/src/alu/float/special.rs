@@ -1,12 +1,13 @@
-//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos` and the rough divisions of `f32`, bit by bit as an H200 computes them.
+//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` and the rough divisions, bit by bit as an H200 computes them.
 //!
-//! Its unit for special functions has a polynomial of the second degree for each of 64 or 128 segments of the argument (S.
+//! Its unit for special functions has a polynomial of the second degree for each of 51 to 128 segments of the argument (S.
 //! Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is cut: it
-//! has no partial products below its 15 highest bits. The coefficients are in special.txt.
+//! has no partial products below its 15 highest bits. The coefficients are in special.txt. Compared with an H200: every
+//! argument of a period or, of `tanh`, from 2^-8 to 8; 2^20 random ones of any size; of `f64` every upper half of a period.
 
 use std::sync::LazyLock;
 
-use super::fast::{canonical32, flush32};
+use super::fast::{canonical32, flush32, nan64};
 
 /// A function's polynomials.
 struct Polynomials {
@@ -16,7 +17,7 @@ struct Polynomials {
     segments: Vec<[i64; 3]>,
 }
 
-/// Those of `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, and of `sin` in the first quarter of a turn.
+/// Those of `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, of `sin` in the first quarter of a turn, and of `tanh`.
 static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
     let mut functions = Vec::new();
     for line in include_str!("special.txt").lines().filter(|line| !line.starts_with('#')) {
@@ -36,6 +37,7 @@ const SQRT: usize = 2;
 const EX2: usize = 3;
 const LG2: usize = 4;
 const SIN: usize = 5;
+const TANH: usize = 6;
 
 impl Polynomials {
     /// The significand for the argument in steps of its last place.
@@ -55,23 +57,35 @@ impl Polynomials {
     }
 }
 
-/// A normal number's exponent and the bits of its fraction.
-fn parts(bits: u32) -> (i32, u32) {
-    ((bits >> 23 & 255) as i32 - 127, bits & 0x7f_ffff)
+/// Bits of the fraction of an `f32`.
+const F32: u32 = 23;
+/// Of the upper half of an `f64`, which is a float of 32 bits as well.
+const UPPER: u32 = 20;
+
+/// The infinity of a format.
+const fn infinity(format: u32) -> u32 {
+    SIGN - (1 << format)
 }
 
-/// The number of a significand from 2^23 to 2^24, without subnormal ones.
-fn packed(sign: u32, exponent: i32, significand: i64) -> u32 {
+/// A normal number's exponent and the bits of its fraction, of which there are always 23.
+fn parts<const FORMAT: u32>(bits: u32) -> (i32, u32) {
+    let (bias, fraction) = (infinity(FORMAT) >> (FORMAT + 1), bits & ((1 << FORMAT) - 1));
+    (((bits & !SIGN) >> FORMAT) as i32 - bias as i32, fraction << (F32 - FORMAT))
+}
+
+/// The number of a significand from 2^23 to 2^24, cut, without subnormal ones.
+fn packed<const FORMAT: u32>(sign: u32, exponent: i32, significand: i64) -> u32 {
     let carried = significand >> 24 != 0;
     let fraction = if carried { 0 } else { significand as u32 & 0x7f_ffff };
-    sign | match exponent + i32::from(carried) + 127 {
-        ..=0 => 0,
-        255.. => INFINITY,
-        biased => (biased as u32) << 23 | fraction,
+    let infinity = infinity(FORMAT);
+    match exponent + i32::from(carried) + (infinity >> (FORMAT + 1)) as i32 {
+        ..=0 => sign,
+        biased if biased as u32 >= infinity >> FORMAT => sign | infinity,
+        biased => sign | (biased as u32) << FORMAT | fraction >> (F32 - FORMAT),
     }
 }
 
-const INFINITY: u32 = 0x7f80_0000;
+const INFINITY: u32 = infinity(F32);
 const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
@@ -79,32 +93,32 @@ const ONE: u32 = 0x3f80_0000;
 const TURN: u32 = 0x3e22_f983;
 
 /// 1 / a
-fn reciprocal(bits: u32) -> u32 {
-    let bits = flush32(bits);
-    let (sign, (exponent, fraction)) = (bits & SIGN, parts(bits));
+fn reciprocal<const FORMAT: u32>(bits: u32) -> u32 {
+    let (infinity, sign) = (infinity(FORMAT), bits & SIGN);
+    let (exponent, fraction) = parts::<FORMAT>(bits);
     match bits & !SIGN {
-        0 => sign | INFINITY,
-        INFINITY => sign,
-        magnitude if magnitude > INFINITY => NAN,
-        _ => packed(sign, -exponent - 1, FUNCTIONS[RCP].at(fraction)),
+        magnitude if magnitude < 1 << FORMAT => sign | infinity,
+        magnitude if magnitude > infinity => NAN,
+        magnitude if magnitude == infinity => sign,
+        _ => packed::<FORMAT>(sign, -exponent - 1, FUNCTIONS[RCP].at(fraction)),
     }
 }
 
 /// 1 / √a, or √a
-fn root(bits: u32, inverse: bool) -> u32 {
-    let bits = flush32(bits);
-    let (exponent, fraction) = parts(bits);
+fn root<const FORMAT: u32>(bits: u32, inverse: bool) -> u32 {
+    let (infinity, sign) = (infinity(FORMAT), bits & SIGN);
+    let (exponent, fraction) = parts::<FORMAT>(bits);
     // Two periods: exponents are even or odd.
     let argument = (exponent as u32 & 1) << 23 | fraction;
+    let is_zero = bits & !SIGN < 1 << FORMAT;
     match bits {
-        0 | SIGN if inverse => bits | INFINITY,
-        0 | SIGN => bits,
-        INFINITY if inverse => 0,
-        INFINITY => INFINITY,
-        _ if bits > INFINITY => NAN,
-        _ if inverse && argument == 0 => packed(0, -(exponent >> 1) - 1, 1 << 24),
-        _ if inverse => packed(0, -(exponent >> 1) - 1, FUNCTIONS[RSQRT].at(argument)),
-        _ => packed(0, exponent >> 1, FUNCTIONS[SQRT].at(argument)),
+        _ if is_zero => sign | if inverse { infinity } else { 0 },
+        _ if bits > infinity => NAN,
+        _ if bits == infinity && inverse => 0,
+        _ if bits == infinity => infinity,
+        _ if inverse && argument == 0 => packed::<FORMAT>(0, -(exponent >> 1) - 1, 1 << 24),
+        _ if inverse => packed::<FORMAT>(0, -(exponent >> 1) - 1, FUNCTIONS[RSQRT].at(argument)),
+        _ => packed::<FORMAT>(0, exponent >> 1, FUNCTIONS[SQRT].at(argument)),
     }
 }
 
@@ -121,13 +135,13 @@ fn power(bits: u32) -> u32 {
         _ if size & 0x7f_ffff == 0 => -size,
         _ => !size,
     };
-    packed(0, (fixed >> 23) as i32, FUNCTIONS[EX2].at(fixed as u32 & 0x7f_ffff))
+    packed::<F32>(0, (fixed >> 23) as i32, FUNCTIONS[EX2].at(fixed as u32 & 0x7f_ffff))
 }
 
 /// The logarithm of a to the base 2
 fn logarithm(bits: u32) -> u32 {
     let bits = flush32(bits);
-    let (exponent, fraction) = parts(bits);
+    let (exponent, fraction) = parts::<F32>(bits);
     match bits {
         0 | SIGN => return SIGN | INFINITY,
         ONE => return 0,
@@ -145,8 +159,8 @@ fn logarithm(bits: u32) -> u32 {
 fn fixed(sign: u32, size: i64, point: i32) -> u32 {
     match size.checked_ilog2() {
         None => sign,
-        Some(highest) if highest > 23 => packed(sign, highest as i32 - point, size >> (highest - 23)),
-        Some(highest) => packed(sign, highest as i32 - point, size << (23 - highest)),
+        Some(highest) if highest > 23 => packed::<F32>(sign, highest as i32 - point, size >> (highest - 23)),
+        Some(highest) => packed::<F32>(sign, highest as i32 - point, size << (23 - highest)),
     }
 }
 
@@ -166,6 +180,24 @@ pub(super) fn sine(bits: u32, cosine: bool) -> u32 {
     // Every second quarter goes back.
     let argument = if quarter & 1 == 0 { part } else { !part } & 0x7f_ffff;
     fixed(sign ^ quarter >> 1 << 31, FUNCTIONS[SIN].exact(argument) >> 19, 40)
+}
+
+/// The hyperbolic tangent of a: itself below 2^-8, and 1 from 8 on.
+pub(super) fn tanh(bits: u32) -> u32 {
+    /// How often the eleven powers of two between them are halved into segments.
+    const HALVED: [u32; 11] = [0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3];
+    let (sign, (exponent, fraction)) = (bits & SIGN, parts::<F32>(bits));
+    match (exponent, bits & !SIGN > INFINITY) {
+        (_, true) => NAN,
+        (..-8, _) => bits,
+        (3.., _) => sign | ONE,
+        _ => {
+            let place = (exponent + 8) as usize;
+            let before: u32 = HALVED[..place].iter().map(|times| 1 << times).sum();
+            let argument = (before << 17) + (fraction >> (6 - HALVED[place]));
+            fixed(sign, FUNCTIONS[TANH].exact(argument), 58)
+        }
+    }
 }
 
 fn times(a: u32, factor: f32) -> u32 {
@@ -194,20 +226,20 @@ fn scale(divisor: u32, small: bool, large: bool) -> f32 {
 /// `rcp.approx`: without `.ftz` small and very large numbers are scaled before and after. So they are in what follows.
 pub(super) fn rcp(bits: u32, ftz: bool) -> u32 {
     let scale = scale(bits, !ftz, !ftz);
-    canonical32(f32::from_bits(times(reciprocal(times(bits, scale)), scale)))
+    canonical32(f32::from_bits(times(reciprocal::<F32>(times(bits, scale)), scale)))
 }
 
 pub(super) fn rsqrt(bits: u32, ftz: bool) -> u32 {
     match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root(times(bits, UP), true), 4096.0))),
-        false => root(bits, true),
+        true => canonical32(f32::from_bits(times(root::<F32>(times(bits, UP), true), 4096.0))),
+        false => root::<F32>(bits, true),
     }
 }
 
 pub(super) fn sqrt(bits: u32, ftz: bool) -> u32 {
     match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root(times(bits, UP), false), 1.0 / 4096.0))),
-        false => root(bits, false),
+        true => canonical32(f32::from_bits(times(root::<F32>(times(bits, UP), false), 1.0 / 4096.0))),
+        false => root::<F32>(bits, false),
     }
 }
 
@@ -233,5 +265,33 @@ pub(super) fn div(a: u32, b: u32, full: bool, ftz: bool) -> u32 {
     let flush = |bits| if ftz { flush32(bits) } else { bits };
     let scale = scale(b, !ftz, full);
     let [a, b] = [a, b].map(|bits| flush(times(flush(bits), scale)));
-    flush(canonical32(f32::from_bits(a) * f32::from_bits(reciprocal(b))))
+    flush(canonical32(f32::from_bits(a) * f32::from_bits(reciprocal::<F32>(b))))
 }
+
+/// `rcp.approx.ftz.f64`: it sees and makes the upper 32 bits only, and knows no subnormals.
+pub(super) fn rcp64(bits: u64) -> u64 {
+    u64::from(reciprocal::<UPPER>((bits >> 32) as u32)) << 32
+}
+
+/// `rsqrt.approx.ftz.f64`, likewise.
+pub(super) fn rsqrt64_ftz(bits: u64) -> u64 {
+    u64::from(root::<UPPER>((bits >> 32) as u32, true)) << 32
+}
+
+/// `rsqrt.approx.f64` as ptxas makes it: the rough one improved once. Small numbers are scaled before and after.
+pub(super) fn rsqrt64(bits: u64) -> u64 {
+    const SMALL: f64 = (1u64 << 27) as f64;
+    let a = f64::from_bits(bits);
+    if a.is_nan() || a <= 0.0 || a == f64::INFINITY {
+        return nan64(1.0 / a.sqrt(), a, 0.0, 0.0);
+    }
+    let scale = if a < f64::MIN_POSITIVE { SMALL } else { 1.0 };
+    let a = a * scale * scale;
+    let rough = f64::from_bits(rsqrt64_ftz(a.to_bits()));
+    let error = a.mul_add(-(rough * rough), 1.0);
+    let factor = error.mul_add(0.375, 0.5);
+    (factor.mul_add(rough * error, rough) * scale).to_bits()
+}
+
+#[cfg(test)]
+mod tests;
