@@ -22,6 +22,7 @@
 //! its numbers with the GPU's.
 
 pub mod alu;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod code;
 pub mod counters;

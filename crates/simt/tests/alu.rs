@@ -9,6 +9,7 @@ mod float;
 mod fp8;
 mod registers;
 mod rounding;
+mod special;
 
 use registers::{State, eval, program};
 

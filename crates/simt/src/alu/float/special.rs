@@ -292,6 +292,3 @@ pub(super) fn rsqrt64(bits: u64) -> u64 {
     let factor = error.mul_add(0.375, 0.5);
     (factor.mul_add(rough * error, rough) * scale).to_bits()
 }
-
-#[cfg(test)]
-mod tests;

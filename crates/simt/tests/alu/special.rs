@@ -1,0 +1,73 @@
+//! What an H200 answered (driver 580.159.04, 2026-11-23), kept as a checksum of each function's answers.
+
+use std::ops::Range;
+
+use simt::{Config, Launch, Machine, Module};
+
+/// The answers of an instruction of one operand to each of these arguments, registers of so many bits.
+fn answers(instruction: &str, bits: u32, arguments: &[u64]) -> Vec<u64> {
+    let ptx = format!(
+        ".version 8.0 .target sm_90 .address_size 64
+         .visible .entry k(.param .u64 data, .param .u32 n) {{
+             .reg .pred %p; .reg .b32 %i<5>; .reg .b64 %d<3>; .reg .b{bits} %r<3>;
+             mov.u32 %i1, %ctaid.x; mov.u32 %i2, %tid.x; mad.lo.u32 %i3, %i1, 256, %i2;
+             ld.param.u32 %i4, [n]; setp.ge.u32 %p, %i3, %i4; @%p ret;
+             ld.param.u64 %d1, [data]; mad.wide.u32 %d2, %i3, 8, %d1;
+             ld.global.b{bits} %r1, [%d2]; {instruction} %r2, %r1; st.global.b{bits} [%d2], %r2; ret;
+         }}"
+    );
+    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let data = machine.upload(arguments).unwrap();
+    let n = arguments.len() as u32;
+    machine.launch(&Launch::new(&function, [n.div_ceil(256), 1, 1], [256, 1, 1], &[data.into(), n.into()])).unwrap();
+    machine.read(data).unwrap()
+}
+
+/// FNV-1a of whole answers.
+fn checksum(answers: impl IntoIterator<Item = u64>) -> u64 {
+    answers.into_iter().fold(0xcbf2_9ce4_8422_2325, |sum, answer| (sum ^ answer).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Of every 257th argument of a period or of whatever is not trivial; the tables come from all of them.
+#[test]
+fn functions_of_f32_have_the_recorded_bits() {
+    let rows: [(&str, Range<u64>, u64); 8] = [
+        ("rcp.approx.ftz.f32", 0x3f80_0000..0x4000_0000, 0xa129_cabc_341c_6a4f),
+        ("rsqrt.approx.ftz.f32", 0x3f80_0000..0x4080_0000, 0x035b_4b56_5806_d272),
+        ("sqrt.approx.ftz.f32", 0x3f80_0000..0x4080_0000, 0xef82_9271_97d6_6331),
+        ("ex2.approx.ftz.f32", 0x3f00_0000..0x4000_0000, 0xc312_311c_ed26_cc58),
+        ("lg2.approx.ftz.f32", 0x3f00_0000..0x4000_0000, 0x007e_8255_9814_65a9),
+        ("sin.approx.f32", 0x3f00_0000..0x4080_0000, 0x15ef_1d6e_2ce5_9f0e),
+        ("cos.approx.f32", 0x3f00_0000..0x4080_0000, 0x9960_2c0c_a523_9484),
+        ("tanh.approx.f32", 0x3b80_0000..0x4100_0000, 0x6db7_c2e4_f3b7_07b8),
+    ];
+    for (instruction, arguments, recorded) in rows {
+        let arguments: Vec<u64> = arguments.step_by(257).collect();
+        assert_eq!(checksum(answers(instruction, 32, &arguments)), recorded, "{instruction}");
+    }
+}
+
+/// Of every argument.
+#[test]
+fn functions_of_16_bits_have_the_recorded_bits() {
+    let arguments: Vec<u64> = (0..1 << 16).collect();
+    for (instruction, recorded) in [
+        ("ex2.approx.f16", 0x8072_9ac6_ad55_e21a),
+        ("tanh.approx.f16", 0xad1f_2540_8717_7b9d),
+        ("ex2.approx.ftz.bf16", 0x7080_9a4d_ea78_138a),
+        ("tanh.approx.bf16", 0x0483_e974_75bf_5a09),
+    ] {
+        assert_eq!(checksum(answers(instruction, 16, &arguments)), recorded, "{instruction}");
+    }
+}
+
+/// Of two powers of two.
+#[test]
+fn functions_of_f64_have_the_recorded_bits() {
+    let every = |step: usize| (0x3ff0_0000..0x4010_0000u64).step_by(step).map(|upper| upper << 32).collect::<Vec<_>>();
+    let upper = |instruction| answers(instruction, 64, &every(257)).into_iter().map(|answer| answer >> 32);
+    assert_eq!(checksum(upper("rcp.approx.ftz.f64")), 0xf165_9d4b_f3f6_e4ac);
+    assert_eq!(checksum(upper("rsqrt.approx.ftz.f64")), 0x95e8_2d55_d63e_107d);
+    assert_eq!(checksum(answers("rsqrt.approx.f64", 64, &every(8 * 257))), 0x25ca_e2f8_4833_2a59);
+}
