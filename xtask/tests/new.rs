@@ -41,7 +41,6 @@ const LEFT_OUT: [&str; 4] = ["histogram", "matmul", "shuffle", "transpose"];
 const OWN: [&str; 3] = ["cli", "host", "kernels-gpu"];
 
 struct Workspace {
-    original: &'static Path,
     root: PathBuf,
     target: PathBuf,
 }
@@ -51,7 +50,7 @@ impl Workspace {
     fn copy() -> Self {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
-        let copy = Self { original, root: folder.join("ladder"), target: folder.join("target") };
+        let copy = Self { root: folder.join("ladder"), target: folder.join("target") };
         synchronize(original, &copy.root);
         // The device's `core` and the macros' dependencies are the original's too.
         let (from, to) = (copy.shared().join("cuda-builder"), copy.target.join("cuda-builder"));
@@ -94,13 +93,11 @@ impl Workspace {
     /// the original's, which have the same names and places in their workspace, and write over those.
     fn build(&self) -> Output {
         let own = OWN.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
-        let stub = self.original.join("crates/libcuda/stub");
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             // An example too, as the tests have examples and cargo chooses the features of all that is built.
             .args(["build", "--quiet", "--bin", "ladder", "--example", "build"])
             .args(own)
-            .arg(format!("--config=env.CUDA_LIBRARY_PATH.value={stub:?}"))
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", self.shared());

@@ -1,0 +1,69 @@
+//! `cargo xtask new project`, as a person uses it: outside this workspace a project is written, and its tests pass without
+//! a GPU and fail for a kernel that is wrong, with the test's own line.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn new_project(folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask")).args(["new", "project"]).arg(folder).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Runs the project's tests, with what is compiled of other people's crates for this workspace.
+fn test(project: &Path) -> Output {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--quiet", "--workspace", "--config", "profile.dev.package.simt-ptx.opt-level=0"]);
+    cargo.args(["--config", "profile.dev.package.ptx.opt-level=0", "--config", "profile.dev.debug=false"]);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    cargo.current_dir(project).env("CARGO_TARGET_DIR", target).env("SIMT_TEST_DEVICE", "sim");
+    // This test's own variables are not those of a person.
+    for name in ["CARGO_MANIFEST_DIR", "RUSTUP_TOOLCHAIN"] {
+        cargo.env_remove(name);
+    }
+    cargo.output().unwrap()
+}
+
+#[test]
+fn a_project_of_ones_own() {
+    let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project/vectors");
+    let _ = fs::remove_dir_all(&project);
+    let made = new_project(&project);
+    assert!(made.status.success(), "{}", said(&made));
+    // The versions that this workspace was built with, so that nothing has to be loaded.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    fs::copy(root.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+
+    let again = new_project(&project);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(said(&again).contains("is not empty"), "{}", said(&again));
+
+    let passed = test(&project);
+    assert!(passed.status.success(), "{}", said(&passed));
+    assert!(said(&passed).contains("1 passed"), "{}", said(&passed));
+
+    let kernels = project.join("kernels/src/lib.rs");
+    let right = fs::read_to_string(&kernels).unwrap();
+    fs::write(&kernels, right.replace("a[i] + b[i]", "a[i] - b[i]")).unwrap();
+    let failed = test(&project);
+    let found = said(&failed);
+    assert!(!failed.status.success(), "{found}");
+    assert!(found.contains("Error: kernels/src/lib.rs:"), "{found}");
+    assert!(found.contains("sim, size 31: element 1 is 0.5, expected is 1.5; 30 of 31 differ"), "{found}");
+}
+
+#[test]
+fn names_that_cannot_be_a_package_are_refused() {
+    for name in ["2fast", "größe", "a b"] {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project").join(name);
+        let refused = new_project(&folder);
+        assert_eq!(refused.status.code(), Some(2), "{name}");
+        assert!(said(&refused).contains("is not a name for a project"), "{}", said(&refused));
+        assert!(!folder.exists());
+    }
+}
