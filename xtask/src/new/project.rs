@@ -8,9 +8,10 @@ use crate::console::{Failure, Result, status};
 use crate::process::root;
 
 /// The files, each with its template.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("Cargo.toml", include_str!("../../templates/project/Cargo.toml")),
     ("rust-toolchain.toml", include_str!("../../templates/project/rust-toolchain.toml")),
+    ("rust-cuda.toml", include_str!("../../templates/project/rust-cuda.toml")),
     ("README.md", include_str!("../../templates/project/README.md")),
     (".gitignore", include_str!("../../templates/project/gitignore")),
     (".github/workflows/test.yml", include_str!("../../templates/project/ci.yml")),
@@ -44,9 +45,13 @@ pub(crate) fn new(folder: &str) -> Result<()> {
         }
         _ => {}
     }
-    let toolchain = read(&root().join("rust-toolchain.toml"))?;
-    let channel = toolchain.split_once("channel = \"").and_then(|(_, rest)| rest.split('"').next());
-    let values = [("name", &*name), ("channel", channel.unwrap_or("stable"))];
+    let ours = |file: &str, key: &str| -> Result<String> {
+        let text = read(&root().join(file))?;
+        let value = text.split_once(&format!("{key} = \"")).and_then(|(_, rest)| rest.split('"').next());
+        Ok(value.unwrap_or_default().to_owned())
+    };
+    let (channel, upstream) = (ours("rust-toolchain.toml", "channel")?, ours("rust-cuda.toml", "rev")?);
+    let values = [("name", &*name), ("channel", &channel), ("upstream", &upstream)];
     let mut changes = Changes::default();
     for (file, template) in FILES {
         changes.create(folder.join(file), &with_crates(template), &values)?;
