@@ -35,7 +35,7 @@ const FORMATTING: Step = Step {
 };
 
 /// The steps that compile, in order. The tests come last, because the reader looks for their output.
-const COMPILED: [Step; 3] = [
+const COMPILED: [Step; 4] = [
     Step {
         name: "lints",
         arguments: "clippy --workspace --all-targets -- -D warnings",
@@ -49,6 +49,14 @@ const COMPILED: [Step; 3] = [
         arguments: "doc --workspace --no-deps --lib --examples --bin xtask --bin ladder --bin versus",
         documents: true,
         remedy: "rustdoc says above what it found",
+    },
+    // Those that projects outside this repository use, from what the steps before have loaded.
+    Step {
+        name: "packages",
+        arguments: "package --offline --quiet --no-verify --allow-dirty -p cuda_std -p cuda_std_macros -p cuda_builder \
+                    -p locate -p libcuda -p cust_core -p find_cuda_helper -p ptx -p simt-ptx -p simt_test",
+        documents: false,
+        remedy: "cargo says above what a crate lacks that others are to use",
     },
     Step { name: "tests", arguments: "test --workspace --no-fail-fast", documents: false, remedy: "" },
 ];
