@@ -27,9 +27,12 @@ pub(super) struct Kind {
     marks: &'static str,
 }
 
-/// The rows of the table by opcode: its lines, and the forms once an instruction has asked for them.
-static FORMS: LazyLock<HashMap<&str, (Vec<Line>, OnceLock<Vec<Form>>)>> = LazyLock::new(|| {
-    let mut forms = HashMap::<_, (Vec<Line>, _)>::new();
+/// The lines of the table with an opcode, and their forms once an instruction has asked for them.
+type Rows = (Vec<Line>, OnceLock<Vec<Form>>);
+
+/// The rows of the table, by opcode.
+static FORMS: LazyLock<HashMap<&str, Rows>> = LazyLock::new(|| {
+    let mut forms = HashMap::<_, Rows>::new();
     for line in table::lines() {
         for name in line.names.split(',') {
             forms.entry(name).or_default().0.push(line);

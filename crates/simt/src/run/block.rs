@@ -282,10 +282,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             &mut left,
         );
         std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
-        let status = match status {
-            Ok(status) => status,
-            Err(fault) => return Err(fault.of(rank)),
-        };
+        let status = status.map_err(|fault| fault.of(rank))?;
         let executed = most - left;
         self.executed += u64::from(executed);
         let ended = before - warp.alive().count_ones();
