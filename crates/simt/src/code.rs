@@ -9,6 +9,7 @@
 mod call;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use ptx::ast::{At, Loc};
 use ptx::opcode::Class;
@@ -19,10 +20,10 @@ use crate::memory::Memory;
 use crate::observe::Site;
 use crate::warp::Warp;
 
-pub use crate::register_uses::RegisterUses;
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
 pub(crate) use call::{FUNCTION_BYTES, FUNCTIONS};
 
+use crate::regs::RegisterUses;
 pub use crate::regs::{Guard, Pred, R32, R64, Reg, RegisterNames};
 
 /// One instruction.
@@ -152,6 +153,13 @@ pub enum FrameInit {
     Special(Special),
 }
 
+impl FrameInit {
+    /// Whether the value differs between the blocks of a launch, or instructions change it.
+    pub(crate) fn differs_between_blocks(self) -> bool {
+        matches!(self, FrameInit::Special(Special::Ctaid(_) | Special::Clusterid(_)) | FrameInit::FrameEnd)
+    }
+}
+
 /// Bytes of a block's shared memory that are reserved for the system, where a kernel asks for their place.
 pub(crate) const RESERVED_SHARED: u32 = 1024;
 
@@ -223,8 +231,6 @@ pub struct Func {
     pub stack_top: Option<R32>,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
-    /// The registers that each instruction reads and writes.
-    pub uses: RegisterUses,
     /// For each instruction, the place in the text that it comes from.
     pub origins: Vec<Origin>,
     /// The registers that the text declares.
@@ -347,4 +353,6 @@ pub struct Program {
     pub required_cluster: Option<[u32; 3]>,
     /// `.explicitcluster`
     pub explicit_cluster: bool,
+    /// The registers that the instructions of each function read and write, once somebody has asked.
+    pub(crate) register_uses: OnceLock<Vec<Vec<RegisterUses>>>,
 }

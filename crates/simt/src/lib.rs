@@ -38,7 +38,6 @@ pub mod memory;
 mod module;
 mod names;
 pub mod observe;
-mod register_uses;
 pub mod regs;
 pub mod run;
 mod traffic;

@@ -32,8 +32,8 @@ macro_rules! every_event {
 mod boxed;
 mod registers;
 
-use crate::register_uses::RegisterUses;
 pub use crate::regs::Reg;
+use crate::regs::RegisterUses;
 pub use boxed::{Boxed, DynObserver};
 pub use ptx::ast::Space;
 pub use registers::Registers;
@@ -102,13 +102,13 @@ impl<'a> Step<'a> {
     /// part of a register reads the rest of it.
     #[must_use]
     pub fn reads(&self) -> &'a [Reg] {
-        self.uses.reads(self.site.pc)
+        &self.uses.reads
     }
 
     /// The registers that it writes, in the order of its operands.
     #[must_use]
     pub fn writes(&self) -> &'a [Reg] {
-        self.uses.writes(self.site.pc)
+        &self.uses.writes
     }
 }
 

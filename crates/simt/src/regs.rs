@@ -231,3 +231,11 @@ macro_rules! merge {
 }
 
 merge!(merge32 u32 merge64 u64);
+
+/// The registers that an instruction reads and writes, the carry flag among them.
+#[derive(Debug, Clone)]
+pub(crate) struct RegisterUses {
+    /// The predicate of its guard among them, and the rest of a register of which it writes a part.
+    pub(crate) reads: Vec<Reg>,
+    pub(crate) writes: Vec<Reg>,
+}

@@ -152,7 +152,7 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
 /// The sets of words that the document names instead of writing them out.
 static SETS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     let is_long = |(_, words): &(&str, Vec<&str>)| words.len() > 4 && !words[0].starts_with("m64n");
-    sets().into_iter().filter(is_long).collect()
+    sets().clone().into_iter().filter(is_long).collect()
 });
 
 /// The words with `/` between them, or the name of the set that they are; `.m64n8k16`, `.m64n16k16` and so on as

@@ -5,14 +5,14 @@
 pub(crate) mod table;
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use ptx::ast::{AddressBase, Number, Operand};
 use ptx::opcode::type_bytes;
 
 use super::context::{Declared, is_special};
 use super::{Decoded, Decoder};
-use table::Slot;
+use table::{Line, Slot};
 
 /// A row of the table: an opcode's modifiers, and its operands.
 pub(super) struct Form {
@@ -27,17 +27,26 @@ pub(super) struct Kind {
     marks: &'static str,
 }
 
+/// The lines of the table with an opcode, and their forms once an instruction has asked for them.
+type Rows = (Vec<Line>, OnceLock<Vec<Form>>);
+
 /// The rows of the table, by opcode.
-static FORMS: LazyLock<HashMap<&str, Vec<Form>>> = LazyLock::new(|| {
-    let mut forms = HashMap::<_, Vec<Form>>::new();
-    for row in table::rows() {
-        forms
-            .entry(row.name)
-            .or_default()
-            .push(Form { slots: row.slots, operands: row.operands.into_iter().map(Kind::new).collect() });
+static FORMS: LazyLock<HashMap<&str, Rows>> = LazyLock::new(|| {
+    let mut forms = HashMap::<_, Rows>::new();
+    for line in table::lines() {
+        for name in line.names.split(',') {
+            forms.entry(name).or_default().0.push(line);
+        }
     }
     forms
 });
+
+/// The forms of an opcode.
+fn forms_of(name: &str) -> Option<&'static [Form]> {
+    let (lines, forms) = FORMS.get(name)?;
+    let form = |line: &Line| Form { slots: line.slots(), operands: line.operands().map(Kind::new).collect() };
+    Some(forms.get_or_init(|| lines.iter().map(form).collect()))
+}
 
 impl Form {
     /// The opcode's words in the order of the table; `None` if it is not of this form.
@@ -76,7 +85,7 @@ impl Form {
 /// The opcode's words in the order in which decoders match them, and the form that it has with so many operands.
 pub(super) fn form(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Form)> {
     let words: Vec<&str> = opcode.split('.').collect();
-    let forms = FORMS.get(words[0])?.iter();
+    let forms = forms_of(words[0])?.iter();
     let mut forms = forms.filter_map(|form| Some((form.order(&words)?, form)));
     let first = forms.next()?;
     if first.1.takes(operands) {

@@ -13,6 +13,7 @@ use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
+use crate::regs::RegisterUses;
 
 /// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_FRAME: u32 = 512 * 1024;
@@ -27,6 +28,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         labels: vec![HashMap::new()],
         jumps: Vec::new(),
         loc: None,
+        uses: program.register_uses.get().map(|_| Vec::new()),
     };
     if function.entry {
         for (param, variable) in program.params.iter().zip(&function.params) {
@@ -43,7 +45,10 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         return Err(LowerError::invalid(format!("`{}` has no body", function.name), function.at));
     };
     body.scope(statements)?;
-    body.cx.func.uses.end(&[]);
+    if let (Some(all), Some(mut own)) = (program.register_uses.get_mut(), body.uses.take()) {
+        own.push(RegisterUses { reads: Vec::new(), writes: Vec::new() });
+        all.push(own);
+    }
     body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
 }
@@ -84,6 +89,8 @@ struct Body<'l, 'm> {
     labels: Vec<HashMap<&'m str, Target<'m>>>,
     jumps: Vec<Jump<'m>>,
     loc: Option<Loc>,
+    /// Where somebody asks for the registers that instructions read and write.
+    uses: Option<Vec<RegisterUses>>,
 }
 
 #[derive(Clone)]
@@ -254,10 +261,9 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
-    /// Notes which registers an instruction reads and writes.
+    /// Notes which registers an instruction reads and writes, where somebody asks.
     fn note_registers(&mut self, inst: &Instruction<'m>) {
-        let mut uses = std::mem::take(&mut self.cx.func.uses);
-        let cx = &self.cx;
+        let (Some(uses), cx) = (&mut self.uses, &self.cx) else { return };
         // Such as a video instruction, which may write one byte of its result, and `mov.b32 %v.x, %r1`.
         let is_part = |operand: &Operand<'_>| match operand {
             Operand::Element(..) => true,
@@ -269,21 +275,20 @@ impl<'m> Body<'_, 'm> {
             let declared = cx.declared(name).into_iter();
             declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))
         };
-        let mut written = Vec::new();
-        inst.each_name(&mut |name| uses.read(registers(name)), &mut |name| written.extend(registers(name)));
+        let mut reads: Vec<Reg> = inst.uses().into_iter().flat_map(registers).collect();
+        let mut writes: Vec<Reg> = inst.definitions().into_iter().flat_map(registers).collect();
         if is_partial {
-            uses.read(written.iter().copied());
+            reads.extend(&writes);
         }
         if let Some(carry) = cx.known_carry().map(Reg::Pred) {
             if matches!(inst.operation(), "addc" | "subc" | "madc") {
-                uses.read([carry]);
+                reads.push(carry);
             }
             if inst.has("cc") {
-                written.push(carry);
+                writes.push(carry);
             }
         }
-        uses.end(&written);
-        self.cx.func.uses = uses;
+        uses.push(RegisterUses { reads, writes });
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {

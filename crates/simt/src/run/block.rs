@@ -7,11 +7,11 @@ mod report;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::fault::FaultKind;
+use super::fault::{FaultKind, ravel};
 use super::schedule::Turns;
 pub(super) use super::state::{Exchange, LaunchState};
 use super::warp::{Snapshot, Status, WarpState};
-use crate::memory::{Cluster, Recent};
+use crate::memory::{Cluster, Recent, SharedMemory};
 use crate::observe::{Observer, Site, WarpId};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
@@ -84,6 +84,8 @@ pub(super) enum Progress {
 pub(super) struct RunningCluster<'a, 'm, O> {
     launch: &'a LaunchState<'m>,
     memory: Cluster,
+    /// What stands in the place of a block's shared memory while one of its warps has it.
+    absent: SharedMemory,
     blocks: Vec<RunningBlock<O>>,
     /// Those of one block after those of the other.
     warps: Vec<WarpState>,
@@ -121,6 +123,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Self {
             launch,
             memory: Cluster::new(blocks, blocks * warps, shared),
+            absent: SharedMemory::default(),
             blocks: (0..blocks).map(block).collect(),
             warps: (0..blocks * warps).map(|index| WarpState::new(launch, index / warps, index % warps)).collect(),
             recent: Recent::default(),
@@ -144,13 +147,14 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         self.number = number;
         self.schedule = launch.config.schedule.turns(number);
         self.reported = 0;
-        let warps = self.warps.len() / self.blocks.len();
+        let warps = self.warps_each();
         for (rank, block) in self.blocks.iter_mut().enumerate() {
-            block.number = launch.block_number(number, rank as u32);
+            let (cluster, at) = launch.coordinates(number, rank as u32);
+            block.number = ravel(at, launch.grid);
             block.barriers = [BarrierState::default(); BARRIERS];
             block.alive = launch.threads();
             for warp in &mut self.warps[rank * warps..][..warps] {
-                if !warp.begin(launch, number) {
+                if !warp.begin(launch, cluster, at) {
                     let start = Site { function: 0, pc: 0 };
                     let fault = BlockFault::new(start, 0, FaultKind::StackOverflow);
                     return Err(fault.of(rank));
@@ -260,24 +264,24 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
 
     /// Executes up to so many instructions of a warp; returns how many.
     fn execute(&mut self, index: usize, most: u32) -> Result<(Status, u32), BlockFault> {
-        let (rank, warps) = (index / self.warps_each(), self.warps_each());
         let warp = &mut self.warps[index];
+        let rank = warp.rank as usize;
         let block = &mut self.blocks[rank];
-        let warp_id = WarpId { block: block.number, warp: (index % warps) as u32 };
+        let warp_id = WarpId { block: block.number, warp: warp.number };
         block.observer.turn(warp_id);
-        (self.memory.rank, self.memory.warp) = (rank as u32, index as u32);
-        let mut shared = std::mem::take(&mut self.memory.shared[rank]);
+        (self.memory.rank, self.memory.warp) = (warp.rank, index as u32);
+        std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
         let mut left = most;
         let before = warp.alive().count_ones();
         let status = warp.run(
             self.launch,
-            (&mut shared, &mut self.memory),
+            (&mut self.absent, &mut self.memory),
             &mut self.recent,
             &mut block.observer,
             warp_id,
             &mut left,
         );
-        self.memory.shared[rank] = shared;
+        std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
         let status = status.map_err(|fault| fault.of(rank))?;
         let executed = most - left;
         self.executed += u64::from(executed);
@@ -297,6 +301,9 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             Status::Barrier => {
                 while let Some(arrival) = self.warps[index].arrivals.pop() {
                     self.arrive(index, &arrival)?;
+                }
+                if self.warps[index].cluster_arrived != 0 {
+                    self.release_cluster();
                 }
             }
         }
@@ -328,18 +335,13 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
     /// A [`BlockFault`] when lanes wait for others of their warp that wait for them, and `all` warps wait, so that
     /// nothing can change that.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
-        let warps_each = self.warps_each();
         for warp in &mut self.warps {
             if warp.pace.blocked && !warp.is_divided_at_barrier() && warp.give_up_reconvergence() {
                 return Ok(true);
             }
         }
-        let mut warps = self.warps.iter_mut().enumerate();
-        let divergence = warps.find_map(|(index, warp)| {
-            let fault = warp.divergence(self.launch)?;
-            Some(fault.of(index / warps_each))
-        });
-        match divergence {
+        let mut warps = self.warps.iter_mut();
+        match warps.find_map(|warp| Some(warp.divergence(self.launch)?.of(warp.rank as usize))) {
             Some(fault) if all => Err(fault),
             _ => Ok(false),
         }

@@ -258,8 +258,10 @@ impl Machine {
                 observer.written(address, bytes);
             }
         }
+        let registers = program.functions[0].frame_init.iter();
         let state = LaunchState {
             program,
+            block_registers: registers.filter(|own| own.init.differs_between_blocks()).copied().collect(),
             module: &function.module,
             grid,
             block,
@@ -293,11 +295,9 @@ impl Machine {
         let merged = Mutex::new(observer);
         let each = u64::from(state.cluster_blocks());
         let chosen = chosen.map(|chosen| {
-            let mut clusters: Vec<u64> = Vec::with_capacity(chosen.len());
             let mut seen = HashSet::new();
             let numbers = chosen.iter().map(|block| state.cluster_number(*block));
-            clusters.extend(numbers.filter(|number| each == 1 || seen.insert(*number)));
-            clusters
+            numbers.filter(|number| each == 1 || seen.insert(*number)).collect::<Vec<u64>>()
         });
         let blocks = Blocks::new(chosen.as_deref(), all / each, (room / each).max(1), threads, self.config.schedule);
         let thread = || HostThread::new(&state, &blocks, || merged.lock().expect("no observer panics").fork());

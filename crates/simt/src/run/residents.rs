@@ -93,12 +93,13 @@ impl<'a> Blocks<'a> {
     fn stillness(&self) -> std::sync::MutexGuard<'_, Stillness> {
         self.stillness.lock().expect("counting cannot panic")
     }
+}
 
+impl Stillness {
     /// Something has happened.
-    fn stir(&self) {
-        let mut stillness = self.stillness();
-        stillness.generation += 1;
-        stillness.still = 0;
+    fn stir(&mut self) {
+        self.generation += 1;
+        self.still = 0;
     }
 }
 
@@ -155,22 +156,18 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                     still += 1;
                     self.begun.push_back(block);
                 }
-                Ok(Progress::Stalled { .. } | Progress::Yielded) => {
-                    still = 0;
-                    waited = None;
-                    self.begun.push_back(block);
-                }
-                Ok(Progress::Long) => {
-                    still = 0;
-                    waited = None;
-                    long += 1;
-                    self.begun.push_back(block);
-                }
-                Ok(Progress::Ended) => {
-                    still = 0;
-                    long = 0;
-                    waited = None;
-                    self.end(block);
+                Ok(progress) => {
+                    (still, waited) = (0, None);
+                    match progress {
+                        Progress::Ended => {
+                            long = 0;
+                            self.end(block);
+                        }
+                        _ => {
+                            long += usize::from(progress == Progress::Long);
+                            self.begun.push_back(block);
+                        }
+                    }
                 }
                 Err(fault) => {
                     self.fault(&block, fault);
@@ -184,8 +181,9 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                 }
             }
         }
-        self.blocks.stillness().threads -= 1;
-        self.blocks.stir();
+        let mut stillness = self.blocks.stillness();
+        stillness.threads -= 1;
+        stillness.stir();
         self.ended.into_iter().flat_map(RunningCluster::observers)
     }
 
@@ -280,8 +278,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         match *waited {
             // What this thread did before may have changed something for the others.
             None => {
-                stillness.generation += 1;
-                stillness.still = 0;
+                stillness.stir();
                 *waited = Some((stillness.generation, false));
             }
             Some((generation, _)) if generation != stillness.generation => {
@@ -300,8 +297,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         let last = self.blocks.take_last();
         if last.is_some() {
             // Before another thread learns that nothing happens.
-            stillness.generation += 1;
-            stillness.still = 0;
+            stillness.stir();
             *waited = None;
         }
         drop(stillness);

@@ -84,6 +84,7 @@ pub(super) struct Turns {
 
 impl Turns {
     /// The warp of a block of `warps` that is executed as number `place` of a round.
+    #[inline]
     pub(super) fn warp(&mut self, place: usize, warps: usize) -> usize {
         if !matches!(self.schedule, Schedule::Random(_)) {
             return place;

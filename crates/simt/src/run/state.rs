@@ -8,14 +8,17 @@ use super::fault::{ravel, unravel};
 use super::heap::Heap;
 use super::machine::Config;
 use super::printf::Printed;
-use crate::code::{Program, RESERVED_SHARED};
+use crate::code::{InitializedRegister, Inst, Program, RESERVED_SHARED};
 use crate::memory::GlobalMemory;
 use crate::module::Text;
-use crate::observe::{Place, Space};
+use crate::observe::{Place, Site, Space};
+use crate::regs::RegisterUses;
 
 /// The state that all blocks of a running launch share.
 pub(super) struct LaunchState<'a> {
     pub(super) program: &'a Program,
+    /// The registers of the kernel that get another value for each block.
+    pub(super) block_registers: Vec<InitializedRegister>,
     pub(super) module: &'a Text,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
@@ -50,6 +53,16 @@ pub(super) struct Exchange {
 }
 
 impl LaunchState<'_> {
+    /// The instruction at a site.
+    pub(super) fn inst(&self, site: Site) -> &Inst {
+        &self.program.functions[site.function as usize].code[site.pc as usize]
+    }
+
+    /// The registers that the instruction at a site reads and writes.
+    pub(super) fn register_uses(&self, site: Site) -> &RegisterUses {
+        &self.module.register_uses(self.program)[site.function as usize][site.pc as usize]
+    }
+
     /// The memory that an address of the global, constant or shared space belongs to.
     pub(super) fn place(&self, space: Space, address: u64) -> Option<Place<'_>> {
         let (variable, base, bytes) = match space {

@@ -1,6 +1,7 @@
 //! The table of forms as data, for tools that go through all of them: what is run of each, and on a GPU with what result.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use ptx::opcode::{self, Class};
 
@@ -38,44 +39,67 @@ pub struct Row {
     pub operands: Vec<&'static str>,
 }
 
-/// The lines of the table.
-fn lines() -> impl Iterator<Item = &'static str> {
-    include_str!("../forms.txt").lines().filter(|line| !line.starts_with('#'))
+/// A line of the table with rows.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// The opcodes, with commas between them.
+    pub(super) names: &'static str,
+    modifiers: &'static str,
+    operands: &'static str,
 }
 
 /// The sets of words that have a name in the table.
-pub fn sets() -> HashMap<&'static str, Vec<&'static str>> {
-    let mut sets = HashMap::new();
-    for (name, words) in lines().filter_map(|line| line.split_once(" = ")) {
-        sets.insert(name, alternatives(words, &sets));
-    }
-    sets
+pub fn sets() -> &'static HashMap<&'static str, Vec<&'static str>> {
+    static SETS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
+        let mut sets = HashMap::new();
+        for (name, words) in texts().filter_map(|text| text.split_once('=')) {
+            sets.insert(name.trim_end(), alternatives(words.trim_start(), &sets));
+        }
+        sets
+    });
+    &SETS
 }
 
 /// All rows.
 pub fn rows() -> Vec<Row> {
-    let (sets, mut found) = (sets(), Vec::new());
-    for row in lines() {
-        if let Some((opcode, operands)) = row.rsplit_once(" :") {
-            let (names, modifiers) = opcode.split_once(' ').unwrap_or((opcode, ""));
-            let slot = |word: &'static str| Slot {
-                words: alternatives(word.trim_matches(['^', '>', '?']), &sets),
-                marks: word,
-            };
-            found.extend(names.split(',').map(|name| Row {
-                name,
-                slots: modifiers.split_whitespace().map(slot).collect(),
-                operands: operands.split_whitespace().collect(),
-            }));
-        }
+    let row = |name, line: &Line| Row { name, slots: line.slots(), operands: line.operands().collect() };
+    lines().flat_map(|line| line.names.split(',').map(move |name| row(name, &line))).collect()
+}
+
+fn texts() -> impl Iterator<Item = &'static str> {
+    include_str!("../forms.txt").lines().filter(|text| !text.starts_with('#'))
+}
+
+/// The lines with rows.
+pub(super) fn lines() -> impl Iterator<Item = Line> {
+    texts().filter_map(|text| {
+        let (opcode, operands) = text.rsplit_once(':').filter(|_| !text.contains('='))?;
+        let (names, modifiers) = opcode.split_once(' ').unwrap_or((opcode, ""));
+        Some(Line { names, modifiers, operands })
+    })
+}
+
+impl Line {
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        let slot = |word| Slot { words: alternatives(str::trim_matches(word, ['^', '>', '?']), sets()), marks: word };
+        self.modifiers.split_whitespace().map(slot).collect()
     }
-    found
+
+    pub(super) fn operands(&self) -> impl Iterator<Item = &'static str> {
+        self.operands.split_whitespace()
+    }
 }
 
 /// The words of `a|b|SET`.
 fn alternatives(words: &'static str, sets: &HashMap<&str, Vec<&'static str>>) -> Vec<&'static str> {
-    let one = |word| sets.get(word).cloned().unwrap_or_else(|| vec![word]);
-    words.split('|').flat_map(one).collect()
+    let mut all = Vec::new();
+    for word in words.split('|') {
+        match word.starts_with(char::is_uppercase).then(|| sets.get(word)).flatten() {
+            Some(set) => all.extend(set),
+            None => all.push(word),
+        }
+    }
+    all
 }
 
 impl Row {

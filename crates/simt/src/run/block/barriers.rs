@@ -10,13 +10,9 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
     /// Handles the arrival of a warp's lanes at a barrier.
     pub(super) fn arrive(&mut self, index: usize, arrival: &Arrival) -> Result<(), BlockFault> {
         let site = arrival.site;
-        let (rank, warps) = (index / self.warps_each(), self.warps_each());
-        let thread = (index % warps) as u32 * 32;
+        let WarpState { rank, number, .. } = self.warps[index];
+        let (rank, thread) = (rank as usize, number * 32);
         let bad = |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
-        if arrival.id == CLUSTER_BARRIER && arrival.of_cluster {
-            self.release_cluster();
-            return Ok(());
-        }
         let id = arrival.id as usize;
         if id >= BARRIERS {
             return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
@@ -39,7 +35,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             barrier.yes += votes.yes.count_ones();
             barrier.votes += votes.lanes.count_ones();
         }
-        let warp_id = WarpId { block: block.number, warp: (index % warps) as u32 };
+        let warp_id = WarpId { block: block.number, warp: number };
         block.observer.barrier(&BarrierArrival {
             site,
             warp_id,

@@ -29,7 +29,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             if followed.as_mut().is_some_and(|followed| !self.warps[index].follow(self.launch, followed)) {
                 (followed, follows) = (None, false);
             }
-            self.memory.rank = (index / self.warps_each()) as u32;
+            self.memory.rank = self.warps[index].rank;
             let before = stored.content(&self.memory, self.launch.global);
             let changes = self.memory.in_flight.changes;
             let (status, _) = self.execute(index, 1)?;

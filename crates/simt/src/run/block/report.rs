@@ -9,7 +9,7 @@ use crate::run::fault::FaultKind;
 impl<O: Observer> RunningCluster<'_, '_, O> {
     /// The fault of a block that does not get on.
     pub(in crate::run) fn deadlock(&self) -> BlockFault {
-        let (warps, several) = (self.warps_each(), self.blocks.len() > 1);
+        let several = self.blocks.len() > 1;
         let of_block = |rank: usize| match several {
             true => format!(" of block {rank} of the cluster"),
             false => String::new(),
@@ -17,7 +17,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         let mut waits = Vec::new();
         for (index, warp) in self.warps.iter().enumerate() {
             for (who, what, site, thread) in warp.waits() {
-                let rank = index / warps;
+                let rank = warp.rank as usize;
                 let what = self.memory.awaited(index).unwrap_or(what);
                 let words = format!("{who}{} {what}", of_block(rank));
                 waits.push((words, rank, site, thread));
@@ -30,14 +30,9 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         });
         let missing = barriers.filter(|(.., barrier)| barrier.threads > 0).map(|(rank, id, barrier)| {
             let (threads, whose) = (barrier.threads, of_block(rank));
-            match barrier.expected {
-                Some(expected) => {
-                    format!("barrier {id}{whose} has {threads} of {expected} threads")
-                }
-                None => {
-                    format!("barrier {id}{whose} has {threads} threads of those that are left")
-                }
-            }
+            let left = "threads of those that are left".to_owned();
+            let of = barrier.expected.map_or(left, |expected| format!("of {expected} threads"));
+            format!("barrier {id}{whose} has {threads} {of}")
         });
         let words = waits.iter().map(|(words, ..)| words.clone());
         let waiting = [words.collect::<Vec<_>>().join(", ")].into_iter().chain(missing).collect::<Vec<_>>().join("; ");
@@ -66,7 +61,6 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         let running = running.unwrap_or(0);
         let warp = &self.warps[running];
         let lane = lanes(warp.alive()).next().unwrap_or(0);
-        let (rank, number) = (running / self.warps_each(), running % self.warps_each());
-        BlockFault::new(warp.site(), (number * 32 + lane) as u32, kind).of(rank)
+        BlockFault::new(warp.site(), warp.number * 32 + lane as u32, kind).of(warp.rank as usize)
     }
 }

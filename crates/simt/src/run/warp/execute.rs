@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::runtime::called;
-use super::{StackEntry, Status, Wait, WarpState};
+use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
 use crate::observe::{Observer, Places, Registers, Site, Step, WarpId};
@@ -27,7 +27,7 @@ enum Pause {
 }
 
 /// Where a warp continues after an instruction.
-enum Next {
+pub(super) enum Next {
     Go,
     Stop(Status),
     /// Lanes jumped to different targets; those of the mask to the same one.
@@ -36,6 +36,7 @@ enum Next {
 
 impl WarpState {
     /// Executes until the warp ends, waits, or its turn is over.
+    #[inline(always)]
     pub(in crate::run) fn run<'m, O: Observer>(
         &mut self,
         launch: &LaunchState<'m>,
@@ -46,8 +47,6 @@ impl WarpState {
         turn: &mut u32,
     ) -> Result<Status, BlockFault> {
         let simd = launch.simd;
-        // Addresses of memory instructions.
-        let mut at = [0; LANES];
         loop {
             let Some(entry) = self.stack.last().copied() else {
                 return Ok(Status::Ended);
@@ -67,17 +66,13 @@ impl WarpState {
                     None => continue,
                 }
             }
-            let frame = self.frames[entry.frame as usize];
+            let Frame { function, r32, r64, preds, .. } = self.frames[entry.frame as usize];
             let alive = self.alive();
-            let func = &launch.program.functions[frame.function as usize];
+            let func = &launch.program.functions[function as usize];
             let code = &func.code[..];
-            let site = |pc| Site { function: frame.function, pc };
+            let site = |pc| Site { function, pc };
             let mut env = Env {
-                regs: Regs {
-                    r32: &mut self.r32[frame.r32..],
-                    r64: &mut self.r64[frame.r64..],
-                    preds: &mut self.preds[frame.preds..],
-                },
+                regs: Regs { r32: &mut self.r32[r32..], r64: &mut self.r64[r64..], preds: &mut self.preds[preds..] },
                 shared,
                 local: &mut self.local,
                 params: launch.params,
@@ -107,7 +102,7 @@ impl WarpState {
                         warp_id,
                         lanes: env.regs.guarded(inst.guard, mask),
                         registers: Registers::new(&func.register_names, &env.regs),
-                        uses: &func.uses,
+                        uses: launch.register_uses(here),
                         addresses: match &inst.op {
                             Op::Memory(memory) => memory.address_registers(),
                             _ => Vec::new(),
@@ -127,7 +122,7 @@ impl WarpState {
                     let count = if O::WATCHES {
                         (simd.run_alu)(code, &mut env.regs, mask)
                     } else {
-                        (simd.run_unobserved)(code, &mut env, mask, &mut at)
+                        (simd.run_unobserved)(code, &mut env, mask, &mut self.at)
                     } as u32;
                     observer.executed(here, count, mask);
                     pc += count;
@@ -152,7 +147,7 @@ impl WarpState {
                                 }
                                 _ => {}
                             }
-                            simd.run_memory(op, &mut env, active, &mut at, |access| {
+                            simd.run_memory(op, &mut env, active, &mut self.at, |access| {
                                 observer.access(here, warp_id, access);
                                 if O::LOCATES {
                                     let find = |space, address| launch.place(space, address);
@@ -261,16 +256,13 @@ impl WarpState {
                         None
                     }
                     Callee::Pointer { address, listed } => {
-                        let found = self.target(site, *address, mask, active);
-                        match found {
-                            Some(address) => {
-                                Some(called(launch.program, call, address, listed).map_err(|problem| {
-                                    let kind = FaultKind::BadCall { address, problem };
-                                    BlockFault::new(site, thread, kind)
-                                })?)
-                            }
-                            None => None,
-                        }
+                        let found = self.target(site, *address, mask, active).map(|address| {
+                            called(launch.program, call, address, listed).map_err(|problem| {
+                                let kind = FaultKind::BadCall { address, problem };
+                                BlockFault::new(site, thread, kind)
+                            })
+                        });
+                        found.transpose()?
                     }
                 };
                 if let Some(function) = function
@@ -288,18 +280,8 @@ impl WarpState {
                 self.ended |= active;
             }
             Op::Trap => return Err(BlockFault::new(site, thread, FaultKind::Trap)),
-            Op::Barrier(barrier) => {
-                return Ok(match self.arrive(site, barrier, mask, active) {
-                    true => Next::Stop(Status::Barrier),
-                    false => Next::Go,
-                });
-            }
-            Op::ClusterBarrier { waits } => {
-                return Ok(match self.cluster_barrier(site, *waits, mask, active)? {
-                    true => Next::Stop(Status::Barrier),
-                    false => Next::Go,
-                });
-            }
+            Op::Barrier(barrier) => return Ok(self.arrive(site, barrier, mask, active)),
+            Op::ClusterBarrier { waits } => return self.cluster_barrier(site, *waits, mask, active),
             Op::Clock { to, high } => self.clock(*to, *high, active),
             Op::Alu(_)
             | Op::Memory(_)

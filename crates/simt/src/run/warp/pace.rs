@@ -128,7 +128,7 @@ impl WarpState {
             }
             if entry.mask != 0 && entry.pc != entry.reconvergence_pc {
                 let site = self.site_of(&entry);
-                let inst = &launch.program.functions[site.function as usize].code[site.pc as usize];
+                let inst = launch.inst(site);
                 let regs = self.regs(entry.frame);
                 return match &inst.op {
                     Op::Memory(op) => Some(op.stores(&regs, regs.guarded(inst.guard, entry.mask))),
@@ -139,6 +139,13 @@ impl WarpState {
             self.pop();
         }
         Some(Stored::default())
+    }
+
+    /// Something has changed that the warp may have waited for.
+    pub(in crate::run) fn goes_on(&mut self) {
+        if self.pace.spins {
+            self.pace.gets_on();
+        }
     }
 
     /// The registers of the frame that is executed and of its callers.

@@ -133,7 +133,8 @@ impl WarpState {
         let frame = self.frames[entry.frame as usize];
         let func = &launch.program.functions[frame.function as usize];
         let base = [frame.r32, frame.r64, frame.preds];
-        let inst = &func.code[entry.pc as usize];
+        let site = self.site_of(&entry);
+        let inst = launch.inst(site);
         if inst.guard.is_some_and(|guard| varying.of(base, Reg::Pred(guard.pred)) & entry.mask != 0) {
             return false;
         }
@@ -141,9 +142,9 @@ impl WarpState {
         if active == 0 {
             return true;
         }
-        let reads = func.uses.reads(entry.pc);
-        let any = reads.iter().fold(0, |any, reg| any | varying.of(base, *reg));
-        let (varies, writes) = (any & active, func.uses.writes(entry.pc));
+        let uses = launch.register_uses(site);
+        let any = uses.reads.iter().fold(0, |any, reg| any | varying.of(base, *reg));
+        let varies = any & active;
         let result = match &inst.op {
             Op::Alu(_) | Op::Memory(Memory::Address(_) | Memory::PendingCount { .. }) => varies,
             Op::Clock { .. } => active,
@@ -222,7 +223,7 @@ impl WarpState {
             }
             _ => return false,
         };
-        writes.iter().for_each(|reg| varying.write(base, *reg, active, result));
+        uses.writes.iter().for_each(|reg| varying.write(base, *reg, active, result));
         true
     }
 

@@ -1,0 +1,321 @@
+//! What the lanes of a warp wait for: for each other at instructions with a `membermask`, and at barriers.
+
+use super::execute::Next;
+use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
+use crate::code::{Barrier, Op, ReduceOp, Reg};
+use crate::observe::Site;
+use crate::regs::{ALL, LANES, lanes};
+use crate::run::block::{BlockFault, CLUSTER_BARRIER, LaunchState};
+use crate::run::fault::FaultKind;
+use crate::warp::Warp;
+
+impl WarpState {
+    /// The lanes of `active`, of the entry's `mask`, wait at the instruction at `pc` for the others that its
+    /// `membermask` names.
+    pub(super) fn await_lanes(&mut self, launch: &LaunchState<'_>, pc: u32, mask: u32, active: u32) {
+        let op = self.warp_op(launch, self.stack.len() - 1);
+        let frame = self.top().frame;
+        let members = *self.regs(frame).get32(op.members().expect("it waits"));
+        // Lanes with different masks wait for different lanes.
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        for lane in lanes(active) {
+            let same = lanes(active).filter(|other| members[*other] == members[lane]);
+            let same = same.fold(0, |all, other| all | 1 << other);
+            if same & ((1 << lane) - 1) == 0 {
+                groups.push((pc, same));
+            }
+        }
+        let first = self.stack.len();
+        if groups.len() == 1 && active == mask {
+            self.top().wait = Wait::Lanes;
+            return;
+        }
+        self.diverge(pc + 1, &groups);
+        for entry in self.stack.iter_mut().skip(first - 1) {
+            if entry.pc == pc {
+                entry.wait = Wait::Lanes;
+            }
+        }
+    }
+
+    /// The instruction that the lanes of an entry wait at for others.
+    fn warp_op<'a>(&self, launch: &'a LaunchState<'_>, index: usize) -> &'a Warp {
+        match &launch.inst(self.site_of(&self.stack[index])).op {
+            Op::Warp(op) => op,
+            op => unreachable!("lanes do not wait for each other at {op:?}"),
+        }
+    }
+
+    /// The lanes that those of an entry wait for, themselves included.
+    fn awaited(&mut self, launch: &LaunchState<'_>, index: usize) -> u32 {
+        let op = self.warp_op(launch, index);
+        let StackEntry { mask, frame, .. } = self.stack[index];
+        let members = op.members().expect("it waits");
+        let named = self.regs(frame).get32(members)[mask.trailing_zeros() as usize];
+        named & (self.alive() | self.expected)
+    }
+
+    /// Executes the instructions at which all lanes that wait for each other have arrived.
+    ///
+    /// They need not be at the same place: "the executing thread [waits] until all non-exited threads corresponding to
+    /// membermask have executed shfl.sync with the same qualifiers and same membermask value" (PTX ISA §9.7.9.6).
+    pub(super) fn meet(&mut self, launch: &LaunchState<'_>) {
+        let alive = self.alive();
+        let waiting =
+            |(index, entry): (usize, &StackEntry)| (entry.wait == Wait::Lanes && entry.mask != 0).then_some(index);
+        let waiting: Vec<usize> = self.stack.iter().enumerate().filter_map(waiting).collect();
+        for index in &waiting {
+            if self.stack[*index].wait != Wait::Lanes {
+                continue;
+            }
+            let op = self.warp_op(launch, *index);
+            let awaited = self.awaited(launch, *index);
+            let mut group = waiting.clone();
+            group.retain(|other| {
+                self.stack[*other].wait == Wait::Lanes
+                    && self.warp_op(launch, *other).is_alike(op)
+                    && self.awaited(launch, *other) == awaited
+            });
+            let there = group.iter().fold(0, |all, at| all | self.stack[*at].mask);
+            if awaited & !there != 0 {
+                continue;
+            }
+            let mut values = [0; LANES];
+            for index in &group {
+                let StackEntry { mask, frame, .. } = self.stack[*index];
+                let op = self.warp_op(launch, *index);
+                op.contribute(&self.regs(frame), mask, &mut values);
+            }
+            for index in group {
+                let StackEntry { mask, frame, .. } = self.stack[index];
+                let op = self.warp_op(launch, index);
+                op.execute(&mut self.regs(frame), mask, alive, Some(&values));
+                self.met.push((self.site_of(&self.stack[index]), mask));
+                self.stack[index].pc += 1;
+                self.stack[index].wait = Wait::Nothing;
+            }
+        }
+        if self.at(Wait::Lanes) == 0 {
+            self.expected = 0;
+        }
+    }
+
+    /// The lanes of `active`, of the entry's `mask`, arrive at a barrier: where the warp continues.
+    pub(super) fn arrive(&mut self, site: Site, barrier: &Barrier, mask: u32, active: u32) -> Next {
+        if active != mask {
+            self.diverge(site.pc + 1, &[(site.pc + 1, active)]);
+        }
+        let alive = self.alive();
+        let arrival = self.arrival(self.stack.len() - 1, barrier);
+        if barrier.aligned && active != alive {
+            self.top().wait = Wait::Aligned(arrival.id);
+            return Next::Go;
+        }
+        if barrier.waits {
+            self.top().wait = Wait::Barrier(arrival.id);
+        }
+        // A barrier with a count counts whole warps, however many threads they have.
+        let absent = match arrival.count {
+            Some(_) if active | self.at(Wait::Barrier(arrival.id)) == alive => !alive,
+            _ => 0,
+        };
+        self.arrivals.push(Arrival { threads: (active | absent).count_ones(), ..arrival });
+        Next::Stop(Status::Barrier)
+    }
+
+    /// Lanes arrive at the cluster's barrier, or wait for it: where the warp continues.
+    pub(super) fn cluster_barrier(
+        &mut self,
+        site: Site,
+        waits: bool,
+        mask: u32,
+        active: u32,
+    ) -> Result<Next, BlockFault> {
+        let thread = self.number * LANES as u32 + active.trailing_zeros();
+        let bad = |problem: &str| {
+            let problem = format!("the cluster's: {problem}");
+            BlockFault::new(site, thread, FaultKind::BadBarrier { problem })
+        };
+        if !waits {
+            if (self.cluster_arrived | self.cluster_over) & active != 0 {
+                return Err(bad("arrival of threads that have not waited since the last one"));
+            }
+            self.cluster_arrived |= active;
+            return Ok(Next::Stop(Status::Barrier));
+        }
+        if active & !(self.cluster_arrived | self.cluster_over) != 0 {
+            return Err(bad("a wait of threads that have not arrived"));
+        }
+        if active & self.cluster_arrived == 0 {
+            self.cluster_over &= !active;
+            return Ok(Next::Go);
+        }
+        if active != mask {
+            self.diverge(site.pc + 1, &[(site.pc + 1, active)]);
+        }
+        self.top().wait = Wait::Barrier(CLUSTER_BARRIER);
+        Ok(Next::Stop(Status::Barrier))
+    }
+
+    /// Whether all threads have arrived at the cluster's barrier that have not ended.
+    pub(in crate::run) fn has_arrived_in_cluster(&self) -> bool {
+        self.alive() & !self.cluster_arrived == 0
+    }
+
+    /// All threads have arrived at the cluster's barrier. Those that wait already go on.
+    pub(in crate::run) fn end_cluster_phase(&mut self) {
+        let waiting = self.at(Wait::Barrier(CLUSTER_BARRIER));
+        self.cluster_over |= self.cluster_arrived & !waiting;
+        self.cluster_arrived = 0;
+    }
+
+    /// The lanes that wait for this.
+    pub(super) fn at(&self, wait: Wait) -> u32 {
+        let there = self.stack.iter().filter(|entry| entry.wait == wait);
+        there.fold(0, |all, entry| all | entry.mask)
+    }
+
+    /// The block's barrier before the `pc` of an entry.
+    #[inline]
+    fn barrier<'a>(&self, launch: &'a LaunchState<'_>, index: usize) -> Option<&'a Barrier> {
+        let Site { function, pc } = self.site_of(&self.stack[index]);
+        match &launch.inst(Site { function, pc: pc - 1 }).op {
+            Op::Barrier(barrier) => Some(barrier),
+            _ => None,
+        }
+    }
+
+    /// The arrival of the lanes of an entry at the barrier before its `pc`, without a number of threads.
+    fn arrival(&mut self, index: usize, barrier: &Barrier) -> Arrival {
+        let StackEntry { mask, frame, .. } = self.stack[index];
+        let mut site = self.site_of(&self.stack[index]);
+        site.pc -= 1;
+        let lane = mask.trailing_zeros() as usize;
+        let regs = self.regs(frame);
+        Arrival {
+            site,
+            id: regs.get32(barrier.id)[lane],
+            count: barrier.count.map(|count| regs.get32(count)[lane]),
+            threads: 0,
+            lanes: mask,
+            waits: barrier.waits,
+            votes: barrier.reduce.as_ref().map(|reduce| {
+                let yes = regs.pred(reduce.value) ^ if reduce.negated { ALL } else { 0 };
+                Votes { lanes: mask, yes: yes & mask }
+            }),
+        }
+    }
+
+    /// Lets lanes that wait for the rest of their warp arrive at an `.aligned` barrier, if all have come. They may stand
+    /// at different instructions: a GPU counts the threads of a warp one by one.
+    pub(super) fn join_aligned(&mut self, launch: &LaunchState<'_>) -> bool {
+        let waits = |entry: &&StackEntry| matches!(entry.wait, Wait::Aligned(_));
+        let Some(wait) = self.stack.iter().find(waits).map(|entry| entry.wait) else {
+            return false;
+        };
+        let alive = self.alive();
+        if self.at(wait) != alive {
+            return false;
+        }
+        for index in 0..self.stack.len() {
+            if self.stack[index].wait != wait {
+                continue;
+            }
+            let Some(barrier) = self.barrier(launch, index) else { continue };
+            let arrival = self.arrival(index, barrier);
+            let threads = match arrival.count {
+                _ if !self.arrivals.is_empty() => 0,
+                Some(_) => LANES as u32,
+                None => alive.count_ones(),
+            };
+            self.arrivals.push(Arrival { threads, ..arrival });
+            self.stack[index].wait = match barrier.waits {
+                true => Wait::Barrier(arrival.id),
+                false => Wait::Nothing,
+            };
+        }
+        true
+    }
+
+    /// Lets the lanes go on that wait at a barrier, which combines their predicates to `result`.
+    pub(in crate::run) fn release(&mut self, launch: &LaunchState<'_>, id: u32, result: impl Fn(ReduceOp) -> u32) {
+        for index in 0..self.stack.len() {
+            if self.stack[index].wait != Wait::Barrier(id) {
+                continue;
+            }
+            self.pace.blocked = false;
+            self.stack[index].wait = Wait::Nothing;
+            let StackEntry { mask, frame, .. } = self.stack[index];
+            if let Some(reduce) = self.barrier(launch, index).and_then(|barrier| barrier.reduce.as_ref()) {
+                let value = result(reduce.op);
+                let mut regs = self.regs(frame);
+                match reduce.to {
+                    Reg::R32(to) => regs.set32(to, mask, &[value; LANES]),
+                    Reg::R64(to) => regs.set64(to, mask, &[u64::from(value); LANES]),
+                    Reg::Pred(to) => regs.set_pred(to, mask, if value == 0 { 0 } else { ALL }),
+                }
+            }
+        }
+    }
+
+    /// Whether lanes wait for the rest of their warp at an `.aligned` barrier.
+    pub(in crate::run) fn is_divided_at_barrier(&self) -> bool {
+        let mut all = self.stack.iter();
+        all.any(|entry| matches!(entry.wait, Wait::Aligned(_)))
+    }
+
+    /// The fault of lanes that wait for others of their warp, which cannot come.
+    pub(in crate::run) fn divergence(&mut self, launch: &LaunchState<'_>) -> Option<BlockFault> {
+        for index in (0..self.stack.len()).rev() {
+            let entry = self.stack[index];
+            let mut site = self.site_of(&entry);
+            let thread = self.number * LANES as u32 + entry.mask.trailing_zeros();
+            match entry.wait {
+                Wait::Aligned(_) => {
+                    site.pc -= 1;
+                    let elsewhere = self.alive() & !entry.mask;
+                    let kind = FaultKind::DivergentBarrier { here: entry.mask, elsewhere };
+                    return Some(BlockFault::new(site, thread, kind));
+                }
+                Wait::Lanes if entry.mask != 0 => {
+                    let lanes = self.awaited(launch, index) & !entry.mask;
+                    let kind = FaultKind::AbsentLanes { lanes };
+                    return Some(BlockFault::new(site, thread, kind));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Which lanes of the warp wait, and for what, in words; where, and the first of their threads.
+    pub(in crate::run) fn waits(&self) -> Vec<(String, String, Site, u32)> {
+        let mut waits = Vec::new();
+        for (index, present) in self.present() {
+            let entry = &self.stack[index];
+            if present == 0 {
+                continue;
+            }
+            let mut site = self.site_of(entry);
+            let what = match entry.wait {
+                Wait::Barrier(id) | Wait::Aligned(id) => {
+                    site.pc -= 1;
+                    match id {
+                        CLUSTER_BARRIER => "waits at the cluster's barrier".to_owned(),
+                        id => format!("waits at barrier {id}"),
+                    }
+                }
+                Wait::Lanes => "waits for other lanes of the warp".to_owned(),
+                Wait::Nothing if present != entry.mask => continue,
+                Wait::Nothing => "repeats itself and reads no new value".to_owned(),
+            };
+            let who = match present == self.alive() {
+                true => format!("warp {}", self.number),
+                false => format!("lanes {present:#010x} of warp {}", self.number),
+            };
+            let thread = self.number * LANES as u32 + present.trailing_zeros();
+            waits.push((who, what, site, thread));
+        }
+        waits
+    }
+}
