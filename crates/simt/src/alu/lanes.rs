@@ -4,14 +4,20 @@
 //! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
 //! execution on a warp.
 
+use std::ops::{BitOr, Shl, Shr};
+
 use crate::regs::{LANES, R32, R64, Register, Regs};
 
 /// The registers of an instruction, the destination first: indices into the files that its opcode implies.
 pub(crate) type RegisterNumbers = [u32; 6];
 
 /// A register file.
-pub(crate) trait Word: Copy + Default {
+pub(crate) trait Word:
+    Copy + Default + From<u32> + BitOr<Output = Self> + Shl<u32, Output = Self> + Shr<u32, Output = Self>
+{
     const WIDE: bool;
+    /// Its lowest 32 bits.
+    fn low(self) -> u32;
     fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES];
     fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]);
 }
@@ -20,6 +26,10 @@ macro_rules! word {
     ($($word:ident in $register:ident, $wide:literal;)*) => {$(
         impl Word for $word {
             const WIDE: bool = $wide;
+            #[inline(always)]
+            fn low(self) -> u32 {
+                self as u32
+            }
             #[inline(always)]
             fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
                 $register(number).get(regs)

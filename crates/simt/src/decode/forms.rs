@@ -12,13 +12,7 @@ use ptx::opcode::type_bytes;
 
 use super::context::{Declared, is_special};
 use super::{Decoded, Decoder};
-use table::Slot;
-
-/// A row of the table: an opcode's modifiers, and its operands.
-pub(super) struct Form {
-    slots: Vec<Slot>,
-    operands: Vec<Kind>,
-}
+use table::{Row, Slot};
 
 /// What an operand may be: the letter and the marks of the table.
 #[derive(Clone, Copy)]
@@ -28,18 +22,13 @@ pub(super) struct Kind {
 }
 
 /// The rows of the table, by opcode.
-static FORMS: LazyLock<HashMap<&str, Vec<Form>>> = LazyLock::new(|| {
-    let mut forms = HashMap::<_, Vec<Form>>::new();
-    for row in table::rows() {
-        forms
-            .entry(row.name)
-            .or_default()
-            .push(Form { slots: row.slots, operands: row.operands.into_iter().map(Kind::new).collect() });
-    }
+static FORMS: LazyLock<HashMap<&str, Vec<Row>>> = LazyLock::new(|| {
+    let mut forms = HashMap::<_, Vec<Row>>::new();
+    table::rows().into_iter().for_each(|row| forms.entry(row.name).or_default().push(row));
     forms
 });
 
-impl Form {
+impl Row {
     /// The opcode's words in the order of the table; `None` if it is not of this form.
     fn order<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
         let mut places = vec![0; self.slots.len()];
@@ -69,12 +58,12 @@ impl Form {
 
     /// How many operands there are at least.
     fn least(&self) -> usize {
-        self.operands.iter().filter(|kind| !kind.has('~')).count()
+        self.operands.iter().filter(|kind| !kind.contains('~')).count()
     }
 }
 
 /// The opcode's words in the order in which decoders match them, and the form that it has with so many operands.
-pub(super) fn form(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Form)> {
+pub(super) fn form(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Row)> {
     let words: Vec<&str> = opcode.split('.').collect();
     let forms = FORMS.get(words[0])?.iter();
     let mut forms = forms.filter_map(|form| Some((form.order(&words)?, form)));
@@ -188,13 +177,16 @@ fn is_type(word: &str) -> bool {
 
 impl<'d> Decoder<'d, '_, '_> {
     /// Refuses operands that the instruction's form does not have.
-    pub(super) fn check_operands(&self, form: &Form) -> Decoded<()> {
+    pub(super) fn check_operands(&self, form: &Row) -> Decoded<()> {
         if !form.takes(self.operands.len()) {
             let (least, most) = (form.least(), form.operands.len());
             return Err(self.operand_count(self.operands.len().clamp(least, most)));
         }
         let mut operands = form.operands.iter().zip(self.operands);
-        operands.try_for_each(|(kind, operand)| self.check(*kind, kind.ty(self.words), operand))
+        operands.try_for_each(|(kind, operand)| {
+            let kind = Kind::new(kind);
+            self.check(kind, kind.ty(self.words), operand)
+        })
     }
 
     /// Refuses an operand that is not of this kind.

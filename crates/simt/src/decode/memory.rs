@@ -2,7 +2,7 @@
 
 use ptx::ast::{Number, Operand};
 
-use super::{Decoded, Decoder};
+use super::{Decoded, Decoder, lookup};
 use crate::alu::float::Half;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Pred, Reg};
@@ -14,11 +14,12 @@ use crate::observe::{AsyncGroup, Scope};
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
-const HALVES: &[&str] = &["f16", "f16x2"];
-const BRAIN_HALVES: &[&str] = &["bf16", "bf16x2"];
 
-/// Operations of `atom` and `red`: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
-const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
+/// Operations of `atom` and `red` on numbers of 16 bits.
+const HALVES: [(&str, Half); 3] = [("add", Half::Add), ("min", Half::Min), ("max", Half::Max)];
+
+/// The others: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
+const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
     ("and", BITS, AtomicOp::And),
     ("or", BITS, AtomicOp::Or),
     ("xor", BITS, AtomicOp::Xor),
@@ -27,25 +28,26 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("add", &["u32", "s32", "u64"], AtomicOp::Add),
     ("add", &["f32"], AtomicOp::AddF32),
     ("add", &["f64"], AtomicOp::AddF64),
-    ("add", HALVES, AtomicOp::Half(Half::Add, Modifiers::NONE)),
-    ("add", BRAIN_HALVES, AtomicOp::Half(Half::Add, Modifiers::BRAIN)),
     ("inc", &["u32"], AtomicOp::Increment),
     ("dec", &["u32"], AtomicOp::Decrement),
     ("min", &["u32", "u64"], AtomicOp::MinUnsigned),
     ("max", &["u32", "u64"], AtomicOp::MaxUnsigned),
     ("min", &["s32", "s64"], AtomicOp::MinSigned),
     ("max", &["s32", "s64"], AtomicOp::MaxSigned),
-    ("min", HALVES, AtomicOp::Half(Half::Min, Modifiers::NONE)),
-    ("max", HALVES, AtomicOp::Half(Half::Max, Modifiers::NONE)),
-    ("min", BRAIN_HALVES, AtomicOp::Half(Half::Min, Modifiers::BRAIN)),
-    ("max", BRAIN_HALVES, AtomicOp::Half(Half::Max, Modifiers::BRAIN)),
 ];
+
+/// Scopes of fences but the largest, `.sys`.
+const SCOPES: [(&str, Scope); 4] =
+    [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu)];
 
 /// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
 /// floating-point numbers only, and `min` and `max` of halves are of vectors only.
 fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
-    let mut rows = ATOMICS.iter();
-    let &(.., op) = rows.find(|row| row.0 == name && row.1.contains(&ty))?;
+    let op = match ty {
+        "f16" | "f16x2" => AtomicOp::Half(lookup(&HALVES, name)?, Modifiers::NONE),
+        "bf16" | "bf16x2" => AtomicOp::Half(lookup(&HALVES, name)?, Modifiers::BRAIN),
+        _ => ATOMICS.iter().find(|row| row.0 == name && row.1.contains(&ty))?.2,
+    };
     let exists = match op {
         AtomicOp::AddF32 | AtomicOp::Half(Half::Add, _) => true,
         AtomicOp::Half(..) => vector,
@@ -117,13 +119,8 @@ impl<'a> AccessModifiers<'a> {
 
 /// The size of a value of this type.
 pub(super) fn width_of(ty: &str) -> Option<Width> {
-    match type_bytes(ty)? {
-        1 => Some(Width::B1),
-        2 => Some(Width::B2),
-        4 => Some(Width::B4),
-        8 => Some(Width::B8),
-        _ => None,
-    }
+    let bytes = type_bytes(ty)?;
+    [Width::B1, Width::B2, Width::B4, Width::B8].into_iter().find(|width| width.bytes() == bytes)
 }
 
 impl<'d> Decoder<'d, '_, '_> {
@@ -135,15 +132,7 @@ impl<'d> Decoder<'d, '_, '_> {
             "atom" | "red" => self.atomic(),
             "cp" if self.words[2] == "mbarrier" => self.copies_arrive(),
             "cp" => self.async_copy(),
-            "membar" | "fence" => {
-                let has = |scope: &str| self.words.contains(&scope);
-                Ok(Memory::Fence(match () {
-                    () if has("cta") => Scope::Cta,
-                    () if has("cluster") => Scope::Cluster,
-                    () if has("gpu") || has("gl") => Scope::Gpu,
-                    () => Scope::Sys,
-                }))
-            }
+            "membar" | "fence" => Ok(Memory::Fence(self.known(&SCOPES).unwrap_or(Scope::Sys))),
             _ => Err(self.unsupported_form()),
         }
     }
@@ -169,7 +158,7 @@ impl<'d> Decoder<'d, '_, '_> {
     fn load(&mut self) -> Decoded<Memory> {
         let (modifiers, ty, width, [to, from]) = self.access()?;
         let to = self.destinations(modifiers.vector, to)?;
-        if modifiers.strong && self.is_whole() {
+        if modifiers.strong && self.has("b128") {
             return self.whole(Whole::Load, modifiers.space, from, to, Box::default());
         }
         Ok(Memory::Load(Load {
@@ -191,7 +180,7 @@ impl<'d> Decoder<'d, '_, '_> {
             return Err(self.invalid("constants and a kernel's parameters cannot be written"));
         }
         let from = self.values(modifiers.vector, from, ty, width)?;
-        if modifiers.strong && self.is_whole() {
+        if modifiers.strong && self.has("b128") {
             return self.whole(Whole::Store, modifiers.space, to, Box::default(), from);
         }
         Ok(Memory::Store(Store {
@@ -204,11 +193,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }))
     }
 
-    /// Whether it accesses 16 bytes as one value.
-    fn is_whole(&self) -> bool {
-        self.words.contains(&"b128")
-    }
-
+    /// An access to 16 bytes as one value.
     fn whole(
         &mut self,
         op: Whole,
@@ -235,21 +220,16 @@ impl<'d> Decoder<'d, '_, '_> {
             return Err(self.unsupported_form());
         };
         let vector = modifiers.vector;
-        if self.is_whole() {
+        if self.has("b128") {
             let [to, at, operand, new @ ..] = self.without_policy(&modifiers) else {
                 return Err(self.unsupported_form());
             };
-            let op = match new.first() {
-                Some(new) => match *self.values(vector, new, ty, Width::B8)? {
-                    [low, high] => Whole::CompareExchange { new: [low, high] },
-                    _ => return Err(self.unsupported_form()),
-                },
+            let op = match new.first().map(|new| self.values(vector, new, ty, Width::B8)).transpose()?.as_deref() {
+                Some(&[low, high]) => Whole::CompareExchange { new: [low, high] },
+                Some(_) => return Err(self.unsupported_form()),
                 None => Whole::Exchange,
             };
-            let to = match self.is_sink(to) {
-                true => vec![Destination::Nowhere; 2].into(),
-                false => self.destinations(vector, to)?,
-            };
+            let to = self.destinations(vector, to)?;
             let operand = self.values(vector, operand, ty, Width::B8)?;
             return self.whole(op, modifiers.space, at, to, operand);
         }
@@ -279,11 +259,7 @@ impl<'d> Decoder<'d, '_, '_> {
             address,
             width,
             op,
-            to: match to {
-                None => Box::default(),
-                Some(to) if self.is_sink(to) => vec![Destination::Nowhere; vector.unwrap_or(1)].into(),
-                Some(to) => self.destinations(vector, to)?,
-            },
+            to: to.map_or(Ok(Box::default()), |to| self.destinations(vector, to))?,
             operand: self.values(vector, operand, ty, width)?,
             new: new.map(|new| self.value(new, ty, width)).transpose()?,
         })))
@@ -334,7 +310,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// The registers that `st.async` and `red.async` store, and the bytes of each.
     pub(super) fn async_values(&mut self, operand: &Operand<'_>) -> Decoded<(u32, Box<[Reg]>)> {
         let modifiers = AccessModifiers::of(&self.words[1..]);
-        let ty = self.words.last().copied().unwrap_or_default();
+        let ty = self.last();
         let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
         Ok((width.bytes(), self.values(modifiers.vector, operand, ty, width)?))
     }
@@ -352,6 +328,9 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// The registers that get values.
     pub(super) fn destinations(&mut self, vector: Option<usize>, operand: &Operand<'_>) -> Decoded<Box<[Destination]>> {
+        if self.is_sink(operand) {
+            return Ok(vec![Destination::Nowhere; vector.unwrap_or(1)].into());
+        }
         let elements = self.elements(vector, operand)?.iter();
         let destination = |operand| {
             if self.is_sink(operand) {

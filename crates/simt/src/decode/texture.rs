@@ -4,22 +4,24 @@ use ptx::ast::{AddressBase, Operand};
 
 use super::forms::Kind;
 use super::memory::width_of;
-use super::{Decoded, Decoder, lookup};
+use super::{Decoded, Decoder};
 use crate::code::{R64, Reg};
 use crate::memory::Memory;
 use crate::memory::load_store::Width;
 use crate::memory::texture::{Boundary, Geometry, Query, Reduction, Texture, TextureOp, ValueType};
 
 /// Sides, whether there are layers, and whether it is a cube.
-const GEOMETRIES: [(&str, (usize, bool, bool)); 7] = [
-    ("1d", (1, false, false)),
-    ("2d", (2, false, false)),
-    ("3d", (3, false, false)),
-    ("a1d", (1, true, false)),
-    ("a2d", (2, true, false)),
-    ("cube", (3, false, true)),
-    ("acube", (3, true, true)),
-];
+#[rustfmt::skip]
+const GEOMETRIES: [(&str, Geometry); 7] = {
+    const fn of(sides: usize, layered: bool, cube: bool) -> Geometry {
+        Geometry { sides, layered, cube }
+    }
+    [
+        ("1d", of(1, false, false)), ("2d", of(2, false, false)), ("3d", of(3, false, false)),
+        ("a1d", of(1, true, false)), ("a2d", of(2, true, false)),
+        ("cube", of(3, false, true)), ("acube", of(3, true, true)),
+    ]
+};
 const VALUES: [(&str, ValueType); 5] = [
     ("u32", ValueType::Integer),
     ("s32", ValueType::Integer),
@@ -58,31 +60,14 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Texture(Box::new(op)))
     }
 
-    /// What the first of the words that a table knows stands for.
-    fn word<T: Copy>(&self, table: &[(&str, T)]) -> Decoded<T> {
-        let mut words = self.words[1..].iter();
-        let found = words.find_map(|word| lookup(table, word));
-        found.ok_or_else(|| self.unsupported_form())
-    }
-
-    fn geometry(&self) -> Decoded<Geometry> {
-        let (sides, layered, cube) = self.word(&GEOMETRIES)?;
-        Ok(Geometry { sides, layered, cube })
-    }
-
     /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. There is one level, so that
     /// nothing depends on the level or on gradients.
     fn fetch(&mut self) -> Decoded<Texture> {
-        let (behind, integers) = match self.words {
-            [_, "level", ..] => (1, self.words.ends_with(&["s32"])),
-            [_, "grad", ..] => (2, self.words.ends_with(&["s32"])),
-            words => (0, words.ends_with(&["s32"])),
-        };
-        let [to, object, rest @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let integers = self.last() == "s32";
+        let behind = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
+        let ([to, object], rest) = self.first()?;
         let value = self.word(&VALUES)?;
-        let geometry = self.geometry()?;
+        let geometry = self.word(&GEOMETRIES)?;
         if geometry.cube && integers {
             return Err(self.invalid("a cube has coordinates of floating-point numbers"));
         }
@@ -97,13 +82,10 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
     fn gather(&mut self) -> Decoded<Texture> {
-        let [to, object, rest @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
-        let channel = ["r", "g", "b", "a"].iter().position(|own| *own == self.words[1]);
-        let value = self.word(&VALUES)?;
-        let op = TextureOp::Gather(channel.unwrap_or_default(), value);
-        self.sampled(op, self.geometry()?, to, object, "f32", rest)
+        let ([to, object], rest) = self.first()?;
+        let channel = self.word(&[("r", 0), ("g", 1), ("b", 2), ("a", 3)])?;
+        let op = TextureOp::Gather(channel, self.word(&VALUES)?);
+        self.sampled(op, self.word(&GEOMETRIES)?, to, object, "f32", rest)
     }
 
     /// An instruction that reads a texture at coordinates of a type.
@@ -116,7 +98,7 @@ impl<'d> Decoder<'d, '_, '_> {
         ty: &str,
         offsets: &[Operand<'_>],
     ) -> Decoded<Texture> {
-        let count = if self.words.contains(&"v2") { 2 } else { 4 };
+        let count = if self.has("v2") { 2 } else { 4 };
         let (to, resident) = match to {
             Operand::VectorPair(to, resident) => {
                 let resident = self.dst(&Operand::Name(resident))?;
@@ -164,15 +146,13 @@ impl<'d> Decoder<'d, '_, '_> {
         let object = self.handle(object)?;
         let count = geometry.sides + usize::from(geometry.layered);
         let elements = self.elements_of(coordinates, count)?;
-        let mut registers = Vec::new();
-        for (at, element) in elements.iter().enumerate() {
+        let mut register = |(at, element)| {
             let ty = if geometry.layered && at == 0 { "u32" } else { ty };
             self.check(Kind::new("t"), Some(ty), element)?;
-            if at < count {
-                registers.push(self.value(element, ty, Width::B4)?);
-            }
-        }
-        Ok((object, registers.into()))
+            self.value(element, ty, Width::B4)
+        };
+        let registers: Vec<Reg> = elements.iter().enumerate().map(&mut register).collect::<Decoded<_>>()?;
+        Ok((object, registers[..count].into()))
     }
 
     /// The register of a handle.
@@ -209,9 +189,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `txq.query.b32 d, [a]`, `txq.level.query.b32 d, [a], lod`, `suq.query.b32 d, [a]`
     fn query(&mut self) -> Decoded<Texture> {
-        let [to, object, level @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let ([to, object], level) = self.first()?;
         let query = self.word(&QUERIES)?;
         let Operand::Address { base: AddressBase::Name(name), offset: 0 } = object else {
             return Err(self.invalid("a handle in brackets is expected here"));
@@ -224,25 +202,16 @@ impl<'d> Decoder<'d, '_, '_> {
             from: level.map(|level| self.value(level, "b32", Width::B4)).collect::<Decoded<_>>()?,
             to: self.destinations(None, to)?,
             resident: None,
-            op: match self.words[0] {
-                "txq" => TextureOp::QueryTexture(query),
-                _ => TextureOp::QuerySurface(query),
-            },
+            op: if self.words[0] == "txq" { TextureOp::QueryTexture(query) } else { TextureOp::QuerySurface(query) },
         })
     }
 
     /// `suld.b.geom{.vec}.type.clamp d, [a, b]`, `sust.b|p … [a, b], c`, `sured.b|p.op … [a, b], c`
     fn surface(&mut self) -> Decoded<Texture> {
         let words = self.words;
-        let types = words[2..].iter();
-        let ty = types.rev().find(|word| width_of(word).is_some());
-        let ty = *ty.ok_or_else(|| self.unsupported_form())?;
-        let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
-        let vector = match () {
-            () if words.contains(&"v2") => Some(2),
-            () if words.contains(&"v4") => Some(4),
-            () => None,
-        };
+        let mut types = words[2..].iter().rev().filter_map(|word| Some((*word, width_of(word)?)));
+        let (ty, width) = types.next().ok_or_else(|| self.unsupported_form())?;
+        let vector = self.known(&[("v2", 2), ("v4", 4)]);
         if width.bytes() as usize * vector.unwrap_or(1) > 16 {
             return Err(self.invalid("an access has at most 16 bytes"));
         }
@@ -268,20 +237,14 @@ impl<'d> Decoder<'d, '_, '_> {
             }
             _ => return Err(self.unsupported_form()),
         };
-        let geometry = self.geometry()?;
+        let geometry = self.word(&GEOMETRIES)?;
         let (object, coordinates) = self.object(object, geometry, "s32")?;
         Ok(Texture {
             object,
             geometry,
             coordinates,
-            from: match from {
-                Some(from) => self.values(vector, from, ty, width)?,
-                None => Box::default(),
-            },
-            to: match to {
-                Some(to) => self.destinations(vector, to)?,
-                None => Box::default(),
-            },
+            from: from.map_or(Ok(Box::default()), |from| self.values(vector, from, ty, width))?,
+            to: to.map_or(Ok(Box::default()), |to| self.destinations(vector, to))?,
             resident: None,
             op,
         })

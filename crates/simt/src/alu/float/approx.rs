@@ -5,15 +5,11 @@
 
 use super::fast::{canonical32, flush32, nan64};
 use super::{Approx, Approx64, special};
-use crate::alu::lanes::{map, map3};
-use crate::regs::{R32, R64, Regs};
 
-#[inline(never)]
-pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
+/// An approximation of `f32`.
+pub(super) fn one32(op: Approx, ftz: bool, a: u32, b: u32) -> u32 {
     let flush = |bits| if ftz { flush32(bits) } else { bits };
-    let rounded =
-        |function: fn(f64) -> f64, a: u32| flush(canonical32(function(f64::from(f32::from_bits(flush(a)))) as f32));
-    map3(regs, mask, to, from, |a, b, _| match op {
+    match op {
         Approx::Div => special::div(a, b, false, ftz),
         Approx::DivFull => special::div(a, b, true, ftz),
         Approx::Rcp => special::rcp(a, ftz),
@@ -23,19 +19,19 @@ pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R
         Approx::Lg2 => special::lg2(a, ftz),
         Approx::Sin => special::sine(a, false),
         Approx::Cos => special::sine(a, true),
-        Approx::Tanh => rounded(libm::tanh, a),
-    });
+        Approx::Tanh => flush(canonical32(libm::tanh(f64::from(f32::from_bits(flush(a)))) as f32)),
+    }
 }
 
-#[inline(never)]
-pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from: R64) {
+/// A rough `rcp` or `rsqrt` of `f64`.
+pub(super) fn one64(op: Approx64, bits: u64) -> u64 {
     // The rough forms see and make the upper 32 bits only, and know no subnormals.
     const UPPER: u64 = 0xffff_ffff_0000_0000;
     let flush = |bits: u64| {
         let subnormal = bits & 0x7ff0_0000_0000_0000 == 0;
         if subnormal { bits & 1 << 63 } else { bits }
     };
-    map(regs, mask, to, from, |bits| match op {
+    match op {
         Approx64::Rsqrt => {
             let a = f64::from_bits(bits);
             nan64(1.0 / a.sqrt(), a, 0.0, 0.0)
@@ -48,5 +44,5 @@ pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from:
             let value = if op == Approx64::Rcp { 1.0 / a } else { 1.0 / a.sqrt() };
             flush(nan64(value, a, 0.0, 0.0) & UPPER)
         }
-    });
+    }
 }

@@ -120,7 +120,7 @@ impl Row {
 
     /// Whether some operands may be missing.
     pub fn has_optional_operands(&self) -> bool {
-        self.operands.iter().any(|token| token.contains('~'))
+        self.least() < self.operands.len()
     }
 }
 
@@ -133,12 +133,7 @@ fn fragment(at: usize, words: &[&str]) -> String {
     if let Some(count) = words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok()) {
         return vector("%r1", count);
     }
-    let sides = words.iter().find_map(|word| {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some([m.parse::<usize>().ok()?, n.parse().ok()?, k.parse().ok()?])
-    });
-    let [m, n, k] = sides.unwrap_or_default();
+    let [m, n, k] = opcode::sides(&words.join(".")).unwrap_or_default();
     let types: Vec<Element> = words.iter().filter_map(|word| Element::named(word)).collect();
     let is_group = words[0] == "wgmma";
     let part = match (words[0], words[1]) {
