@@ -72,7 +72,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
 }
 
 /// What an instruction without a form is, in words, where a whole kind of them is refused.
-pub(crate) fn kind_of(opcode: &str) -> Option<&'static str> {
+pub fn kind_of(opcode: &str) -> Option<&'static str> {
     let words: Vec<&str> = opcode.split('.').collect();
     Some(match words[..] {
         ["tex" | "tld4" | "txq" | "istypep", ..] => "of textures",

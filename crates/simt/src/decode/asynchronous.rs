@@ -15,15 +15,28 @@ use crate::regs::Reg;
 
 /// The modifier of copies that an mbarrier is told of.
 const COMPLETES: &str = "mbarrier::complete_tx::bytes";
-/// Operations of `cp.reduce.async.bulk` and `red.async`.
-const REDUCTIONS: [&str; 8] = ["and", "or", "xor", "add", "inc", "dec", "min", "max"];
 
 impl<'d> Decoder<'d, '_, '_> {
     /// The modifiers that name a space.
     pub(super) fn space_words(&self) -> impl Iterator<Item = &'d str> + use<'d> {
-        let spaces = ["global", "shared", "shared::cta", "shared::cluster"];
+        const SPACES: [&str; 9] = [
+            "global",
+            "shared",
+            "shared::cta",
+            "shared::cluster",
+            "local",
+            "const",
+            "param",
+            "param::entry",
+            "param::func",
+        ];
         let words = self.words;
-        words[1..].iter().copied().filter(move |word| spaces.contains(word))
+        words[1..].iter().copied().filter(|word| SPACES.contains(word))
+    }
+
+    /// An address in the space that the opcode names; a generic one if it names none.
+    pub(super) fn space_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
+        self.address_in(self.space_words().next(), operand)
     }
 
     /// An address of shared memory, whichever way the opcode names it.
@@ -72,14 +85,9 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Mbarrier(Box::new(Mbarrier { address: self.shared_address(address)?, op })))
     }
 
-    /// The reduction that the opcode names, if it names one.
-    fn reduction_name(&self) -> Option<&'d str> {
-        self.words.iter().copied().find(|word| REDUCTIONS.contains(word))
-    }
-
     /// How `cp.reduce.async.bulk` and `red.async` change the destination.
     fn reduction(&self, to: &Address) -> Decoded<Option<Atomic>> {
-        let found = self.reduction_name().map(|name| atomic_of(name, self.last(), to.region));
+        let found = self.operation().map(|name| atomic_of(name, self.last(), to.region));
         found.map(|found| found.ok_or_else(|| self.unsupported_form())).transpose()
     }
 
@@ -156,7 +164,7 @@ impl<'d> Decoder<'d, '_, '_> {
             rest => (self.has("im2col_no_offs").then(Box::default), rest),
         };
         let recipients = self.recipients(mbarrier.iter().chain(rest))?;
-        let reduce = self.reduction_name().map(|name| {
+        let reduce = self.operation().map(|name| {
             let all = TensorElement::ALL.iter();
             let rows = all.filter_map(|element| {
                 let ty = match name {
@@ -205,7 +213,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 };
                 let ty = self.last();
                 let value = self.src_of(value, ty, if ty == "b64" { 64 } else { 32 })?;
-                MapEdit::Replace { map: self.address_in(self.space_words().next(), map)?, field, value }
+                MapEdit::Replace { map: self.space_address(map)?, field, value }
             }
             (_, [to, from, size]) => {
                 if self.number(size)? != 128 {
@@ -221,14 +229,14 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `st.async...type [a], b, [mbarrier]`, `red.async...op.type [a], b, [mbarrier]`
     pub(super) fn store_async(&mut self) -> Decoded<Memory> {
         let [to, from, mbarrier] = self.exactly()?;
-        let space = self.space_words().next();
-        let to = self.address_in(space, to)?;
-        let (bytes, from) = self.async_values(from)?;
+        let to = self.space_address(to)?;
+        let (ty, width) = self.element()?;
+        let from = self.values(from, ty)?;
         Ok(Memory::Bulk(Box::new(Bulk {
             reduce: self.reduction(&to)?,
             to,
-            from: BulkSource::Registers(from, bytes),
-            recipients: Recipients { mbarrier: Some(self.address_in(space, mbarrier)?), multicast: None },
+            from: BulkSource::Registers(from, width.bytes()),
+            recipients: Recipients { mbarrier: Some(self.space_address(mbarrier)?), multicast: None },
         })))
     }
 }

@@ -172,12 +172,8 @@ impl<'l, 'm> Context<'l, 'm> {
 
     /// The predicate that stands for the function's carry flag, `CC.CF` (PTX ISA §9.7.2).
     pub(crate) fn carry(&mut self) -> Pred {
-        if let Some(carry) = self.carry {
-            return carry;
-        }
-        let carry = self.temp();
-        self.carry = Some(carry);
-        carry
+        let carry = self.carry.unwrap_or_else(|| self.temp());
+        *self.carry.insert(carry)
     }
 
     /// That predicate, if an instruction has asked for it.

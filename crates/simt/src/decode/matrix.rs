@@ -89,17 +89,12 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// The registers of a matrix, `count` of which lie side by side; its elements are held several times, if
     /// there are more of the registers.
-    fn fragment(
-        &mut self,
-        operand: &Operand<'_>,
-        layout: Layout,
-        element: Element,
-        [rows, columns, count]: Sides,
-        registers: Option<usize>,
-    ) -> Decoded<Fragment> {
+    fn fragment(&mut self, operand: &Operand<'_>, layout: Layout, element: Element, sides: Sides) -> Decoded<Fragment> {
+        let [rows, columns, count] = sides;
         let columns = if element == Element::Bits { columns / 32 } else { columns };
         let slots = rows * columns * count / LANES;
-        let registers = registers.unwrap_or(slots / packed(element));
+        let is_repeated = self.words[0] == "wmma" && element == Element::F16 && layout != Layout::Sum;
+        let registers = if is_repeated { 8 } else { slots / packed(element) };
         let Operand::Vector(operands) = operand else {
             return Err(self.invalid("registers in braces are expected here"));
         };
@@ -170,27 +165,22 @@ impl<'d> Decoder<'d, '_, '_> {
             product.arithmetic = Arithmetic::Emulated;
         }
         let sparse = match rest {
-            [metadata, selector] => Some(self.metadata(metadata, selector, types[1], k)?),
+            [metadata, selector] => Some(self.metadata([metadata, selector], types[1], k)?),
             _ => None,
         };
         Ok(Multiply {
-            a: self.fragment(a, of_a, types[1], [m, k, count], None)?,
-            b: self.fragment(b, of_b, types[2], [n, length, count], None)?,
-            c: self.fragment(c, sum, types[3], [m, n, count], None)?,
-            d: self.fragment(to, sum, types[0], [m, n, count], None)?,
+            a: self.fragment(a, of_a, types[1], [m, k, count])?,
+            b: self.fragment(b, of_b, types[2], [n, length, count])?,
+            c: self.fragment(c, sum, types[3], [m, n, count])?,
+            d: self.fragment(to, sum, types[0], [m, n, count])?,
             product,
             sparse,
         })
     }
 
     /// The metadata of rows of a sparse A, of which `k` elements are there.
-    fn metadata(
-        &mut self,
-        metadata: &Operand<'_>,
-        selector: &Operand<'_>,
-        element: Element,
-        k: usize,
-    ) -> Decoded<Metadata> {
+    fn metadata(&mut self, operands: [&Operand<'_>; 2], element: Element, k: usize) -> Decoded<Metadata> {
+        let [metadata, selector] = operands;
         self.check(Kind::new("b"), Some("b32"), metadata)?;
         let register = self.src(metadata, "b32")?;
         let selector = self.number(selector)?;
@@ -214,13 +204,12 @@ impl<'d> Decoder<'d, '_, '_> {
             true => (from_b, from_a, b, a),
         };
         let [m, n, k] = upright(sides);
-        let own = |element| (element == Element::F16).then_some(8);
         Ok(Multiply {
             product: self.product([m, n, k], [d, a, b, c]),
-            a: self.fragment(from_a, A, a, [m, k, 1], own(a))?,
-            b: self.fragment(from_b, B, b, [n, k, 1], own(b))?,
-            c: self.fragment(from_c, Layout::Sum, c, [m, n, 1], None)?,
-            d: self.fragment(to, Layout::Sum, d, [m, n, 1], None)?,
+            a: self.fragment(from_a, A, a, [m, k, 1])?,
+            b: self.fragment(from_b, B, b, [n, k, 1])?,
+            c: self.fragment(from_c, Layout::Sum, c, [m, n, 1])?,
+            d: self.fragment(to, Layout::Sum, d, [m, n, 1])?,
             sparse: None,
         })
     }
@@ -240,8 +229,7 @@ impl<'d> Decoder<'d, '_, '_> {
             "a" | "b" => (B, n, k),
             _ => (Layout::Sum, m, n),
         };
-        let own = (element == Element::F16 && layout != Layout::Sum).then_some(8);
-        let fragment = self.fragment(registers, layout, element, [rows, columns, 1], own)?;
+        let fragment = self.fragment(registers, layout, element, [rows, columns, 1])?;
         // Rows of B are held as columns, and of a flat product everything is transposed.
         let is_column = self.columns().contains(&true);
         let along_lines = match part {
@@ -251,9 +239,8 @@ impl<'d> Decoder<'d, '_, '_> {
         };
         let elements = if element == Element::Bits { 32 } else { 1 };
         let columns = columns / elements;
-        let space = self.space_words().next();
         Ok(Tile {
-            address: self.address_in(space, at)?,
+            address: self.space_address(at)?,
             stores,
             stride: stride.first().map(|own| self.src(own, "u32")).transpose()?,
             columns,
@@ -274,7 +261,7 @@ impl<'d> Decoder<'d, '_, '_> {
         if !matches!(address.region, Region::Generic | Region::Shared) {
             return Err(self.invalid("matrices are loaded from and stored to shared memory"));
         }
-        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1], None)?;
+        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1])?;
         let narrow = |reg: &Reg| match reg {
             Reg::R32(reg) => *reg,
             _ => unreachable!("fragments of halves have registers of 32 bits"),

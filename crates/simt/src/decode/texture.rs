@@ -7,7 +7,6 @@ use super::memory::width_of;
 use super::{Decoded, Decoder};
 use crate::code::{R64, Reg};
 use crate::memory::Memory;
-use crate::memory::load_store::Width;
 use crate::memory::texture::{Boundary, Geometry, Query, Reduction, Texture, TextureOp, ValueType};
 
 /// Sides, whether there are layers, and whether it is a cube.
@@ -52,8 +51,7 @@ const REDUCTIONS: [(&str, &[&str], Reduction); 5] = [
 impl<'d> Decoder<'d, '_, '_> {
     pub(super) fn texture(&mut self) -> Decoded<Memory> {
         let op = match self.words[0] {
-            "tex" => self.fetch()?,
-            "tld4" => self.gather()?,
+            "tex" | "tld4" => self.fetch()?,
             "txq" | "suq" => self.query()?,
             _ => self.surface()?,
         };
@@ -61,53 +59,32 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. There is one level, so that
-    /// nothing depends on the level or on gradients.
+    /// nothing depends on the level or on gradients. `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
     fn fetch(&mut self) -> Decoded<Texture> {
-        let integers = self.last() == "s32";
-        let behind = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
         let ([to, object], rest) = self.first()?;
-        let value = self.word(&VALUES)?;
-        let geometry = self.word(&GEOMETRIES)?;
+        let (value, geometry) = (self.word(&VALUES)?, self.word(&GEOMETRIES)?);
+        let ty = self.last();
+        let integers = ty == "s32";
+        let op = match self.words[0] {
+            "tld4" => TextureOp::Gather(self.word(&[("r", 0), ("g", 1), ("b", 2), ("a", 3)])?, value),
+            _ => TextureOp::Fetch { integers, value },
+        };
         if geometry.cube && integers {
             return Err(self.invalid("a cube has coordinates of floating-point numbers"));
         }
-        let ty = if integers { "s32" } else { "f32" };
-        let gradients = if behind == 2 { &rest[..2] } else { &[] };
-        for gradient in gradients {
+        let behind = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
+        for gradient in rest[..behind].iter().filter(|_| behind == 2) {
             self.checked_elements(gradient, geometry.sides, ty)?;
         }
-        let op = TextureOp::Fetch { integers, value };
-        self.sampled(op, geometry, to, object, ty, &rest[behind..])
-    }
-
-    /// `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
-    fn gather(&mut self) -> Decoded<Texture> {
-        let ([to, object], rest) = self.first()?;
-        let channel = self.word(&[("r", 0), ("g", 1), ("b", 2), ("a", 3)])?;
-        let op = TextureOp::Gather(channel, self.word(&VALUES)?);
-        self.sampled(op, self.word(&GEOMETRIES)?, to, object, "f32", rest)
-    }
-
-    /// An instruction that reads a texture at coordinates of a type.
-    fn sampled(
-        &mut self,
-        op: TextureOp,
-        geometry: Geometry,
-        to: &Operand<'_>,
-        object: &Operand<'_>,
-        ty: &str,
-        offsets: &[Operand<'_>],
-    ) -> Decoded<Texture> {
-        let count = if self.has("v2") { 2 } else { 4 };
         let (to, resident) = match to {
             Operand::VectorPair(to, resident) => {
                 let resident = self.dst(&Operand::Name(resident))?;
-                (self.destinations(Some(count), &Operand::Vector(to.clone()))?, Some(resident))
+                (self.destinations(&Operand::Vector(to.clone()))?, Some(resident))
             }
-            to => (self.destinations(Some(count), to)?, None),
+            to => (self.destinations(to)?, None),
         };
         let (object, coordinates) = self.object(object, geometry, ty)?;
-        let from = match offsets {
+        let from = match &rest[behind..] {
             [] => Box::default(),
             [offsets] => self.offsets(offsets, geometry)?,
             _ => return Err(self.unsupported("a texture's comparison of depths")),
@@ -131,7 +108,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
         let elements = self.checked_elements(operand, geometry.sides, "s32")?;
         let used = elements.iter().take(geometry.sides);
-        used.map(|element| self.value(element, "s32", Width::B4)).collect()
+        used.map(|element| self.value(element, "s32")).collect()
     }
 
     /// `[texture, {layer, x, y, z}]`: the handle, and the registers of the coordinates.
@@ -149,7 +126,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let mut register = |(at, element)| {
             let ty = if geometry.layered && at == 0 { "u32" } else { ty };
             self.check(Kind::new("t"), Some(ty), element)?;
-            self.value(element, ty, Width::B4)
+            self.value(element, ty)
         };
         let registers: Vec<Reg> = elements.iter().enumerate().map(&mut register).collect::<Decoded<_>>()?;
         Ok((object, registers[..count].into()))
@@ -199,8 +176,8 @@ impl<'d> Decoder<'d, '_, '_> {
             object: self.handle(&Operand::Name(name))?,
             geometry: Geometry::default(),
             coordinates: Box::default(),
-            from: level.map(|level| self.value(level, "b32", Width::B4)).collect::<Decoded<_>>()?,
-            to: self.destinations(None, to)?,
+            from: level.map(|level| self.value(level, "b32")).collect::<Decoded<_>>()?,
+            to: self.destinations(to)?,
             resident: None,
             op: if self.words[0] == "txq" { TextureOp::QueryTexture(query) } else { TextureOp::QuerySurface(query) },
         })
@@ -243,8 +220,8 @@ impl<'d> Decoder<'d, '_, '_> {
             object,
             geometry,
             coordinates,
-            from: from.map_or(Ok(Box::default()), |from| self.values(vector, from, ty, width))?,
-            to: to.map_or(Ok(Box::default()), |to| self.destinations(vector, to))?,
+            from: from.map_or(Ok(Box::default()), |from| self.values(from, ty))?,
+            to: to.map_or(Ok(Box::default()), |to| self.destinations(to))?,
             resident: None,
             op,
         })

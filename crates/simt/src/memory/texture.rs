@@ -190,23 +190,16 @@ impl Texture {
         if memory.find(image.address).is_none() {
             return Err(format!("the memory of {wanted} {handle:#x} was freed"));
         }
-        let Geometry { sides, layered, cube } = self.geometry;
-        let fits = match image.sides {
-            _ if sides == 0 => true,
-            Sides::Linear(_) => sides == 1 && matches!(self.op, TextureOp::Fetch { integers: true, .. }),
-            Sides::One(_) => sides == 1,
-            Sides::Two(_) => sides == 2,
-            Sides::Three(_) => sides == 3,
-            // A cube's surface has its faces as layers.
-            Sides::Cube(_) if !self.is_of_textures() => sides == 2,
-            Sides::Cube(_) => cube,
+        // A cube's surface has its faces as layers.
+        let (is_cube, has_faces) = match image.sides {
+            Sides::Cube(_) => (self.is_of_textures(), !self.is_of_textures()),
+            _ => (false, false),
         };
-        let layers = match image.sides {
-            Sides::Cube(_) if !self.is_of_textures() => true,
-            _ => image.layers.is_some(),
-        };
-        let is_cube = matches!(image.sides, Sides::Cube(_)) && self.is_of_textures();
-        match sides == 0 || fits && layered == layers && cube == is_cube {
+        let sides = if is_cube { 3 } else { image.sides.count() };
+        let own = Geometry { sides, layered: has_faces || image.layers.is_some(), cube: is_cube };
+        let is_linear = matches!(image.sides, Sides::Linear(_));
+        let has_integers = matches!(self.op, TextureOp::Fetch { integers: true, .. });
+        match self.geometry.sides == 0 || self.geometry == own && (!is_linear || has_integers) {
             true => Ok(object),
             false => Err(format!(
                 "the instruction does not fit {wanted} {handle:#x}, an image of {:?} texels and {:?} layers",

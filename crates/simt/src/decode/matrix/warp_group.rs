@@ -19,7 +19,7 @@ impl Decoder<'_, '_, '_> {
         let k = if is_sparse { k / 2 } else { k };
         let ([to, from_a, from_b], rest) = self.first()?;
         let (sparse, rest) = match rest {
-            [metadata, selector, rest @ ..] if is_sparse => (Some(self.metadata(metadata, selector, a, k)?), rest),
+            [metadata, selector, rest @ ..] if is_sparse => (Some(self.metadata([metadata, selector], a, k)?), rest),
             rest => (None, rest),
         };
         let [scale, rest @ ..] = rest else {
@@ -57,14 +57,14 @@ impl Decoder<'_, '_, '_> {
         let shared_b = descriptor(from_b, transposed(0))?;
         let a_operand = match in_registers {
             false => GroupOperand::Shared(descriptor(from_a, transposed(1))?),
-            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1], None)?),
+            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1])?),
         };
         self.check(Kind::new("p"), Some("pred"), scale)?;
         Ok(GroupMultiply {
             product: self.product([m / 4, n, k], [d, a, b, d]),
             a: a_operand,
             b: shared_b,
-            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1], None)?,
+            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1])?,
             scale_d: self.src_pred(scale)?,
             negated,
             sparse,
