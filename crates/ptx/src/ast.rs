@@ -70,33 +70,26 @@ pub enum Space {
 }
 
 impl Space {
+    const NAMES: [(Self, &'static str); 7] = [
+        (Self::Reg, "reg"),
+        (Self::Const, "const"),
+        (Self::Global, "global"),
+        (Self::Local, "local"),
+        (Self::Param, "param"),
+        (Self::Shared, "shared"),
+        (Self::Tex, "tex"),
+    ];
+
     /// The space of this name, without the dot: `shared`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "reg" => Self::Reg,
-            "const" => Self::Const,
-            "global" => Self::Global,
-            "local" => Self::Local,
-            "param" => Self::Param,
-            "shared" => Self::Shared,
-            "tex" => Self::Tex,
-            _ => return None,
-        })
+        Self::NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// Its name, without the dot.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Reg => "reg",
-            Self::Const => "const",
-            Self::Global => "global",
-            Self::Local => "local",
-            Self::Param => "param",
-            Self::Shared => "shared",
-            Self::Tex => "tex",
-        }
+        Self::NAMES[self as usize].1
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers and constant expressions (PTX ISA §4.5).
 
+use std::cmp::Ordering;
+
 use super::ast::Number;
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
@@ -234,35 +236,30 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
     let (Some(a), Some(b)) = (left.bits(), right.bits()) else {
         return apply_double(operator, left.double(), right.double());
     };
-    let count = || u32::try_from(b).ok();
-    // A shift has the signedness of its left operand (PTX ISA §4.5.6); a count of 64 or more shifts all bits out.
-    match (operator, left) {
-        (Token::ShiftLeft, Signed(_)) => {
-            return Ok(Signed(count().and_then(|n| a.checked_shl(n)).unwrap_or(0).cast_signed()));
-        }
-        (Token::ShiftLeft, _) => {
-            return Ok(Unsigned(count().and_then(|n| a.checked_shl(n)).unwrap_or(0)));
-        }
-        (Token::ShiftRight, Signed(a)) => return Ok(Signed(a >> b.min(63))),
-        (Token::ShiftRight, _) => {
-            return Ok(Unsigned(count().and_then(|n| a.checked_shr(n)).unwrap_or(0)));
-        }
-        _ => {}
+    let both = if let (Signed(a), Signed(b)) = (left, right) { Some((a, b)) } else { None };
+    if let Some(holds) = ordered(operator, Some(both.map_or(a.cmp(&b), |(a, b)| a.cmp(&b)))) {
+        return truth(holds);
     }
-    if let (Signed(a), Signed(b)) = (left, right) {
-        match operator {
-            Token::Slash if b != 0 => return Ok(Signed(a.wrapping_div(b))),
-            Token::Percent if b != 0 => return Ok(Signed(a.wrapping_rem(b))),
-            _ => {}
-        }
-        if let Some(order) = ordered(operator, a.cmp(&b)) {
-            return truth(order);
-        }
-    }
-    if let Some(order) = ordered(operator, a.cmp(&b)) {
-        return truth(order);
-    }
+    // A count of 64 or more shifts all bits out.
+    let count = u32::try_from(b).unwrap_or(u32::MAX);
     let bits = match operator {
+        Token::ShiftLeft => a.checked_shl(count).unwrap_or(0),
+        Token::ShiftRight => match left {
+            Signed(a) => (a >> b.min(63)).cast_unsigned(),
+            _ => a.checked_shr(count).unwrap_or(0),
+        },
+        Token::Slash
+            if let Some((a, b)) = both
+                && b != 0 =>
+        {
+            a.wrapping_div(b).cast_unsigned()
+        }
+        Token::Percent
+            if let Some((a, b)) = both
+                && b != 0 =>
+        {
+            a.wrapping_rem(b).cast_unsigned()
+        }
         Token::Or => a | b,
         Token::Xor => a ^ b,
         Token::And => a & b,
@@ -273,38 +270,33 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
         Token::Percent => a.checked_rem(b).ok_or("divides by zero")?,
         _ => return Err("is no operator of constants"),
     };
-    Ok(match (left, right) {
-        (Signed(_), Signed(_)) => Signed(bits.cast_signed()),
-        _ => Unsigned(bits),
+    // A shift has the signedness of its left operand (PTX ISA §4.5.6).
+    let is_shift = matches!(operator, Token::ShiftLeft | Token::ShiftRight);
+    Ok(match both.is_some() || is_shift && matches!(left, Signed(_)) {
+        true => Signed(bits.cast_signed()),
+        false => Unsigned(bits),
     })
 }
 
-/// The result of a comparison for operands in this order; `None` if the operator is not a comparison.
-fn ordered(operator: Token, order: std::cmp::Ordering) -> Option<bool> {
+/// The result of a comparison for operands in this order, none if one is NaN; `None` if the operator is not a comparison.
+fn ordered(operator: Token, order: Option<Ordering>) -> Option<bool> {
     Some(match operator {
-        Token::Equal => order.is_eq(),
-        Token::NotEqual => order.is_ne(),
-        Token::Less => order.is_lt(),
-        Token::LessEqual => order.is_le(),
-        Token::Greater => order.is_gt(),
-        Token::GreaterEqual => order.is_ge(),
+        Token::Equal => order == Some(Ordering::Equal),
+        Token::NotEqual => order != Some(Ordering::Equal),
+        Token::Less => order.is_some_and(Ordering::is_lt),
+        Token::LessEqual => order.is_some_and(Ordering::is_le),
+        Token::Greater => order.is_some_and(Ordering::is_gt),
+        Token::GreaterEqual => order.is_some_and(Ordering::is_ge),
         _ => return None,
     })
 }
 
 fn apply_double(operator: Token, a: f64, b: f64) -> Result<Value, &'static str> {
-    let truth = |value: bool| Ok(Signed(i64::from(value)));
-    match operator {
-        Token::Plus => Ok(Double(a + b)),
-        Token::Minus => Ok(Double(a - b)),
-        Token::Star => Ok(Double(a * b)),
-        Token::Slash => Ok(Double(a / b)),
-        Token::Equal => truth(a == b),
-        Token::NotEqual => truth(a != b),
-        Token::Less => truth(a < b),
-        Token::LessEqual => truth(a <= b),
-        Token::Greater => truth(a > b),
-        Token::GreaterEqual => truth(a >= b),
-        _ => Err("needs integers"),
-    }
+    Ok(match operator {
+        Token::Plus => Double(a + b),
+        Token::Minus => Double(a - b),
+        Token::Star => Double(a * b),
+        Token::Slash => Double(a / b),
+        _ => Signed(ordered(operator, a.partial_cmp(&b)).ok_or("needs integers")?.into()),
+    })
 }

@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
                 ".const" | ".global" | ".local" | ".shared" if pointer => {
                     self.advance()?;
                 }
-                word if head.ty.is_empty() && is_type(&word[1..]) => {
+                word if head.ty.is_empty() && TYPES.contains(&&word[1..]) => {
                     head.ty = &word[1..];
                     self.advance()?;
                 }
@@ -162,32 +162,29 @@ impl<'a> Cursor<'a> {
 }
 
 /// The types a variable may have (PTX ISA §5.2 and §5.3).
-fn is_type(word: &str) -> bool {
-    matches!(
-        word,
-        "pred"
-            | "b8"
-            | "b16"
-            | "b32"
-            | "b64"
-            | "b128"
-            | "u8"
-            | "u16"
-            | "u32"
-            | "u64"
-            | "s8"
-            | "s16"
-            | "s32"
-            | "s64"
-            | "f16"
-            | "f16x2"
-            | "f32"
-            | "f64"
-            | "bf16"
-            | "bf16x2"
-            | "tf32"
-            | "texref"
-            | "samplerref"
-            | "surfref"
-    )
-}
+const TYPES: [&str; 24] = [
+    "pred",
+    "b8",
+    "b16",
+    "b32",
+    "b64",
+    "b128",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "s8",
+    "s16",
+    "s32",
+    "s64",
+    "f16",
+    "f16x2",
+    "f32",
+    "f64",
+    "bf16",
+    "bf16x2",
+    "tf32",
+    "texref",
+    "samplerref",
+    "surfref",
+];

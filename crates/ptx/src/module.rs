@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
                     break None;
                 }
                 Token::Directive if self.word == ".pragma" => self.pragma()?,
-                Token::Directive if !is_declaration(self.word) => {
+                Token::Directive if !DECLARATIONS.contains(&self.word) => {
                     directives.push(self.function_directive()?);
                 }
                 _ => return Err(self.expected("`{`, `;` or a directive such as `.maxntid`")),
@@ -201,25 +201,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a directive begins a declaration, and so cannot be part of a function's head.
-fn is_declaration(word: &str) -> bool {
-    matches!(
-        word,
-        ".reg"
-            | ".param"
-            | ".const"
-            | ".global"
-            | ".local"
-            | ".shared"
-            | ".tex"
-            | ".entry"
-            | ".func"
-            | ".visible"
-            | ".extern"
-            | ".weak"
-            | ".common"
-            | ".loc"
-            | ".section"
-            | ".file"
-    )
-}
+/// Directives that begin a declaration, and so cannot be part of a function's head.
+const DECLARATIONS: [&str; 16] = [
+    ".reg", ".param", ".const", ".global", ".local", ".shared", ".tex", ".entry", ".func", ".visible", ".extern",
+    ".weak", ".common", ".loc", ".section", ".file",
+];

@@ -4,6 +4,8 @@
 //! differ, the functions here look at the modifiers too: [`class`] tells integer from floating-point
 //! arithmetic by the type, and [`Instruction::definitions`] knows that `bar.red` has a result.
 
+use std::sync::LazyLock;
+
 use super::ast::{AddressBase, Instruction, Operand, Space};
 
 /// The class of an instruction.
@@ -53,158 +55,55 @@ pub struct Opcode {
     pub since: (u32, u32),
 }
 
-/// A row: the name, the class, how many operands are written, and the ISA version.
+/// Rows for each class and number of operands that are written: the name, and the ISA version.
 macro_rules! opcodes {
-    ($($name:literal $class:ident $definitions:literal $since:tt,)*) => {
-        &[$(Opcode {
-            name: $name,
+    ($($class:ident $definitions:literal: $($name:ident $major:literal $minor:literal),*;)*) => {
+        vec![$($(Opcode {
+            name: stringify!($name),
             class: opcodes!(@class $class),
             definitions: $definitions,
-            since: $since,
-        },)*]
+            since: ($major, $minor),
+        },)*)*]
     };
     (@class Memory) => { Class::Memory(None) };
     (@class $class:ident) => { Class::$class };
 }
 
-/// All opcodes, in the order of their names (PTX ISA, "Instruction Set").
-pub(crate) static OPCODES: &[Opcode] = opcodes! {
-    "abs" Integer 1 (1, 0),
-    "activemask" Warp 1 (6, 2),
-    "add" Integer 1 (1, 0),
-    "addc" Integer 1 (1, 2),
-    "alloca" Convert 1 (7, 3),
-    "and" Logic 1 (1, 0),
-    "applypriority" Hint 0 (7, 4),
-    "atom" Memory 1 (1, 1),
-    "bar" Barrier 0 (1, 0),
-    "barrier" Barrier 0 (6, 0),
-    "bfe" Integer 1 (2, 0),
-    "bfi" Integer 1 (2, 0),
-    "bfind" Integer 1 (2, 0),
-    "bmsk" Integer 1 (7, 6),
-    "bra" Control 0 (1, 0),
-    "brev" Integer 1 (2, 0),
-    "brkpt" Hint 0 (1, 0),
-    "brx" Control 0 (6, 0),
-    "call" Control 0 (1, 0),
-    "clz" Integer 1 (2, 0),
-    "cnot" Logic 1 (1, 0),
-    "copysign" Float 1 (2, 0),
-    "cos" Float 1 (1, 0),
-    "cp" Memory 0 (7, 0),
-    "createpolicy" Convert 1 (7, 4),
-    "cvt" Convert 1 (1, 0),
-    "cvta" Convert 1 (2, 0),
-    "discard" Hint 0 (7, 4),
-    "div" Integer 1 (1, 0),
-    "dp2a" Integer 1 (5, 0),
-    "dp4a" Integer 1 (5, 0),
-    "elect" Warp 1 (8, 0),
-    "ex2" Float 1 (1, 0),
-    "exit" Control 0 (1, 0),
-    "fence" Fence 0 (6, 0),
-    "fma" Float 1 (1, 4),
-    "fns" Integer 1 (6, 0),
-    "getctarank" Convert 1 (7, 8),
-    "griddepcontrol" Hint 0 (7, 8),
-    "isspacep" Convert 1 (2, 0),
-    "ld" Memory 1 (1, 0),
-    "ldmatrix" Matrix 1 (6, 5),
-    "ldu" Memory 1 (2, 0),
-    "lg2" Float 1 (1, 0),
-    "lop3" Logic 1 (4, 3),
-    "mad" Integer 1 (1, 0),
-    "mad24" Integer 1 (1, 0),
-    "madc" Integer 1 (3, 0),
-    "mapa" Convert 1 (7, 8),
-    "match" Warp 1 (6, 0),
-    "max" Integer 1 (1, 0),
-    "mbarrier" Barrier 0 (7, 0),
-    "membar" Fence 0 (1, 4),
-    "min" Integer 1 (1, 0),
-    "mma" Matrix 1 (6, 4),
-    "mov" Convert 1 (1, 0),
-    "movmatrix" Matrix 1 (7, 8),
-    "mul" Integer 1 (1, 0),
-    "mul24" Integer 1 (1, 0),
-    "nanosleep" Hint 0 (6, 3),
-    "neg" Integer 1 (1, 0),
-    "not" Logic 1 (1, 0),
-    "or" Logic 1 (1, 0),
-    "pmevent" Hint 0 (1, 4),
-    "popc" Integer 1 (2, 0),
-    "prefetch" Hint 0 (2, 0),
-    "prefetchu" Hint 0 (2, 0),
-    "prmt" Logic 1 (2, 0),
-    "rcp" Float 1 (1, 0),
-    "red" Memory 0 (1, 2),
-    "redux" Warp 1 (7, 0),
-    "rem" Integer 1 (1, 0),
-    "ret" Control 0 (1, 0),
-    "rsqrt" Float 1 (1, 0),
-    "sad" Integer 1 (1, 0),
-    "selp" Compare 1 (1, 0),
-    "set" Compare 1 (1, 0),
-    "setmaxnreg" Hint 0 (8, 0),
-    "setp" Compare 1 (1, 0),
-    "shf" Logic 1 (3, 1),
-    "shfl" Warp 1 (3, 0),
-    "shl" Logic 1 (1, 0),
-    "shr" Logic 1 (1, 0),
-    "sin" Float 1 (1, 0),
-    "slct" Compare 1 (1, 0),
-    "sqrt" Float 1 (1, 0),
-    "st" Memory 0 (1, 0),
-    "stackrestore" Convert 0 (7, 3),
-    "stacksave" Convert 1 (7, 3),
-    "stmatrix" Matrix 0 (7, 8),
-    "sub" Integer 1 (1, 0),
-    "subc" Integer 1 (1, 2),
-    "suld" Texture 1 (1, 5),
-    "suq" Texture 1 (1, 5),
-    "sured" Texture 0 (2, 0),
-    "sust" Texture 0 (1, 5),
-    "szext" Integer 1 (7, 6),
-    "tanh" Float 1 (7, 0),
-    "tensormap" Memory 0 (8, 3),
-    "testp" Float 1 (2, 0),
-    "tex" Texture 1 (1, 0),
-    "tld4" Texture 1 (2, 2),
-    "trap" Control 0 (1, 0),
-    "txq" Texture 1 (1, 5),
-    "vabsdiff" Integer 1 (2, 0),
-    "vabsdiff2" Integer 1 (3, 0),
-    "vabsdiff4" Integer 1 (3, 0),
-    "vadd" Integer 1 (2, 0),
-    "vadd2" Integer 1 (3, 0),
-    "vadd4" Integer 1 (3, 0),
-    "vavrg2" Integer 1 (3, 0),
-    "vavrg4" Integer 1 (3, 0),
-    "vmad" Integer 1 (2, 0),
-    "vmax" Integer 1 (2, 0),
-    "vmax2" Integer 1 (3, 0),
-    "vmax4" Integer 1 (3, 0),
-    "vmin" Integer 1 (2, 0),
-    "vmin2" Integer 1 (3, 0),
-    "vmin4" Integer 1 (3, 0),
-    "vote" Warp 1 (1, 2),
-    "vset" Integer 1 (2, 0),
-    "vset2" Integer 1 (3, 0),
-    "vset4" Integer 1 (3, 0),
-    "vshl" Integer 1 (2, 0),
-    "vshr" Integer 1 (2, 0),
-    "vsub" Integer 1 (2, 0),
-    "vsub2" Integer 1 (3, 0),
-    "vsub4" Integer 1 (3, 0),
-    "wgmma" Matrix 1 (8, 0),
-    "wmma" Matrix 1 (6, 0),
-    "xor" Logic 1 (1, 0),
-};
+/// All opcodes (PTX ISA, "Instruction Set").
+static OPCODES: LazyLock<Vec<Opcode>> = LazyLock::new(|| {
+    let mut all = opcodes! {
+        Integer 1: abs 1 0, add 1 0, addc 1 2, bfe 2 0, bfi 2 0, bfind 2 0, bmsk 7 6, brev 2 0, clz 2 0, div 1 0,
+            dp2a 5 0, dp4a 5 0, fns 6 0, mad 1 0, mad24 1 0, madc 3 0, max 1 0, min 1 0, mul 1 0, mul24 1 0, neg 1 0,
+            popc 2 0, rem 1 0, sad 1 0, sub 1 0, subc 1 2, szext 7 6, vabsdiff 2 0, vabsdiff2 3 0, vabsdiff4 3 0,
+            vadd 2 0, vadd2 3 0, vadd4 3 0, vavrg2 3 0, vavrg4 3 0, vmad 2 0, vmax 2 0, vmax2 3 0, vmax4 3 0, vmin 2 0,
+            vmin2 3 0, vmin4 3 0, vset 2 0, vset2 3 0, vset4 3 0, vshl 2 0, vshr 2 0, vsub 2 0, vsub2 3 0, vsub4 3 0;
+        Float 1: copysign 2 0, cos 1 0, ex2 1 0, fma 1 4, lg2 1 0, rcp 1 0, rsqrt 1 0, sin 1 0, sqrt 1 0, tanh 7 0,
+            testp 2 0;
+        Convert 0: stackrestore 7 3;
+        Convert 1: alloca 7 3, createpolicy 7 4, cvt 1 0, cvta 2 0, getctarank 7 8, isspacep 2 0, mapa 7 8, mov 1 0,
+            stacksave 7 3;
+        Compare 1: selp 1 0, set 1 0, setp 1 0, slct 1 0;
+        Logic 1: and 1 0, cnot 1 0, lop3 4 3, not 1 0, or 1 0, prmt 2 0, shf 3 1, shl 1 0, shr 1 0, xor 1 0;
+        Memory 0: cp 7 0, red 1 2, st 1 0, tensormap 8 3;
+        Memory 1: atom 1 1, ld 1 0, ldu 2 0;
+        Fence 0: fence 6 0, membar 1 4;
+        Control 0: bra 1 0, brx 6 0, call 1 0, exit 1 0, ret 1 0, trap 1 0;
+        Barrier 0: bar 1 0, barrier 6 0, mbarrier 7 0;
+        Warp 1: activemask 6 2, elect 8 0, match 6 0, redux 7 0, shfl 3 0, vote 1 2;
+        Hint 0: applypriority 7 4, brkpt 1 0, discard 7 4, griddepcontrol 7 8, nanosleep 6 3, pmevent 1 4, prefetch 2 0,
+            prefetchu 2 0, setmaxnreg 8 0;
+        Matrix 0: stmatrix 7 8;
+        Matrix 1: ldmatrix 6 5, mma 6 4, movmatrix 7 8, wgmma 8 0, wmma 6 0;
+        Texture 0: sured 2 0, sust 1 5;
+        Texture 1: suld 1 5, suq 1 5, tex 1 0, tld4 2 2, txq 1 5;
+    };
+    all.sort_unstable_by_key(|row| row.name);
+    all
+});
 
 /// All opcodes, in the order of their names.
 pub fn all() -> &'static [Opcode] {
-    OPCODES
+    &OPCODES
 }
 
 impl Opcode {
@@ -248,6 +147,15 @@ pub fn type_bytes(ty: &str) -> Option<u32> {
         "b64" | "u64" | "s64" | "f64" => 8,
         "b128" => 16,
         _ => return None,
+    })
+}
+
+/// Rows, columns and length of the product of matrices that an opcode names: 16, 8 and 4 of `m16n8k4`.
+pub fn sides(opcode: &str) -> Option<[usize; 3]> {
+    opcode.split('.').find_map(|word| {
+        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
     })
 }
 

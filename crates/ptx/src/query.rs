@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::ast::{Function, Instruction, Loc, Operand, Space, Statement, Variable};
+use super::ast::{Function, Init, Instruction, Loc, Operand, Space, Statement, Variable};
 use super::opcode;
 
 impl<'a> Function<'a> {
@@ -138,6 +138,19 @@ impl<'a> Instruction<'a> {
             bits = type_bits(modifier).or(bits);
         }
         bits.map(|bits| (elements, bits))
+    }
+}
+
+impl<'a> Init<'a> {
+    /// The variables and functions whose addresses are in it.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<&'a str> {
+        match self {
+            Self::Number(_) => Vec::new(),
+            Self::List(items) => items.iter().flat_map(Self::addresses).collect(),
+            Self::Mask { of, .. } => of.addresses(),
+            Self::Address { name, .. } => vec![name],
+        }
     }
 }
 

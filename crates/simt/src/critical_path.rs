@@ -119,12 +119,8 @@ impl CriticalPath {
 
     fn end_block(&mut self) {
         self.end_pending();
-        let longest = |served_by: usize| {
-            let ends = self.block.warps.iter().map(|warp| warp.next[served_by]);
-            ends.max().unwrap_or(0)
-        };
-        let cycles = [longest(0), longest(1)];
-        for (sum, cycles) in self.sums.cycles.iter_mut().zip(cycles) {
+        let longest = self.block.warps.iter().map(|warp| warp.next).fold([0; 2], later);
+        for (sum, cycles) in self.sums.cycles.iter_mut().zip(longest) {
             *sum += cycles;
         }
         let range = |sector: &u64| {
@@ -132,15 +128,9 @@ impl CriticalPath {
             let mut all = self.ranges.iter();
             all.position(|(base, bytes)| (*base..base + bytes.next_multiple_of(SECTOR)).contains(&address))
         };
-        for sector in &self.block.loaded {
-            if let Some(range) = range(sector) {
-                self.sums.read[range] += 1;
-            }
-        }
-        for sector in &self.block.stored {
-            if let Some(range) = range(sector) {
-                self.sums.written[range] += 1;
-            }
+        let Block { loaded, stored, .. } = &self.block;
+        for (sectors, sums) in [(loaded, &mut self.sums.read), (stored, &mut self.sums.written)] {
+            sectors.iter().filter_map(range).for_each(|range| sums[range] += 1);
         }
         self.block = Block::default();
     }
@@ -167,26 +157,16 @@ impl CriticalPath {
         self.end_pending();
         let step = &self.steps[site.function as usize][site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
-        let mut begins = warp.next;
-        for used in &step.uses {
-            begins = later(begins, warp.ready[*used as usize]);
+        if step.kind == Kind::Commit {
+            warp.groups.push([0; 2]);
         }
-        match step.kind {
-            Kind::Commit => warp.groups.push([0; 2]),
-            Kind::Wait(left) => {
-                let open = warp.groups.len().saturating_sub(1);
-                let waited = open.saturating_sub(left as usize);
-                for group in &warp.groups[..waited] {
-                    begins = later(begins, *group);
-                }
-            }
-            Kind::WaitAll => {
-                for group in &warp.groups {
-                    begins = later(begins, *group);
-                }
-            }
-            _ => {}
-        }
+        let waited = match step.kind {
+            Kind::Wait(left) => warp.groups.len().saturating_sub(1 + left as usize),
+            Kind::WaitAll => warp.groups.len(),
+            _ => 0,
+        };
+        let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
+        let begins = used.chain(warp.groups[..waited].iter().copied()).fold(warp.next, later);
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
         self.sums.products += f64::from(cost.products);
@@ -207,13 +187,11 @@ impl CriticalPath {
 
     /// Sectors of an access, sorted and without repetitions.
     fn sectors(access: &Access<'_>) -> Vec<u64> {
-        let mut sectors: Vec<u64> = lanes(access.mask)
-            .flat_map(|lane| {
-                let first = access.addresses[lane] / SECTOR;
-                let last = (access.addresses[lane] + u64::from(access.bytes) - 1) / SECTOR;
-                first..=last
-            })
-            .collect();
+        let of_lane = |lane: usize| {
+            let first = access.addresses[lane];
+            first / SECTOR..=(first + u64::from(access.bytes) - 1) / SECTOR
+        };
+        let mut sectors: Vec<u64> = lanes(access.mask).flat_map(of_lane).collect();
         sectors.sort_unstable();
         sectors.dedup();
         sectors
@@ -279,10 +257,7 @@ fn later(a: Times, b: Times) -> Times {
 
 impl Observer for CriticalPath {
     fn fork(&self) -> Self {
-        let mut own = self.clone();
-        own.block = Block::default();
-        own.sums = ResourceUse::of_ranges(self.ranges.len());
-        own
+        Self { block: Block::default(), sums: ResourceUse::of_ranges(self.ranges.len()), ..self.clone() }
     }
 
     fn merge(&mut self, mut other: Self) {
@@ -300,8 +275,7 @@ impl Observer for CriticalPath {
 
     fn turn(&mut self, warp_id: WarpId) {
         self.end_pending();
-        let block = &mut self.block;
-        block.at = warp_id.warp as usize;
+        self.block.at = warp_id.warp as usize;
     }
 
     fn executed(&mut self, first: Site, count: u32, _active: u32) {

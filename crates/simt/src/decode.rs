@@ -29,7 +29,7 @@ use ptx::opcode::{self, Class};
 
 use crate::alu::Alu;
 use crate::alu::lanes::{OperandKind, RegisterNumbers};
-use crate::code::{Op, R32, R64};
+use crate::code::{Op, R32, R64, Reg};
 use crate::error::LowerError;
 pub(crate) use context::Context;
 
@@ -72,7 +72,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
 }
 
 /// What an instruction without a form is, in words, where a whole kind of them is refused.
-pub(crate) fn kind_of(opcode: &str) -> Option<&'static str> {
+pub fn kind_of(opcode: &str) -> Option<&'static str> {
     let words: Vec<&str> = opcode.split('.').collect();
     Some(match words[..] {
         ["tex" | "tld4" | "txq" | "istypep", ..] => "of textures",
@@ -122,10 +122,43 @@ impl<'d> Decoder<'d, '_, '_> {
         self.invalid(format!("`{}` takes {wanted} operands, not {found}", self.opcode))
     }
 
+    /// Whether the opcode has this modifier.
+    fn has(&self, word: &str) -> bool {
+        self.words[1..].contains(&word)
+    }
+
+    /// The last modifier.
+    fn last(&self) -> &'d str {
+        self.words[self.words.len() - 1]
+    }
+
+    /// The first of the modifiers that a table knows stands for this.
+    fn known<T: Copy>(&self, table: &[(&str, T)]) -> Option<T> {
+        self.words[1..].iter().find_map(|word| lookup(table, word))
+    }
+
+    /// The same, where one has to be known.
+    fn word<T: Copy>(&self, table: &[(&str, T)]) -> Decoded<T> {
+        self.known(table).ok_or_else(|| self.unsupported_form())
+    }
+
     /// The operands, after checking that there are `N` of them: several [forms] may take the opcode.
     fn exactly<const N: usize>(&self) -> Decoded<&'d [Operand<'d>; N]> {
         let operands = self.operands.try_into();
         operands.map_err(|_| self.operand_count(N))
+    }
+
+    /// The first operands, of which there are `N`, and those behind them.
+    fn first<const N: usize>(&self) -> Decoded<(&'d [Operand<'d>; N], &'d [Operand<'d>])> {
+        self.operands.split_first_chunk().ok_or_else(|| self.operand_count(N))
+    }
+
+    /// A register to be written, of 64 bits, or of fewer.
+    fn dst_of(&mut self, operand: &Operand<'_>, bits: u32) -> Decoded<Reg> {
+        Ok(match bits {
+            64 => Reg::R64(self.dst(operand)?),
+            _ => Reg::R32(self.dst(operand)?),
+        })
     }
 
     /// The number of a register to be written.

@@ -2,11 +2,7 @@
 
 use crate::Module;
 pub use crate::decode::forms::table::*;
-
-/// What an instruction is, in words, where a whole kind of them is refused.
-pub fn kind_of(opcode: &str) -> Option<&'static str> {
-    crate::decode::kind_of(opcode)
-}
+pub use crate::decode::kind_of;
 
 /// Which of these instructions are run for `sm_90a`, in a kernel with these declarations and beside a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {

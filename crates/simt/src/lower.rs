@@ -134,21 +134,8 @@ struct Functions<'m> {
 
 /// The functions with a body whose address is an initial value of a variable, or is taken by a `mov`.
 fn functions_taken<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
-    fn initial<'m>(init: &Init<'m>, names: &mut HashSet<&'m str>) {
-        match init {
-            Init::List(items) => items.iter().for_each(|item| initial(item, names)),
-            Init::Mask { of, .. } => initial(of, names),
-            Init::Address { name, .. } => {
-                names.insert(name);
-            }
-            Init::Number(_) => {}
-        }
-    }
-    let mut names = HashSet::new();
-    let variables = module.variables.iter();
-    for init in variables.filter_map(|variable| variable.init.as_ref()) {
-        initial(init, &mut names);
-    }
+    let initial = module.variables.iter().filter_map(|variable| variable.init.as_ref());
+    let mut names: HashSet<&str> = initial.flat_map(Init::addresses).collect();
     let instructions = module.functions.iter().flat_map(Function::instructions);
     let moves = instructions.filter(|inst| inst.opcode.starts_with("mov."));
     names.extend(moves.flat_map(|inst| inst.uses()));

@@ -11,8 +11,7 @@ pub(crate) mod number;
 pub(crate) mod sparse;
 pub(crate) mod warp_group;
 
-use crate::memory::{AccessFault, Env};
-use crate::observe::Access;
+use crate::memory::{Accessed, Env, Observe};
 use memory::{Rows, Tile, Transpose};
 use multiply::Multiply;
 use warp_group::GroupMultiply;
@@ -38,14 +37,9 @@ impl Matrix {
     /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses.
     ///
     /// # Errors
-    /// An [`AccessFault`] when an address or a descriptor is misaligned or out of bounds.
+    /// An [`AccessFault`](crate::memory::AccessFault) when an address or a descriptor is misaligned or out of bounds.
     #[inline(never)]
-    pub(crate) fn execute(
-        &self,
-        env: &mut Env<'_, '_>,
-        warp: u32,
-        observe: &mut dyn FnMut(&Access<'_>),
-    ) -> Result<(), AccessFault> {
+    pub(crate) fn execute(&self, env: &mut Env<'_, '_>, warp: u32, observe: &mut Observe<'_>) -> Accessed {
         match self {
             Matrix::Multiply(op) => op.execute(&mut env.regs),
             Matrix::GroupMultiply(op) => op.execute(env, warp)?,

@@ -24,7 +24,7 @@ pub(crate) mod words;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::observe::{Access, AsyncGroup, Scope};
-use crate::regs::{LANES, Lanes64, R32, R64, Reg, Regs, lanes};
+use crate::regs::{Lanes64, R32, R64, Reg, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
@@ -93,6 +93,12 @@ impl Default for Recent<'_> {
     }
 }
 
+/// The result of an access.
+pub(crate) type Accessed<T = ()> = Result<T, AccessFault>;
+
+/// What is told of each access.
+pub(crate) type Observe<'o> = dyn FnMut(&Access<'_>) + 'o;
+
 /// A lane's access that cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessFault {
@@ -117,16 +123,18 @@ pub struct AccessFault {
 impl AccessFault {
     /// The fault of a lane in words; for a texture or surface `address` is the handle.
     pub(crate) fn in_words(lane: usize, address: u64, words: String) -> Self {
-        Self {
-            lane: lane as u32,
-            address,
-            bytes: 0,
-            write: false,
-            what: AccessProblem::Other(words),
-            space: Space::Global,
-            offset: 0,
-            space_bytes: 0,
-        }
+        Self::new(lane, address, (0, false), AccessProblem::Other(words), (Space::Global, 0))
+    }
+
+    /// The fault of a lane that accesses so many bytes, and writes or does not, in a space of so many bytes.
+    pub(crate) fn new(
+        lane: usize,
+        address: u64,
+        (bytes, write): (u32, bool),
+        what: AccessProblem,
+        (space, space_bytes): (Space, u64),
+    ) -> Self {
+        Self { lane: lane as u32, address, bytes, write, what, space, offset: address, space_bytes }
     }
 
     /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
@@ -257,8 +265,7 @@ impl Memory {
             Memory::Atomic(op) => (&op.address, op.shape().bytes, !op.to.is_empty()),
             _ => return Stored::default(),
         };
-        let mut at = [0; LANES];
-        address.lanes(regs, &mut at);
+        let at = address.of_lanes(regs);
         let places = lanes(mask).map(|lane| match address.region {
             Region::Generic => {
                 let region = Region::of(at[lane]);
@@ -281,8 +288,8 @@ impl Memory {
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
-        observe: &mut dyn FnMut(&Access<'_>),
-    ) -> Result<(), AccessFault> {
+        observe: &mut Observe<'_>,
+    ) -> Accessed {
         match self {
             Memory::Load(op) => access::split(op, env, mask, observe)?,
             Memory::Store(op) => access::split(op, env, mask, observe)?,

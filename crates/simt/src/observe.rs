@@ -5,28 +5,60 @@
 
 /// Calls a macro with what observers are told, as the methods of [`Observer`].
 macro_rules! every_event {
-    ($forward:ident) => {
-        $forward! {
+    ($make:ident) => {
+        $make! {
+            /// A warp begins its turn: the calls that follow are about this warp, up to the next turn.
             turn(warp_id: WarpId);
+            /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
+            /// an instruction's guard turns off count as active.
             executed(first: Site, count: u32, active: u32);
+            /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
+            /// the groups that jump to the same target: all, if there is one only.
             branch(site: Site, active: u32, taken: u32);
+            /// A memory instruction was executed.
             access(site: Site, warp_id: WarpId, access: &Access<'_>);
+            /// A memory instruction was executed, and `places` tells whose memory it accessed; only if
+            /// [`LOCATES`](Observer::LOCATES).
             located(site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>);
+            /// An instruction is going to be executed; only if [`STEPS`](Observer::STEPS).
             step(step: &Step<'_>);
+            /// Lanes of a warp arrived at a barrier.
             barrier(arrival: &BarrierArrival);
+            /// All threads have arrived that barrier `id` of the block waits for, and those that wait go on.
             released(block: u64, id: u32);
+            /// Lanes of a warp met at an instruction with a `membermask`: `bar.warp.sync`, `shfl.sync` and the like.
             synchronized(site: Site, warp_id: WarpId, lanes: u32);
+            /// Lanes of a warp executed a fence.
             fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
+            /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
+            /// Threads of a warp ended.
             exited(site: Site, warp_id: WarpId, lanes: u32);
+            /// All threads of a block have ended.
             block_ended(block: u64);
+            /// A block begins on this host thread, with this many warps and threads.
             block(block: u64, warps: u32, threads: u32);
+            /// Device memory was allocated, and is zero: by the host through [`Observed`](crate::run::Observed), or for a variable.
             allocated(address: u64, bytes: u64);
+            /// The host wrote device memory: it copied to it or filled it, or a variable got its initial value.
             written(address: u64, bytes: u64);
+            /// The host read device memory.
             read(address: u64, bytes: u64);
+            /// The device memory that begins at an address was freed.
             freed(address: u64);
         }
     };
+}
+
+/// Methods that do nothing, for observers that do not have their own.
+macro_rules! nothing {
+    ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        fn $method(&mut self, $($arg: $ty),+) {
+            let _ = ($($arg,)+);
+        }
+    )*};
 }
 
 mod boxed;
@@ -199,116 +231,7 @@ pub trait Observer: Send + Sized {
     /// Adds the observations of another observer to this one.
     fn merge(&mut self, other: Self);
 
-    /// A warp begins its turn: the calls that follow are about this warp, up to the next turn.
-    #[inline(always)]
-    fn turn(&mut self, warp_id: WarpId) {
-        let _ = warp_id;
-    }
-
-    /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
-    /// an instruction's guard turns off count as active.
-    #[inline(always)]
-    fn executed(&mut self, first: Site, count: u32, active: u32) {
-        let _ = (first, count, active);
-    }
-
-    /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
-    /// the groups that jump to the same target: all, if there is one only.
-    #[inline(always)]
-    fn branch(&mut self, site: Site, active: u32, taken: u32) {
-        let _ = (site, active, taken);
-    }
-
-    /// A memory instruction was executed.
-    #[inline(always)]
-    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
-        let _ = (site, warp_id, access);
-    }
-
-    /// A memory instruction was executed, and `places` tells whose memory it accessed; only if
-    /// [`LOCATES`](Self::LOCATES).
-    #[inline(always)]
-    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
-        let _ = (site, warp_id, access, places);
-    }
-
-    /// An instruction is going to be executed; only if [`STEPS`](Self::STEPS).
-    #[inline(always)]
-    fn step(&mut self, step: &Step<'_>) {
-        let _ = step;
-    }
-
-    /// Lanes of a warp arrived at a barrier.
-    #[inline(always)]
-    fn barrier(&mut self, arrival: &BarrierArrival) {
-        let _ = arrival;
-    }
-
-    /// All threads have arrived that barrier `id` of the block waits for, and those that wait go on.
-    #[inline(always)]
-    fn released(&mut self, block: u64, id: u32) {
-        let _ = (block, id);
-    }
-
-    /// Lanes of a warp met at an instruction with a `membermask`: `bar.warp.sync`, `shfl.sync` and the like.
-    #[inline(always)]
-    fn synchronized(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
-        let _ = (site, warp_id, lanes);
-    }
-
-    /// Lanes of a warp executed a fence.
-    #[inline(always)]
-    fn fence(&mut self, site: Site, warp_id: WarpId, lanes: u32, scope: Scope) {
-        let _ = (site, warp_id, lanes, scope);
-    }
-
-    /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
-    #[inline(always)]
-    fn async_group(&mut self, site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup) {
-        let _ = (site, warp_id, lanes, group);
-    }
-
-    /// Threads of a warp ended.
-    #[inline(always)]
-    fn exited(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
-        let _ = (site, warp_id, lanes);
-    }
-
-    /// All threads of a block have ended.
-    #[inline(always)]
-    fn block_ended(&mut self, block: u64) {
-        let _ = block;
-    }
-
-    /// A block begins on this host thread, with this many warps and threads.
-    #[inline(always)]
-    fn block(&mut self, block: u64, warps: u32, threads: u32) {
-        let _ = (block, warps, threads);
-    }
-
-    /// Device memory was allocated, and is zero: by the host through [`Observed`](crate::run::Observed), or for a variable.
-    #[inline(always)]
-    fn allocated(&mut self, address: u64, bytes: u64) {
-        let _ = (address, bytes);
-    }
-
-    /// The host wrote device memory: it copied to it or filled it, or a variable got its initial value.
-    #[inline(always)]
-    fn written(&mut self, address: u64, bytes: u64) {
-        let _ = (address, bytes);
-    }
-
-    /// The host read device memory.
-    #[inline(always)]
-    fn read(&mut self, address: u64, bytes: u64) {
-        let _ = (address, bytes);
-    }
-
-    /// The device memory that begins at an address was freed.
-    #[inline(always)]
-    fn freed(&mut self, address: u64) {
-        let _ = address;
-    }
+    every_event!(nothing);
 }
 
 impl Observer for () {
@@ -320,7 +243,7 @@ impl Observer for () {
 
 /// Methods that forward a call to both observers of a pair.
 macro_rules! both {
-    ($($method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+    ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
         #[inline(always)]
         fn $method(&mut self, $($arg: $ty),+) {
             self.0.$method($($arg),+);

@@ -142,6 +142,36 @@ impl Regs<'_> {
         self.preds[p.0 as usize]
     }
 
+    /// What a lane has in a register of any file, zero-extended.
+    #[inline(always)]
+    pub(crate) fn lane(&self, reg: Reg, lane: usize) -> u64 {
+        match reg {
+            Reg::R32(reg) => self.get32(reg)[lane].into(),
+            Reg::R64(reg) => self.get64(reg)[lane],
+            Reg::Pred(reg) => (self.pred(reg) >> lane & 1).into(),
+        }
+    }
+
+    /// Writes the lowest bits of a number into one lane of a register of any file.
+    #[inline(always)]
+    pub(crate) fn set_lane(&mut self, reg: Reg, lane: usize, value: u64) {
+        match reg {
+            Reg::R32(reg) => self.r32[reg.0 as usize][lane] = value as u32,
+            Reg::R64(reg) => self.r64[reg.0 as usize][lane] = value,
+            Reg::Pred(reg) => self.set_pred(reg, 1 << lane, (value as u32 & 1) << lane),
+        }
+    }
+
+    /// A register's values, zero-extended.
+    pub(crate) fn wide(&self, reg: Reg) -> Lanes64 {
+        std::array::from_fn(|lane| self.lane(reg, lane))
+    }
+
+    /// Writes the lowest bits of numbers into the lanes of `mask`.
+    pub(crate) fn set(&mut self, reg: Reg, mask: u32, values: &Lanes64) {
+        lanes(mask).for_each(|lane| self.set_lane(reg, lane, values[lane]));
+    }
+
     /// The lanes of `mask` that a guard lets through.
     #[inline(always)]
     pub fn guarded(&self, guard: Option<Guard>, mask: u32) -> u32 {

@@ -77,98 +77,79 @@ fn multiply(name: String, sides: [usize; 3], types: [&str; 4], metadata: Option<
     Form { name: text.clone(), text, inputs, outputs: (sums..sums + counts[3]).collect(), is_wide, threads: 32 }
 }
 
+/// The types of D, A, B and C in `f32.f16.f16.f32`.
+fn four(types: &str) -> [&str; 4] {
+    let all: Vec<&str> = types.split('.').collect();
+    all.try_into().expect("four types")
+}
+
 fn dense(all: &mut Vec<Form>) {
-    let mut add = |sides: [usize; 3], layout: &str, types: [&str; 4], end: &str| {
+    let mut add = |sides: [usize; 3], layout: &str, types: &str, end: &str| {
         let [m, n, k] = sides;
-        let [d, a, b, c] = types;
-        let start = format!("mma.sync.aligned.m{m}n{n}k{k}.{layout}");
-        let (saturates, end) = match end {
-            ".satfinite" => (end, ""),
-            _ => ("", end),
-        };
-        let name = format!("{start}{saturates}.{d}.{a}.{b}.{c}{end}");
-        all.push(multiply(name, sides, types, None));
+        let (saturates, end) = if end == ".satfinite" { (end, "") } else { ("", end) };
+        let name = format!("mma.sync.aligned.m{m}n{n}k{k}.{layout}{saturates}.{types}{end}");
+        all.push(multiply(name, sides, four(types), None));
     };
     for layout in ["row.row", "row.col", "col.row", "col.col"] {
-        for [d, c] in [["f32", "f32"], ["f16", "f16"], ["f32", "f16"]] {
-            add([8, 8, 4], layout, [d, "f16", "f16", c], "");
+        for types in ["f32.f16.f16.f32", "f16.f16.f16.f16", "f32.f16.f16.f16"] {
+            add([8, 8, 4], layout, types, "");
         }
     }
     let layout = "row.col";
     for k in [8, 16] {
-        add([16, 8, k], layout, ["f32", "f16", "f16", "f32"], "");
-        add([16, 8, k], layout, ["f16", "f16", "f16", "f16"], "");
-        add([16, 8, k], layout, ["f32", "bf16", "bf16", "f32"], "");
-        add([16, 8, k / 2], layout, ["f32", "tf32", "tf32", "f32"], "");
+        for types in ["f32.f16.f16.f32", "f16.f16.f16.f16", "f32.bf16.bf16.f32"] {
+            add([16, 8, k], layout, types, "");
+        }
+        add([16, 8, k / 2], layout, "f32.tf32.tf32.f32", "");
     }
     for sides in [[8, 8, 4], [16, 8, 4], [16, 8, 8], [16, 8, 16]] {
-        add(sides, layout, ["f64"; 4], "");
+        add(sides, layout, "f64.f64.f64.f64", "");
     }
-    for (names, long) in [(["s8", "u8"], 1), (["s4", "u4"], 2)] {
-        for a in names {
-            for b in names {
-                for sides in [[8, 8, 16 * long], [16, 8, 16 * long], [16, 8, 32 * long]] {
-                    for end in ["", ".satfinite"] {
-                        add(sides, layout, ["s32", a, b, "s32"], end);
-                    }
+    for (names, k, ends) in [
+        (["s8", "u8"], 16, ["", ".satfinite"]),
+        (["s4", "u4"], 32, ["", ".satfinite"]),
+        (["b1", ""], 128, [".xor.popc", ".and.popc"]),
+    ] {
+        for (a, b) in pairs(names) {
+            for sides in [[8, 8, k], [16, 8, k], [16, 8, 2 * k]] {
+                for end in ends {
+                    add(sides, layout, &format!("s32.{a}.{b}.s32"), end);
                 }
             }
         }
     }
-    for sides in [[8, 8, 128], [16, 8, 128], [16, 8, 256]] {
-        for end in [".xor.popc", ".and.popc"] {
-            add(sides, layout, ["s32", "b1", "b1", "s32"], end);
-        }
-    }
-    for a in ["e4m3", "e5m2"] {
-        for b in ["e4m3", "e5m2"] {
-            for k in [16, 32] {
-                add([16, 8, k], layout, ["f32", a, b, "f32"], "");
-                add([16, 8, k], layout, ["f16", a, b, "f16"], "");
+    for (a, b) in pairs(["e4m3", "e5m2"]) {
+        for k in [16, 32] {
+            for sum in ["f32", "f16"] {
+                add([16, 8, k], layout, &format!("{sum}.{a}.{b}.{sum}"), "");
             }
         }
     }
 }
 
-/// Lengths of products, types, `.satfinite`, and the length of which there is one selector.
-type Sparse = (&'static [usize], &'static [[&'static str; 4]], &'static str, usize);
+/// Each of two names with each, without those that are empty.
+fn pairs(names: [&'static str; 2]) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = move || names.into_iter().filter(|name| !name.is_empty());
+    all().flat_map(move |a| all().map(move |b| (a, b)))
+}
 
 fn sparse(all: &mut Vec<Form>) {
-    let rows: [Sparse; 6] = [
-        (
-            &[16, 32],
-            &[["f32", "f16", "f16", "f32"], ["f16", "f16", "f16", "f16"], ["f32", "bf16", "bf16", "f32"]],
-            "",
-            64,
-        ),
-        (&[8, 16], &[["f32", "tf32", "tf32", "f32"]], "", 32),
-        (
-            &[32, 64],
-            &[["s32", "s8", "s8", "s32"], ["s32", "u8", "s8", "s32"], ["s32", "s8", "u8", "s32"]],
-            ".satfinite",
-            64,
-        ),
-        (&[32, 64], &[["s32", "u8", "u8", "s32"]], "", 64),
-        (&[64, 128], &[["s32", "s4", "u4", "s32"], ["s32", "u4", "s4", "s32"], ["s32", "s4", "s4", "s32"]], "", 128),
-        (
-            &[64],
-            &[["f32", "e4m3", "e4m3", "f32"], ["f32", "e5m2", "e4m3", "f32"], ["f32", "e4m3", "e5m2", "f32"]],
-            "",
-            64,
-        ),
+    // Lengths of products, `.satfinite`, types, and the length of which there is one selector.
+    let rows: [(&[usize], &str, &str, usize); 6] = [
+        (&[16, 32], "", "f32.f16.f16.f32 f16.f16.f16.f16 f32.bf16.bf16.f32", 64),
+        (&[8, 16], "", "f32.tf32.tf32.f32", 32),
+        (&[32, 64], ".satfinite", "s32.s8.s8.s32 s32.u8.s8.s32 s32.s8.u8.s32", 64),
+        (&[32, 64], "", "s32.u8.u8.s32", 64),
+        (&[64, 128], "", "s32.s4.u4.s32 s32.u4.s4.s32 s32.s4.s4.s32", 128),
+        (&[64], "", "f32.e4m3.e4m3.f32 f32.e5m2.e4m3.f32 f32.e4m3.e5m2.f32", 64),
     ];
-    for (lengths, types, saturates, once) in rows {
+    for (lengths, saturates, types, once) in rows {
         for k in lengths {
-            for own in types {
+            for types in types.split(' ') {
+                let metadata = if types.contains("tf32") { Elements::OneOfTwo } else { Elements::TwoOfFour };
                 for selector in 0..once / k {
-                    let [d, a, b, c] = own;
-                    let name =
-                        format!("mma.sp::ordered_metadata.sync.aligned.m16n8k{k}.row.col{saturates}.{d}.{a}.{b}.{c}");
-                    let metadata = match *a {
-                        "tf32" => Elements::OneOfTwo,
-                        _ => Elements::TwoOfFour,
-                    };
-                    all.push(multiply(name, [16, 8, *k], *own, Some((metadata, selector))));
+                    let name = format!("mma.sp::ordered_metadata.sync.aligned.m16n8k{k}.row.col{saturates}.{types}");
+                    all.push(multiply(name, [16, 8, *k], four(types), Some((metadata, selector))));
                 }
             }
         }

@@ -17,6 +17,8 @@ pub struct Compare {
     pub(crate) inverted: bool,
     pub(crate) outcome: Outcome,
     pub(crate) combine: Combine,
+    /// Whether the predicate that it is combined with is negated.
+    pub(crate) negated: bool,
     /// The sources are 2 and 3; [`Outcome`] says what the others are.
     pub(crate) r: RegisterNumbers,
 }
@@ -39,31 +41,13 @@ pub(crate) enum Outcome {
     Select64,
 }
 
-/// `.and`, `.or`, `.xor` with a predicate that may be negated.
+/// `.and`, `.or`, `.xor` with a predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Combine {
     No,
     And,
     Or,
     Xor,
-    AndNot,
-    OrNot,
-    XorNot,
-}
-
-impl Combine {
-    #[inline(always)]
-    fn apply(self, mask: u32, other: u32) -> u32 {
-        match self {
-            Combine::No => mask,
-            Combine::And => mask & other,
-            Combine::Or => mask | other,
-            Combine::Xor => mask ^ other,
-            Combine::AndNot => mask & !other,
-            Combine::OrNot => mask | !other,
-            Combine::XorNot => mask ^ !other,
-        }
-    }
 }
 
 impl Compare {
@@ -85,9 +69,12 @@ impl Compare {
         let invert = if self.inverted { ALL } else { 0 };
         let [found, upper] = self.test.masks(r, regs);
         let (found, upper) = (found ^ invert, upper ^ invert);
+        let other = |regs: &Regs<'_>| regs.pred(Pred(r[4])) ^ if self.negated { ALL } else { 0 };
         let combined = |found: u32, regs: &Regs<'_>| match self.combine {
             Combine::No => found,
-            combine => combine.apply(found, regs.pred(Pred(r[4]))),
+            Combine::And => found & other(regs),
+            Combine::Or => found | other(regs),
+            Combine::Xor => found ^ other(regs),
         };
         match self.outcome {
             Outcome::One => {

@@ -8,7 +8,7 @@ mod pack;
 mod run;
 
 pub use cvt::{Bits, Conversion, Type};
-pub use mov::Move;
+pub use mov::{Move, Parts};
 
 use crate::alu::float::{canonical32, from_f16};
 use crate::alu::lanes::map;

@@ -16,10 +16,10 @@ pub(crate) use fast::{canonical32, flush32, fused_multiply_add, nan64};
 pub(super) use general::saturate;
 pub(super) use half::{from_bf16, from_f16};
 
-use super::lanes::lanes_where;
+use super::lanes::{lanes_where, map3};
 use super::modifiers::Modifiers;
 use crate::regs::{ALL, Pred, R32, R64, Regs};
-use exact::Rounding;
+use exact::{Format, Rounding};
 
 /// One instruction: the operation, and the numbers of its destination and sources. Sources that the
 /// operation lacks repeat the first. All registers have the operation's type, except that a test writes a predicate.
@@ -38,11 +38,11 @@ pub enum FloatOp {
     /// An operation on `f64`, rounded to nearest.
     Fast64(Fast),
     /// An operation on `f32`, in any rounding mode.
-    General32(General, Rounding, Modifiers),
+    General32(Fast, Rounding, Modifiers),
     /// An operation on two `f32` in a register of 64 bits, in any rounding mode.
-    Pair32(General, Rounding, Modifiers),
+    Pair32(Fast, Rounding, Modifiers),
     /// An operation on `f64`, in any rounding mode.
-    General64(General, Rounding),
+    General64(Fast, Rounding),
     /// An operation on a 16-bit format.
     Half(Half, Modifiers),
     /// `min`, `max` with modifiers, or of three.
@@ -66,7 +66,8 @@ pub enum FloatOp {
 
 const _: () = assert!(size_of::<Float>() <= 24);
 
-/// Operations with a fast path. Those of one or two operands ignore the other sources.
+/// Operations with a fast path, of which those up to `Sqrt` round in other modes too. Those of one or two operands ignore
+/// the other sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the opcodes")]
 pub enum Fast {
@@ -81,18 +82,6 @@ pub enum Fast {
     Abs,
     Neg,
     Copysign,
-}
-
-/// Operations in every rounding mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the variants are the opcodes")]
-pub enum General {
-    Add,
-    Sub,
-    Mul,
-    Fma,
-    Div,
-    Sqrt,
 }
 
 /// Operations of the 16-bit formats.
@@ -178,31 +167,62 @@ impl Float {
             FloatOp::Fast32(op, false) => fast::run32::<false>(op, regs, mask, to32, from32),
             FloatOp::Fast32(op, true) => fast::run32::<true>(op, regs, mask, to32, from32),
             FloatOp::Fast64(op) => fast::run64(op, regs, mask, to64, from64),
-            FloatOp::General32(op, rounding, modifiers) => {
-                general::run32(op, (rounding, modifiers), regs, mask, to32, from32);
+            FloatOp::General32(..) | FloatOp::Half(..) | FloatOp::MinMax32 { .. } | FloatOp::Approx32(..) => {
+                self.run32(regs, mask);
             }
-            FloatOp::Pair32(op, rounding, modifiers) => {
-                general::run_pair(op, (rounding, modifiers), regs, mask, to64, from64);
-            }
-            FloatOp::General64(op, rounding) => {
-                general::run64(op, rounding, regs, mask, to64, from64);
-            }
-            FloatOp::Half(op, modifiers) => half::run(op, modifiers, regs, mask, to32, from32),
-            FloatOp::MinMax32 { max, three, modifiers } => {
-                minmax::run32((max, three, modifiers), regs, mask, to32, from32);
-            }
-            FloatOp::Approx32(op, ftz) => approx::run32(op, ftz, regs, mask, to32, from32),
-            FloatOp::Approx64(op) => approx::run64(op, regs, mask, to64, from64[0]),
+            FloatOp::Pair32(..) | FloatOp::General64(..) | FloatOp::Approx64(_) => self.run64(regs, mask),
             FloatOp::Test32(op) => {
                 let from = regs.get32(from32[0]);
-                let found = lanes_where(|lane| test::<8, 23>(op, u64::from(from[lane])));
-                regs.set_pred(Pred(self.to), mask, found);
+                regs.set_pred(Pred(self.to), mask, lanes_where(|lane| test::<8, 23>(op, u64::from(from[lane]))));
             }
             FloatOp::Test64(op) => {
                 let from = regs.get64(from64[0]);
-                let found = lanes_where(|lane| test::<11, 52>(op, from[lane]));
-                regs.set_pred(Pred(self.to), mask, found);
+                regs.set_pred(Pred(self.to), mask, lanes_where(|lane| test::<11, 52>(op, from[lane])));
             }
+        }
+    }
+
+    /// Runs an operation on registers of 32 bits that has no loop of vector instructions.
+    #[inline(never)]
+    fn run32(&self, regs: &mut Regs<'_>, mask: u32) {
+        let (to, from) = (R32(self.to), self.from.map(R32));
+        match self.op {
+            FloatOp::General32(op, rounding, modifiers) => {
+                map3(regs, mask, to, from, |a, b, c| general::one32(op, rounding, modifiers, [a, b, c]));
+            }
+            FloatOp::Half(op, modifiers) => map3(regs, mask, to, from, |a, b, c| {
+                let low = half::one(op, modifiers, a & 0xffff, b & 0xffff, c & 0xffff);
+                let high = || half::one(op, modifiers, a >> 16, b >> 16, c >> 16) << 16;
+                if modifiers.has(Modifiers::PACKED) { low | high() } else { low }
+            }),
+            FloatOp::MinMax32 { max, three, modifiers } => map3(regs, mask, to, from, |a, b, c| {
+                let flush = |bits| if modifiers.has(Modifiers::FTZ) { flush32(bits) } else { bits };
+                let pick = |a, b| minmax::min_max(max, modifiers, Format::F32, a, b);
+                let two = pick(flush(a), flush(b));
+                if three { pick(two, flush(c)) } else { two }
+            }),
+            FloatOp::Approx32(op, ftz) => map3(regs, mask, to, from, |a, b, _| approx::one32(op, ftz, a, b)),
+            _ => {}
+        }
+    }
+
+    /// The same for registers of 64 bits.
+    #[inline(never)]
+    fn run64(&self, regs: &mut Regs<'_>, mask: u32) {
+        let (to, from) = (R64(self.to), self.from.map(R64));
+        match self.op {
+            FloatOp::Pair32(op, rounding, modifiers) => map3(regs, mask, to, from, |a, b, c| {
+                let one = |at: u32| {
+                    let operands = [a, b, c].map(|bits| (bits >> at) as u32);
+                    u64::from(general::one32(op, rounding, modifiers, operands)) << at
+                };
+                one(0) | one(32)
+            }),
+            FloatOp::General64(op, rounding) => {
+                map3(regs, mask, to, from, |a, b, c| general::one64(op, rounding, [a, b, c]));
+            }
+            FloatOp::Approx64(op) => map3(regs, mask, to, from, |a, _, _| approx::one64(op, a)),
+            _ => {}
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Instructions as tables: one row has an instruction's name, the types of its operands, and its operation on one
-//! lane.
+//! lane; a family of rows that differ by a type has one for all.
 //!
 //! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
 //! execution on a warp.
+
+use std::ops::{BitOr, Shl, Shr};
 
 use crate::regs::{LANES, R32, R64, Register, Regs};
 
@@ -10,8 +12,12 @@ use crate::regs::{LANES, R32, R64, Register, Regs};
 pub(crate) type RegisterNumbers = [u32; 6];
 
 /// A register file.
-pub(crate) trait Word: Copy + Default {
+pub(crate) trait Word:
+    Copy + Default + From<u32> + BitOr<Output = Self> + Shl<u32, Output = Self> + Shr<u32, Output = Self>
+{
     const WIDE: bool;
+    /// Its lowest 32 bits.
+    fn low(self) -> u32;
     fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES];
     fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]);
 }
@@ -20,6 +26,10 @@ macro_rules! word {
     ($($word:ident in $register:ident, $wide:literal;)*) => {$(
         impl Word for $word {
             const WIDE: bool = $wide;
+            #[inline(always)]
+            fn low(self) -> u32 {
+                self as u32
+            }
             #[inline(always)]
             fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES] {
                 $register(number).get(regs)
@@ -73,6 +83,17 @@ lane! {
     i32 in u32 is "s32": u32::cast_signed, i32::cast_unsigned;
     u64 in u64 is "u64": |word| word, |value| value;
     i64 in u64 is "s64": u64::cast_signed, i64::cast_unsigned;
+}
+
+/// Types under the names that PTX has for them.
+#[allow(non_camel_case_types, reason = "PTX's names")]
+pub(super) mod named {
+    pub(in crate::alu) type s16 = i16;
+    pub(in crate::alu) type s32 = i32;
+    pub(in crate::alu) type s64 = i64;
+    pub(in crate::alu) type b16 = u16;
+    pub(in crate::alu) type b32 = u32;
+    pub(in crate::alu) type b64 = u64;
 }
 
 /// The properties of an operand that decoding needs.
@@ -157,18 +178,43 @@ pub(super) fn ones64(mask: u32, lane: usize) -> u64 {
     if u64::from(mask) & 1 << lane != 0 { u64::MAX } else { 0 }
 }
 
-/// Makes an enumeration, a search by name and an execution on a warp of a table: see the module.
+/// The kinds of a row's operands, the destination first.
+macro_rules! kinds {
+    (($($arg:ident: $A:ty),+) $D:ty) => {
+        &[<$D as $crate::alu::lanes::LaneType>::KIND, $(<$A as $crate::alu::lanes::LaneType>::KIND),+]
+    };
+}
+
+/// Runs a row on the lanes of a mask.
+macro_rules! run {
+    ($r:ident $regs:ident $mask:ident ($($arg:ident: $A:ty),+) $D:ty, $body:block) => {{
+        // Not a closure: of those, some stay calls in a function as large as this one is part of.
+        #[inline(always)]
+        fn row($($arg: $A),+) -> $D $body
+        let [to, $($arg,)+ ..] = *$r;
+        $(let $arg = <<$A as LaneType>::Word as Word>::get($regs, $arg);)+
+        let values = each(|lane| row($(<$A>::read($arg[lane])),+).word());
+        <<$D as LaneType>::Word as Word>::set($regs, to, $mask, &values);
+    }};
+}
+
+/// Makes an enumeration, a search by name and an execution on a warp of a table: see the module. First stand families
+/// of rows, alike for several types: for each the row's name, its type, which is `T` in the operation, and other types
+/// that it serves too. The opcode is the family's with the type behind it.
 macro_rules! instructions {
     (
         $(#[$doc:meta])*
         enum $Op:ident;
-        $($($name:literal)|+ => $row:ident($($arg:ident: $A:ty),+) -> $D:ty $body:block)*
+        $($family:literal [$($row:ident $T:ident $($same:ident)*),+] => $args:tt -> $D:ty $body:block)*
+        single:
+        $($($name:literal)|+ => $one:ident $one_args:tt -> $one_D:ty $one_body:block)*
         also { $($also:ident),* $(,)? }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum $Op {
-            $($row,)*
+            $($($row,)+)*
+            $($one,)*
             $($also,)*
         }
 
@@ -177,11 +223,19 @@ macro_rules! instructions {
             pub(crate) fn named(
                 opcode: &str,
             ) -> Option<($Op, &'static [$crate::alu::lanes::OperandKind])> {
-                use $crate::alu::lanes::LaneType;
-                Some(match opcode {
-                    $($($name)|+ => ($Op::$row, &[<$D>::KIND, $(<$A>::KIND),+]),)*
-                    _ => return None,
-                })
+                type Rows = std::collections::HashMap<&'static str, ($Op, &'static [$crate::alu::lanes::OperandKind])>;
+                static ROWS: std::sync::LazyLock<Rows> = std::sync::LazyLock::new(|| {
+                    let mut rows = Rows::new();
+                    $($({
+                        type T = $T;
+                        let row = ($Op::$row, $crate::alu::lanes::kinds!($args $D) as &[_]);
+                        rows.insert(concat!($family, ".", stringify!($T)), row);
+                        $(rows.insert(concat!($family, ".", stringify!($same)), row);)*
+                    })+)*
+                    $($(rows.insert($name, ($Op::$one, $crate::alu::lanes::kinds!($one_args $one_D)));)+)*
+                    rows
+                });
+                ROWS.get(opcode).copied()
             }
 
             /// Runs a row on the lanes of `mask`; `false` if the instruction stands under `also`.
@@ -194,16 +248,11 @@ macro_rules! instructions {
             ) -> bool {
                 use $crate::alu::lanes::{LaneType, Word, each};
                 match self {
-                    $($Op::$row => {
-                        // Not a closure: of those, some stay calls in a function as large as this one
-                        // is part of.
-                        #[inline(always)]
-                        fn row($($arg: $A),+) -> $D $body
-                        let [to, $($arg,)+ ..] = *r;
-                        $(let $arg = <<$A as LaneType>::Word as Word>::get(regs, $arg);)+
-                        let values = each(|lane| row($(<$A>::read($arg[lane])),+).word());
-                        <<$D as LaneType>::Word as Word>::set(regs, to, mask, &values);
-                    })*
+                    $($($Op::$row => {
+                        type T = $T;
+                        $crate::alu::lanes::run!(r regs mask $args $D, $body);
+                    })+)*
+                    $($Op::$one => $crate::alu::lanes::run!(r regs mask $one_args $one_D, $one_body),)*
                     #[allow(unreachable_patterns, reason = "a table may have nothing else")]
                     _ => return false,
                 }
@@ -228,4 +277,4 @@ macro_rules! fast_path {
     };
 }
 
-pub(super) use {fast_path, instructions};
+pub(super) use {fast_path, instructions, kinds, run};

@@ -31,23 +31,11 @@ impl Logic {
             let negate = if self.table >> at & 1 == 1 { ALL } else { 0 };
             regs.pred(Pred(r[at + 1])) ^ negate
         };
-        match self.op {
-            Op::AndPred => {
-                let value = source(0, regs) & source(1, regs);
-                regs.set_pred(Pred(r[0]), mask, value);
-            }
-            Op::OrPred => {
-                let value = source(0, regs) | source(1, regs);
-                regs.set_pred(Pred(r[0]), mask, value);
-            }
-            Op::XorPred => {
-                let value = source(0, regs) ^ source(1, regs);
-                regs.set_pred(Pred(r[0]), mask, value);
-            }
-            Op::NotPred => {
-                let value = !source(0, regs);
-                regs.set_pred(Pred(r[0]), mask, value);
-            }
+        let (to, value) = match self.op {
+            Op::AndPred => (r[0], source(0, regs) & source(1, regs)),
+            Op::OrPred => (r[0], source(0, regs) | source(1, regs)),
+            Op::XorPred => (r[0], source(0, regs) ^ source(1, regs)),
+            Op::NotPred => (r[0], !source(0, regs)),
             op => {
                 let values = self.lop3(regs);
                 regs.set32(R32(r[0]), mask, &values);
@@ -55,18 +43,18 @@ impl Logic {
                 if op == Op::Lop3 {
                     return;
                 }
-                let found = || lanes_where(|lane| values[lane] != 0);
+                let found = lanes_where(|lane| values[lane] != 0);
                 let q = regs.pred(Pred(r[5]));
                 let value = match op {
-                    Op::Lop3Or => found() | q,
-                    Op::Lop3OrNot => found() | !q,
-                    Op::Lop3And => found() & q,
-                    Op::Lop3AndNot => found() & !q,
-                    _ => return,
+                    Op::Lop3Or => found | q,
+                    Op::Lop3OrNot => found | !q,
+                    Op::Lop3And => found & q,
+                    _ => found & !q,
                 };
-                regs.set_pred(Pred(r[4]), mask, value);
+                (r[4], value)
             }
-        }
+        };
+        regs.set_pred(Pred(to), mask, value);
     }
 
     #[inline(always)]

@@ -40,19 +40,8 @@ pub enum VideoOp {
     Shr(bool),
     /// Shifted down so far at last; and whether 1 is added before.
     Mad(u8, bool),
-    Compare(Order),
-}
-
-/// A comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the variants are the modifiers")]
-pub enum Order {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
+    /// Whether it holds where the first is less, equal or greater: a bit each.
+    Compare(u8),
 }
 
 /// The use of `c`.
@@ -114,14 +103,7 @@ impl Video {
             VideoOp::Max => a.max(b),
             VideoOp::Shl(wraps) => a << distance(wraps),
             VideoOp::Shr(wraps) => a >> distance(wraps),
-            VideoOp::Compare(order) => i128::from(match order {
-                Order::Eq => a == b,
-                Order::Ne => a != b,
-                Order::Lt => a < b,
-                Order::Le => a <= b,
-                Order::Gt => a > b,
-                Order::Ge => a >= b,
-            }),
+            VideoOp::Compare(holds) => i128::from(holds >> (a.cmp(&b) as i8 + 1) & 1),
             VideoOp::Mad(..) => 0,
         }
     }

@@ -8,8 +8,9 @@ use half::f16;
 
 use super::spec::BufferInit;
 
+/// Types of arguments, and what a text of each can express.
 macro_rules! types {
-    ($($variant:ident $ty:ident $name:literal),*) => {
+    ($($variant:ident $ty:ident $range:literal,)*) => {
         /// A type of an argument.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(non_camel_case_types, reason = "their names are these")]
@@ -18,101 +19,92 @@ macro_rules! types {
         }
 
         impl Type {
-            /// The type of this name.
-            pub(super) fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-
-            /// Its name.
-            pub(super) fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name),*
-                }
-            }
-
-            /// All names.
-            pub(super) fn names() -> String {
-                [$($name),*].join(" ")
-            }
-
-            /// Bytes of one value.
-            pub(super) fn bytes(self) -> usize {
-                match self {
-                    $(Self::$variant => size_of::<$ty>()),*
-                }
-            }
-
-            /// A value's bytes, little-endian, from its text.
-            pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
-                match self {
-                    $(Self::$variant => text
-                        .parse::<$ty>()
-                        .map(|value| value.to_le_bytes().to_vec())
-                        .map_err(|_| format!("`{text}` is not {}", self.range()))),*
-                }
-            }
-
-            /// The bytes of `count` values, each made from its index.
-            fn generate(self, count: usize, fill: &BufferInit) -> Vec<u8> {
-                match self {
-                    $(Self::$variant => match fill {
-                        BufferInit::Iota => collect(count, |index| <$ty>::iota(index).to_le_bytes()),
-                        BufferInit::Random(seed) => {
-                            collect(count, |index| <$ty>::random(output(*seed, index)).to_le_bytes())
-                        }
-                        BufferInit::Uninit => vec![UNINIT; count * self.bytes()],
-                        BufferInit::Zeros | BufferInit::File(_) => vec![0; count * self.bytes()],
-                    }),*
-                }
-            }
-
-            /// Writes the value whose bytes these are.
-            fn show(self, bytes: &[u8], json: bool, text: &mut String) {
-                match self {
-                    $(Self::$variant => {
-                        let mut own = [0; size_of::<$ty>()];
-                        own.copy_from_slice(bytes);
-                        <$ty>::from_le_bytes(own).show(json, text);
-                    }),*
-                }
-            }
+            const ALL: &[(Self, Functions)] = &[$((Self::$variant, Functions {
+                name: stringify!($ty),
+                bytes: size_of::<$ty>(),
+                range: $range,
+                parse: |text| Some(text.parse::<$ty>().ok()?.to_le_bytes().to_vec()),
+                iota: |count| collect(count, |index| <$ty>::iota(index).to_le_bytes()),
+                random: |count, seed| collect(count, |index| <$ty>::random(output(seed, index)).to_le_bytes()),
+                show: |bytes, json, text| {
+                    let mut own = [0; size_of::<$ty>()];
+                    own.copy_from_slice(bytes);
+                    <$ty>::from_le_bytes(own).show(json, text);
+                },
+            })),*];
         }
     };
 }
 
+/// What is done with the values of a type.
+struct Functions {
+    name: &'static str,
+    bytes: usize,
+    range: &'static str,
+    /// A value's bytes, little-endian, from its text.
+    parse: fn(&str) -> Option<Vec<u8>>,
+    /// The bytes of so many values: 0, 1, 2, …, or random ones from a seed.
+    iota: fn(usize) -> Vec<u8>,
+    random: fn(usize, u64) -> Vec<u8>,
+    /// Writes the value whose bytes these are.
+    show: fn(&[u8], bool, &mut String),
+}
+
 types! {
-    I8 i8 "i8", U8 u8 "u8", I16 i16 "i16", U16 u16 "u16", I32 i32 "i32", U32 u32 "u32", I64 i64 "i64",
-    U64 u64 "u64", F16 f16 "f16", F32 f32 "f32", F64 f64 "f64"
+    I8 i8 "an i8: -128 to 127",
+    U8 u8 "a u8: 0 to 255",
+    I16 i16 "an i16: -32768 to 32767",
+    U16 u16 "a u16: 0 to 65535",
+    I32 i32 "an i32: -2147483648 to 2147483647",
+    U32 u32 "a u32: 0 to 4294967295",
+    I64 i64 "an i64: -2^63 to 2^63 - 1, in digits",
+    U64 u64 "a u64: 0 to 2^64 - 1, in digits",
+    F16 f16 "an f16; write it as 1.5, 1e-3, inf, -inf or nan",
+    F32 f32 "an f32; write it as 1.5, 1e-3, inf, -inf or nan",
+    F64 f64 "an f64; write it as 1.5, 1e-3, inf, -inf or nan",
 }
 
 /// Each byte of a buffer that the command line leaves uninitialized.
 const UNINIT: u8 = 0xa5;
 
 impl Type {
-    /// The range of numbers that a text of this type can express.
-    fn range(self) -> &'static str {
-        match self {
-            Self::I8 => "an i8: -128 to 127",
-            Self::U8 => "a u8: 0 to 255",
-            Self::I16 => "an i16: -32768 to 32767",
-            Self::U16 => "a u16: 0 to 65535",
-            Self::I32 => "an i32: -2147483648 to 2147483647",
-            Self::U32 => "a u32: 0 to 4294967295",
-            Self::I64 => "an i64: -2^63 to 2^63 - 1, in digits",
-            Self::U64 => "a u64: 0 to 2^64 - 1, in digits",
-            Self::F16 => "an f16; write it as 1.5, 1e-3, inf, -inf or nan",
-            Self::F32 => "an f32; write it as 1.5, 1e-3, inf, -inf or nan",
-            Self::F64 => "an f64; write it as 1.5, 1e-3, inf, -inf or nan",
-        }
+    fn functions(self) -> &'static Functions {
+        &Self::ALL[self as usize].1
+    }
+
+    /// The type of this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|row| row.1.name == name).map(|row| row.0)
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        self.functions().name
+    }
+
+    /// All names.
+    pub(super) fn names() -> String {
+        Self::ALL.iter().map(|row| row.1.name).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Bytes of one value.
+    pub(super) fn bytes(self) -> usize {
+        self.functions().bytes
+    }
+
+    /// A value's bytes, little-endian, from its text.
+    pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
+        (self.functions().parse)(text).ok_or_else(|| format!("`{text}` is not {}", self.functions().range))
     }
 
     /// The initial contents of a buffer of `count` values. Its size in bytes has to be within `usize`.
     pub(super) fn fill(self, count: usize, fill: &BufferInit) -> Result<Vec<u8>, String> {
-        let BufferInit::File(path) = fill else {
-            return Ok(self.generate(count, fill));
+        let path = match fill {
+            BufferInit::Zeros => return Ok(vec![0; count * self.bytes()]),
+            BufferInit::Uninit => return Ok(vec![UNINIT; count * self.bytes()]),
+            BufferInit::Iota => return Ok((self.functions().iota)(count)),
+            BufferInit::Random(seed) => return Ok((self.functions().random)(count, *seed)),
+            BufferInit::File(path) => path,
         };
         let wanted = count * self.bytes();
         let (name, shown) = (self.name(), path.display());
@@ -144,7 +136,7 @@ impl Type {
             if index > 0 {
                 text.push(if json { ',' } else { ' ' });
             }
-            self.show(value, json, &mut text);
+            (self.functions().show)(value, json, &mut text);
         }
         if json { format!("[{text}]") } else { text }
     }

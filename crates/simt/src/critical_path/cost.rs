@@ -63,11 +63,6 @@ fn is_matrix_access(opcode: &str) -> bool {
 /// have twice the rate for bytes, half of it for `tf32` and a sixteenth for `f64` ("NVIDIA A100 Tensor Core GPU
 /// Architecture", "NVIDIA H100 Tensor Core GPU Architecture", tables of peak rates), and twice that if A is sparse.
 fn products(opcode: &str) -> f32 {
-    let side = |word: &str| -> Option<f32> {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some(m.parse::<f32>().ok()? * n.parse::<f32>().ok()? * k.parse::<f32>().ok()?)
-    };
     let words = || opcode.split('.');
     let has = |name: &str| words().any(|word| word == name);
     let weight = match () {
@@ -81,7 +76,7 @@ fn products(opcode: &str) -> f32 {
     let sparse = if words().any(|word| word.starts_with("sp")) { 0.5 } else { 1.0 };
     // A warp has a quarter of a warp group's product.
     let own = if opcode.starts_with("wgmma") { 0.25 } else { 1.0 };
-    words().find_map(side).unwrap_or(0.0) * weight * sparse * own
+    opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
 }
 
 /// Cycles until the sums of such a product are available.

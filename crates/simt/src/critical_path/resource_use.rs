@@ -1,6 +1,7 @@
 //! The resources of a multiprocessor that blocks use, as sums.
 
 use std::collections::HashMap;
+use std::ops::AddAssign;
 
 use super::cost::Pipe;
 
@@ -47,27 +48,23 @@ impl ResourceUse {
 
     /// Adds the resources that other blocks used.
     pub(super) fn add(&mut self, more: Self) {
-        let own = self;
-        own.blocks += more.blocks;
-        own.warps += more.warps;
-        for (own, more) in own.issued.iter_mut().zip(more.issued) {
-            *own += more;
+        fn sum<T: AddAssign + Copy>(own: &mut [T], more: &[T]) {
+            own.iter_mut().zip(more).for_each(|(own, more)| *own += *more);
         }
-        own.products += more.products;
-        own.tags += more.tags;
-        own.wavefronts += more.wavefronts;
-        own.l2_reads += more.l2_reads;
-        own.l2_writes += more.l2_writes;
-        own.atomics += more.atomics;
-        let ranges = own.read.iter_mut().chain(&mut own.written);
-        for (own, more) in ranges.zip(more.read.iter().chain(&more.written)) {
-            *own += more;
-        }
-        for (own, more) in own.cycles.iter_mut().zip(more.cycles) {
-            *own += more;
-        }
+        self.blocks += more.blocks;
+        self.warps += more.warps;
+        self.products += more.products;
+        self.tags += more.tags;
+        self.wavefronts += more.wavefronts;
+        self.l2_reads += more.l2_reads;
+        self.l2_writes += more.l2_writes;
+        self.atomics += more.atomics;
+        sum(&mut self.issued, &more.issued);
+        sum(&mut self.read, &more.read);
+        sum(&mut self.written, &more.written);
+        sum(&mut self.cycles, &more.cycles);
         for (sector, passes) in more.passes {
-            *own.passes.entry(sector).or_default() += passes;
+            *self.passes.entry(sector).or_default() += passes;
         }
     }
 }

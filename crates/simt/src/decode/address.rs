@@ -3,9 +3,10 @@
 
 use ptx::ast::{AddressBase, Operand, Space};
 
+use super::context::address_of;
 use super::{Decoded, Decoder};
 use crate::alu::copy64;
-use crate::code::{Op, Reg};
+use crate::code::{FrameInit, Op, Reg};
 use crate::layout::Location;
 use crate::memory::address_op::AddressOp;
 use crate::memory::{Address, Memory, Region};
@@ -25,12 +26,31 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
+    /// The same of a modifier that has to be a space.
+    fn space_of(&self, word: &str) -> Decoded<Region> {
+        self.named_space(word).ok_or_else(|| self.unsupported_form())
+    }
+
     /// The address in an instruction's brackets.
     pub(super) fn address_in(&mut self, space: Option<&str>, operand: &Operand<'_>) -> Decoded<Address> {
-        let address = self.cx.address(operand)?;
-        let region = |word| self.named_space(word).ok_or_else(|| self.unsupported_form());
-        let named = space.map(region).transpose()?;
-        let own = address.variable.map(|location| match location {
+        let Operand::Address { base, offset } = operand else {
+            return Err(self.invalid("an address in brackets is expected here"));
+        };
+        let (base, variable) = match base {
+            AddressBase::Absolute(value) => (Reg::R64(self.initialized(FrameInit::Number(*value))), None),
+            AddressBase::Name(name) => match self.register(name) {
+                Some((Reg::Pred(_), _)) => return Err(self.invalid(format!("predicate `{name}` is no address"))),
+                Some((reg, _)) => (reg, None),
+                None => {
+                    let location = self.variable(name);
+                    let location = location
+                        .ok_or_else(|| self.invalid(format!("there is no register or variable `{name}`")))??;
+                    (Reg::R64(self.initialized(address_of(location, *offset))), Some(location))
+                }
+            },
+        };
+        let named = space.map(|word| self.space_of(word)).transpose()?;
+        let own = variable.map(|location| match location {
             Location::Global(_) => Region::Global,
             Location::Shared(_) | Location::DynamicShared => Region::Shared,
             Location::Frame(_) => Region::Local,
@@ -62,18 +82,18 @@ impl Decoder<'_, '_, '_> {
                 }));
             }
         };
-        if let (Reg::R32(_), Region::Generic | Region::Global) = (address.base, region) {
+        if let (Reg::R32(_), Region::Generic | Region::Global) = (base, region) {
             return Err(self.invalid("an address of global or generic memory has 64 bits"));
         }
-        let offset = i32::try_from(address.offset)
+        let offset = i32::try_from(if variable.is_some() { 0 } else { *offset })
             .map_err(|_| self.invalid("an address's offset has 32 bits (PTX ISA §6.4.1)"))?;
-        Ok(Address { base: address.base, offset, region, fixed: address.variable.is_some() })
+        Ok(Address { base, offset, region, fixed: variable.is_some() })
     }
 
     pub(super) fn address_op(&mut self) -> Decoded<Op> {
         let op = match (self.words, self.operands) {
             (["cvta", "to", space, "u64"] | ["cvta", space, "u64"], [to, from]) => {
-                let region = self.named_space(space).ok_or_else(|| self.unsupported_form())?;
+                let region = self.space_of(space)?;
                 if self.words[1] != "to"
                     && let Operand::Name(name) | Operand::NameOffset(name, _) = from
                     && let Some(variable) = self.variable_declared(name)
@@ -85,54 +105,39 @@ impl Decoder<'_, '_, '_> {
                     "to" => region.window().wrapping_neg(),
                     _ => region.window(),
                 };
-                self.shift(to, from, window)?
+                let (to, from) = (self.dst(to)?, self.src(from, "u64")?);
+                if window == 0 {
+                    return Ok(Op::Alu(copy64(to, from)));
+                }
+                AddressOp::Shift { to, from, by: window }
             }
             (["isspacep", space], [to, from]) => {
-                let region = self.named_space(space).ok_or_else(|| self.unsupported_form())?;
+                let region = self.space_of(space)?;
                 let is_narrow = matches!(from, Operand::Name(name)
                     if matches!(self.register(name), Some((Reg::R32(_), _))));
-                Op::Memory(Memory::Address(AddressOp::IsSpace {
+                let (ty, bits) = if is_narrow { ("u32", 32) } else { ("u64", 64) };
+                AddressOp::IsSpace {
                     to: self.dst(to)?,
-                    from: match is_narrow {
-                        true => self.src_of(from, "u32", 32)?,
-                        false => self.src_of(from, "u64", 64)?,
-                    },
+                    from: self.src_of(from, ty, bits)?,
                     // A function's parameters lie in the frame.
                     region: match region {
                         Region::FrameParam => Region::Local,
                         region => region,
                     },
-                }))
+                }
             }
             (["mapa", .., ty], [to, from, rank]) => {
                 let bits = if *ty == "u64" { 64 } else { 32 };
-                Op::Memory(Memory::Address(AddressOp::Map {
-                    to: match bits {
-                        64 => Reg::R64(self.dst(to)?),
-                        _ => Reg::R32(self.dst(to)?),
-                    },
-                    from: self.src_of(from, ty, bits)?,
-                    rank: self.src(rank, "u32")?,
-                }))
+                let (to, from) = (self.dst_of(to, bits)?, self.src_of(from, ty, bits)?);
+                AddressOp::Map { to, from, rank: self.src(rank, "u32")? }
             }
             (["getctarank", .., ty], [to, from]) => {
                 let bits = if *ty == "u64" { 64 } else { 32 };
-                Op::Memory(Memory::Address(AddressOp::Rank { to: self.dst(to)?, from: self.src_of(from, ty, bits)? }))
+                AddressOp::Rank { to: self.dst(to)?, from: self.src_of(from, ty, bits)? }
             }
-            (["createpolicy", ..], [to, ..]) => {
-                Op::Memory(Memory::Address(AddressOp::Zero { to: Reg::R64(self.dst(to)?) }))
-            }
+            (["createpolicy", ..], [to, ..]) => AddressOp::Zero { to: self.dst(to)? },
             _ => return Err(self.unsupported_form()),
         };
-        Ok(op)
-    }
-
-    /// Adds a number to an address. Where the number is 0, the operation is a copy of the register.
-    fn shift(&mut self, to: &Operand<'_>, from: &Operand<'_>, by: u64) -> Decoded<Op> {
-        let (to, from) = (self.dst(to)?, self.src(from, "u64")?);
-        Ok(match by {
-            0 => Op::Alu(copy64(to, from)),
-            by => Op::Memory(Memory::Address(AddressOp::Shift { to, from, by })),
-        })
+        Ok(Op::Memory(Memory::Address(op)))
     }
 }

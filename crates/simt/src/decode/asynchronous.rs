@@ -6,28 +6,42 @@ use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R64};
 use crate::memory::atomic::Atomic;
-use crate::memory::bulk::{Bulk, BulkSource, reduced_address};
+use crate::memory::bulk::{Bulk, BulkSource, Recipients, reduced_address};
 use crate::memory::mbarrier::{Mbarrier, MbarrierOp, Phase};
 use crate::memory::tensor::{MapEdit, MapField, Tensor, TensorElement};
 use crate::memory::{Address, Group, Memory, Region};
 use crate::observe::AsyncGroup;
 use crate::regs::Reg;
 
+/// The modifier of copies that an mbarrier is told of.
+const COMPLETES: &str = "mbarrier::complete_tx::bytes";
+
 impl<'d> Decoder<'d, '_, '_> {
-    fn has(&self, word: &str) -> bool {
-        self.words.contains(&word)
+    /// The modifiers that name a space.
+    pub(super) fn space_words(&self) -> impl Iterator<Item = &'d str> + use<'d> {
+        const SPACES: [&str; 9] = [
+            "global",
+            "shared",
+            "shared::cta",
+            "shared::cluster",
+            "local",
+            "const",
+            "param",
+            "param::entry",
+            "param::func",
+        ];
+        let words = self.words;
+        words[1..].iter().copied().filter(|word| SPACES.contains(word))
     }
 
-    /// The modifier that names a space, from the place `from` of the opcode on.
-    fn space_word(&self, from: usize) -> Option<&'d str> {
-        let spaces = ["global", "shared", "shared::cta", "shared::cluster"];
-        let mut words = self.words.iter().skip(from);
-        words.find(|word| spaces.contains(*word)).copied()
+    /// An address in the space that the opcode names; a generic one if it names none.
+    pub(super) fn space_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
+        self.address_in(self.space_words().next(), operand)
     }
 
     /// An address of shared memory, whichever way the opcode names it.
-    fn shared_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
-        let space = self.space_word(1).map(|_| "shared");
+    pub(super) fn shared_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
+        let space = self.space_words().next().map(|_| "shared");
         self.address_in(space, operand)
     }
 
@@ -47,15 +61,9 @@ impl<'d> Decoder<'d, '_, '_> {
             ("expect_tx", None, [bytes]) => MbarrierOp::ExpectTx { bytes: self.src(bytes, "u32")? },
             ("complete_tx", None, [bytes]) => MbarrierOp::CompleteTx { bytes: self.src(bytes, "u32")? },
             (name @ ("arrive" | "arrive_drop"), Some(to), rest) => {
-                let to: Option<R64> = match self.is_sink(to) {
-                    true => None,
-                    false => Some(self.dst(to)?),
-                };
+                let to = if self.is_sink(to) { None } else { Some(self.dst(to)?) };
                 let number = rest.first().map(|number| self.src(number, "u32")).transpose()?;
-                let (count, bytes) = match self.has("expect_tx") {
-                    true => (None, number),
-                    false => (number, None),
-                };
+                let (count, bytes) = if self.has("expect_tx") { (None, number) } else { (number, None) };
                 MbarrierOp::Arrive { to, count, bytes, drop: name == "arrive_drop", complete: !self.has("noComplete") }
             }
             ("test_wait" | "try_wait", Some(to), [phase, ..]) => MbarrierOp::Wait {
@@ -73,32 +81,35 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.mbarrier.arrive{.noinc} [address]`
     pub(super) fn copies_arrive(&mut self) -> Decoded<Memory> {
         let [address] = self.exactly()?;
-        Ok(Memory::Mbarrier(Box::new(Mbarrier {
-            address: self.shared_address(address)?,
-            op: MbarrierOp::CopiesArrive { noinc: self.has("noinc") },
-        })))
+        let op = MbarrierOp::CopiesArrive { noinc: self.has("noinc") };
+        Ok(Memory::Mbarrier(Box::new(Mbarrier { address: self.shared_address(address)?, op })))
     }
 
     /// How `cp.reduce.async.bulk` and `red.async` change the destination.
     fn reduction(&self, to: &Address) -> Decoded<Option<Atomic>> {
-        let names = ["and", "or", "xor", "add", "inc", "dec", "min", "max"];
-        let Some(name) = self.words.iter().find(|word| names.contains(word)) else {
-            return Ok(None);
-        };
-        let ty = self.words.last().copied().unwrap_or_default();
-        let found = atomic_of(name, ty, to.region);
-        found.map(Some).ok_or_else(|| self.unsupported_form())
+        let found = self.operation().map(|name| atomic_of(name, self.last(), to.region));
+        found.map(|found| found.ok_or_else(|| self.unsupported_form())).transpose()
+    }
+
+    /// The mbarrier and the blocks of a copy, which the operands behind its own name as far as it has them.
+    fn recipients(&mut self, mut rest: impl Iterator<Item = &'d Operand<'d>>) -> Decoded<Recipients> {
+        let mbarrier = if self.has(COMPLETES) { rest.next() } else { None };
+        let multicast = if self.has("multicast::cluster") { rest.next() } else { None };
+        Ok(Recipients {
+            mbarrier: mbarrier.map(|own| self.address_in(Some("shared"), own)).transpose()?,
+            multicast: multicast.map(|own| self.src(own, "b16")).transpose()?,
+        })
     }
 
     /// `cp.async.bulk.dst.src ... [dst], [src], size{, [mbarrier]}{, ctaMask}{, policy}`, `cp.reduce.async.bulk` alike;
     /// and the groups of bulk copies.
     pub(super) fn bulk(&mut self) -> Decoded<Op> {
         let group = |op| Ok(Op::Memory(Memory::AsyncGroup(Group::Bulk, op)));
-        if self.has("tensor") {
-            return self.tensor();
-        }
         if self.has("prefetch") {
             return Ok(Op::Nothing);
+        }
+        if self.has("tensor") {
+            return self.tensor();
         }
         if self.has("commit_group") {
             return group(AsyncGroup::Commit);
@@ -107,95 +118,56 @@ impl<'d> Decoder<'d, '_, '_> {
             let [count] = self.exactly()?;
             return group(AsyncGroup::Wait(self.number(count)?));
         }
-        let [to, from, size, rest @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
-        let spaces: Vec<&str> = self
-            .words
-            .iter()
-            .filter(|word| matches!(**word, "global" | "shared::cta" | "shared::cluster"))
-            .copied()
-            .collect();
-        let [to_space, from_space] = spaces[..] else {
-            return Err(self.unsupported_form());
-        };
-        let to = self.address_in(Some(to_space), to)?;
-        let mut rest = rest.iter();
-        let mbarrier = match self.has("mbarrier::complete_tx::bytes") {
-            true => {
-                let operand = rest.next().ok_or_else(|| self.unsupported_form())?;
-                Some(self.address_in(Some("shared"), operand)?)
-            }
-            false => None,
-        };
-        let multicast = match self.has("multicast::cluster") {
-            true => {
-                let operand = rest.next().ok_or_else(|| self.unsupported_form())?;
-                Some(self.src(operand, "b16")?)
-            }
-            false => None,
-        };
+        let ([to, from, size], rest) = self.first()?;
+        let mut spaces = self.space_words();
+        let to = self.address_in(spaces.next(), to)?;
         Ok(Op::Memory(Memory::Bulk(Box::new(Bulk {
             reduce: self.reduction(&to)?,
             to,
-            from: BulkSource::Memory(self.address_in(Some(from_space), from)?, self.src(size, "u32")?),
-            mbarrier,
-            multicast,
+            recipients: self.recipients(rest.iter())?,
+            from: BulkSource::Memory(self.address_in(spaces.next(), from)?, self.src(size, "u32")?),
         }))))
     }
 
     /// `cp.async.bulk.tensor.dim.dst.src ... [dst], [map, {c}], [mbarrier]{, ctaMask}{, policy}`, and from shared memory
     /// `[map, {c}], [src]{, policy}`
-    pub(super) fn tensor(&mut self) -> Decoded<Op> {
-        if self.has("prefetch") {
-            return Ok(Op::Nothing);
-        }
-        let loads = self.has("mbarrier::complete_tx::bytes");
-        let (tile, map, rest) = match (loads, self.operands) {
-            (true, [tile, map, mbarrier, rest @ ..]) => (tile, map, Some((mbarrier, rest))),
-            (false, [map, tile, ..]) => (tile, map, None),
-            _ => return Err(self.unsupported_form()),
-        };
-        let Operand::Tuple(parts) = map else {
-            return Err(self.invalid("a tensor map and coordinates are expected here"));
-        };
-        let [map, Operand::Vector(coordinates)] = &parts[..] else {
+    fn tensor(&mut self) -> Decoded<Op> {
+        let loads = self.has(COMPLETES);
+        let ([first, second], rest) = self.first()?;
+        let (tile, map) = if loads { (first, second) } else { (second, first) };
+        let parts = if let Operand::Tuple(parts) = map { &parts[..] } else { &[] };
+        let [map, Operand::Vector(coordinates)] = parts else {
             return Err(self.invalid("a tensor map and coordinates are expected here"));
         };
         let dimensions = self.words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
+        let wrong = |decoder: &Self, found: usize, what| {
+            Err(decoder.invalid(format!("`{}` does not take {found} {what}", decoder.opcode)))
+        };
         if dimensions != Some(coordinates.len()) {
-            let found = coordinates.len();
-            return Err(self.invalid(format!("`{}` does not take {found} coordinates", self.opcode)));
+            return wrong(self, coordinates.len(), "coordinates");
         }
         let coordinates = coordinates.iter().map(|own| self.src(own, "s32"));
         let coordinates: Box<[_]> = coordinates.collect::<Decoded<_>>()?;
-        let mbarrier = rest.map(|(mbarrier, _)| self.address_in(Some("shared"), mbarrier));
+        let (mbarrier, rest) = rest.split_at(usize::from(loads).min(rest.len()));
         let (im2col, rest) = match rest {
-            Some((mbarrier, [Operand::Vector(offsets), rest @ ..])) if self.has("im2col") => {
+            [Operand::Vector(offsets), rest @ ..] if self.has("im2col") => {
                 if offsets.len() + 2 != coordinates.len() {
-                    let found = offsets.len();
-                    return Err(self.invalid(format!("`{}` does not take {found} offsets", self.opcode)));
+                    return wrong(self, offsets.len(), "offsets");
                 }
                 let offsets = offsets.iter().map(|own| {
                     self.check(Kind::new("t"), Some("u16"), own)?;
                     self.src(own, "u16")
                 });
-                (Some(offsets.collect::<Decoded<_>>()?), Some((mbarrier, rest)))
+                (Some(offsets.collect::<Decoded<_>>()?), rest)
             }
             _ if self.has("im2col") => return Err(self.invalid("offsets in braces are expected here")),
             rest => (self.has("im2col_no_offs").then(Box::default), rest),
         };
-        let multicast = match (self.has("multicast::cluster"), rest) {
-            (true, Some((_, [ranks, ..]))) => Some(self.src(ranks, "b16")?),
-            _ => None,
-        };
-        let shared = self.address_in(Some("shared"), tile)?;
-        let names = ["and", "or", "xor", "add", "inc", "dec", "min", "max"];
-        let name = self.words.iter().find(|word| names.contains(word));
-        let reduce = name.map(|name| {
+        let recipients = self.recipients(mbarrier.iter().chain(rest))?;
+        let reduce = self.operation().map(|name| {
             let all = TensorElement::ALL.iter();
             let rows = all.filter_map(|element| {
-                let ty = match *name {
+                let ty = match name {
                     "and" | "or" | "xor" if element.bytes() == 4 => "b32",
                     "and" | "or" | "xor" if element.bytes() == 8 => "b64",
                     _ => element.name()?,
@@ -205,14 +177,13 @@ impl<'d> Decoder<'d, '_, '_> {
             rows.collect()
         });
         Ok(Op::Memory(Memory::Tensor(Box::new(Tensor {
+            shared: self.address_in(Some("shared"), tile)?,
             map: self.src(map, "u64")?,
             coordinates,
             im2col,
-            shared,
             loads,
             reduce,
-            mbarrier: mbarrier.transpose()?,
-            multicast,
+            recipients,
         }))))
     }
 
@@ -240,11 +211,9 @@ impl<'d> Decoder<'d, '_, '_> {
                     _ if self.number(value)? == 0 => MapField::Nothing,
                     word => return Err(self.unsupported(format!("a tensor map with {word}"))),
                 };
-                let value = match self.words.last() {
-                    Some(&"b64") => self.src_of(value, "b64", 64)?,
-                    _ => self.src_of(value, "b32", 32)?,
-                };
-                MapEdit::Replace { map: self.address_in(self.space_word(1), map)?, field, value }
+                let ty = self.last();
+                let value = self.src_of(value, ty, if ty == "b64" { 64 } else { 32 })?;
+                MapEdit::Replace { map: self.space_address(map)?, field, value }
             }
             (_, [to, from, size]) => {
                 if self.number(size)? != 128 {
@@ -260,15 +229,14 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `st.async...type [a], b, [mbarrier]`, `red.async...op.type [a], b, [mbarrier]`
     pub(super) fn store_async(&mut self) -> Decoded<Memory> {
         let [to, from, mbarrier] = self.exactly()?;
-        let space = self.space_word(1);
-        let to = self.address_in(space, to)?;
-        let (bytes, from) = self.async_values(from)?;
+        let to = self.space_address(to)?;
+        let (ty, width) = self.element()?;
+        let from = self.values(from, ty)?;
         Ok(Memory::Bulk(Box::new(Bulk {
             reduce: self.reduction(&to)?,
             to,
-            from: BulkSource::Registers(from, bytes),
-            mbarrier: Some(self.address_in(space, mbarrier)?),
-            multicast: None,
+            from: BulkSource::Registers(from, width.bytes()),
+            recipients: Recipients { mbarrier: Some(self.space_address(mbarrier)?), multicast: None },
         })))
     }
 }

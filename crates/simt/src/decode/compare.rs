@@ -38,62 +38,46 @@ const FLOAT_TESTS: [(&str, FloatTest); 6] = [
 const FLUSHING_TESTS: [(&str, FloatTest); 3] =
     [("f32", Test::F32Ftz), ("f16", Test::F16Ftz), ("f16x2", Test::F16x2Ftz)];
 
-/// The relations that integers are tested for.
-#[derive(Clone, Copy, PartialEq)]
-enum IntegerRelation {
-    Equal,
-    Less,
-    /// Less, of unsigned types only.
-    Lower,
-}
-
-/// Operators on integers: the relation, and whether its result is inverted and its operands are swapped.
-const INTEGER_OPERATORS: [(&str, (IntegerRelation, bool, bool)); 10] = [
-    ("eq", (IntegerRelation::Equal, false, false)),
-    ("ne", (IntegerRelation::Equal, true, false)),
-    ("lt", (IntegerRelation::Less, false, false)),
-    ("gt", (IntegerRelation::Less, false, true)),
-    ("le", (IntegerRelation::Less, true, true)),
-    ("ge", (IntegerRelation::Less, true, false)),
-    ("lo", (IntegerRelation::Lower, false, false)),
-    ("hi", (IntegerRelation::Lower, false, true)),
-    ("ls", (IntegerRelation::Lower, true, true)),
-    ("hs", (IntegerRelation::Lower, true, false)),
+/// Operators on integers: whether it is a test for equality, and whether its result is inverted and its operands are
+/// swapped.
+const INTEGER_OPERATORS: [(&str, (bool, bool, bool)); 6] = [
+    ("eq", (true, false, false)),
+    ("ne", (true, true, false)),
+    ("lt", (false, false, false)),
+    ("gt", (false, false, true)),
+    ("le", (false, true, true)),
+    ("ge", (false, true, false)),
 ];
 
+/// Other names of operators, for unsigned types only.
+const UNSIGNED_OPERATORS: [(&str, &str); 4] = [("lo", "lt"), ("hi", "gt"), ("ls", "le"), ("hs", "ge")];
+
 /// Operators on floating-point numbers: the relation, and whether its result is inverted and its operands
-/// are swapped. An operator that ends in `u` also holds where a number is NaN: `ltu` is the
-/// opposite of `ge`, and so on.
-const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 14] = [
+/// are swapped.
+const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 8] = [
     ("eq", (Relation::Equal, false, false)),
     ("ne", (Relation::Unequal, false, false)),
     ("lt", (Relation::Less, false, false)),
     ("gt", (Relation::Less, false, true)),
     ("le", (Relation::LessOrEqual, false, false)),
     ("ge", (Relation::LessOrEqual, false, true)),
-    ("equ", (Relation::Unequal, true, false)),
-    ("neu", (Relation::Equal, true, false)),
-    ("ltu", (Relation::LessOrEqual, true, true)),
-    ("gtu", (Relation::LessOrEqual, true, false)),
-    ("leu", (Relation::Less, true, true)),
-    ("geu", (Relation::Less, true, false)),
     ("num", (Relation::Ordered, false, false)),
     ("nan", (Relation::Ordered, true, false)),
 ];
 
-/// How `.and`, `.or` and `.xor` combine the test with a predicate, and with a negated one.
-const COMBINATIONS: [(&str, [Combine; 2]); 3] = [
-    ("and", [Combine::And, Combine::AndNot]),
-    ("or", [Combine::Or, Combine::OrNot]),
-    ("xor", [Combine::Xor, Combine::XorNot]),
-];
+/// Operators that also hold where a number is NaN, and those whose opposite they are.
+const UNORDERED_OPERATORS: [(&str, &str); 6] =
+    [("equ", "ne"), ("neu", "eq"), ("ltu", "ge"), ("gtu", "le"), ("leu", "gt"), ("geu", "lt")];
+
+/// How the test is combined with a predicate.
+const COMBINATIONS: [(&str, Combine); 3] = [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
 
 /// The comparison that the opcode of `setp` or `set` names.
 struct Comparison {
     test: Test,
     inverted: bool,
     swapped: bool,
-    combine: Option<[Combine; 2]>,
+    combine: Combine,
     /// Whether it is of pairs of halves.
     pairs: bool,
     kind: OperandKind,
@@ -101,17 +85,17 @@ struct Comparison {
 
 impl Comparison {
     fn of(operator: &str, modifiers: &[&str], ty: &str) -> Option<Self> {
-        let combine = modifiers.iter().find_map(|word| lookup(&COMBINATIONS, word));
+        let combine = modifiers.iter().find_map(|word| lookup(&COMBINATIONS, word)).unwrap_or(Combine::No);
         let ftz = modifiers.contains(&"ftz");
         let integer = INTEGER_TESTS.iter().find(|row| row.0 == ty && !ftz);
         let (test, inverted, swapped) = match integer {
             Some((_, equal, less)) => {
-                let (relation, inverted, swapped) = lookup(&INTEGER_OPERATORS, operator)?;
-                let test = match relation {
-                    IntegerRelation::Equal => *equal,
-                    IntegerRelation::Lower if !ty.starts_with('u') => return None,
-                    IntegerRelation::Less | IntegerRelation::Lower => (*less)?,
+                let operator = match lookup(&UNSIGNED_OPERATORS, operator) {
+                    Some(_) if !ty.starts_with('u') => return None,
+                    other => other.unwrap_or(operator),
                 };
+                let (equality, inverted, swapped) = lookup(&INTEGER_OPERATORS, operator)?;
+                let test = if equality { *equal } else { (*less)? };
                 (test, inverted, swapped)
             }
             None => {
@@ -119,29 +103,21 @@ impl Comparison {
                     true => lookup(&FLUSHING_TESTS, ty)?,
                     false => lookup(&FLOAT_TESTS, ty)?,
                 };
-                let (relation, inverted, swapped) = lookup(&FLOAT_OPERATORS, operator)?;
-                (test(relation), inverted, swapped)
+                let opposite = lookup(&UNORDERED_OPERATORS, operator);
+                let (relation, inverted, swapped) = lookup(&FLOAT_OPERATORS, opposite.unwrap_or(operator))?;
+                (test(relation), inverted != opposite.is_some(), swapped)
             }
         };
         Some(Self { test, inverted, swapped, combine, pairs: ty.ends_with("x2"), kind: kind(ty)? })
     }
 }
 
-/// How an operand of this type stands in a register.
+/// How an operand of this type stands in a register; bits stand for integers.
 fn kind(ty: &str) -> Option<OperandKind> {
-    let (ty, wide) = match ty {
-        "b16" | "u16" | "s16" => ("b16", false),
-        "b32" | "u32" | "s32" => ("b32", false),
-        "b64" | "u64" | "s64" => ("b64", true),
-        "f32" => ("f32", false),
-        "f64" => ("f64", true),
-        "f16" => ("f16", false),
-        "bf16" => ("bf16", false),
-        "f16x2" => ("f16x2", false),
-        "bf16x2" => ("bf16x2", false),
-        _ => return None,
-    };
-    Some(OperandKind { ty, wide })
+    const TYPES: [&str; 9] = ["b16", "b32", "b64", "f32", "f64", "f16", "bf16", "f16x2", "bf16x2"];
+    let bits = ty.replace(['u', 's'], "b");
+    let ty = *TYPES.iter().find(|own| **own == bits)?;
+    Some(OperandKind { ty, wide: ty.ends_with("64") })
 }
 
 /// The value that `set` writes for true; `None` if `set` has no form for this pair of types.
@@ -182,13 +158,15 @@ impl Decoder<'_, '_, '_> {
     /// `setp d, a, b`, `setp d, a, b, predicate`, or `set`, which writes the number `yes` for true.
     fn comparison(&mut self, comparison: &Comparison, yes: Option<u32>) -> Decoded<Compare> {
         let mut r = RegisterNumbers::default();
-        let (to, a, b, combine) = match (self.operands, comparison.combine) {
-            ([to, a, b], None) => (to, a, b, Combine::No),
-            ([to, a, b, other], Some([plain, negating])) => {
+        let ([to, a, b], other) = self.first()?;
+        let combine = comparison.combine;
+        let negated = match other {
+            [other] if combine != Combine::No => {
                 let (Pred(other), negated) = self.src_pred(other)?;
                 r[4] = other;
-                (to, a, b, if negated { negating } else { plain })
+                negated
             }
+            [] if combine == Combine::No => false,
             _ => return Err(self.unsupported_form()),
         };
         let (a, b) = if comparison.swapped { (b, a) } else { (a, b) };
@@ -210,7 +188,7 @@ impl Decoder<'_, '_, '_> {
                 Outcome::One
             }
         };
-        Ok(Compare { test: comparison.test, inverted: comparison.inverted, outcome, combine, r })
+        Ok(Compare { test: comparison.test, inverted: comparison.inverted, outcome, combine, negated, r })
     }
 
     /// `selp d, a, b, p`: a where p is true.
@@ -242,6 +220,6 @@ impl Decoder<'_, '_, '_> {
         };
         let (to, yes) = (self.to(kind, to)?, self.from(kind, yes)?);
         let r = [to, yes, a, b, self.from(kind, no)?, 0];
-        Ok(Compare { test, inverted, outcome, combine: Combine::No, r })
+        Ok(Compare { test, inverted, outcome, combine: Combine::No, negated: false, r })
     }
 }

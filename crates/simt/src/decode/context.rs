@@ -2,7 +2,7 @@
 
 mod operand;
 
-pub(crate) use operand::is_special;
+pub(crate) use operand::{address_of, is_special};
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,17 +16,6 @@ use ptx::opcode::type_bytes;
 
 /// Registers of one width that a function may have: each takes room in every warp that runs.
 const MAX_REGISTERS: u32 = 1 << 16;
-
-/// The address of a load, store or atomic: a register plus a distance, or a place known now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AddressOperand {
-    /// The register that holds the base.
-    pub(crate) base: Reg,
-    /// Bytes behind it.
-    pub(crate) offset: i64,
-    /// Where the variable lies that stands in the brackets, if one does.
-    pub(crate) variable: Option<Location>,
-}
 
 /// A declared register.
 #[derive(Debug, Clone, Copy)]
@@ -183,12 +172,8 @@ impl<'l, 'm> Context<'l, 'm> {
 
     /// The predicate that stands for the function's carry flag, `CC.CF` (PTX ISA §9.7.2).
     pub(crate) fn carry(&mut self) -> Pred {
-        if let Some(carry) = self.carry {
-            return carry;
-        }
-        let carry = self.temp();
-        self.carry = Some(carry);
-        carry
+        let carry = self.carry.unwrap_or_else(|| self.temp());
+        *self.carry.insert(carry)
     }
 
     /// That predicate, if an instruction has asked for it.

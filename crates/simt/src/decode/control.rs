@@ -24,26 +24,16 @@ impl Decoder<'_, '_, '_> {
         let bits = if ty == "u64" { 64 } else { 32 };
         let top = self.initialized(FrameInit::FrameEnd);
         self.func.stack_top = Some(top);
-        let (name, operands) = (self.words[0], self.operands);
-        let (Some(first), more) = (operands.first(), operands.get(1)) else {
-            return Err(self.operand_count(1));
-        };
-        if name == "stackrestore" {
-            let from = self.src_of(first, ty, bits)?;
-            return Ok(Stack::Restore { from, top });
+        let ([first], more) = self.first()?;
+        if self.words[0] == "stackrestore" {
+            return Ok(Stack::Restore { from: self.src_of(first, ty, bits)?, top });
         }
-        let to = match bits {
-            64 => Reg::R64(self.dst(first)?),
-            _ => Reg::R32(self.dst(first)?),
-        };
-        let Some(bytes) = more else {
+        let to = self.dst_of(first, bits)?;
+        let [bytes, align @ ..] = more else {
             return Ok(Stack::Save { to, top });
         };
         let bytes = self.src_of(bytes, ty, bits)?;
-        let align = match operands.get(2) {
-            Some(align) => self.number(align)?,
-            None => 8,
-        };
+        let align = align.first().map_or(Ok(8), |align| self.number(align))?;
         let align =
             u32::try_from(align).ok().filter(|align| align.is_power_of_two() && (8..=MAX_ALIGN).contains(align));
         let align =

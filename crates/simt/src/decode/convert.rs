@@ -26,16 +26,10 @@ impl Decoder<'_, '_, '_> {
 
     /// `cvt.pack.sat.convertType.s32{.b32} d, a, b{, c}` (PTX ISA §9.7.9.22).
     fn cvt_pack(&mut self, ty: &str) -> Decoded<Convert> {
-        let bits = ty.trim_start_matches(['s', 'u']).parse();
-        let (Ok(bits), [to, upper, lower, rest @ ..]) = (bits, self.operands) else {
-            return Err(self.unsupported_form());
-        };
-        let (to, upper) = (self.dst(to)?, self.src(upper, "s32")?);
-        let lower = self.src(lower, "s32")?;
-        let rest = match rest.first() {
-            Some(rest) => self.src(rest, "b32")?,
-            None => upper,
-        };
+        let bits = ty.trim_start_matches(['s', 'u']).parse().map_err(|_| self.unsupported_form())?;
+        let ([to, upper, lower], rest) = self.first()?;
+        let (to, upper, lower) = (self.dst(to)?, self.src(upper, "s32")?, self.src(lower, "s32")?);
+        let rest = rest.first().map_or(Ok(upper), |rest| self.src(rest, "b32"))?;
         Ok(Convert::Pack { to, upper, lower, rest, bits, signed: ty.starts_with('s') })
     }
 
@@ -48,17 +42,15 @@ impl Decoder<'_, '_, '_> {
             _ => return Err(self.unsupported_form()),
         };
         let ty = if way == Way::ToF16x2 { "b16" } else { "b32" };
-        let [destination, upper, rest @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let ([destination, upper], rest) = self.first()?;
         let upper = self.src(upper, ty)?;
-        let lower = rest.first().map(|lower| self.src(lower, ty)).transpose()?;
+        let lower = rest.first().map_or(Ok(upper), |lower| self.src(lower, ty))?;
         Ok(Fp8 {
             to: self.dst(destination)?,
-            from: [upper, lower.unwrap_or(upper)],
+            from: [upper, lower],
             way,
-            wide_range: to == "e5m2x2" || from == "e5m2x2",
-            relu: self.words.contains(&"relu"),
+            wide_range: self.has("e5m2x2"),
+            relu: self.has("relu"),
         })
     }
 
@@ -67,11 +59,8 @@ impl Decoder<'_, '_, '_> {
         let [_, modifiers @ .., to, from] = self.words else {
             return Err(self.unsupported_form());
         };
-        let (single, pair) = match *to {
-            "f16x2" => ("f16", true),
-            "bf16x2" => ("bf16", true),
-            other => (other, false),
-        };
+        let single = to.strip_suffix("x2").unwrap_or(to);
+        let pair = single != *to;
         let (Some(to), Some(from), Some((rounding, modifiers))) =
             (Type::new(single), Type::source(from), super::float::modifiers(modifiers))
         else {
@@ -112,15 +101,14 @@ impl Decoder<'_, '_, '_> {
         if !exists(conversion, rounding, false) {
             return Err(self.unsupported_form());
         }
-        let ty = self.words[self.words.len() - 1];
+        let ty = self.last();
         let source = match self.number_register(from_operand) {
             Some((reg, _)) => reg,
             None => self.src_of(from_operand, ty, from.bits())?,
         };
         let (destination, width) = match self.number_register(to_operand) {
             Some(found) => found,
-            None if to.bits() == 64 => (Reg::R64(self.dst(to_operand)?), 64),
-            None => (Reg::R32(self.dst(to_operand)?), 32),
+            None => (self.dst_of(to_operand, to.bits())?, to.bits().max(32)),
         };
         let width = width as u8;
         Ok(choose(destination, source, Conversion { width, ..conversion }))

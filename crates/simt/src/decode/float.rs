@@ -1,9 +1,9 @@
 //! Floating-point arithmetic.
 
-use super::{Decoded, Decoder, lookup};
+use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::float::exact::Rounding;
-use crate::alu::float::{Approx, Approx64, Fast, Float, FloatOp, General, Half, Test};
+use crate::alu::float::{Approx, Approx64, Fast, Float, FloatOp, Half, Test};
 use crate::alu::lanes::OperandKind;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{FrameInit, Pred, R32, R64};
@@ -49,8 +49,8 @@ pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)>
 enum Implementation {
     /// To nearest, as the host does it.
     Fast(Fast),
-    /// The first to nearest, the second in every other mode and with saturation.
-    Rounded(Fast, General),
+    /// To nearest, and in every other mode and with saturation.
+    Rounded(Fast),
     /// `min` (false) and `max` (true) with modifiers, or of three operands.
     MinMax(bool),
     Approx(Approx),
@@ -70,10 +70,11 @@ struct Form {
     implementation: Implementation,
 }
 
-/// Rows of the forms' table, by type: name, number of sources, required modifiers, optional modifiers, and
-/// what executes it.
+/// Rows of the forms' table, by what executes them: names, number of sources, and for each type the required modifiers and
+/// the optional ones.
 macro_rules! forms {
-    ($($ty:literal { $($name:literal $sources:literal [$($required:ident)*] [$($optional:ident)*] $implementation:expr;)* })*) => {
+    ($($name:literal $sources:literal $implementation:expr;
+        $($ty:literal [$($required:ident)*] [$($optional:ident)*]),*;)*) => {
         &[$($(Form {
             name: $name,
             ty: $ty,
@@ -89,90 +90,48 @@ macro_rules! forms {
 static FORMS: &[Form] = {
     use Implementation as E;
     forms! {
-        "f32" {
-            "abs" 1 [] [FTZ] E::Fast(Fast::Abs);
-            "neg" 1 [] [FTZ] E::Fast(Fast::Neg);
-            "copysign" 2 [] [] E::Fast(Fast::Copysign);
-            "min" 2 [] [FTZ] E::Fast(Fast::Min);
-            "max" 2 [] [FTZ] E::Fast(Fast::Max);
-            "min" 2 [XORSIGN ABS] [FTZ NAN] E::MinMax(false);
-            "max" 2 [XORSIGN ABS] [FTZ NAN] E::MinMax(true);
-            "min" 2 [] [FTZ NAN] E::MinMax(false);
-            "max" 2 [] [FTZ NAN] E::MinMax(true);
-            "min" 3 [] [FTZ NAN ABS] E::MinMax(false);
-            "max" 3 [] [FTZ NAN ABS] E::MinMax(true);
-            "div" 2 [FULL] [FTZ] E::Approx(Approx::DivFull);
-            "div" 2 [APPROX] [FTZ] E::Approx(Approx::Div);
-            "rcp" 1 [APPROX] [FTZ] E::Approx(Approx::Rcp);
-            "sqrt" 1 [APPROX] [FTZ] E::Approx(Approx::Sqrt);
-            "rsqrt" 1 [APPROX] [FTZ] E::Approx(Approx::Rsqrt);
-            "ex2" 1 [APPROX] [FTZ] E::Approx(Approx::Ex2);
-            "lg2" 1 [APPROX] [FTZ] E::Approx(Approx::Lg2);
-            "sin" 1 [APPROX] [FTZ] E::Approx(Approx::Sin);
-            "cos" 1 [APPROX] [FTZ] E::Approx(Approx::Cos);
-            "tanh" 1 [APPROX] [] E::Approx(Approx::Tanh);
-            "add" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Add, General::Add);
-            "sub" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Sub, General::Sub);
-            "mul" 2 [] [ROUNDING FTZ SAT] E::Rounded(Fast::Mul, General::Mul);
-            "mad" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
-            "fma" 3 [ROUNDING] [FTZ SAT] E::Rounded(Fast::Fma, General::Fma);
-            "div" 2 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
-            "rcp" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Div, General::Div);
-            "sqrt" 1 [ROUNDING] [FTZ] E::Rounded(Fast::Sqrt, General::Sqrt);
-        }
-        "f32x2" {
-            "add" 2 [] [ROUNDING FTZ] E::Rounded(Fast::Add, General::Add);
-            "sub" 2 [] [ROUNDING FTZ] E::Rounded(Fast::Sub, General::Sub);
-            "mul" 2 [] [ROUNDING FTZ] E::Rounded(Fast::Mul, General::Mul);
-            "fma" 3 [ROUNDING] [FTZ] E::Rounded(Fast::Fma, General::Fma);
-        }
-        "f64" {
-            "abs" 1 [] [] E::Fast(Fast::Abs);
-            "neg" 1 [] [] E::Fast(Fast::Neg);
-            "copysign" 2 [] [] E::Fast(Fast::Copysign);
-            "min" 2 [] [] E::Fast(Fast::Min);
-            "max" 2 [] [] E::Fast(Fast::Max);
-            "rcp" 1 [APPROX FTZ] [] E::Approx64(Approx64::Rcp);
-            "rsqrt" 1 [APPROX FTZ] [] E::Approx64(Approx64::RsqrtFtz);
-            "rsqrt" 1 [APPROX] [] E::Approx64(Approx64::Rsqrt);
-            "add" 2 [] [ROUNDING] E::Rounded(Fast::Add, General::Add);
-            "sub" 2 [] [ROUNDING] E::Rounded(Fast::Sub, General::Sub);
-            "mul" 2 [] [ROUNDING] E::Rounded(Fast::Mul, General::Mul);
-            "mad" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
-            "fma" 3 [ROUNDING] [] E::Rounded(Fast::Fma, General::Fma);
-            "div" 2 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
-            "rcp" 1 [ROUNDING] [] E::Rounded(Fast::Div, General::Div);
-            "sqrt" 1 [ROUNDING] [] E::Rounded(Fast::Sqrt, General::Sqrt);
-        }
-        "f16" {
-            "add" 2 [] [ROUNDING FTZ SAT] E::Half(Half::Add);
-            "sub" 2 [] [ROUNDING FTZ SAT] E::Half(Half::Sub);
-            "mul" 2 [] [ROUNDING FTZ SAT] E::Half(Half::Mul);
-            "fma" 3 [ROUNDING] [FTZ SAT] E::Half(Half::Fma);
-            "fma" 3 [ROUNDING] [FTZ RELU] E::Half(Half::Fma);
-            "min" 2 [XORSIGN ABS] [FTZ NAN] E::Half(Half::Min);
-            "max" 2 [XORSIGN ABS] [FTZ NAN] E::Half(Half::Max);
-            "min" 2 [] [FTZ NAN] E::Half(Half::Min);
-            "max" 2 [] [FTZ NAN] E::Half(Half::Max);
-            "abs" 1 [] [FTZ] E::Half(Half::Abs);
-            "neg" 1 [] [FTZ] E::Half(Half::Neg);
-            "ex2" 1 [APPROX] [] E::Half(Half::Ex2);
-            "tanh" 1 [APPROX] [] E::Half(Half::Tanh);
-        }
-        "bf16" {
-            "add" 2 [] [ROUNDING] E::Half(Half::Add);
-            "sub" 2 [] [ROUNDING] E::Half(Half::Sub);
-            "mul" 2 [] [ROUNDING] E::Half(Half::Mul);
-            "fma" 3 [ROUNDING] [RELU] E::Half(Half::Fma);
-            "min" 2 [XORSIGN ABS] [NAN] E::Half(Half::Min);
-            "max" 2 [XORSIGN ABS] [NAN] E::Half(Half::Max);
-            "min" 2 [] [NAN] E::Half(Half::Min);
-            "max" 2 [] [NAN] E::Half(Half::Max);
-            "abs" 1 [] [] E::Half(Half::Abs);
-            "neg" 1 [] [] E::Half(Half::Neg);
-            "ex2" 1 [APPROX FTZ] [] E::Half(Half::Ex2);
-            "tanh" 1 [APPROX] [] E::Half(Half::Tanh);
-        }
+        "abs" 1 E::Fast(Fast::Abs); "f32" [] [FTZ], "f64" [] [];
+        "neg" 1 E::Fast(Fast::Neg); "f32" [] [FTZ], "f64" [] [];
+        "copysign" 2 E::Fast(Fast::Copysign); "f32" [] [], "f64" [] [];
+        "min" 2 E::Fast(Fast::Min); "f32" [] [FTZ], "f64" [] [];
+        "max" 2 E::Fast(Fast::Max); "f32" [] [FTZ], "f64" [] [];
+        "min" 2 E::MinMax(false); "f32" [XORSIGN ABS] [FTZ NAN], "f32" [] [FTZ NAN];
+        "max" 2 E::MinMax(true); "f32" [XORSIGN ABS] [FTZ NAN], "f32" [] [FTZ NAN];
+        "min" 3 E::MinMax(false); "f32" [] [FTZ NAN ABS];
+        "max" 3 E::MinMax(true); "f32" [] [FTZ NAN ABS];
+        "div" 2 E::Approx(Approx::DivFull); "f32" [FULL] [FTZ];
+        "div" 2 E::Approx(Approx::Div); "f32" [APPROX] [FTZ];
+        "rcp" 1 E::Approx(Approx::Rcp); "f32" [APPROX] [FTZ];
+        "sqrt" 1 E::Approx(Approx::Sqrt); "f32" [APPROX] [FTZ];
+        "rsqrt" 1 E::Approx(Approx::Rsqrt); "f32" [APPROX] [FTZ];
+        "ex2" 1 E::Approx(Approx::Ex2); "f32" [APPROX] [FTZ];
+        "lg2" 1 E::Approx(Approx::Lg2); "f32" [APPROX] [FTZ];
+        "sin" 1 E::Approx(Approx::Sin); "f32" [APPROX] [FTZ];
+        "cos" 1 E::Approx(Approx::Cos); "f32" [APPROX] [FTZ];
+        "tanh" 1 E::Approx(Approx::Tanh); "f32" [APPROX] [];
+        "rcp" 1 E::Approx64(Approx64::Rcp); "f64" [APPROX FTZ] [];
+        "rsqrt" 1 E::Approx64(Approx64::RsqrtFtz); "f64" [APPROX FTZ] [];
+        "rsqrt" 1 E::Approx64(Approx64::Rsqrt); "f64" [APPROX] [];
+        "add" 2 E::Rounded(Fast::Add); "f32" [] [ROUNDING FTZ SAT], "f32x2" [] [ROUNDING FTZ], "f64" [] [ROUNDING];
+        "sub" 2 E::Rounded(Fast::Sub); "f32" [] [ROUNDING FTZ SAT], "f32x2" [] [ROUNDING FTZ], "f64" [] [ROUNDING];
+        "mul" 2 E::Rounded(Fast::Mul); "f32" [] [ROUNDING FTZ SAT], "f32x2" [] [ROUNDING FTZ], "f64" [] [ROUNDING];
+        "mad" 3 E::Rounded(Fast::Fma); "f32" [ROUNDING] [FTZ SAT], "f64" [ROUNDING] [];
+        "fma" 3 E::Rounded(Fast::Fma); "f32" [ROUNDING] [FTZ SAT], "f32x2" [ROUNDING] [FTZ], "f64" [ROUNDING] [];
+        "div" 2 E::Rounded(Fast::Div); "f32" [ROUNDING] [FTZ], "f64" [ROUNDING] [];
+        "rcp" 1 E::Rounded(Fast::Div); "f32" [ROUNDING] [FTZ], "f64" [ROUNDING] [];
+        "sqrt" 1 E::Rounded(Fast::Sqrt); "f32" [ROUNDING] [FTZ], "f64" [ROUNDING] [];
+        "add" 2 E::Half(Half::Add); "f16" [] [ROUNDING FTZ SAT], "bf16" [] [ROUNDING];
+        "sub" 2 E::Half(Half::Sub); "f16" [] [ROUNDING FTZ SAT], "bf16" [] [ROUNDING];
+        "mul" 2 E::Half(Half::Mul); "f16" [] [ROUNDING FTZ SAT], "bf16" [] [ROUNDING];
+        "fma" 3 E::Half(Half::Fma); "f16" [ROUNDING] [FTZ SAT], "f16" [ROUNDING] [FTZ RELU], "bf16" [ROUNDING] [RELU];
+        "min" 2 E::Half(Half::Min);
+            "f16" [XORSIGN ABS] [FTZ NAN], "f16" [] [FTZ NAN], "bf16" [XORSIGN ABS] [NAN], "bf16" [] [NAN];
+        "max" 2 E::Half(Half::Max);
+            "f16" [XORSIGN ABS] [FTZ NAN], "f16" [] [FTZ NAN], "bf16" [XORSIGN ABS] [NAN], "bf16" [] [NAN];
+        "abs" 1 E::Half(Half::Abs); "f16" [] [FTZ], "bf16" [] [];
+        "neg" 1 E::Half(Half::Neg); "f16" [] [FTZ], "bf16" [] [];
+        "ex2" 1 E::Half(Half::Ex2); "f16" [APPROX] [], "bf16" [APPROX FTZ] [];
+        "tanh" 1 E::Half(Half::Tanh); "f16" [APPROX] [], "bf16" [APPROX] [];
     }
 };
 
@@ -194,13 +153,10 @@ impl Decoder<'_, '_, '_> {
             return Err(self.unsupported(format!("instruction `{}` before sm_100", self.opcode)));
         }
         if *name == "testp" {
-            return self.testp(words, ty).map(Alu::Float);
+            return self.testp(ty).map(Alu::Float);
         }
-        let (single, packed) = match *ty {
-            "f16x2" => ("f16", true),
-            "bf16x2" => ("bf16", true),
-            ty => (ty, false),
-        };
+        let single = ty.strip_suffix("16x2").map_or(*ty, |kind| &ty[..kind.len() + 2]);
+        let packed = single != *ty;
         let sources = self.operands.len().saturating_sub(1);
         let (rounding, modifiers) = modifiers(words).ok_or_else(|| self.unsupported_form())?;
         let form = FORMS.iter().find(|row| {
@@ -222,9 +178,7 @@ impl Decoder<'_, '_, '_> {
         };
         let wide = bits == 64;
         let kind = OperandKind { ty, wide };
-        let [to, first, others @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let ([to, first], others) = self.first()?;
         let to = self.to(kind, to)?;
         let mut from = [self.from(kind, first)?; 3];
         for (register, operand) in from[1..].iter_mut().zip(others) {
@@ -242,21 +196,16 @@ impl Decoder<'_, '_, '_> {
     }
 
     /// `testp.op.type p, a`
-    fn testp(&mut self, words: &[&str], ty: &str) -> Decoded<Float> {
+    fn testp(&mut self, ty: &str) -> Decoded<Float> {
         let [to, from] = self.exactly()?;
-        let test = match words {
-            [word] => lookup(&TESTS, word),
-            _ => None,
-        };
-        let (op, kind) = match (test, ty) {
-            (Some(test), "f32") => (FloatOp::Test32(test), ("f32", false)),
-            (Some(test), "f64") => (FloatOp::Test64(test), ("f64", true)),
+        let test = self.word(&TESTS)?;
+        let (op, ty, wide) = match ty {
+            "f32" => (FloatOp::Test32(test), "f32", false),
+            "f64" => (FloatOp::Test64(test), "f64", true),
             _ => return Err(self.unsupported_form()),
         };
-        let (ty, wide) = kind;
         let to = self.dst::<Pred>(to)?.0;
-        let from = [self.from(OperandKind { ty, wide }, from)?; 3];
-        Ok(Float { op, to, from })
+        Ok(Float { op, to, from: [self.from(OperandKind { ty, wide }, from)?; 3] })
     }
 }
 
@@ -271,11 +220,11 @@ fn operation(form: &Form, rounding: Rounding, modifiers: Modifiers, (ty, packed)
     Some(match form.implementation {
         I::Fast(op) if wide => FloatOp::Fast64(op),
         I::Fast(op) => FloatOp::Fast32(op, ftz),
-        I::Rounded(_, op) if form.ty == "f32x2" => FloatOp::Pair32(op, rounding, modifiers),
-        I::Rounded(op, _) if wide && nearest => FloatOp::Fast64(op),
-        I::Rounded(_, op) if wide => FloatOp::General64(op, rounding),
-        I::Rounded(op, _) if nearest && !modifiers.has(Modifiers::SAT) => FloatOp::Fast32(op, ftz),
-        I::Rounded(_, op) => FloatOp::General32(op, rounding, modifiers),
+        I::Rounded(op) if form.ty == "f32x2" => FloatOp::Pair32(op, rounding, modifiers),
+        I::Rounded(op) if wide && nearest => FloatOp::Fast64(op),
+        I::Rounded(op) if wide => FloatOp::General64(op, rounding),
+        I::Rounded(op) if nearest && !modifiers.has(Modifiers::SAT) => FloatOp::Fast32(op, ftz),
+        I::Rounded(op) => FloatOp::General32(op, rounding, modifiers),
         I::MinMax(max) => FloatOp::MinMax32 { max, three: form.sources == 3, modifiers },
         I::Approx(op) => FloatOp::Approx32(op, ftz),
         I::Approx64(op) => FloatOp::Approx64(op),

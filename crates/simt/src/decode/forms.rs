@@ -12,13 +12,7 @@ use ptx::opcode::type_bytes;
 
 use super::context::{Declared, is_special};
 use super::{Decoded, Decoder};
-use table::{Line, Slot};
-
-/// A row of the table: an opcode's modifiers, and its operands.
-pub(super) struct Form {
-    slots: Vec<Slot>,
-    operands: Vec<Kind>,
-}
+use table::{Line, Row, Slot};
 
 /// What an operand may be: the letter and the marks of the table.
 #[derive(Clone, Copy)]
@@ -27,8 +21,8 @@ pub(super) struct Kind {
     marks: &'static str,
 }
 
-/// The lines of the table with an opcode, and their forms once an instruction has asked for them.
-type Rows = (Vec<Line>, OnceLock<Vec<Form>>);
+/// The lines of the table with an opcode, and their rows once an instruction has asked for them.
+type Rows = (Vec<Line>, OnceLock<Vec<Row>>);
 
 /// The rows of the table, by opcode.
 static FORMS: LazyLock<HashMap<&str, Rows>> = LazyLock::new(|| {
@@ -41,14 +35,13 @@ static FORMS: LazyLock<HashMap<&str, Rows>> = LazyLock::new(|| {
     forms
 });
 
-/// The forms of an opcode.
-fn forms_of(name: &str) -> Option<&'static [Form]> {
-    let (lines, forms) = FORMS.get(name)?;
-    let form = |line: &Line| Form { slots: line.slots(), operands: line.operands().map(Kind::new).collect() };
-    Some(forms.get_or_init(|| lines.iter().map(form).collect()))
+/// The rows of an opcode.
+fn rows_of(name: &str) -> Option<&'static [Row]> {
+    let (name, (lines, rows)) = FORMS.get_key_value(name)?;
+    Some(rows.get_or_init(|| lines.iter().map(|line| line.row(name)).collect()))
 }
 
-impl Form {
+impl Row {
     /// The opcode's words in the order of the table; `None` if it is not of this form.
     fn order<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
         let mut places = vec![0; self.slots.len()];
@@ -78,14 +71,14 @@ impl Form {
 
     /// How many operands there are at least.
     fn least(&self) -> usize {
-        self.operands.iter().filter(|kind| !kind.has('~')).count()
+        self.operands.iter().filter(|kind| !kind.contains('~')).count()
     }
 }
 
 /// The opcode's words in the order in which decoders match them, and the form that it has with so many operands.
-pub(super) fn form(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Form)> {
+pub(super) fn form(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Row)> {
     let words: Vec<&str> = opcode.split('.').collect();
-    let forms = forms_of(words[0])?.iter();
+    let forms = rows_of(words[0])?.iter();
     let mut forms = forms.filter_map(|form| Some((form.order(&words)?, form)));
     let first = forms.next()?;
     if first.1.takes(operands) {
@@ -197,13 +190,16 @@ fn is_type(word: &str) -> bool {
 
 impl<'d> Decoder<'d, '_, '_> {
     /// Refuses operands that the instruction's form does not have.
-    pub(super) fn check_operands(&self, form: &Form) -> Decoded<()> {
+    pub(super) fn check_operands(&self, form: &Row) -> Decoded<()> {
         if !form.takes(self.operands.len()) {
             let (least, most) = (form.least(), form.operands.len());
             return Err(self.operand_count(self.operands.len().clamp(least, most)));
         }
         let mut operands = form.operands.iter().zip(self.operands);
-        operands.try_for_each(|(kind, operand)| self.check(*kind, kind.ty(self.words), operand))
+        operands.try_for_each(|(kind, operand)| {
+            let kind = Kind::new(kind);
+            self.check(kind, kind.ty(self.words), operand)
+        })
     }
 
     /// Refuses an operand that is not of this kind.

@@ -81,9 +81,7 @@ impl Decoder<'_, '_, '_> {
     }
 
     fn on_predicates(&mut self, op: logic::Op) -> Decoded<Logic> {
-        let [to, from @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let ([to], from) = self.first()?;
         let mut r = RegisterNumbers::default();
         let mut table = 0;
         r[0] = self.dst::<Pred>(to)?.0;

@@ -3,6 +3,7 @@
 mod warp_group;
 
 use ptx::ast::Operand;
+use ptx::opcode;
 
 use super::forms::Kind;
 use super::{Decoded, Decoder};
@@ -45,20 +46,20 @@ impl<'d> Decoder<'d, '_, '_> {
     /// Refuses what the module's target does not have.
     fn check_target(&self) -> Decoded<()> {
         let types = self.types();
-        let has = |word: &str| self.words.contains(&word);
+        let is_of = |some: &[Element]| types.iter().any(|ty| some.contains(ty));
         let small = self.words.iter().any(|word| word.starts_with("m8n8"));
         let least = match (self.words[0], types.last()) {
             ("wgmma", _) if self.module.target.contains(&"sm_90a") => return Ok(()),
             ("wgmma", _) => return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
             ("stmatrix", _) => 90,
             ("ldmatrix" | "movmatrix", _) => 75,
-            (_, _) if types.iter().any(|ty| matches!(ty, Element::E4m3 | Element::E5m2)) => 89,
+            (_, _) if is_of(&[Element::E4m3, Element::E5m2]) => 89,
             ("mma", Some(Element::F64)) if !small => 90,
-            (_, _) if types.iter().any(|ty| matches!(ty, Element::Bf16 | Element::Tf32 | Element::F64)) => 80,
-            ("mma", _) if has("m16n8k8") && types.contains(&Element::F16) => 75,
-            ("mma", _) if !small || has("and") => 80,
-            ("mma", _) if has("m8n8k4") => 70,
-            ("wmma", _) if has("and") => 80,
+            (_, _) if is_of(&[Element::Bf16, Element::Tf32, Element::F64]) => 80,
+            ("mma", _) if self.has("m16n8k8") && is_of(&[Element::F16]) => 75,
+            ("mma", _) if !small || self.has("and") => 80,
+            ("mma", _) if self.has("m8n8k4") => 70,
+            ("wmma", _) if self.has("and") => 80,
             ("wmma", _) if small => 75,
             ("wmma", _) if types.iter().any(|ty| ty.bits() == 8) => 72,
             ("wmma", _) => 70,
@@ -77,13 +78,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     fn sides(&self) -> Decoded<Sides> {
-        let side = |word: &str| -> Option<Sides> {
-            let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-            let (n, k) = rest.split_once('k')?;
-            Some([m.parse().ok()?, n.parse().ok()?, k.parse().ok()?])
-        };
-        let found = self.words.iter().find_map(|word| side(word));
-        found.ok_or_else(|| self.unsupported_form())
+        opcode::sides(self.form).ok_or_else(|| self.unsupported_form())
     }
 
     /// Whether the layouts that the opcode names are `col`.
@@ -94,20 +89,12 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// The registers of a matrix, `count` of which lie side by side; its elements are held several times, if
     /// there are more of the registers.
-    fn fragment(
-        &mut self,
-        operand: &Operand<'_>,
-        layout: Layout,
-        element: Element,
-        [rows, columns, count]: Sides,
-        registers: Option<usize>,
-    ) -> Decoded<Fragment> {
-        let columns = match element {
-            Element::Bits => columns / 32,
-            _ => columns,
-        };
+    fn fragment(&mut self, operand: &Operand<'_>, layout: Layout, element: Element, sides: Sides) -> Decoded<Fragment> {
+        let [rows, columns, count] = sides;
+        let columns = if element == Element::Bits { columns / 32 } else { columns };
         let slots = rows * columns * count / LANES;
-        let registers = registers.unwrap_or(slots / packed(element));
+        let is_repeated = self.words[0] == "wmma" && element == Element::F16 && layout != Layout::Sum;
+        let registers = if is_repeated { 8 } else { slots / packed(element) };
         let Operand::Vector(operands) = operand else {
             return Err(self.invalid("registers in braces are expected here"));
         };
@@ -133,8 +120,8 @@ impl<'d> Decoder<'d, '_, '_> {
     fn arithmetic(&self, [d, a, ..]: [Element; 2]) -> Arithmetic {
         match a {
             Element::F64 => Arithmetic::Double,
-            Element::Bits => Arithmetic::Bits { is_and: self.words.contains(&"and") },
-            _ if d == Element::Signed(32) => Arithmetic::Integer { saturates: self.words.contains(&"satfinite") },
+            Element::Bits => Arithmetic::Bits { is_and: self.has("and") },
+            _ if d == Element::Signed(32) => Arithmetic::Integer { saturates: self.has("satfinite") },
             Element::E4m3 | Element::E5m2 if self.words[0] == "wgmma" => Arithmetic::Short,
             Element::E4m3 | Element::E5m2 => Arithmetic::TwoSteps,
             Element::Tf32 if self.words[0] == "wmma" => Arithmetic::Float { step: 4 },
@@ -164,13 +151,12 @@ impl<'d> Decoder<'d, '_, '_> {
         let types: [Element; 4] = self.types().try_into().map_err(|_| self.unsupported_form())?;
         let columns = self.columns();
         let quads = sides == [8, 8, 4] && types[1] == Element::F16;
-        let [to, a, b, c, rest @ ..] = self.operands else {
-            return Err(self.operand_count(4));
-        };
+        let ([to, a, b, c], rest) = self.first()?;
         let count = if quads { 4 } else { 1 };
+        let quad = |own_row| Layout::Quads { own_row };
         let (of_a, of_b, sum) = match quads {
             false => (A, B, Layout::Sum),
-            true => (Layout::Quads { own_row: !columns[0] }, Layout::Quads { own_row: columns[1] }, Layout::QuadSum),
+            true => (quad(!columns[0]), quad(columns[1]), Layout::QuadSum),
         };
         let k = length / (rest.len() / 2 + 1);
         let mut product = self.product([m, n, k], types);
@@ -179,27 +165,22 @@ impl<'d> Decoder<'d, '_, '_> {
             product.arithmetic = Arithmetic::Emulated;
         }
         let sparse = match rest {
-            [metadata, selector] => Some(self.metadata(metadata, selector, types[1], k)?),
+            [metadata, selector] => Some(self.metadata([metadata, selector], types[1], k)?),
             _ => None,
         };
         Ok(Multiply {
-            a: self.fragment(a, of_a, types[1], [m, k, count], None)?,
-            b: self.fragment(b, of_b, types[2], [n, length, count], None)?,
-            c: self.fragment(c, sum, types[3], [m, n, count], None)?,
-            d: self.fragment(to, sum, types[0], [m, n, count], None)?,
+            a: self.fragment(a, of_a, types[1], [m, k, count])?,
+            b: self.fragment(b, of_b, types[2], [n, length, count])?,
+            c: self.fragment(c, sum, types[3], [m, n, count])?,
+            d: self.fragment(to, sum, types[0], [m, n, count])?,
             product,
             sparse,
         })
     }
 
     /// The metadata of rows of a sparse A, of which `k` elements are there.
-    fn metadata(
-        &mut self,
-        metadata: &Operand<'_>,
-        selector: &Operand<'_>,
-        element: Element,
-        k: usize,
-    ) -> Decoded<Metadata> {
+    fn metadata(&mut self, operands: [&Operand<'_>; 2], element: Element, k: usize) -> Decoded<Metadata> {
+        let [metadata, selector] = operands;
         self.check(Kind::new("b"), Some("b32"), metadata)?;
         let register = self.src(metadata, "b32")?;
         let selector = self.number(selector)?;
@@ -223,13 +204,12 @@ impl<'d> Decoder<'d, '_, '_> {
             true => (from_b, from_a, b, a),
         };
         let [m, n, k] = upright(sides);
-        let own = |element| (element == Element::F16).then_some(8);
         Ok(Multiply {
             product: self.product([m, n, k], [d, a, b, c]),
-            a: self.fragment(from_a, A, a, [m, k, 1], own(a))?,
-            b: self.fragment(from_b, B, b, [n, k, 1], own(b))?,
-            c: self.fragment(from_c, Layout::Sum, c, [m, n, 1], None)?,
-            d: self.fragment(to, Layout::Sum, d, [m, n, 1], None)?,
+            a: self.fragment(from_a, A, a, [m, k, 1])?,
+            b: self.fragment(from_b, B, b, [n, k, 1])?,
+            c: self.fragment(from_c, Layout::Sum, c, [m, n, 1])?,
+            d: self.fragment(to, Layout::Sum, d, [m, n, 1])?,
             sparse: None,
         })
     }
@@ -239,9 +219,7 @@ impl<'d> Decoder<'d, '_, '_> {
     fn tile(&mut self, stores: bool, part: &str) -> Decoded<Tile> {
         let sides = self.sides()?;
         let [m, n, k] = upright(sides);
-        let [first, second, stride @ ..] = self.operands else {
-            return Err(self.operand_count(2));
-        };
+        let ([first, second], stride) = self.first()?;
         let (registers, at) = if stores { (second, first) } else { (first, second) };
         let element = self.types().last().copied();
         let element = element.ok_or_else(|| self.unsupported_form())?;
@@ -251,8 +229,7 @@ impl<'d> Decoder<'d, '_, '_> {
             "a" | "b" => (B, n, k),
             _ => (Layout::Sum, m, n),
         };
-        let own = (element == Element::F16 && layout != Layout::Sum).then_some(8);
-        let fragment = self.fragment(registers, layout, element, [rows, columns, 1], own)?;
+        let fragment = self.fragment(registers, layout, element, [rows, columns, 1])?;
         // Rows of B are held as columns, and of a flat product everything is transposed.
         let is_column = self.columns().contains(&true);
         let along_lines = match part {
@@ -260,15 +237,10 @@ impl<'d> Decoder<'d, '_, '_> {
             "b" => is_column,
             _ => is_column == is_flat(sides),
         };
-        let columns = if element == Element::Bits { columns / 32 } else { columns };
-        let elements = match element {
-            Element::Bits => 32,
-            _ => 1,
-        };
-        let space =
-            self.words.iter().find(|word| matches!(**word, "global" | "shared" | "shared::cta" | "shared::cluster"));
+        let elements = if element == Element::Bits { 32 } else { 1 };
+        let columns = columns / elements;
         Ok(Tile {
-            address: self.address_in(space.copied(), at)?,
+            address: self.space_address(at)?,
             stores,
             stride: stride.first().map(|own| self.src(own, "u32")).transpose()?,
             columns,
@@ -284,17 +256,12 @@ impl<'d> Decoder<'d, '_, '_> {
         let stores = self.words[0] == "stmatrix";
         let [first, second] = self.exactly()?;
         let (registers, at) = if stores { (second, first) } else { (first, second) };
-        let has = |word: &str| self.words.contains(&word);
-        let count = [("x1", 1), ("x2", 2), ("x4", 4)];
-        let count = count.iter().find(|(name, _)| has(name)).map(|(_, count)| *count);
-        let count = count.ok_or_else(|| self.unsupported_form())?;
-        let transposed = has("trans");
-        let space = has("shared") || has("shared::cta");
-        let address = self.address_in(space.then_some("shared"), at)?;
+        let count = self.word(&[("x1", 1), ("x2", 2), ("x4", 4)])?;
+        let address = self.shared_address(at)?;
         if !matches!(address.region, Region::Generic | Region::Shared) {
             return Err(self.invalid("matrices are loaded from and stored to shared memory"));
         }
-        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1], None)?;
+        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1])?;
         let narrow = |reg: &Reg| match reg {
             Reg::R32(reg) => *reg,
             _ => unreachable!("fragments of halves have registers of 32 bits"),
@@ -302,7 +269,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Rows {
             address,
             stores,
-            transposed,
+            transposed: self.has("trans"),
             registers: fragment.registers.iter().map(narrow).collect::<Box<[R32]>>(),
         })
     }

@@ -2,7 +2,7 @@
 
 use ptx::ast::{Number, Operand};
 
-use super::{Decoded, Decoder};
+use super::{Decoded, Decoder, lookup};
 use crate::alu::float::Half;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Pred, Reg};
@@ -14,11 +14,12 @@ use crate::observe::{AsyncGroup, Scope};
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
-const HALVES: &[&str] = &["f16", "f16x2"];
-const BRAIN_HALVES: &[&str] = &["bf16", "bf16x2"];
 
-/// Operations of `atom` and `red`: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
-const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
+/// Operations of `atom` and `red` on numbers of 16 bits.
+const HALVES: [(&str, Half); 3] = [("add", Half::Add), ("min", Half::Min), ("max", Half::Max)];
+
+/// The others: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
+const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
     ("and", BITS, AtomicOp::And),
     ("or", BITS, AtomicOp::Or),
     ("xor", BITS, AtomicOp::Xor),
@@ -27,25 +28,26 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 20] = [
     ("add", &["u32", "s32", "u64"], AtomicOp::Add),
     ("add", &["f32"], AtomicOp::AddF32),
     ("add", &["f64"], AtomicOp::AddF64),
-    ("add", HALVES, AtomicOp::Half(Half::Add, Modifiers::NONE)),
-    ("add", BRAIN_HALVES, AtomicOp::Half(Half::Add, Modifiers::BRAIN)),
     ("inc", &["u32"], AtomicOp::Increment),
     ("dec", &["u32"], AtomicOp::Decrement),
     ("min", &["u32", "u64"], AtomicOp::MinUnsigned),
     ("max", &["u32", "u64"], AtomicOp::MaxUnsigned),
     ("min", &["s32", "s64"], AtomicOp::MinSigned),
     ("max", &["s32", "s64"], AtomicOp::MaxSigned),
-    ("min", HALVES, AtomicOp::Half(Half::Min, Modifiers::NONE)),
-    ("max", HALVES, AtomicOp::Half(Half::Max, Modifiers::NONE)),
-    ("min", BRAIN_HALVES, AtomicOp::Half(Half::Min, Modifiers::BRAIN)),
-    ("max", BRAIN_HALVES, AtomicOp::Half(Half::Max, Modifiers::BRAIN)),
 ];
+
+/// Scopes of fences but the largest, `.sys`.
+const SCOPES: [(&str, Scope); 4] =
+    [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu)];
 
 /// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
 /// floating-point numbers only, and `min` and `max` of halves are of vectors only.
 fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
-    let mut rows = ATOMICS.iter();
-    let &(.., op) = rows.find(|row| row.0 == name && row.1.contains(&ty))?;
+    let op = match ty {
+        "f16" | "f16x2" => AtomicOp::Half(lookup(&HALVES, name)?, Modifiers::NONE),
+        "bf16" | "bf16x2" => AtomicOp::Half(lookup(&HALVES, name)?, Modifiers::BRAIN),
+        _ => ATOMICS.iter().find(|row| row.0 == name && row.1.contains(&ty))?.2,
+    };
     let exists = match op {
         AtomicOp::AddF32 | AtomicOp::Half(Half::Add, _) => true,
         AtomicOp::Half(..) => vector,
@@ -61,69 +63,16 @@ pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
     Some((op, width_of(ty)?))
 }
 
-/// The modifiers that loads, stores, atomics and copies have in common.
-#[derive(Debug, Default)]
-struct AccessModifiers<'a> {
-    /// The state space; `None` for generic addresses.
-    space: Option<&'a str>,
-    /// `.v2`, `.v4`, `.v8`
-    vector: Option<usize>,
-    strong: bool,
-    acquire: bool,
-    release: bool,
-    /// `.L2::cache_hint`: one more operand, which this machine ignores.
-    hint: bool,
-    /// Other modifiers in their order: operations and the type.
-    rest: Vec<&'a str>,
-}
+/// Modifiers of accesses each of which is done by itself.
+const STRONG: [&str; 5] = ["volatile", "relaxed", "mmio", "acquire", "release"];
 
-impl<'a> AccessModifiers<'a> {
-    fn of(words: &[&'a str]) -> Self {
-        let mut found = AccessModifiers::default();
-        for word in words {
-            match *word {
-                "global" | "shared" | "shared::cta" | "shared::cluster" | "local" | "const" | "param"
-                | "param::entry" | "param::func" => found.space = Some(word),
-                "v2" => found.vector = Some(2),
-                "v4" => found.vector = Some(4),
-                "v8" => found.vector = Some(8),
-                "b128" => {
-                    found.vector = Some(2);
-                    found.rest.push("b64");
-                }
-                "volatile" | "relaxed" | "mmio" => found.strong = true,
-                "acquire" => (found.strong, found.acquire) = (true, true),
-                "release" => (found.strong, found.release) = (true, true),
-                "acq_rel" | "sc" => {
-                    (found.strong, found.acquire, found.release) = (true, true, true);
-                }
-                "L2::cache_hint" => found.hint = true,
-                // Scopes, and hints to caches.
-                "weak" | "cta" | "cluster" | "gpu" | "sys" | "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt"
-                | "unified" => {}
-                hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
-                other => found.rest.push(other),
-            }
-        }
-        found
-    }
-
-    /// The last modifier, and the size of a value of that type, if all of `rest` is a type.
-    fn element(&self) -> Option<(&'a str, Width)> {
-        let [ty] = self.rest[..] else { return None };
-        Some((ty, width_of(ty)?))
-    }
-}
+/// The names of [`ATOMICS`].
+const OPERATIONS: [&str; 10] = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
 
 /// The size of a value of this type.
 pub(super) fn width_of(ty: &str) -> Option<Width> {
-    match type_bytes(ty)? {
-        1 => Some(Width::B1),
-        2 => Some(Width::B2),
-        4 => Some(Width::B4),
-        8 => Some(Width::B8),
-        _ => None,
-    }
+    let bytes = type_bytes(ty)?;
+    [Width::B1, Width::B2, Width::B4, Width::B8].into_iter().find(|width| width.bytes() == bytes)
 }
 
 impl<'d> Decoder<'d, '_, '_> {
@@ -135,49 +84,53 @@ impl<'d> Decoder<'d, '_, '_> {
             "atom" | "red" => self.atomic(),
             "cp" if self.words[2] == "mbarrier" => self.copies_arrive(),
             "cp" => self.async_copy(),
-            "membar" | "fence" => {
-                let has = |scope: &str| self.words.contains(&scope);
-                Ok(Memory::Fence(match () {
-                    () if has("cta") => Scope::Cta,
-                    () if has("cluster") => Scope::Cluster,
-                    () if has("gpu") || has("gl") => Scope::Gpu,
-                    () => Scope::Sys,
-                }))
-            }
+            "membar" | "fence" => Ok(Memory::Fence(self.known(&SCOPES).unwrap_or(Scope::Sys))),
             _ => Err(self.unsupported_form()),
         }
     }
 
-    /// The operands without the cache policy.
-    fn without_policy(&self, modifiers: &AccessModifiers<'_>) -> &'d [Operand<'d>] {
-        match (modifiers.hint, self.operands) {
-            (true, [rest @ .., _policy]) => rest,
-            (_, all) => all,
-        }
+    /// The operands without the cache policy, `.L2::cache_hint`, which this machine ignores.
+    fn without_policy(&self) -> &'d [Operand<'d>] {
+        let policies = usize::from(self.has("L2::cache_hint"));
+        &self.operands[..self.operands.len() - policies.min(self.operands.len())]
     }
 
-    /// The modifiers of a load or store, the type with its size, and the two operands.
-    fn access(&self) -> Decoded<(AccessModifiers<'d>, &'d str, Width, &'d [Operand<'d>; 2])> {
-        let modifiers = AccessModifiers::of(&self.words[1..]);
-        let operands = self.without_policy(&modifiers).try_into().ok();
-        let found = modifiers.element().zip(operands);
-        let ((ty, width), operands) = found.ok_or_else(|| self.unsupported_form())?;
-        Ok((modifiers, ty, width, operands))
+    /// How many elements stand in braces.
+    fn vector(&self) -> Option<usize> {
+        self.known(&[("v2", 2), ("v4", 4), ("v8", 8), ("b128", 2)])
+    }
+
+    /// The type of an element, and its size.
+    pub(super) fn element(&self) -> Decoded<(&'d str, Width)> {
+        let ty = if self.last() == "b128" { "b64" } else { self.last() };
+        Ok((ty, width_of(ty).ok_or_else(|| self.unsupported_form())?))
+    }
+
+    /// The operation of an atomic or a reduction, if the opcode names one.
+    pub(super) fn operation(&self) -> Option<&'d str> {
+        self.words.iter().copied().find(|word| OPERATIONS.contains(word))
+    }
+
+    /// The type of a load or store with its size, whether each value is accessed by itself, and the two operands.
+    fn access(&self) -> Decoded<(&'d str, Width, bool, &'d [Operand<'d>; 2])> {
+        let (ty, width) = self.element()?;
+        let operands = self.without_policy().try_into().map_err(|_| self.unsupported_form())?;
+        Ok((ty, width, STRONG.iter().any(|word| self.has(word)), operands))
     }
 
     /// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
     fn load(&mut self) -> Decoded<Memory> {
-        let (modifiers, ty, width, [to, from]) = self.access()?;
-        let to = self.destinations(modifiers.vector, to)?;
-        if modifiers.strong && self.is_whole() {
-            return self.whole(Whole::Load, modifiers.space, from, to, Box::default());
+        let (ty, width, strong, [to, from]) = self.access()?;
+        let to = self.destinations(to)?;
+        if strong && self.has("b128") {
+            return self.whole(Whole::Load, from, to, Box::default());
         }
         Ok(Memory::Load(Load {
-            address: self.address_in(modifiers.space, from)?,
+            address: self.space_address(from)?,
             width,
             signed: ty.starts_with('s'),
-            strong: modifiers.strong,
-            acquire: modifiers.acquire,
+            strong,
+            acquire: self.has("acquire"),
             bytes: width.bytes() * to.len() as u32,
             to,
         }))
@@ -185,40 +138,29 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `st{.qualifiers}{.space}{.vec}.type [a], b{, policy}`
     fn store(&mut self) -> Decoded<Memory> {
-        let (modifiers, ty, width, [to, from]) = self.access()?;
-        let address = self.address_in(modifiers.space, to)?;
+        let (ty, width, strong, [to, from]) = self.access()?;
+        let address = self.space_address(to)?;
         if matches!(address.region, Region::Const | Region::Param) {
             return Err(self.invalid("constants and a kernel's parameters cannot be written"));
         }
-        let from = self.values(modifiers.vector, from, ty, width)?;
-        if modifiers.strong && self.is_whole() {
-            return self.whole(Whole::Store, modifiers.space, to, Box::default(), from);
+        let from = self.values(from, ty)?;
+        if strong && self.has("b128") {
+            return self.whole(Whole::Store, to, Box::default(), from);
         }
         Ok(Memory::Store(Store {
             address,
             width,
-            strong: modifiers.strong,
-            release: modifiers.release,
+            strong,
+            release: self.has("release"),
             bytes: width.bytes() * from.len() as u32,
             from,
         }))
     }
 
-    /// Whether it accesses 16 bytes as one value.
-    fn is_whole(&self) -> bool {
-        self.words.contains(&"b128")
-    }
-
-    fn whole(
-        &mut self,
-        op: Whole,
-        space: Option<&str>,
-        at: &Operand<'_>,
-        to: Box<[Destination]>,
-        operand: Box<[Reg]>,
-    ) -> Decoded<Memory> {
+    /// An access to 16 bytes as one value.
+    fn whole(&mut self, op: Whole, at: &Operand<'_>, to: Box<[Destination]>, operand: Box<[Reg]>) -> Decoded<Memory> {
         Ok(Memory::Atomic(Box::new(Atomic {
-            address: self.address_in(space, at)?,
+            address: self.space_address(at)?,
             width: Width::B8,
             op: AtomicOp::Whole(op),
             to,
@@ -230,38 +172,27 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `atom{.sem}{.scope}{.space}.op{.noftz}{.vec}.type d, [a], b{, c}{, policy}`; `red` without `d`.
     fn atomic(&mut self) -> Decoded<Memory> {
-        let modifiers = AccessModifiers::of(&self.words[1..]);
-        let ([name, ty] | [name, "noftz", ty]) = modifiers.rest[..] else {
-            return Err(self.unsupported_form());
-        };
-        let vector = modifiers.vector;
-        if self.is_whole() {
-            let [to, at, operand, new @ ..] = self.without_policy(&modifiers) else {
-                return Err(self.unsupported_form());
-            };
-            let op = match new.first() {
-                Some(new) => match *self.values(vector, new, ty, Width::B8)? {
-                    [low, high] => Whole::CompareExchange { new: [low, high] },
-                    _ => return Err(self.unsupported_form()),
-                },
+        let (ty, width) = self.element()?;
+        let name = self.operation().unwrap_or_default();
+        if self.has("b128") {
+            let ([to, at, operand], new) = self.first()?;
+            let op = match new.first().map(|new| self.values(new, ty)).transpose()?.as_deref() {
+                Some(&[low, high]) => Whole::CompareExchange { new: [low, high] },
+                Some(_) => return Err(self.unsupported_form()),
                 None => Whole::Exchange,
             };
-            let to = match self.is_sink(to) {
-                true => vec![Destination::Nowhere; 2].into(),
-                false => self.destinations(vector, to)?,
-            };
-            let operand = self.values(vector, operand, ty, Width::B8)?;
-            return self.whole(op, modifiers.space, at, to, operand);
+            let to = self.destinations(to)?;
+            let operand = self.values(operand, ty)?;
+            return self.whole(op, at, to, operand);
         }
-        let op = atomic_op(name, ty, vector.is_some()).zip(width_of(ty));
-        let (op, width) = op.ok_or_else(|| self.unsupported_form())?;
-        let (to, at, operand, new) = match self.without_policy(&modifiers) {
+        let op = atomic_op(name, ty, self.vector().is_some()).ok_or_else(|| self.unsupported_form())?;
+        let (to, at, operand, new) = match self.without_policy() {
             [to, at, operand, new] => (Some(to), at, operand, Some(new)),
             [to, at, operand] => (Some(to), at, operand, None),
             [at, operand] if name != "exch" => (None, at, operand, None),
             _ => return Err(self.unsupported_form()),
         };
-        let address = self.address_in(modifiers.space, at)?;
+        let address = self.space_address(at)?;
         if !matches!(address.region, Region::Generic | Region::Global | Region::Shared) {
             return Err(self.invalid("atomics are done in global and in shared memory"));
         }
@@ -279,13 +210,9 @@ impl<'d> Decoder<'d, '_, '_> {
             address,
             width,
             op,
-            to: match to {
-                None => Box::default(),
-                Some(to) if self.is_sink(to) => vec![Destination::Nowhere; vector.unwrap_or(1)].into(),
-                Some(to) => self.destinations(vector, to)?,
-            },
-            operand: self.values(vector, operand, ty, width)?,
-            new: new.map(|new| self.value(new, ty, width)).transpose()?,
+            to: to.map_or(Ok(Box::default()), |to| self.destinations(to))?,
+            operand: self.values(operand, ty)?,
+            new: new.map(|new| self.value(new, ty)).transpose()?,
         })))
     }
 
@@ -293,17 +220,16 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
     fn async_copy(&mut self) -> Decoded<Memory> {
         let group = |op| Ok(Memory::AsyncGroup(Group::Copies, op));
-        let hints = match self.words {
-            [_, _, "ca" | "cg", _, _, hints @ ..] => hints,
+        match self.words {
+            [_, _, "ca" | "cg", ..] => {}
             [_, _, "commit_group", ..] => return group(AsyncGroup::Commit),
             [_, _, "wait_all", ..] => return group(AsyncGroup::WaitAll),
             _ => {
                 let count = self.operands.first().ok_or_else(|| self.unsupported_form())?;
                 return group(AsyncGroup::Wait(self.number(count)?));
             }
-        };
-        let operands = self.without_policy(&AccessModifiers::of(hints));
-        let [to, from, bytes, rest @ ..] = operands else {
+        }
+        let [to, from, bytes, rest @ ..] = self.without_policy() else {
             return Err(self.unsupported_form());
         };
         let bytes = match (self.words[2], self.number(bytes)?) {
@@ -331,17 +257,9 @@ impl<'d> Decoder<'d, '_, '_> {
         })))
     }
 
-    /// The registers that `st.async` and `red.async` store, and the bytes of each.
-    pub(super) fn async_values(&mut self, operand: &Operand<'_>) -> Decoded<(u32, Box<[Reg]>)> {
-        let modifiers = AccessModifiers::of(&self.words[1..]);
-        let ty = self.words.last().copied().unwrap_or_default();
-        let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
-        Ok((width.bytes(), self.values(modifiers.vector, operand, ty, width)?))
-    }
-
     /// The elements of a vector operand, or the operand itself.
-    fn elements<'i, 'x>(&self, vector: Option<usize>, operand: &'i Operand<'x>) -> Decoded<&'i [Operand<'x>]> {
-        match (vector, operand) {
+    fn elements<'i, 'x>(&self, operand: &'i Operand<'x>) -> Decoded<&'i [Operand<'x>]> {
+        match (self.vector(), operand) {
             (Some(count), Operand::Vector(elements)) if elements.len() == count => Ok(elements),
             (Some(count), _) => Err(self.invalid(format!("{count} elements in braces are expected, for .v{count}"))),
             // One element in braces is written by some.
@@ -351,8 +269,11 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// The registers that get values.
-    pub(super) fn destinations(&mut self, vector: Option<usize>, operand: &Operand<'_>) -> Decoded<Box<[Destination]>> {
-        let elements = self.elements(vector, operand)?.iter();
+    pub(super) fn destinations(&mut self, operand: &Operand<'_>) -> Decoded<Box<[Destination]>> {
+        if self.is_sink(operand) {
+            return Ok(vec![Destination::Nowhere; self.vector().unwrap_or(1)].into());
+        }
+        let elements = self.elements(operand)?.iter();
         let destination = |operand| {
             if self.is_sink(operand) {
                 return Ok(Destination::Nowhere);
@@ -367,23 +288,17 @@ impl<'d> Decoder<'d, '_, '_> {
         elements.map(destination).collect()
     }
 
-    /// The registers that hold values of this size.
-    pub(super) fn values(
-        &mut self,
-        vector: Option<usize>,
-        operand: &Operand<'_>,
-        ty: &str,
-        width: Width,
-    ) -> Decoded<Box<[Reg]>> {
-        let elements = self.elements(vector, operand)?.iter();
-        elements.map(|operand| self.value(operand, ty, width)).collect()
+    /// The registers that hold values of this type.
+    pub(super) fn values(&mut self, operand: &Operand<'_>, ty: &str) -> Decoded<Box<[Reg]>> {
+        let elements = self.elements(operand)?.iter();
+        elements.map(|operand| self.value(operand, ty)).collect()
     }
 
-    /// A register, or one that holds an immediate, of at least this size.
-    pub(super) fn value(&mut self, operand: &Operand<'_>, ty: &str, width: Width) -> Decoded<Reg> {
+    /// A register, or one that holds an immediate, of at least its size.
+    pub(super) fn value(&mut self, operand: &Operand<'_>, ty: &str) -> Decoded<Reg> {
         match operand {
             Operand::Name(_) | Operand::Element(..) => Ok(self.any(operand)?.0),
-            _ => self.src_of(operand, ty, width.bytes() * 8),
+            _ => self.src_of(operand, ty, type_bytes(ty).unwrap_or(4) * 8),
         }
     }
 }

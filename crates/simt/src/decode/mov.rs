@@ -5,7 +5,8 @@ use ptx::ast::Operand;
 use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
-use crate::alu::convert::{Convert, Move};
+use crate::alu::convert::{Convert, Move, Parts};
+use crate::alu::lanes::OperandKind;
 use crate::code::{Op, R32};
 
 impl Decoder<'_, '_, '_> {
@@ -123,63 +124,45 @@ impl Decoder<'_, '_, '_> {
         }
     }
 
-    /// The type of a part with so many bits, in which an immediate among the parts is written.
-    fn part_type(&self, bits: u32, parts: usize, ty: &str) -> Decoded<&'static str> {
-        match (bits, parts) {
-            (16, 2) | (32, 4) => Ok("b8"),
-            (32, 2) | (64, 4) => Ok("b16"),
-            (64, 2) => Ok("b32"),
-            _ => Err(self.invalid(format!("`mov.{ty}` does not have {parts} parts"))),
-        }
+    /// How a register of so many bits is made of parts, and the type of a part, in which an immediate is written.
+    fn parts_of(&self, bits: u32, count: usize, ty: &str) -> Decoded<(Parts, &'static str)> {
+        Ok(match (bits, count) {
+            (16, 2) => (Parts::B8x2, "b8"),
+            (32, 4) => (Parts::B8x4, "b8"),
+            (32, 2) => (Parts::B16x2, "b16"),
+            (64, 4) => (Parts::B16x4, "b16"),
+            (64, 2) => (Parts::B32x2, "b32"),
+            _ => return Err(self.invalid(format!("`mov.{ty}` does not have {count} parts"))),
+        })
     }
 
-    fn pack(&mut self, to: &Operand<'_>, parts: &[Operand<'_>], ty: &str, bits: u32) -> Decoded<Move> {
-        let part = self.part_type(bits, parts.len(), ty)?;
+    fn pack(&mut self, to: &Operand<'_>, operands: &[Operand<'_>], ty: &str, bits: u32) -> Decoded<Move> {
+        let (parts, part) = self.parts_of(bits, operands.len(), ty)?;
         self.check(Kind::new("T"), Some(ty), to)?;
-        let mut all = [R32(0); 4];
-        for (register, operand) in all.iter_mut().zip(parts) {
+        let mut from = [R32(0); 4];
+        for (register, operand) in from.iter_mut().zip(operands) {
             self.check(Kind::new("t!"), Some(part), operand)?;
             *register = self.src(operand, part)?;
         }
-        let pair = [all[0], all[1]];
-        if bits == 64 {
-            let to = self.dst(to)?;
-            return Ok(match part {
-                "b16" => Move::Pack16x4 { to, from: all },
-                _ => Move::Pack32x2 { to, from: pair },
-            });
-        }
-        let to = self.dst(to)?;
-        Ok(match (part, bits) {
-            ("b16", _) => Move::Pack16x2 { to, from: pair },
-            (_, 16) => Move::Pack8x2 { to, from: pair },
-            _ => Move::Pack8x4 { to, from: all },
-        })
+        Ok(Move::Pack { parts, to: self.to(whole(bits), to)?, from })
     }
 
-    fn unpack(&mut self, parts: &[Operand<'_>], from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
-        let part = self.part_type(bits, parts.len(), ty)?;
+    fn unpack(&mut self, operands: &[Operand<'_>], from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
+        let (parts, part) = self.parts_of(bits, operands.len(), ty)?;
         self.check(Kind::new("t!&"), Some(ty), from)?;
-        let mut all = [R32(0); 4];
-        for (register, operand) in all.iter_mut().zip(parts) {
+        let mut to = [R32(0); 4];
+        for (register, operand) in to.iter_mut().zip(operands) {
             self.check(Kind::new("T_"), Some(part), operand)?;
             *register = self.dst(operand)?;
         }
-        let pair = [all[0], all[1]];
-        if bits == 64 {
-            let from = self.src(from, ty)?;
-            return Ok(match part {
-                "b16" => Move::Unpack16x4 { to: all, from },
-                _ => Move::Unpack32x2 { to: pair, from },
-            });
-        }
-        let from = self.src(from, ty)?;
-        Ok(match (part, bits) {
-            ("b16", _) => Move::Unpack16x2 { to: pair, from },
-            (_, 16) => Move::Unpack8x2 { to: pair, from },
-            _ => Move::Unpack8x4 { to: all, from },
-        })
+        Ok(Move::Unpack { parts, to, from: self.from(whole(bits), from)? })
     }
+}
+
+/// A register that has parts, all together.
+fn whole(bits: u32) -> OperandKind {
+    let wide = bits == 64;
+    OperandKind { ty: if wide { "b64" } else { "b32" }, wide }
 }
 
 /// Whether a name is that of a running counter, and if so, whether of its upper half (PTX ISA §10.22 ff.).

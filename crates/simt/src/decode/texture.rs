@@ -4,22 +4,23 @@ use ptx::ast::{AddressBase, Operand};
 
 use super::forms::Kind;
 use super::memory::width_of;
-use super::{Decoded, Decoder, lookup};
+use super::{Decoded, Decoder};
 use crate::code::{R64, Reg};
 use crate::memory::Memory;
-use crate::memory::load_store::Width;
 use crate::memory::texture::{Boundary, Geometry, Query, Reduction, Texture, TextureOp, ValueType};
 
 /// Sides, whether there are layers, and whether it is a cube.
-const GEOMETRIES: [(&str, (usize, bool, bool)); 7] = [
-    ("1d", (1, false, false)),
-    ("2d", (2, false, false)),
-    ("3d", (3, false, false)),
-    ("a1d", (1, true, false)),
-    ("a2d", (2, true, false)),
-    ("cube", (3, false, true)),
-    ("acube", (3, true, true)),
-];
+#[rustfmt::skip]
+const GEOMETRIES: [(&str, Geometry); 7] = {
+    const fn of(sides: usize, layered: bool, cube: bool) -> Geometry {
+        Geometry { sides, layered, cube }
+    }
+    [
+        ("1d", of(1, false, false)), ("2d", of(2, false, false)), ("3d", of(3, false, false)),
+        ("a1d", of(1, true, false)), ("a2d", of(2, true, false)),
+        ("cube", of(3, false, true)), ("acube", of(3, true, true)),
+    ]
+};
 const VALUES: [(&str, ValueType); 5] = [
     ("u32", ValueType::Integer),
     ("s32", ValueType::Integer),
@@ -50,82 +51,40 @@ const REDUCTIONS: [(&str, &[&str], Reduction); 5] = [
 impl<'d> Decoder<'d, '_, '_> {
     pub(super) fn texture(&mut self) -> Decoded<Memory> {
         let op = match self.words[0] {
-            "tex" => self.fetch()?,
-            "tld4" => self.gather()?,
+            "tex" | "tld4" => self.fetch()?,
             "txq" | "suq" => self.query()?,
             _ => self.surface()?,
         };
         Ok(Memory::Texture(Box::new(op)))
     }
 
-    /// What the first of the words that a table knows stands for.
-    fn word<T: Copy>(&self, table: &[(&str, T)]) -> Decoded<T> {
-        let mut words = self.words[1..].iter();
-        let found = words.find_map(|word| lookup(table, word));
-        found.ok_or_else(|| self.unsupported_form())
-    }
-
-    fn geometry(&self) -> Decoded<Geometry> {
-        let (sides, layered, cube) = self.word(&GEOMETRIES)?;
-        Ok(Geometry { sides, layered, cube })
-    }
-
     /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. There is one level, so that
-    /// nothing depends on the level or on gradients.
+    /// nothing depends on the level or on gradients. `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
     fn fetch(&mut self) -> Decoded<Texture> {
-        let (behind, integers) = match self.words {
-            [_, "level", ..] => (1, self.words.ends_with(&["s32"])),
-            [_, "grad", ..] => (2, self.words.ends_with(&["s32"])),
-            words => (0, words.ends_with(&["s32"])),
+        let ([to, object], rest) = self.first()?;
+        let (value, geometry) = (self.word(&VALUES)?, self.word(&GEOMETRIES)?);
+        let ty = self.last();
+        let integers = ty == "s32";
+        let op = match self.words[0] {
+            "tld4" => TextureOp::Gather(self.word(&[("r", 0), ("g", 1), ("b", 2), ("a", 3)])?, value),
+            _ => TextureOp::Fetch { integers, value },
         };
-        let [to, object, rest @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
-        let value = self.word(&VALUES)?;
-        let geometry = self.geometry()?;
         if geometry.cube && integers {
             return Err(self.invalid("a cube has coordinates of floating-point numbers"));
         }
-        let ty = if integers { "s32" } else { "f32" };
-        let gradients = if behind == 2 { &rest[..2] } else { &[] };
-        for gradient in gradients {
+        let behind = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
+        for gradient in rest[..behind].iter().filter(|_| behind == 2) {
             self.checked_elements(gradient, geometry.sides, ty)?;
         }
-        let op = TextureOp::Fetch { integers, value };
-        self.sampled(op, geometry, to, object, ty, &rest[behind..])
-    }
-
-    /// `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
-    fn gather(&mut self) -> Decoded<Texture> {
-        let [to, object, rest @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
-        let channel = ["r", "g", "b", "a"].iter().position(|own| *own == self.words[1]);
-        let value = self.word(&VALUES)?;
-        let op = TextureOp::Gather(channel.unwrap_or_default(), value);
-        self.sampled(op, self.geometry()?, to, object, "f32", rest)
-    }
-
-    /// An instruction that reads a texture at coordinates of a type.
-    fn sampled(
-        &mut self,
-        op: TextureOp,
-        geometry: Geometry,
-        to: &Operand<'_>,
-        object: &Operand<'_>,
-        ty: &str,
-        offsets: &[Operand<'_>],
-    ) -> Decoded<Texture> {
-        let count = if self.words.contains(&"v2") { 2 } else { 4 };
         let (to, resident) = match to {
             Operand::VectorPair(to, resident) => {
                 let resident = self.dst(&Operand::Name(resident))?;
-                (self.destinations(Some(count), &Operand::Vector(to.clone()))?, Some(resident))
+                (self.destinations(&Operand::Vector(to.clone()))?, Some(resident))
             }
-            to => (self.destinations(Some(count), to)?, None),
+            to => (self.destinations(to)?, None),
         };
         let (object, coordinates) = self.object(object, geometry, ty)?;
-        let from = match offsets {
+        let from = match &rest[behind..] {
             [] => Box::default(),
             [offsets] => self.offsets(offsets, geometry)?,
             _ => return Err(self.unsupported("a texture's comparison of depths")),
@@ -149,7 +108,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
         let elements = self.checked_elements(operand, geometry.sides, "s32")?;
         let used = elements.iter().take(geometry.sides);
-        used.map(|element| self.value(element, "s32", Width::B4)).collect()
+        used.map(|element| self.value(element, "s32")).collect()
     }
 
     /// `[texture, {layer, x, y, z}]`: the handle, and the registers of the coordinates.
@@ -164,15 +123,13 @@ impl<'d> Decoder<'d, '_, '_> {
         let object = self.handle(object)?;
         let count = geometry.sides + usize::from(geometry.layered);
         let elements = self.elements_of(coordinates, count)?;
-        let mut registers = Vec::new();
-        for (at, element) in elements.iter().enumerate() {
+        let mut register = |(at, element)| {
             let ty = if geometry.layered && at == 0 { "u32" } else { ty };
             self.check(Kind::new("t"), Some(ty), element)?;
-            if at < count {
-                registers.push(self.value(element, ty, Width::B4)?);
-            }
-        }
-        Ok((object, registers.into()))
+            self.value(element, ty)
+        };
+        let registers: Vec<Reg> = elements.iter().enumerate().map(&mut register).collect::<Decoded<_>>()?;
+        Ok((object, registers[..count].into()))
     }
 
     /// The register of a handle.
@@ -209,9 +166,7 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `txq.query.b32 d, [a]`, `txq.level.query.b32 d, [a], lod`, `suq.query.b32 d, [a]`
     fn query(&mut self) -> Decoded<Texture> {
-        let [to, object, level @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let ([to, object], level) = self.first()?;
         let query = self.word(&QUERIES)?;
         let Operand::Address { base: AddressBase::Name(name), offset: 0 } = object else {
             return Err(self.invalid("a handle in brackets is expected here"));
@@ -221,28 +176,19 @@ impl<'d> Decoder<'d, '_, '_> {
             object: self.handle(&Operand::Name(name))?,
             geometry: Geometry::default(),
             coordinates: Box::default(),
-            from: level.map(|level| self.value(level, "b32", Width::B4)).collect::<Decoded<_>>()?,
-            to: self.destinations(None, to)?,
+            from: level.map(|level| self.value(level, "b32")).collect::<Decoded<_>>()?,
+            to: self.destinations(to)?,
             resident: None,
-            op: match self.words[0] {
-                "txq" => TextureOp::QueryTexture(query),
-                _ => TextureOp::QuerySurface(query),
-            },
+            op: if self.words[0] == "txq" { TextureOp::QueryTexture(query) } else { TextureOp::QuerySurface(query) },
         })
     }
 
     /// `suld.b.geom{.vec}.type.clamp d, [a, b]`, `sust.b|p … [a, b], c`, `sured.b|p.op … [a, b], c`
     fn surface(&mut self) -> Decoded<Texture> {
         let words = self.words;
-        let types = words[2..].iter();
-        let ty = types.rev().find(|word| width_of(word).is_some());
-        let ty = *ty.ok_or_else(|| self.unsupported_form())?;
-        let width = width_of(ty).ok_or_else(|| self.unsupported_form())?;
-        let vector = match () {
-            () if words.contains(&"v2") => Some(2),
-            () if words.contains(&"v4") => Some(4),
-            () => None,
-        };
+        let mut types = words[2..].iter().rev().filter_map(|word| Some((*word, width_of(word)?)));
+        let (ty, width) = types.next().ok_or_else(|| self.unsupported_form())?;
+        let vector = self.known(&[("v2", 2), ("v4", 4)]);
         if width.bytes() as usize * vector.unwrap_or(1) > 16 {
             return Err(self.invalid("an access has at most 16 bytes"));
         }
@@ -268,20 +214,14 @@ impl<'d> Decoder<'d, '_, '_> {
             }
             _ => return Err(self.unsupported_form()),
         };
-        let geometry = self.geometry()?;
+        let geometry = self.word(&GEOMETRIES)?;
         let (object, coordinates) = self.object(object, geometry, "s32")?;
         Ok(Texture {
             object,
             geometry,
             coordinates,
-            from: match from {
-                Some(from) => self.values(vector, from, ty, width)?,
-                None => Box::default(),
-            },
-            to: match to {
-                Some(to) => self.destinations(vector, to)?,
-                None => Box::default(),
-            },
+            from: from.map_or(Ok(Box::default()), |from| self.values(from, ty))?,
+            to: to.map_or(Ok(Box::default()), |to| self.destinations(to))?,
             resident: None,
             op,
         })

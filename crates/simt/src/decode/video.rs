@@ -3,7 +3,7 @@
 use ptx::ast::Operand;
 
 use super::{Decoded, Decoder, lookup};
-use crate::alu::video::{Order, Then, Video, VideoOp};
+use crate::alu::video::{Then, Video, VideoOp};
 use crate::code::R32;
 
 const OPERATIONS: [(&str, VideoOp); 6] = [
@@ -14,49 +14,33 @@ const OPERATIONS: [(&str, VideoOp); 6] = [
     ("vmin", VideoOp::Min),
     ("vmax", VideoOp::Max),
 ];
-const ORDERS: [(&str, Order); 6] =
-    [("eq", Order::Eq), ("ne", Order::Ne), ("lt", Order::Lt), ("le", Order::Le), ("gt", Order::Gt), ("ge", Order::Ge)];
+/// Comparisons: whether they hold where the first is less, equal or greater, from the lowest bit on.
+const ORDERS: [(&str, u8); 6] =
+    [("eq", 0b010), ("ne", 0b101), ("lt", 0b001), ("le", 0b011), ("gt", 0b100), ("ge", 0b110)];
 const THEN: [(&str, Then); 3] = [("add", Then::Add), ("min", Then::Min), ("max", Then::Max)];
 /// Selectors of one part, from 1 on.
 const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
 
 impl Decoder<'_, '_, '_> {
     pub(super) fn video(&mut self) -> Decoded<Video> {
-        let [name, words @ ..] = self.words else {
-            return Err(self.unsupported_form());
-        };
-        let (base, parts) = match name.as_bytes().last() {
-            Some(b'2') => (&name[..name.len() - 1], 2),
-            Some(b'4') => (&name[..name.len() - 1], 4),
-            _ => (*name, 1),
-        };
-        let has = |word: &str| words.contains(&word);
+        let base = self.words[0].trim_end_matches(['2', '4']);
+        let parts = self.words[0][base.len()..].parse().unwrap_or(1);
         let op = match base {
-            "vset" => VideoOp::Compare(
-                words.iter().find_map(|word| lookup(&ORDERS, word)).ok_or_else(|| self.unsupported_form())?,
-            ),
-            "vshl" => VideoOp::Shl(has("wrap")),
-            "vshr" => VideoOp::Shr(has("wrap")),
-            "vmad" => {
-                let shift = match () {
-                    () if has("shr7") => 7,
-                    () if has("shr15") => 15,
-                    () => 0,
-                };
-                VideoOp::Mad(shift, has("po"))
-            }
+            "vset" => VideoOp::Compare(self.word(&ORDERS)?),
+            "vshl" => VideoOp::Shl(self.has("wrap")),
+            "vshr" => VideoOp::Shr(self.has("wrap")),
+            "vmad" => VideoOp::Mad(self.known(&[("shr7", 7), ("shr15", 15)]).unwrap_or(0), self.has("po")),
             _ => lookup(&OPERATIONS, base).ok_or_else(|| self.unsupported_form())?,
         };
         // `vset` names no type of its result, which is 0 or 1.
-        let types = words.iter().filter(|word| matches!(**word, "u32" | "s32"));
+        let types = self.words.iter().filter(|word| matches!(**word, "u32" | "s32"));
         let first = u8::from(base == "vset");
         let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
         // What it is compared with then has the first operand's type.
         let signed = if first == 1 { signed | signed >> 1 & 1 } else { signed };
-        let then = words.iter().find_map(|word| lookup(&THEN, word));
-        let [to, a, b, c @ ..] = self.operands else {
-            return Err(self.unsupported_form());
-        };
+        let then = self.known(&THEN);
+        let saturates = self.has("sat");
+        let ([to, a, b], c) = self.first()?;
         let (to, to_part) = self.video_operand(to)?;
         let (a, a_part) = self.video_operand(a)?;
         let (b, b_part) = self.video_operand(b)?;
@@ -65,19 +49,15 @@ impl Decoder<'_, '_, '_> {
             return Err(self.invalid(format!("`{}` takes registers, no numbers", self.opcode)));
         }
         let (mask, select) = match is_single {
-            true => {
-                let one = |word: Option<&str>| self.one_part(word);
-                (one(to_part)? as u8, [one(a_part)?, one(b_part)?])
-            }
+            true => (self.one_part(to_part)? as u8, [self.one_part(a_part)?, self.one_part(b_part)?]),
             false => {
-                let first = |word, from| self.parts(word, parts, from);
-                let select = [first(a_part, 0)?, first(b_part, parts)?];
+                let select = [self.parts(a_part, parts, 0)?, self.parts(b_part, parts, parts)?];
                 (self.parts_written(to_part, parts)?, select)
             }
         };
         let merges = is_single && to_part.is_some();
         let wants_c = !is_single || merges || then.is_some() || base == "vmad";
-        if has("sat") && (matches!(base, "vshl" | "vmad") || base == "vshr" && merges) {
+        if saturates && (matches!(base, "vshl" | "vmad") || base == "vshr" && merges) {
             return Err(self.unsupported("`.sat` here, where code for GPUs of today clamps wrongly,"));
         }
         if wants_c == c.is_empty() || merges && then.is_some() || base == "vmad" && merges {
@@ -86,43 +66,21 @@ impl Decoder<'_, '_, '_> {
                 self.opcode
             )));
         }
-        let to = self.video_register(&Operand::Name(to), true)?;
-        let a = self.video_source(a, &self.operands[1])?;
-        let b = self.video_source(b, &self.operands[2])?;
-        let c = match c.first() {
-            Some(c) => self.video_register(c, false)?,
-            None => a,
-        };
-        Ok(Video {
-            op,
-            parts,
-            signed,
-            saturates: has("sat"),
-            then: then.unwrap_or(Then::Merge),
-            mask,
-            select,
-            to,
-            from: [a, b, c],
-        })
+        let to = self.video_register(&to, true)?;
+        let [a, b] = [self.video_register(&a, false)?, self.video_register(&b, false)?];
+        let c = c.first().map_or(Ok(a), |c| self.video_register(c, false))?;
+        Ok(Video { op, parts, signed, saturates, then: then.unwrap_or(Then::Merge), mask, select, to, from: [a, b, c] })
     }
 
-    /// The register of an operand and its selector; an empty name for a number.
-    fn video_operand<'i>(&self, operand: &Operand<'i>) -> Decoded<(&'i str, Option<&'i str>)> {
+    /// An operand without its selector, and the selector.
+    fn video_operand<'i>(&self, operand: &Operand<'i>) -> Decoded<(Operand<'i>, Option<&'i str>)> {
         match operand {
-            Operand::Name(name) if self.declared(name).is_none() => match name.rsplit_once('.') {
-                Some((name, selector)) => Ok((name, Some(selector))),
-                None => Ok((name, None)),
-            },
-            Operand::Name(name) => Ok((name, None)),
-            Operand::Number(_) => Ok(("", None)),
+            Operand::Name(name) if self.declared(name).is_none() => Ok(match name.rsplit_once('.') {
+                Some((name, selector)) => (Operand::Name(name), Some(selector)),
+                None => (operand.clone(), None),
+            }),
+            Operand::Name(_) | Operand::Number(_) => Ok((operand.clone(), None)),
             _ => Err(self.invalid("a register is expected here")),
-        }
-    }
-
-    fn video_source(&mut self, name: &str, operand: &Operand<'_>) -> Decoded<u16> {
-        match name {
-            "" => self.video_register(operand, false),
-            name => self.video_register(&Operand::Name(name), false),
         }
     }
 
@@ -135,32 +93,28 @@ impl Decoder<'_, '_, '_> {
     }
 
     fn one_part(&self, selector: Option<&str>) -> Decoded<u16> {
-        let Some(selector) = selector else {
-            return Ok(0);
-        };
-        let found = (1..).zip(PARTS).find(|(_, part)| *part == selector);
-        found.map(|(number, _)| number).ok_or_else(|| self.no_selector(selector))
+        let found = |selector| (1..).zip(PARTS).find(|(_, part)| *part == selector);
+        let number = |selector| found(selector).map(|own| own.0).ok_or_else(|| self.no_selector(selector));
+        selector.map_or(Ok(0), number)
     }
 
     fn no_selector(&self, selector: &str) -> crate::error::LowerError {
         self.invalid(format!("`{}` has no selector .{selector}", self.opcode))
     }
 
-    /// Where the numbers are taken from: `.h32`, `.b7610`; those of one register without a selector.
+    /// The digits of a selector, `.h32` or `.b7610`, from the last one on, all of them below `most`.
+    fn digits(&self, selector: &str, parts: u8, most: u8) -> Option<Vec<u16>> {
+        let digits = selector.strip_prefix(if parts == 2 { 'h' } else { 'b' })?;
+        digits.chars().rev().map(|digit| Some(digit.to_digit(most.into())? as u16)).collect()
+    }
+
+    /// Where the numbers are taken from; those of one register without a selector.
     fn parts(&self, selector: Option<&str>, parts: u8, first: u8) -> Decoded<u16> {
-        let Some(selector) = selector else {
-            let places = (0..u16::from(parts)).map(|at| (at + u16::from(first)) << (at * 4));
-            return Ok(places.sum());
-        };
-        let letter = if parts == 2 { 'h' } else { 'b' };
-        let digits = selector.strip_prefix(letter);
-        let digits = digits.filter(|digits| digits.len() == usize::from(parts));
-        let place = |(at, digit): (usize, char)| {
-            let place = digit.to_digit(u32::from(parts) * 2)? as u16;
-            Some(place << (at * 4))
-        };
-        let places = digits.and_then(|digits| digits.chars().rev().enumerate().map(place).sum());
-        places.ok_or_else(|| self.no_selector(selector))
+        let places = selector.map_or(Some((first..first + parts).map(u16::from).collect()), |selector| {
+            self.digits(selector, parts, parts * 2).filter(|digits| digits.len() == usize::from(parts))
+        });
+        let places = places.ok_or_else(|| self.no_selector(selector.unwrap_or_default()))?;
+        Ok(places.iter().enumerate().map(|(at, place)| place << (at * 4)).sum())
     }
 
     /// The parts that are written, a bit each: `.h10`, `.b310`; all without a selector.
@@ -168,12 +122,10 @@ impl Decoder<'_, '_, '_> {
         let Some(selector) = selector else {
             return Ok((1 << parts) - 1);
         };
-        let letter = if parts == 2 { 'h' } else { 'b' };
-        let digits = selector.strip_prefix(letter).unwrap_or_default();
-        let digit = |digit: char| digit.to_digit(u32::from(parts)).map(|digit| 1u8 << digit);
-        let bits: Option<Vec<u8>> = digits.chars().map(digit).collect();
-        // The digits fall.
-        let bits = bits.filter(|bits| !bits.is_empty() && bits.is_sorted_by(|a, b| a > b));
-        bits.map(|bits| bits.iter().sum()).ok_or_else(|| self.no_selector(selector))
+        // In the text, the digits fall.
+        let digits = self.digits(selector, parts, parts);
+        let digits = digits.filter(|digits| !digits.is_empty() && digits.is_sorted_by(|a, b| a < b));
+        let digits = digits.ok_or_else(|| self.no_selector(selector))?;
+        Ok(digits.iter().map(|digit| 1 << digit).sum())
     }
 }

@@ -123,21 +123,14 @@ fn names(module: &Module<'_>) -> Checked {
 
 /// Refuses initial addresses of anything but global and constant variables, and functions.
 fn addresses(module: &Module<'_>, variable: &Variable<'_>, init: &Init<'_>) -> Checked {
-    match init {
-        Init::List(items) => items.iter().try_for_each(|item| addresses(module, variable, item)),
-        Init::Mask { of, .. } => addresses(module, variable, of),
-        Init::Number(_) => Ok(()),
-        Init::Address { name, .. } => {
-            let mut variables = module.variables.iter();
-            let has_address =
-                |other: &Variable<'_>| other.name == *name && matches!(other.space, Space::Global | Space::Const);
-            let mut functions = module.functions.iter();
-            let is_function = functions.any(|function| function.name == *name && !function.entry);
-            match is_function || variables.any(has_address) {
-                true => Ok(()),
-                false => invalid(variable, &format!("cannot begin with the address of `{name}`")),
-            }
-        }
+    let is_known = |name: &str| {
+        let has_address = |own: &Variable<'_>| own.name == name && matches!(own.space, Space::Global | Space::Const);
+        let is_function = |own: &Function<'_>| own.name == name && !own.entry;
+        module.variables.iter().any(has_address) || module.functions.iter().any(is_function)
+    };
+    match init.addresses().into_iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => invalid(variable, &format!("cannot begin with the address of `{name}`")),
     }
 }
 

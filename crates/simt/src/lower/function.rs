@@ -103,21 +103,11 @@ enum Target<'m> {
 }
 
 impl<'m> Body<'_, 'm> {
-    /// An error: the current statement needs something that this machine does not support.
-    fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
-        self.cx.unsupported(what)
-    }
-
-    /// An error: the current statement is not valid PTX.
-    fn invalid(&self, message: impl Into<String>) -> LowerError {
-        self.cx.invalid(message)
-    }
-
     /// A parameter of a `.func`: in the frame, or a register.
     fn declare_parameter(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
         self.cx.at = variable.at;
         if variable.space == Space::Reg {
-            return Err(self.unsupported("a parameter in a register (.reg)"));
+            return Err(self.cx.unsupported("a parameter in a register (.reg)"));
         }
         self.in_frame(variable)
     }
@@ -201,7 +191,7 @@ impl<'m> Body<'_, 'm> {
             }
         };
         match twice {
-            Some(name) => Err(self.invalid(format!("`{name}` is declared twice"))),
+            Some(name) => Err(self.cx.invalid(format!("`{name}` is declared twice"))),
             None => Ok(()),
         }
     }

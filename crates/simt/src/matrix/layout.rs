@@ -5,7 +5,7 @@
 //! of eight rows, in each of which a lane has the elements of one register, side by side.
 
 use super::number::Element;
-use crate::regs::{LANES, Lanes32, Reg, Regs};
+use crate::regs::{LANES, Reg, Regs};
 
 /// The registers of a matrix, and the elements that lanes hold in them.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,11 +41,7 @@ impl Fragment {
     pub(super) fn gather(&self, regs: &Regs<'_>, elements: &mut [u64]) {
         let mask = u64::MAX >> (64 - self.element.bits());
         for (register, shift, lane, place) in self.each() {
-            elements[place] = match register {
-                Reg::R64(register) => regs.get64(register)[lane],
-                Reg::R32(register) => u64::from(regs.get32(register)[lane]) >> shift & mask,
-                Reg::Pred(_) => unreachable!("decoding takes no predicate for a fragment"),
-            };
+            elements[place] = regs.lane(register, lane) >> shift & mask;
         }
     }
 
@@ -53,16 +49,8 @@ impl Fragment {
     pub(super) fn scatter(&self, regs: &mut Regs<'_>, elements: &[u64]) {
         let mask = u64::MAX >> (64 - self.element.bits());
         for (register, shift, lane, place) in self.each() {
-            let element = elements[place];
-            match register {
-                Reg::R64(register) => regs.r64[register.0 as usize][lane] = element,
-                Reg::R32(register) => {
-                    let word: &mut Lanes32 = &mut regs.r32[register.0 as usize];
-                    let hole = !((mask as u32) << shift);
-                    word[lane] = word[lane] & hole | (element as u32) << shift;
-                }
-                Reg::Pred(_) => unreachable!("decoding takes no predicate for a fragment"),
-            }
+            let others = regs.lane(register, lane) & !(mask << shift);
+            regs.set_lane(register, lane, others | elements[place] << shift);
         }
     }
 }

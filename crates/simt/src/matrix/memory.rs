@@ -3,8 +3,8 @@
 use super::layout::Fragment;
 use crate::memory::access::{Shape, check};
 use crate::memory::storage::{AnyAllocation, Lanes, Storage};
-use crate::memory::{AccessFault, Address, Env, Region};
-use crate::observe::{Access, AccessKind};
+use crate::memory::{Accessed, Address, Env, Observe, Region};
+use crate::observe::AccessKind;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, R32, Reg, Regs};
 use crate::vectors::Portable;
 
@@ -47,17 +47,9 @@ fn transposed(rows: &Small) -> Small {
 impl Rows {
     const BYTES: u32 = 16;
 
-    pub(super) fn execute(
-        &self,
-        env: &mut Env<'_, '_>,
-        observe: &mut dyn FnMut(&Access<'_>),
-    ) -> Result<(), AccessFault> {
-        let mut at = [0; LANES];
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, observe: &mut Observe<'_>) -> Accessed {
         let window = window(&self.address, Region::Shared);
-        self.address.lanes(&env.regs, &mut at);
-        for at in &mut at {
-            *at = at.wrapping_sub(window);
-        }
+        let at = self.address.of_lanes(&env.regs).map(|at| at.wrapping_sub(window));
         let mask = ALL >> (LANES - 8 * self.registers.len());
         let shape = shape(Self::BYTES, self.stores);
         check::<Portable>(env, Region::Shared, &Lanes::new::<Portable>(&at, mask, Self::BYTES), shape)
@@ -147,13 +139,8 @@ pub struct Tile {
 }
 
 impl Tile {
-    pub(super) fn execute(
-        &self,
-        env: &mut Env<'_, '_>,
-        observe: &mut dyn FnMut(&Access<'_>),
-    ) -> Result<(), AccessFault> {
-        let mut base = [0; LANES];
-        self.address.lanes(&env.regs, &mut base);
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, observe: &mut Observe<'_>) -> Accessed {
+        let base = self.address.of_lanes(&env.regs);
         let region = match self.address.region {
             Region::Generic if Region::of(base[0]) == Region::Shared => Region::Shared,
             Region::Generic => Region::Global,
@@ -202,47 +189,20 @@ impl Tile {
     fn access(&self, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, bytes: u32, register: Reg, shift: u32) {
         let mask = u64::MAX >> (64 - 8 * bytes);
         for (lane, at) in at.iter().enumerate() {
-            let held = match register {
-                Reg::R64(register) => env.regs.get64(register)[lane],
-                Reg::R32(register) => u64::from(env.regs.get32(register)[lane]),
-                Reg::Pred(_) => unreachable!("decoding takes no predicate for a fragment"),
-            };
+            let held = env.regs.lane(register, lane);
             if self.stores {
                 let value = held >> shift & mask;
                 match region {
-                    Region::Shared => store(env.shared, lane, *at, bytes, value),
-                    _ => store(&mut AnyAllocation(env.global), lane, *at, bytes, value),
+                    Region::Shared => env.shared.set_bytes(lane, *at, bytes, value),
+                    _ => AnyAllocation(env.global).set_bytes(lane, *at, bytes, value),
                 }
                 continue;
             }
             let value = match region {
-                Region::Shared => load(env.shared, lane, *at, bytes),
-                _ => load(&AnyAllocation(env.global), lane, *at, bytes),
+                Region::Shared => env.shared.get_bytes(lane, *at, bytes),
+                _ => AnyAllocation(env.global).get_bytes(lane, *at, bytes),
             };
-            let value = held & !(mask << shift) | value << shift;
-            match register {
-                Reg::R64(register) => env.regs.r64[register.0 as usize][lane] = value,
-                Reg::R32(register) => env.regs.r32[register.0 as usize][lane] = value as u32,
-                Reg::Pred(_) => {}
-            }
+            env.regs.set_lane(register, lane, held & !(mask << shift) | value << shift);
         }
-    }
-}
-
-fn load(memory: &impl Storage, lane: usize, at: u64, bytes: u32) -> u64 {
-    match bytes {
-        1 => memory.get::<u8>(lane, at).into(),
-        2 => memory.get::<u16>(lane, at).into(),
-        4 => memory.get::<u32>(lane, at).into(),
-        _ => memory.get(lane, at),
-    }
-}
-
-fn store(memory: &mut impl Storage, lane: usize, at: u64, bytes: u32, value: u64) {
-    match bytes {
-        1 => memory.set(lane, at, value as u8),
-        2 => memory.set(lane, at, value as u16),
-        4 => memory.set(lane, at, value as u32),
-        _ => memory.set(lane, at, value),
     }
 }

@@ -8,7 +8,7 @@ use super::layout::Fragment;
 use super::multiply::Product;
 use super::number::Element;
 use super::sparse::Metadata;
-use crate::memory::{AccessFault, Env};
+use crate::memory::{AccessFault, Accessed, Env};
 use crate::regs::{ALL, Pred, R64};
 
 /// `wgmma.mma_async`
@@ -104,7 +104,7 @@ impl SharedOperand {
         element: Element,
         rows: Range<usize>,
         row_bytes: usize,
-    ) -> Result<Vec<u64>, AccessFault> {
+    ) -> Accessed<Vec<u64>> {
         let bits = env.regs.get64(self.descriptor)[0];
         let descriptor = Descriptor::new(bits);
         let space_bytes = env.shared.len();
@@ -115,14 +115,11 @@ impl SharedOperand {
                 let at = descriptor.address(row as u64, column as u64, self.transposed);
                 if at + size as u64 > space_bytes {
                     let past = (at + size as u64).min(at.max(space_bytes)) - space_bytes;
-                    return Err(AccessFault::in_words(
-                        0,
-                        0,
-                        format!(
-                            "matrix descriptor {bits:#x}: out of bounds read of {size} bytes at {at:#x}, {past} bytes past \
+                    let words = format!(
+                        "matrix descriptor {bits:#x}: out of bounds read of {size} bytes at {at:#x}, {past} bytes past \
                          the end of the block's shared memory of {space_bytes} bytes"
-                        ),
-                    ));
+                    );
+                    return Err(AccessFault::in_words(0, 0, words));
                 }
                 let mut bytes = [0; 8];
                 bytes[..size].copy_from_slice(&env.shared.bytes_mut()[at as usize..][..size]);
@@ -134,7 +131,7 @@ impl SharedOperand {
 }
 
 impl GroupMultiply {
-    pub(super) fn execute(&self, env: &mut Env<'_, '_>, warp: u32) -> Result<(), AccessFault> {
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, warp: u32) -> Accessed {
         let Product { m, n, k, .. } = self.product;
         let mut a = match &self.a {
             Operand::Registers(fragment) => {
@@ -153,11 +150,8 @@ impl GroupMultiply {
         let (first, warps) = (warp / 4 * 4, env.cluster.block_warps());
         if first + 4 > warps {
             let there = warps - first;
-            return Err(AccessFault::in_words(
-                0,
-                0,
-                format!("a product of a warp group, of which {there} of 4 warps are there"),
-            ));
+            let words = format!("a product of a warp group, of which {there} of 4 warps are there");
+            return Err(AccessFault::in_words(0, 0, words));
         }
         let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];
         for ((elements, element), negated) in signs.into_iter().zip(self.negated) {

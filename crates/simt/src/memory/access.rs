@@ -4,12 +4,13 @@
 use super::address::{Address, Region};
 use super::cluster::RANK_UNIT;
 use super::global::{Allocation, GlobalMemory};
-use super::storage::{AnyAllocation, Lanes, Local, OneAllocation, ReadOnly, Storage};
+use super::storage::{AnyAllocation, Lanes, OneAllocation, ReadOnly, Storage};
 use super::words::prefetch_word;
-use super::{AccessFault, AccessProblem, Env, PLACES, Recent, WINDOW_BYTES};
+use super::{AccessFault, AccessProblem, Accessed, Env, Observe, PLACES, Recent, WINDOW_BYTES};
 use crate::observe::{Access, AccessKind};
 use crate::regs::{ALL, HALF, LANES, Lanes64, Regs, lanes as lanes_of};
 use crate::vectors::{Pattern, Portable, Vectors};
+use ptx::ast::Space;
 
 /// The properties of an instruction's access to memory.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,11 @@ impl Shape {
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
         Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, addresses: at }
+    }
+
+    /// The fault of a lane, at an address of a space of so many bytes.
+    pub(super) fn fault(self, lane: usize, address: u64, what: AccessProblem, space: (Space, u64)) -> AccessFault {
+        AccessFault::new(lane, address, (self.bytes, self.write), what, space)
     }
 }
 
@@ -61,7 +67,7 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
     env: &mut Env<'_, '_>,
     mask: u32,
     at: &mut Lanes64,
-) -> Result<AccessOutcome, AccessFault> {
+) -> Accessed<AccessOutcome> {
     let address = op.address();
     address.lanes(&env.regs, at);
     let mut region = address.region;
@@ -108,7 +114,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
     region: Region,
     at: &Lanes64,
     mask: u32,
-) -> Result<(), AccessFault> {
+) -> Accessed {
     let shape = op.shape();
     let lanes = Lanes::new::<V>(at, mask, shape.bytes);
     let found = check::<V>(env, region, &lanes, shape)?;
@@ -125,9 +131,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
             None => op.perform(&mut env.regs, &mut AnyAllocation(env.global), &lanes),
         },
         Region::Shared => op.perform(&mut env.regs, env.shared, &lanes),
-        Region::Local | Region::FrameParam => {
-            op.perform(&mut env.regs, &mut Local(env.local), &lanes);
-        }
+        Region::Local | Region::FrameParam => op.perform(&mut env.regs, env.local, &lanes),
         Region::Const => op.perform(&mut env.regs, &mut ReadOnly(env.constants), &lanes),
         Region::Param => op.perform(&mut env.regs, &mut ReadOnly(env.params), &lanes),
     }
@@ -145,26 +149,15 @@ fn region_of(address: &Address, at: u64) -> Region {
 
 /// Runs an instruction whose generic addresses lie in several spaces, one after the other.
 #[cold]
-pub(super) fn split<P: MemoryOp>(
-    op: &P,
-    env: &mut Env<'_, '_>,
-    mask: u32,
-    observe: &mut dyn FnMut(&Access<'_>),
-) -> Result<(), AccessFault> {
-    let mut at = [0; LANES];
-    op.address().lanes(&env.regs, &mut at);
+pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, observe: &mut Observe<'_>) -> Accessed {
+    let at = op.address().of_lanes(&env.regs);
+    let window = |region: Region| if op.address().region == Region::Shared { 0 } else { region.window() };
     // The space, the block whose shared memory it is, the lanes and their addresses.
     let mut parts: Vec<(Region, u32, u32, Lanes64)> = Vec::new();
     for lane in lanes_of(mask) {
         let region = region_of(op.address(), at[lane]);
-        let window = match op.address().region {
-            Region::Shared => 0,
-            _ => region.window(),
-        };
-        let (rank, at) = match region {
-            Region::Shared => env.cluster.find(at[lane].wrapping_sub(window)),
-            _ => (0, at[lane].wrapping_sub(window)),
-        };
+        let at = at[lane].wrapping_sub(window(region));
+        let (rank, at) = if region == Region::Shared { env.cluster.find(at) } else { (env.cluster.rank, at) };
         let known = parts.iter_mut();
         match known.into_iter().find(|part| (part.0, part.1) == (region, rank)) {
             Some(part) => {
@@ -185,54 +178,33 @@ pub(super) fn split<P: MemoryOp>(
     let mut faults = Vec::new();
     for (region, rank, mask, at) in &parts {
         let lanes = Lanes::new::<Portable>(at, *mask, shape.bytes);
-        let found = in_block(env, *region, *rank, |env| match env {
-            Ok(env) => check::<Portable>(env, *region, &lanes, shape).map(drop),
-            Err((env, what)) => Err(AccessFault {
-                lane: mask.trailing_zeros(),
-                address: at[mask.trailing_zeros() as usize],
-                bytes: shape.bytes,
-                write: shape.write,
-                what,
-                space: region.space(),
-                offset: 0,
-                space_bytes: env.shared.len(),
-            }),
-        });
-        let window = match op.address().region {
-            Region::Shared => 0,
-            _ => region.window(),
+        let closed = if *region == Region::Shared { env.cluster.closed(*rank) } else { None };
+        let found = match closed.filter(|_| *rank != env.cluster.rank) {
+            Some(what) => {
+                let lane = mask.trailing_zeros() as usize;
+                Err(shape.fault(lane, at[lane], what, (region.space(), env.shared.len())))
+            }
+            None => in_block(env, *rank, |env| check::<Portable>(env, *region, &lanes, shape).map(drop)),
         };
-        faults.extend(found.err().map(|fault| fault.shifted(window)));
+        faults.extend(found.err().map(|fault| fault.shifted(window(*region))));
     }
     if let Some(fault) = faults.into_iter().min_by_key(|fault| fault.lane) {
         return Err(fault);
     }
     for (region, rank, mask, at) in &parts {
-        in_block(env, *region, *rank, |env| match env {
-            Ok(env) => in_region::<Portable, P>(op, env, *region, at, *mask),
-            Err(_) => Ok(()),
-        })?;
+        in_block(env, *rank, |env| in_region::<Portable, P>(op, env, *region, at, *mask))?;
         observe(&shape.access(*region, *mask, at));
     }
     Ok(())
 }
 
-/// Does something with the shared memory of the cluster's block `rank` in place of the own, or says why it cannot be
-/// accessed.
-fn in_block<'e, 'a, 'm, T>(
-    env: &'e mut Env<'a, 'm>,
-    region: Region,
-    rank: u32,
-    act: impl FnOnce(Result<&mut Env<'a, 'm>, (&mut Env<'a, 'm>, AccessProblem)>) -> T,
-) -> T {
-    if region != Region::Shared || rank == env.cluster.rank {
-        return act(Ok(env));
-    }
-    if let Some(problem) = env.cluster.closed(rank) {
-        return act(Err((env, problem)));
+/// Does something with the shared memory of the cluster's block `rank` in place of the own.
+fn in_block<'a, 'm, T>(env: &mut Env<'a, 'm>, rank: u32, act: impl FnOnce(&mut Env<'a, 'm>) -> T) -> T {
+    if rank == env.cluster.rank {
+        return act(env);
     }
     std::mem::swap(env.shared, &mut env.cluster.shared[rank as usize]);
-    let result = act(Ok(&mut *env));
+    let result = act(env);
     std::mem::swap(env.shared, &mut env.cluster.shared[rank as usize]);
     result
 }
@@ -281,7 +253,7 @@ pub(crate) fn check<'m, V: Vectors>(
     region: Region,
     lanes: &Lanes<'_>,
     shape: Shape,
-) -> Result<Option<&'m Allocation>, AccessFault> {
+) -> Accessed<Option<&'m Allocation>> {
     let bytes = u64::from(shape.bytes);
     let Lanes { at, mask, patterns } = *lanes;
     let first = mask.trailing_zeros() as usize % LANES;
@@ -324,14 +296,7 @@ pub(crate) fn check<'m, V: Vectors>(
 
 /// Checks lane by lane, once the checks of all lanes together have failed.
 #[cold]
-fn check_each(
-    env: &Env<'_, '_>,
-    region: Region,
-    at: &Lanes64,
-    mask: u32,
-    shape: Shape,
-    size: u64,
-) -> Result<(), AccessFault> {
+fn check_each(env: &Env<'_, '_>, region: Region, at: &Lanes64, mask: u32, shape: Shape, size: u64) -> Accessed {
     let bytes = u64::from(shape.bytes);
     let inside = |at: u64| match region {
         Region::Generic | Region::Global => {
@@ -349,16 +314,7 @@ fn check_each(
         } else {
             continue;
         };
-        return Err(AccessFault {
-            lane: lane as u32,
-            address: at[lane],
-            bytes: shape.bytes,
-            write: shape.write,
-            what,
-            space: region.space(),
-            offset: at[lane],
-            space_bytes: size,
-        });
+        return Err(shape.fault(lane, at[lane], what, (region.space(), size)));
     }
     Ok(())
 }

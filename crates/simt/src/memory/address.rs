@@ -74,14 +74,19 @@ pub struct Address {
 }
 
 impl Address {
-    /// The first lane's address.
+    /// A lane's address.
     #[inline(always)]
-    pub(super) fn first(&self, regs: &Regs<'_>) -> u64 {
+    pub(super) fn lane(&self, regs: &Regs<'_>, lane: usize) -> u64 {
         match self.base {
-            Reg::R64(base) => regs.get64(base)[0].wrapping_add(i64::from(self.offset) as u64),
-            Reg::R32(base) => u64::from(regs.get32(base)[0].wrapping_add(self.offset as u32)),
+            Reg::R64(base) => regs.get64(base)[lane].wrapping_add(i64::from(self.offset) as u64),
+            Reg::R32(base) => u64::from(regs.get32(base)[lane].wrapping_add(self.offset as u32)),
             Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
         }
+    }
+
+    /// The addresses of all lanes, where speed does not matter.
+    pub(crate) fn of_lanes(&self, regs: &Regs<'_>) -> Lanes64 {
+        std::array::from_fn(|lane| self.lane(regs, lane))
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 use super::WINDOW_BYTES;
 use super::address::Region;
 use super::cluster::{Cluster, RANK_UNIT};
-use crate::regs::{LANES, Lanes64, Pred, R32, R64, Reg, Regs};
+use crate::regs::{LANES, Pred, R32, R64, Reg, Regs};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum AddressOp {
     /// `createpolicy`, whose result is a hint to caches, which this machine does not have.
     Zero {
         /// The destination register.
-        to: Reg,
+        to: R64,
     },
 }
 
@@ -58,7 +58,7 @@ impl AddressOp {
                 regs.set64(*to, mask, &values);
             }
             AddressOp::IsSpace { to, from, region } => {
-                let addresses = addresses(regs, *from);
+                let addresses = regs.wide(*from);
                 let yes = addresses
                     .iter()
                     .enumerate()
@@ -66,7 +66,7 @@ impl AddressOp {
                 regs.set_pred(*to, mask, yes);
             }
             AddressOp::Map { to, from, rank } => {
-                let (from, rank) = (addresses(regs, *from), *regs.get32(*rank));
+                let (from, rank) = (regs.wide(*from), *regs.get32(*rank));
                 let mapped = std::array::from_fn(|lane| {
                     if cluster.shared.len() == 1 && rank[lane] == 0 {
                         return from[lane];
@@ -76,30 +76,13 @@ impl AddressOp {
                     let at = from[lane] % RANK_UNIT;
                     window | ((u64::from(rank[lane]) + 1) * RANK_UNIT + at)
                 });
-                match to {
-                    Reg::R64(to) => regs.set64(*to, mask, &mapped),
-                    Reg::R32(to) => regs.set32(*to, mask, &mapped.map(|at| at as u32)),
-                    Reg::Pred(_) => {}
-                }
+                regs.set(*to, mask, &mapped);
             }
             AddressOp::Rank { to, from } => {
-                let from = addresses(regs, *from);
-                let ranks = from.map(|at| cluster.find(at % WINDOW_BYTES).0);
+                let ranks = regs.wide(*from).map(|at| cluster.find(at % WINDOW_BYTES).0);
                 regs.set32(*to, mask, &ranks);
             }
-            AddressOp::Zero { to } => match to {
-                Reg::R32(to) => regs.set32(*to, mask, &[0; LANES]),
-                Reg::R64(to) => regs.set64(*to, mask, &[0; LANES]),
-                Reg::Pred(to) => regs.set_pred(*to, mask, 0),
-            },
+            AddressOp::Zero { to } => regs.set64(*to, mask, &[0; LANES]),
         }
-    }
-}
-
-fn addresses(regs: &Regs<'_>, from: Reg) -> Lanes64 {
-    match from {
-        Reg::R64(from) => *regs.get64(from),
-        Reg::R32(from) => regs.get32(from).map(u64::from),
-        Reg::Pred(_) => unreachable!("decoding takes no predicate for an address"),
     }
 }

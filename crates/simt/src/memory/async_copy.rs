@@ -7,10 +7,11 @@ use super::address::{Address, Region};
 use super::cluster::Place;
 use super::in_flight::{Group, Job, Piece, Source};
 use super::storage::Lanes;
-use super::{AccessFault, Env};
-use crate::observe::{Access, AccessKind};
+use super::{Accessed, Env, Observe};
+use crate::observe::AccessKind;
 use crate::regs::{LANES, Pred, R32, lanes};
 use crate::vectors::Portable;
+use ptx::ast::Space;
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,15 +29,8 @@ pub struct AsyncCopy {
 }
 
 impl AsyncCopy {
-    pub(super) fn execute(
-        &self,
-        env: &mut Env<'_, '_>,
-        mask: u32,
-        observe: &mut dyn FnMut(&Access<'_>),
-    ) -> Result<(), AccessFault> {
-        let (mut to, mut from) = ([0; LANES], [0; LANES]);
-        self.to.lanes(&env.regs, &mut to);
-        self.from.lanes(&env.regs, &mut from);
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, mask: u32, observe: &mut Observe<'_>) -> Accessed {
+        let [to, from] = [self.to, self.from].map(|address| address.of_lanes(&env.regs));
         let ignored = self.ignore.map_or(0, |(pred, negated)| env.regs.pred(pred) ^ if negated { u32::MAX } else { 0 });
         let lengths =
             self.read.map_or([self.bytes; LANES], |read| env.regs.get32(read).map(|read| read.min(self.bytes)));
@@ -52,7 +46,11 @@ impl AsyncCopy {
                     check::<Portable>(env, Region::Global, &lanes_of(&from, reads), shape(false))?;
                 }
                 // The bytes behind those that are read need not be allocated.
-                false => self.check_parts(env, &from, reads, &lengths, shape(false))?,
+                false => lanes(reads).try_for_each(|lane| {
+                    let (place, bytes) = (Place::Global(from[lane]), lengths[lane].into());
+                    let checked = env.cluster.check(env.global, place, bytes, self.bytes.into());
+                    checked.map_err(|what| shape(false).fault(lane, from[lane], what, (Space::Global, 0)))
+                })?,
             }
             observe(&shape(false).access(Region::Global, reads, &from));
         }
@@ -72,29 +70,6 @@ impl AsyncCopy {
             }
         }
         env.cluster.issue(Job { pieces, ..Job::new(mask, Group::Copies) });
-        Ok(())
-    }
-
-    /// Checks lanes that read fewer bytes than they write: the alignment is that of all bytes.
-    fn check_parts(
-        &self,
-        env: &mut Env<'_, '_>,
-        from: &[u64; LANES],
-        mask: u32,
-        lengths: &[u32; LANES],
-        shape: Shape,
-    ) -> Result<(), AccessFault> {
-        for lane in lanes(mask) {
-            let aligned = from[lane].is_multiple_of(u64::from(self.bytes));
-            let inside = env
-                .global
-                .find(from[lane])
-                .is_some_and(|found| from[lane] - found.base + u64::from(lengths[lane]) <= found.bytes);
-            if !aligned || !inside {
-                let lane = Lanes::new::<Portable>(from, 1 << lane, self.bytes);
-                check::<Portable>(env, Region::Global, &lane, shape)?;
-            }
-        }
         Ok(())
     }
 }

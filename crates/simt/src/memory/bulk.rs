@@ -5,8 +5,8 @@ use super::address::Address;
 use super::atomic::Atomic;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Group, Job, Piece, Signal, Source};
-use super::{AccessFault, Region};
-use crate::regs::{LANES, R32, Reg, lanes};
+use super::{Accessed, Region};
+use crate::regs::{R32, Reg, lanes};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,13 @@ pub struct Bulk {
     pub from: BulkSource,
     /// How the destination is changed, if it is not replaced.
     pub reduce: Option<Atomic>,
+    /// The blocks that it is for, and the mbarrier that is told.
+    pub recipients: Recipients,
+}
+
+/// The blocks that a copy is for, and the mbarrier that is told when it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recipients {
     /// The mbarrier that is told of the bytes; without one, the copy belongs to a group.
     pub mbarrier: Option<Address>,
     /// `.multicast::cluster`: the ranks of the blocks to which it goes.
@@ -33,20 +40,9 @@ pub enum BulkSource {
 }
 
 impl Bulk {
-    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
-        let mut at = [[0; LANES]; 3];
-        self.to.lanes(&reach.regs, &mut at[0]);
-        if let BulkSource::Memory(from, _) = &self.from {
-            from.lanes(&reach.regs, &mut at[1]);
-        }
-        if let Some(mbarrier) = &self.mbarrier {
-            mbarrier.lanes(&reach.regs, &mut at[2]);
-        }
+    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
         for lane in lanes(mask) {
-            let to = reach.cluster.place(self.to.region, at[0][lane]);
-            let mbarrier = self.mbarrier.as_ref();
-            let mbarrier = mbarrier.map(|own| reach.cluster.place(own.region, at[2][lane]));
-            let multicast = self.multicast.map(|ranks| reach.regs.get32(ranks)[lane]);
+            let to = reach.place(&self.to, lane);
             let mut pieces = Vec::new();
             match &self.from {
                 BulkSource::Memory(from, bytes) => {
@@ -55,21 +51,16 @@ impl Bulk {
                         let words = format!("bulk copy of {bytes} bytes; the size is a multiple of 16");
                         return Err(reach.refuse(lane, words));
                     }
-                    let from = reach.cluster.place(from.region, at[1][lane]);
+                    let from = reach.place(from, lane);
                     reach.check(lane, from, u64::from(bytes), 16, false)?;
                     pieces.push(Piece { lane: lane as u8, bytes, from: Source::Memory(from), to });
                 }
                 BulkSource::Registers(registers, bytes) => {
                     for (index, register) in registers.iter().enumerate() {
-                        let value = match register {
-                            Reg::R64(register) => reach.regs.get64(*register)[lane],
-                            Reg::R32(register) => u64::from(reach.regs.get32(*register)[lane]),
-                            Reg::Pred(_) => 0,
-                        };
                         pieces.push(Piece {
                             lane: lane as u8,
                             bytes: *bytes,
-                            from: Source::Value(value),
+                            from: Source::Value(reach.regs.lane(*register, lane)),
                             to: to.behind(index as u64 * u64::from(*bytes)),
                         });
                     }
@@ -79,7 +70,7 @@ impl Bulk {
                 BulkSource::Memory(..) => 16,
                 BulkSource::Registers(all, bytes) => u64::from(*bytes) * all.len() as u64,
             };
-            reach.issue(lane, align, pieces, self.reduce.as_ref(), mbarrier, multicast)?;
+            reach.issue(lane, align, pieces, self.reduce.as_ref(), &self.recipients)?;
         }
         Ok(())
     }
@@ -93,16 +84,11 @@ impl Reach<'_, '_, '_> {
         align: u64,
         mut pieces: Vec<Piece>,
         reduce: Option<&Atomic>,
-        mbarrier: Option<Place>,
-        multicast: Option<u32>,
-    ) -> Result<(), AccessFault> {
-        let objects = mbarrier.map(|place| match place {
-            Place::Shared(rank, at) => Ok((rank, at)),
-            Place::Global(at) => Err(self.refuse(lane, format!("mbarrier at {at:#x}, which is not shared memory"))),
-        });
-        let mut objects: Vec<(u32, u64)> = objects.transpose()?.into_iter().collect();
+        Recipients { mbarrier, multicast }: &Recipients,
+    ) -> Accessed {
+        let mut objects = Vec::from_iter(mbarrier.as_ref().map(|mbarrier| self.object(mbarrier, lane)).transpose()?);
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
-        if let Some(ranks) = multicast {
+        if let Some(ranks) = multicast.map(|ranks| self.regs.get32(ranks)[lane]) {
             // The same place in each of the blocks, and the mbarrier there.
             let all = || (0..32).filter(|rank| ranks >> rank & 1 != 0);
             let copies = all().flat_map(|rank| {

@@ -3,11 +3,12 @@
 //! An address of shared memory below `RANK_UNIT` is the block's own. That of the block with rank `r` is
 //! `(r + 1) * RANK_UNIT` more, which `mapa` adds, unless the block is the only one. A cluster runs on one host thread.
 
-use super::address::Region;
+use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
-use super::{AccessFault, AccessProblem, Env, GlobalMemory};
+use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
 use crate::regs::Regs;
+use ptx::ast::Space;
 
 /// The distance of the blocks' shared memories among the addresses of a cluster.
 pub(crate) const RANK_UNIT: u64 = 1 << 24;
@@ -155,6 +156,19 @@ pub(super) struct Reach<'a, 'b, 'm> {
 }
 
 impl Reach<'_, '_, '_> {
+    /// The place that an address names for a lane.
+    pub(super) fn place(&self, address: &Address, lane: usize) -> Place {
+        self.cluster.place(address.region, address.lane(&self.regs, lane))
+    }
+
+    /// The block and the place of an mbarrier in its shared memory.
+    pub(super) fn object(&self, address: &Address, lane: usize) -> Accessed<(u32, u64)> {
+        match self.place(address, lane) {
+            Place::Shared(rank, at) => Ok((rank, at)),
+            Place::Global(at) => Err(self.refuse(lane, format!("mbarrier at {at:#x}, which is not shared memory"))),
+        }
+    }
+
     /// The fault of a lane's access.
     pub(super) fn fault(
         &self,
@@ -162,22 +176,13 @@ impl Reach<'_, '_, '_> {
         (place, bytes, write): (Place, u64, bool),
         what: AccessProblem,
     ) -> AccessFault {
-        let (space, space_bytes) = match place {
+        let space = match place {
             Place::Shared(rank, _) => {
-                (Region::Shared.space(), self.cluster.shared.get(rank as usize).map_or(0, SharedMemory::len))
+                (Space::Shared, self.cluster.shared.get(rank as usize).map_or(0, SharedMemory::len))
             }
-            Place::Global(_) => (Region::Global.space(), 0),
+            Place::Global(_) => (Space::Global, 0),
         };
-        AccessFault {
-            lane: lane as u32,
-            address: place.at(),
-            bytes: bytes as u32,
-            write,
-            what,
-            space,
-            offset: place.at(),
-            space_bytes,
-        }
+        AccessFault::new(lane, place.at(), (bytes as u32, write), what, space)
     }
 
     /// The fault of a lane's operation, in words.
@@ -186,14 +191,7 @@ impl Reach<'_, '_, '_> {
     }
 
     /// Checks an access of a lane.
-    pub(super) fn check(
-        &self,
-        lane: usize,
-        place: Place,
-        bytes: u64,
-        align: u64,
-        write: bool,
-    ) -> Result<(), AccessFault> {
+    pub(super) fn check(&self, lane: usize, place: Place, bytes: u64, align: u64, write: bool) -> Accessed {
         let checked = self.cluster.check(self.global, place, bytes, align);
         checked.map_err(|what| self.fault(lane, (place, bytes, write), what))
     }

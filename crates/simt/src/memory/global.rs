@@ -246,26 +246,10 @@ impl Allocation {
     /// If they do not lie within the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         assert!(at + bytes.len() as u64 <= self.bytes, "a write within the allocation");
-        let (head, rest) = bytes.split_at(head_of(at, bytes.len()));
-        self.patch(at, head);
-        let at = at + head.len() as u64;
-        let (whole, tail) = rest.as_chunks::<8>();
-        let words = &mut self.words[(at / 8) as usize..];
-        for (word, bytes) in words.iter_mut().zip(whole) {
-            *word.get_mut() = u64::from_le_bytes(*bytes);
-        }
-        self.patch(at + whole.len() as u64 * 8, tail);
-    }
-
-    /// Writes bytes within one word.
-    fn patch(&mut self, at: u64, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        let word = self.words[(at / 8) as usize].get_mut();
-        let mut value = word.to_le_bytes();
-        value[(at % 8) as usize..][..bytes.len()].copy_from_slice(bytes);
-        *word = u64::from_le_bytes(value);
+        let (words, all) = (self.words.as_mut_ptr(), size_of_val(&*self.words));
+        // SAFETY: the words are borrowed for this alone, and their bytes may have any value.
+        let all = unsafe { std::slice::from_raw_parts_mut(words.cast::<u8>(), all) };
+        all[at as usize..][..bytes.len()].copy_from_slice(bytes);
     }
 }
 

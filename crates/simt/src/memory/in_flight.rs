@@ -7,7 +7,7 @@
 use super::atomic::Atomic;
 use super::cluster::{Cluster, Place, Reach};
 use super::storage::{OneAllocation, SharedMemory, Storage};
-use super::{AccessFault, Env, GlobalMemory, LocalMemory, Recent};
+use super::{Accessed, Env, GlobalMemory, LocalMemory, Recent};
 use crate::observe::AsyncGroup;
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::vectors::Portable;
@@ -247,7 +247,7 @@ impl Cluster {
 }
 
 /// Commits the operations of lanes as a group, or waits for groups.
-pub(super) fn group(reach: &mut Reach<'_, '_, '_>, which: Group, op: AsyncGroup, mask: u32) -> Result<(), AccessFault> {
+pub(super) fn group(reach: &mut Reach<'_, '_, '_>, which: Group, op: AsyncGroup, mask: u32) -> Accessed {
     let warp = reach.cluster.warp as usize;
     let least = match op {
         AsyncGroup::Commit => {

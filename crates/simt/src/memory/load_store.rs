@@ -6,7 +6,7 @@ use super::access::{AccessOutcome, MemoryOp, Shape, run};
 use super::address::{Address, Region};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
-use super::{AccessFault, Env};
+use super::{Accessed, Env};
 use crate::observe::AccessKind;
 use crate::regs::{ALL, LANES, Lanes64, R32, R64, Reg, Regs};
 use crate::vectors::Vectors;
@@ -15,20 +15,15 @@ use crate::vectors::Vectors;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the sizes in bytes")]
 pub enum Width {
-    B1,
-    B2,
-    B4,
-    B8,
+    B1 = 1,
+    B2 = 2,
+    B4 = 4,
+    B8 = 8,
 }
 
 impl Width {
     pub(crate) fn bytes(self) -> u32 {
-        match self {
-            Width::B1 => 1,
-            Width::B2 => 2,
-            Width::B4 => 4,
-            Width::B8 => 8,
-        }
+        self as u32
     }
 }
 
@@ -92,7 +87,7 @@ impl Load {
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
-    ) -> Result<AccessOutcome, AccessFault> {
+    ) -> Accessed<AccessOutcome> {
         if self.address.fixed && mask == ALL && self.read_once(env, at).is_some() {
             return Ok(AccessOutcome::Done(self.address.region));
         }
@@ -109,7 +104,7 @@ impl Load {
             _ => return None,
         };
         let [to] = self.to[..] else { return None };
-        let first = self.address.first(&env.regs);
+        let first = self.address.lane(&env.regs, 0);
         let from = memory.get(usize::try_from(first).ok()?..)?;
         match (to, self.width) {
             (Destination::R32 { reg, .. }, Width::B4) if first.is_multiple_of(4) => {
@@ -271,7 +266,7 @@ impl Store {
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
-    ) -> Result<AccessOutcome, AccessFault> {
+    ) -> Accessed<AccessOutcome> {
         run::<V, _>(self, env, mask, at)
     }
 

@@ -1,6 +1,9 @@
 //! Local memory: each thread has its own, and it grows with the depth of calls.
 
-use crate::regs::{LANES, Lanes32};
+use super::storage::{Lanes, Storage};
+use super::words::Word;
+use crate::regs::{HALF, LANES, Lanes32};
+use crate::vectors::Pattern;
 
 /// The local memory of a warp's 32 threads, word by word: word `w` of lane `l` is at `w * 32 + l`, as
 /// hardware lays it out, so that it grows at the end.
@@ -11,19 +14,14 @@ pub struct LocalMemory {
 
 impl LocalMemory {
     /// Bytes that each thread has.
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         (self.words.len() / LANES * 4) as u32
-    }
-
-    /// Whether the threads have no local memory.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
     }
 
     /// Gives each thread `bytes`, a multiple of 4, at least; what is new is zero. Returns `false`, with nothing
     /// changed, if the host has no memory for it.
     #[must_use]
-    pub fn grow(&mut self, bytes: u32) -> bool {
+    pub(crate) fn grow(&mut self, bytes: u32) -> bool {
         let words = bytes as usize / 4 * LANES;
         let more = words.saturating_sub(self.words.len());
         if self.words.try_reserve(more).is_err() {
@@ -40,39 +38,87 @@ impl LocalMemory {
 
     /// The word with byte `at` of a lane, which is in bounds.
     #[inline(always)]
-    pub fn word(&self, lane: usize, at: u32) -> u32 {
+    pub(crate) fn word(&self, lane: usize, at: u32) -> u32 {
         self.words[at as usize / 4 * LANES + lane]
     }
 
     /// Writes the word with byte `at` of a lane, which is in bounds.
     #[inline(always)]
-    pub fn set_word(&mut self, lane: usize, at: u32, value: u32) {
+    pub(crate) fn set_word(&mut self, lane: usize, at: u32, value: u32) {
         self.words[at as usize / 4 * LANES + lane] = value;
     }
 
     /// The words with byte `at` of all lanes, which is in bounds.
     #[inline(always)]
-    pub fn words(&self, at: u32) -> &Lanes32 {
+    pub(crate) fn words(&self, at: u32) -> &Lanes32 {
         let words = &self.words[at as usize / 4 * LANES..];
         words.first_chunk().expect("each word has all lanes")
     }
 
     /// The words with byte `at` of all lanes, for writing.
     #[inline(always)]
-    pub fn words_mut(&mut self, at: u32) -> &mut Lanes32 {
+    pub(crate) fn words_mut(&mut self, at: u32) -> &mut Lanes32 {
         let words = &mut self.words[at as usize / 4 * LANES..];
         words.first_chunk_mut().expect("each word has all lanes")
     }
 
     /// One byte of a lane.
-    pub fn byte(&self, lane: usize, at: u32) -> u8 {
-        (self.word(lane, at) >> (at % 4 * 8)) as u8
+    pub(crate) fn byte(&self, lane: usize, at: u32) -> u8 {
+        self.get(lane, at.into())
     }
 
     /// Writes one byte of a lane.
-    pub fn set_byte(&mut self, lane: usize, at: u32, value: u8) {
-        let shift = at % 4 * 8;
-        let word = self.word(lane, at) & !(0xff << shift) | u32::from(value) << shift;
-        self.set_word(lane, at, word);
+    pub(crate) fn set_byte(&mut self, lane: usize, at: u32, value: u8) {
+        self.set(lane, at.into(), value);
+    }
+}
+
+impl Storage for LocalMemory {
+    #[inline(always)]
+    fn get<W: Word>(&self, lane: usize, at: u64) -> W {
+        let word = |at: u64| u64::from(self.word(lane, at as u32));
+        if W::BYTES == 8 { W::narrow(word(at) | word(at + 4) << 32) } else { W::narrow(word(at) >> (at % 4 * 8)) }
+    }
+
+    #[inline(always)]
+    fn same<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
+        if W::BYTES == 4 {
+            // The lanes' words lie side by side.
+            let words = &self.words(at as u32)[first..][..HALF];
+            values.copy_from_slice(bytemuck::cast_slice(words));
+        } else {
+            for (lane, value) in values.iter_mut().enumerate() {
+                *value = self.get(first + lane, at);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn set<W: Word>(&mut self, lane: usize, at: u64, value: W) {
+        let (value, at) = (value.widen(), at as u32);
+        match W::BYTES {
+            8 => {
+                self.set_word(lane, at, value as u32);
+                self.set_word(lane, at + 4, (value >> 32) as u32);
+            }
+            4 => self.set_word(lane, at, value as u32),
+            bytes => {
+                let shift = at % 4 * 8;
+                let hole = !(((1 << (bytes * 8)) - 1) << shift);
+                let word = self.word(lane, at) & hole | (value as u32) << shift;
+                self.set_word(lane, at, word);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, _step: u64, values: &[W; LANES]) {
+        let at = lanes.at;
+        if lanes.patterns == Some([Pattern::Same; 2]) && at[0] == at[HALF] && W::BYTES == 4 {
+            let words = self.words_mut((at[0] + offset) as u32);
+            words.copy_from_slice(bytemuck::cast_slice(values));
+        } else {
+            lanes.each(|lane| self.set(lane, at[lane] + offset, values[lane]));
+        }
     }
 }

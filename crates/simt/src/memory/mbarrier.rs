@@ -4,7 +4,7 @@
 //! 20 of those that are pending, 21 of the bytes that are (signed), the phase's parity, and 2 that tell an object from
 //! other bytes.
 
-use super::AccessFault;
+use super::Accessed;
 use super::address::Address;
 use super::cluster::{Cluster, Place, Reach};
 use super::in_flight::{Group, Job, Signal};
@@ -113,6 +113,12 @@ impl State {
         Ok(())
     }
 
+    fn complete(&mut self, bytes: u32) -> Result<(), String> {
+        self.add_bytes(-i64::from(bytes))?;
+        self.end_phase();
+        Ok(())
+    }
+
     fn arrive(&mut self, count: u32) -> Result<(), String> {
         if count == 0 || count > self.pending {
             let Self { pending, expected, .. } = self;
@@ -161,11 +167,7 @@ impl Cluster {
         }
         self.change((signal.rank, signal.at), |state| match signal.bytes {
             None => state.arrive(1),
-            Some(bytes) => {
-                state.add_bytes(-i64::from(bytes))?;
-                state.end_phase();
-                Ok(())
-            }
+            Some(bytes) => state.complete(bytes),
         })
     }
 
@@ -182,18 +184,12 @@ impl Cluster {
 }
 
 impl Mbarrier {
-    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
-        let mut at = [0; LANES];
-        self.address.lanes(&reach.regs, &mut at);
+    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
         let mut done = 0;
         let mut signals = Vec::new();
         for lane in lanes(mask) {
-            let place = reach.cluster.place(self.address.region, at[lane]);
-            let Place::Shared(rank, at) = place else {
-                let words = format!("mbarrier at {:#x}, which is not shared memory", at[lane]);
-                return Err(reach.refuse(lane, words));
-            };
-            reach.check(lane, place, 8, 8, true)?;
+            let (rank, at) = reach.object(&self.address, lane)?;
+            reach.check(lane, Place::Shared(rank, at), 8, 8, true)?;
             done |= u32::from(self.one(reach, lane, (rank, at))?) << lane;
             signals.push(Signal { lane: lane as u8, rank, at, bytes: None });
         }
@@ -209,45 +205,38 @@ impl Mbarrier {
     }
 
     /// Runs it for one lane. Returns whether the phase that is waited for is over.
-    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Result<bool, AccessFault> {
+    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Accessed<bool> {
         let value = |reg: R32| reach.regs.get32(reg)[lane];
-        let global = reach.global;
         let (rank, at) = object;
+        let cluster = &mut *reach.cluster;
+        let mut over = false;
         let result = match &self.op {
-            MbarrierOp::Init { count } => {
-                let count = value(*count);
-                if count == 0 || count > MOST {
-                    let words = format!("mbarrier of {count} arrivals; it takes 1 to {MOST}");
-                    return Err(reach.refuse(lane, words));
+            MbarrierOp::Init { count } => match value(*count) {
+                count @ 1..=MOST => {
+                    let state = State { expected: count, pending: count, bytes: 0, parity: 0 };
+                    cluster.shared[rank as usize].set(lane, at, state.bits());
+                    cluster.in_flight.changes += 1;
+                    Ok(())
                 }
-                let state = State { expected: count, pending: count, bytes: 0, parity: 0 };
-                reach.cluster.shared[rank as usize].set(lane, at, state.bits());
-                reach.cluster.in_flight.changes += 1;
-                Ok(false)
-            }
+                count => Err(format!("mbarrier of {count} arrivals; it takes 1 to {MOST}")),
+            },
             MbarrierOp::Inval => {
-                let known = reach.cluster.change(object, |_| Ok(false));
-                reach.cluster.shared[rank as usize].set(lane, at, 0u64);
+                let known = cluster.known(object);
+                cluster.shared[rank as usize].set(lane, at, 0u64);
                 known
             }
             MbarrierOp::ExpectTx { bytes } => {
                 let bytes = value(*bytes);
-                let expect = |state: &mut State| state.add_bytes(i64::from(bytes));
-                reach.cluster.change(object, expect).map(|()| false)
+                cluster.change(object, |state| state.add_bytes(bytes.into()))
             }
             MbarrierOp::CompleteTx { bytes } => {
                 let bytes = value(*bytes);
-                let complete = |state: &mut State| {
-                    state.add_bytes(-i64::from(bytes))?;
-                    state.end_phase();
-                    Ok(false)
-                };
-                reach.cluster.change(object, complete)
+                cluster.change(object, |state| state.complete(bytes))
             }
             MbarrierOp::Arrive { to, count, bytes, drop, complete } => {
                 let (count, bytes) = (count.map_or(1, value), bytes.map_or(0, value));
-                let arrive = |state: &mut State| {
-                    state.add_bytes(i64::from(bytes))?;
+                let arrived = cluster.change(object, |state| {
+                    state.add_bytes(bytes.into())?;
                     if !complete && count >= state.pending {
                         return Err(format!("{count} arrivals with .noComplete, the last ones"));
                     }
@@ -257,13 +246,11 @@ impl Mbarrier {
                     let before = *state;
                     state.arrive(count)?;
                     Ok(before.bits())
-                };
-                let arrived = reach.cluster.change(object, arrive);
+                });
                 arrived.map(|before| {
                     if let Some(to) = to {
                         reach.regs.set64(*to, 1 << lane, &[before; LANES]);
                     }
-                    false
                 })
             }
             MbarrierOp::Wait { phase, .. } => {
@@ -271,30 +258,21 @@ impl Mbarrier {
                     Phase::State(state) => (reach.regs.get64(*state)[lane] >> 61) as u32 & 1,
                     Phase::Parity(parity) => value(*parity) & 1,
                 };
-                let done = reach.cluster.finish_signals(global, object);
-                let over = done.and_then(|()| {
-                    let over = |state: &mut State| Ok(state.parity != parity);
-                    reach.cluster.change(object, over)
-                });
-                if let Ok(over) = over {
-                    let warp = reach.cluster.warp as usize;
-                    reach.cluster.in_flight.awaited[warp] = (!over).then_some(object);
+                let done = cluster.finish_signals(reach.global, object);
+                let current = done.and_then(|()| cluster.change(object, |state| Ok(state.parity)));
+                current.map(|current| {
+                    over = current != parity;
+                    cluster.in_flight.awaited[cluster.warp as usize] = (!over).then_some(object);
+                })
+            }
+            MbarrierOp::CopiesArrive { noinc } => cluster.change(object, |state| {
+                state.pending += u32::from(!noinc);
+                match state.pending > MOST {
+                    true => Err(format!("more than {MOST} arrivals pending")),
+                    false => Ok(()),
                 }
-                over
-            }
-            MbarrierOp::CopiesArrive { noinc } => {
-                let count = |state: &mut State| {
-                    if !noinc {
-                        state.pending += 1;
-                    }
-                    match state.pending > MOST {
-                        true => Err(format!("more than {MOST} arrivals pending")),
-                        false => Ok(false),
-                    }
-                };
-                reach.cluster.change(object, count)
-            }
+            }),
         };
-        result.map_err(|words| reach.refuse(lane, words))
+        result.map(|()| over).map_err(|words| reach.refuse(lane, words))
     }
 }

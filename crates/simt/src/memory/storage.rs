@@ -3,8 +3,8 @@
 
 use std::sync::atomic::AtomicU64;
 
+use super::GlobalMemory;
 use super::words::Word;
-use super::{GlobalMemory, LocalMemory};
 use crate::regs::{ALL, HALF, LANES, Lanes64, lanes as lanes_of};
 use crate::vectors::{Pattern, Vectors};
 
@@ -65,6 +65,26 @@ pub(crate) trait Storage {
         let old = self.get(lane, at);
         self.set(lane, at, new(old));
         old
+    }
+
+    /// Reads 1, 2, 4 or 8 bytes for one lane.
+    fn get_bytes(&self, lane: usize, at: u64, bytes: u32) -> u64 {
+        match bytes {
+            1 => self.get::<u8>(lane, at).into(),
+            2 => self.get::<u16>(lane, at).into(),
+            4 => self.get::<u32>(lane, at).into(),
+            _ => self.get(lane, at),
+        }
+    }
+
+    /// Writes the lowest 1, 2, 4 or 8 bytes for one lane.
+    fn set_bytes(&mut self, lane: usize, at: u64, bytes: u32, value: u64) {
+        match bytes {
+            1 => self.set(lane, at, value as u8),
+            2 => self.set(lane, at, value as u16),
+            4 => self.set(lane, at, value as u32),
+            _ => self.set(lane, at, value),
+        }
     }
 
     /// Reads values that follow each other, for the lanes from `first` on.
@@ -193,28 +213,25 @@ impl Storage for OneAllocation<'_> {
 pub(crate) struct AnyAllocation<'a>(pub(crate) &'a GlobalMemory);
 
 impl AnyAllocation<'_> {
-    fn locate(&self, at: u64) -> (&[AtomicU64], u64) {
+    fn locate(&self, at: u64) -> OneAllocation<'_> {
         let found = self.0.find(at).expect("the check found it");
-        (&found.words, at - found.base)
+        OneAllocation { words: &found.words, base: found.base, strong: true }
     }
 }
 
 impl Storage for AnyAllocation<'_> {
     const FLUSHES: bool = true;
 
-    fn get<W: Word>(&self, _lane: usize, at: u64) -> W {
-        let (words, at) = self.locate(at);
-        W::load(words, at)
+    fn get<W: Word>(&self, lane: usize, at: u64) -> W {
+        self.locate(at).get(lane, at)
     }
 
-    fn set<W: Word>(&mut self, _lane: usize, at: u64, value: W) {
-        let (words, at) = self.locate(at);
-        value.store(words, at);
+    fn set<W: Word>(&mut self, lane: usize, at: u64, value: W) {
+        self.locate(at).set(lane, at, value);
     }
 
-    fn update<W: Word>(&mut self, _lane: usize, at: u64, new: impl FnMut(W) -> W) -> W {
-        let (words, at) = self.locate(at);
-        W::update(words, at, new)
+    fn update<W: Word>(&mut self, lane: usize, at: u64, new: impl FnMut(W) -> W) -> W {
+        self.locate(at).update(lane, at, new)
     }
 
     fn pairs(&self) -> bool {
@@ -237,13 +254,8 @@ impl SharedMemory {
     }
 
     /// How many bytes it has.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.bytes
-    }
-
-    /// Whether it has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.bytes == 0
     }
 
     /// Makes all bytes zero.
@@ -313,57 +325,4 @@ impl Storage for ReadOnly<'_> {
 
     /// Does nothing: the check has refused the write before.
     fn set<W: Word>(&mut self, _lane: usize, _at: u64, _value: W) {}
-}
-
-/// The threads' local memory.
-pub(super) struct Local<'a>(pub(super) &'a mut LocalMemory);
-
-impl Storage for Local<'_> {
-    #[inline(always)]
-    fn get<W: Word>(&self, lane: usize, at: u64) -> W {
-        let word = |at: u64| u64::from(self.0.word(lane, at as u32));
-        if W::BYTES == 8 { W::narrow(word(at) | word(at + 4) << 32) } else { W::narrow(word(at) >> (at % 4 * 8)) }
-    }
-
-    #[inline(always)]
-    fn same<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
-        if W::BYTES == 4 {
-            // The lanes' words lie side by side.
-            let words = &self.0.words(at as u32)[first..][..HALF];
-            values.copy_from_slice(bytemuck::cast_slice(words));
-        } else {
-            for (lane, value) in values.iter_mut().enumerate() {
-                *value = self.get(first + lane, at);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn set<W: Word>(&mut self, lane: usize, at: u64, value: W) {
-        let (value, at) = (value.widen(), at as u32);
-        match W::BYTES {
-            8 => {
-                self.0.set_word(lane, at, value as u32);
-                self.0.set_word(lane, at + 4, (value >> 32) as u32);
-            }
-            4 => self.0.set_word(lane, at, value as u32),
-            bytes => {
-                let shift = at % 4 * 8;
-                let hole = !(((1 << (bytes * 8)) - 1) << shift);
-                let word = self.0.word(lane, at) & hole | (value as u32) << shift;
-                self.0.set_word(lane, at, word);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, _step: u64, values: &[W; LANES]) {
-        let at = lanes.at;
-        if lanes.patterns == Some([Pattern::Same; 2]) && at[0] == at[HALF] && W::BYTES == 4 {
-            let words = self.0.words_mut((at[0] + offset) as u32);
-            words.copy_from_slice(bytemuck::cast_slice(values));
-        } else {
-            lanes.each(|lane| self.set(lane, at[lane] + offset, values[lane]));
-        }
-    }
 }

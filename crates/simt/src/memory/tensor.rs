@@ -4,12 +4,13 @@
 mod edit;
 mod map;
 
-use super::AccessFault;
+use super::Accessed;
 use super::address::{Address, Region};
 use super::atomic::Atomic;
+use super::bulk::Recipients;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Piece, Source};
-use crate::regs::{LANES, R32, R64, lanes};
+use crate::regs::{R32, R64, lanes};
 pub use edit::{MapEdit, MapField};
 pub use map::{Im2col, Swizzle, TensorElement, TensorMap};
 
@@ -28,26 +29,16 @@ pub struct Tensor {
     pub loads: bool,
     /// The reductions for the types of elements that have it, if it is one.
     pub reduce: Option<Box<[(TensorElement, Atomic)]>>,
-    /// The mbarrier that is told of the bytes; without one, the copy belongs to a group.
-    pub mbarrier: Option<Address>,
-    /// `.multicast::cluster`: the ranks of the blocks to which it goes.
-    pub multicast: Option<R32>,
+    /// The blocks that it is for, and the mbarrier that is told.
+    pub recipients: Recipients,
 }
 
 impl Tensor {
-    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
-        let mut at = [[0; LANES]; 2];
-        self.shared.lanes(&reach.regs, &mut at[0]);
-        if let Some(mbarrier) = &self.mbarrier {
-            mbarrier.lanes(&reach.regs, &mut at[1]);
-        }
-        for lane in lanes(mask) {
-            self.one(reach, lane, at[0][lane], at[1][lane])?;
-        }
-        Ok(())
+    pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
+        lanes(mask).try_for_each(|lane| self.one(reach, lane))
     }
 
-    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, tile: u64, mbarrier: u64) -> Result<(), AccessFault> {
+    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize) -> Accessed {
         let address = reach.regs.get64(self.map)[lane];
         let map = read_map(reach, address);
         let map = map.map_err(|why| reach.refuse(lane, format!("no tensor map at {address:#x}: {why}")));
@@ -79,7 +70,7 @@ impl Tensor {
             found.map(|own| &own.1).ok_or_else(|| reach.refuse(lane, refused()))
         });
         let reduce = reduce.transpose()?;
-        let tile = reach.cluster.place(self.shared.region, tile);
+        let tile = reach.place(&self.shared, lane);
         reach.check(lane, tile, 16, 128, self.loads)?;
         let Place::Shared(rank, at) = tile else {
             return Err(reach.refuse(lane, "a tile that is not in shared memory".to_owned()));
@@ -101,10 +92,7 @@ impl Tensor {
                 reach.check(lane, from, u64::from(piece.bytes), 1, false)?;
             }
         }
-        let own = self.mbarrier.as_ref();
-        let mbarrier = own.map(|own| reach.cluster.place(own.region, mbarrier));
-        let multicast = self.multicast.map(|ranks| reach.regs.get32(ranks)[lane]);
-        reach.issue(lane, 1, pieces, reduce, mbarrier, multicast)
+        reach.issue(lane, 1, pieces, reduce, &self.recipients)
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) use image::{Object, Objects};
 use sampling::{Coordinates, Point, face};
 
 use super::load_store::{Destination, Width, put, take};
-use super::{AccessFault, Env};
+use super::{AccessFault, Accessed, Env};
 use crate::memory::GlobalMemory;
 use crate::regs::{LANES, Pred, R64, Reg, lanes};
 
@@ -126,7 +126,7 @@ type Done<T> = Result<T, String>;
 type Elements = [[u64; LANES]; 4];
 
 impl Texture {
-    pub(super) fn execute(&self, env: &mut Env<'_, '_>, mask: u32) -> Result<(), AccessFault> {
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, mask: u32) -> Accessed {
         let handles = *env.regs.get64(self.object);
         let read = |registers: &[Reg]| {
             let mut values: Elements = [[0; LANES]; 4];
@@ -180,10 +180,7 @@ impl Texture {
 
     /// The texture or surface of a handle, if it is one that the instruction takes.
     fn object<'m>(&self, memory: &'m GlobalMemory, handle: u64) -> Done<&'m Object> {
-        let wanted = match self.is_of_textures() {
-            true => "texture",
-            false => "surface",
-        };
+        let wanted = if self.is_of_textures() { "texture" } else { "surface" };
         let object = memory.objects.find(handle);
         let object = object.ok_or_else(|| format!("{handle:#x} is the handle of no {wanted}"))?;
         if matches!(object, Object::Texture(_)) != self.is_of_textures() {
@@ -193,26 +190,16 @@ impl Texture {
         if memory.find(image.address).is_none() {
             return Err(format!("the memory of {wanted} {handle:#x} was freed"));
         }
-        let Geometry { sides, layered, cube } = self.geometry;
-        let fits = match image.sides {
-            _ if sides == 0 => true,
-            Sides::Linear(_) => {
-                let has_integers = matches!(self.op, TextureOp::Fetch { integers: true, .. });
-                sides == 1 && has_integers
-            }
-            Sides::One(_) => sides == 1,
-            Sides::Two(_) => sides == 2,
-            Sides::Three(_) => sides == 3,
-            // A cube's surface has its faces as layers.
-            Sides::Cube(_) if !self.is_of_textures() => sides == 2,
-            Sides::Cube(_) => cube,
+        // A cube's surface has its faces as layers.
+        let (is_cube, has_faces) = match image.sides {
+            Sides::Cube(_) => (self.is_of_textures(), !self.is_of_textures()),
+            _ => (false, false),
         };
-        let layers = match image.sides {
-            Sides::Cube(_) if !self.is_of_textures() => true,
-            _ => image.layers.is_some(),
-        };
-        let is_cube = matches!(image.sides, Sides::Cube(_)) && self.is_of_textures();
-        match sides == 0 || fits && layered == layers && cube == is_cube {
+        let sides = if is_cube { 3 } else { image.sides.count() };
+        let own = Geometry { sides, layered: has_faces || image.layers.is_some(), cube: is_cube };
+        let is_linear = matches!(image.sides, Sides::Linear(_));
+        let has_integers = matches!(self.op, TextureOp::Fetch { integers: true, .. });
+        match self.geometry.sides == 0 || self.geometry == own && (!is_linear || has_integers) {
             true => Ok(object),
             false => Err(format!(
                 "the instruction does not fit {wanted} {handle:#x}, an image of {:?} texels and {:?} layers",
@@ -255,20 +242,10 @@ impl Texture {
                 return Ok([self.answer(&texture.image, extra[0], normalized), 0, 0, 0]);
             }
         };
-        match (texture.is_float(), value) {
-            (true, ValueType::Integer) => {
-                return Err(
-                    "the texture returns floating-point numbers, and the instruction's type is one of integers"
-                        .to_owned(),
-                );
-            }
-            (false, ValueType::F32 | ValueType::F16 | ValueType::F16x2) => {
-                return Err(
-                    "the texture returns integers, and the instruction's type is one of floating-point numbers"
-                        .to_owned(),
-                );
-            }
-            _ => {}
+        let name = |is_float| if is_float { "floating-point numbers" } else { "integers" };
+        let (returned, asked) = (name(texture.is_float()), name(value != ValueType::Integer));
+        if returned != asked {
+            return Err(format!("the texture returns {returned}, and the instruction's type is one of {asked}"));
         }
         let image = &texture.image;
         let (layer, along) = match self.geometry.layered {

@@ -47,24 +47,7 @@ pub trait DynObserver: Send {
     /// `other` is what [`fork`](Self::fork) made, as [`into_any`](Self::into_any) gives it.
     fn merge(&mut self, other: Box<dyn Any>);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
-    fn turn(&mut self, _warp_id: WarpId) {}
-    fn executed(&mut self, _first: Site, _count: u32, _active: u32) {}
-    fn branch(&mut self, _site: Site, _active: u32, _taken: u32) {}
-    fn access(&mut self, _site: Site, _warp_id: WarpId, _access: &Access<'_>) {}
-    fn located(&mut self, _site: Site, _warp_id: WarpId, _access: &Access<'_>, _places: &Places<'_>) {}
-    fn step(&mut self, _step: &Step<'_>) {}
-    fn barrier(&mut self, _arrival: &BarrierArrival) {}
-    fn released(&mut self, _block: u64, _id: u32) {}
-    fn synchronized(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32) {}
-    fn fence(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, _scope: Scope) {}
-    fn async_group(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, _group: AsyncGroup) {}
-    fn exited(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32) {}
-    fn block(&mut self, _block: u64, _warps: u32, _threads: u32) {}
-    fn block_ended(&mut self, _block: u64) {}
-    fn allocated(&mut self, _address: u64, _bytes: u64) {}
-    fn written(&mut self, _address: u64, _bytes: u64) {}
-    fn read(&mut self, _address: u64, _bytes: u64) {}
-    fn freed(&mut self, _address: u64) {}
+    every_event!(nothing);
 }
 
 /// A [`DynObserver`] as an [`Observer`].
@@ -72,7 +55,7 @@ pub struct Boxed(pub Box<dyn DynObserver>);
 
 /// Methods that forward a call to the trait object.
 macro_rules! forward {
-    ($($method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+    ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
         fn $method(&mut self, $($arg: $ty),+) {
             self.0.$method($($arg),+);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::regs::{LANES, Lanes64, Reg, RegisterNames, Regs};
+use crate::regs::{Lanes64, Reg, RegisterNames, Regs};
 
 /// The registers of the function that a warp executes.
 pub struct Registers<'a> {
@@ -57,14 +57,7 @@ impl<'a> Registers<'a> {
     /// # Panics
     /// When the function does not have that many registers.
     pub fn value(&self, reg: Reg) -> Lanes64 {
-        match reg {
-            Reg::R32(reg) => self.regs.get32(reg).map(u64::from),
-            Reg::R64(reg) => *self.regs.get64(reg),
-            Reg::Pred(reg) => {
-                let lanes = self.regs.pred(reg);
-                std::array::from_fn::<u64, LANES, _>(|lane| u64::from(lanes >> lane & 1))
-            }
-        }
+        self.regs.wide(reg)
     }
 }
 

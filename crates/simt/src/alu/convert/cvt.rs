@@ -24,20 +24,20 @@ pub enum Bits {
 
 impl Type {
     pub(crate) fn new(name: &str) -> Option<Self> {
+        let bits = || match &name[1..] {
+            "8" => Some(Bits::B8),
+            "16" => Some(Bits::B16),
+            "32" => Some(Bits::B32),
+            "64" => Some(Bits::B64),
+            _ => None,
+        };
         Some(match name {
-            "u8" => Type::Int(Bits::B8, false),
-            "s8" => Type::Int(Bits::B8, true),
-            "u16" => Type::Int(Bits::B16, false),
-            "s16" => Type::Int(Bits::B16, true),
-            "u32" => Type::Int(Bits::B32, false),
-            "s32" => Type::Int(Bits::B32, true),
-            "u64" => Type::Int(Bits::B64, false),
-            "s64" => Type::Int(Bits::B64, true),
             "f16" => Type::Float(Format::F16),
             "bf16" => Type::Float(Format::Bf16),
             "f32" => Type::Float(Format::F32),
             "f64" => Type::Float(Format::F64),
             "tf32" => Type::Float(Format::Tf32),
+            _ if name.starts_with(['u', 's']) => Type::Int(bits()?, name.starts_with('s')),
             _ => return None,
         })
     }

@@ -1,5 +1,6 @@
 //! Conversions between pairs of numbers of 8 bits, `.e4m3` and `.e5m2`, and of 16 or 32 (PTX ISA §9.7.9.21).
 
+use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::float::{canonical32, from_f16};
 use crate::alu::lanes::each;
 use crate::regs::{R32, Regs};
@@ -69,20 +70,9 @@ fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
         () => {
             let value = from_f16(rest >> 1);
             let scaled = f64::from(f32::from_bits(canonical32(value))) * 256.0;
-            sign | half_of(scaled)
+            sign | Format::F16.round(scaled, Rounding::Nearest) as u32
         }
     }
-}
-
-/// The bits of a positive number that is one of `f16`.
-fn half_of(value: f64) -> u32 {
-    if value == 0.0 {
-        return 0;
-    }
-    // None of `.e4m3` is subnormal there.
-    let bits = value.to_bits();
-    let power = (bits >> 52) as i32 - 1023 + 15;
-    (power as u32) << 10 | (bits >> 42) as u32 & 0x3ff
 }
 
 impl Fp8 {

@@ -1,6 +1,6 @@
 //! `mov` (PTX ISA §9.7.9.3), and `mov` that takes a register apart or puts one together (§9.7.9.4).
 
-use crate::alu::lanes::{each, map};
+use crate::alu::lanes::{Word, each, map};
 use crate::regs::{ALL, LANES, Pred, R32, R64, Regs};
 
 /// One `mov`. Parts are in the order of their bits, the lowest first.
@@ -19,26 +19,21 @@ pub enum Move {
     Wide { to: R64, from: R32 },
     /// A predicate or its contrary.
     Pred { to: Pred, from: Pred, negated: bool },
-    /// Two times 8 bits to 16.
-    Pack8x2 { to: R32, from: [R32; 2] },
-    /// Four times 8 bits to 32.
-    Pack8x4 { to: R32, from: [R32; 4] },
-    /// Two times 16 bits to 32.
-    Pack16x2 { to: R32, from: [R32; 2] },
-    /// Four times 16 bits to 64.
-    Pack16x4 { to: R64, from: [R32; 4] },
-    /// Two times 32 bits to 64.
-    Pack32x2 { to: R64, from: [R32; 2] },
-    /// 16 bits to two times 8.
-    Unpack8x2 { to: [R32; 2], from: R32 },
-    /// 32 bits to four times 8.
-    Unpack8x4 { to: [R32; 4], from: R32 },
-    /// 32 bits to two times 16.
-    Unpack16x2 { to: [R32; 2], from: R32 },
-    /// 64 bits to four times 16.
-    Unpack16x4 { to: [R32; 4], from: R64 },
-    /// 64 bits to two times 32.
-    Unpack32x2 { to: [R32; 2], from: R64 },
+    /// The parts of a register, put together: the number of the whole one, and those of the parts that there are.
+    Pack { parts: Parts, to: u32, from: [R32; 4] },
+    /// A register, taken apart.
+    Unpack { parts: Parts, to: [R32; 4], from: u32 },
+}
+
+/// The bits of a register's parts, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the parts")]
+pub enum Parts {
+    B8x2,
+    B8x4,
+    B16x2,
+    B16x4,
+    B32x2,
 }
 
 impl Move {
@@ -59,58 +54,42 @@ impl Move {
                 let values = regs.pred(from) ^ if negated { ALL } else { 0 };
                 regs.set_pred(to, mask, values);
             }
-            Move::Pack8x2 { to, from } => pack32(regs, mask, to, from, 8),
-            Move::Pack8x4 { to, from } => pack32(regs, mask, to, from, 8),
-            Move::Pack16x2 { to, from } => pack32(regs, mask, to, from, 16),
-            Move::Pack16x4 { to, from } => pack64(regs, mask, to, from, 16),
-            Move::Pack32x2 { to, from } => pack64(regs, mask, to, from, 32),
-            Move::Unpack8x2 { to, from } => unpack32(regs, mask, to, from, 8),
-            Move::Unpack8x4 { to, from } => unpack32(regs, mask, to, from, 8),
-            Move::Unpack16x2 { to, from } => unpack32(regs, mask, to, from, 16),
-            Move::Unpack16x4 { to, from } => unpack64(regs, mask, to, from, 16),
-            Move::Unpack32x2 { to, from } => unpack64(regs, mask, to, from, 32),
+            Move::Pack { parts, to, from } => match parts {
+                Parts::B8x2 => pack::<u32, 2>(regs, mask, to, from, 8),
+                Parts::B8x4 => pack::<u32, 4>(regs, mask, to, from, 8),
+                Parts::B16x2 => pack::<u32, 2>(regs, mask, to, from, 16),
+                Parts::B16x4 => pack::<u64, 4>(regs, mask, to, from, 16),
+                Parts::B32x2 => pack::<u64, 2>(regs, mask, to, from, 32),
+            },
+            Move::Unpack { parts, to, from } => match parts {
+                Parts::B8x2 => unpack::<u32, 2>(regs, mask, to, from, 8),
+                Parts::B8x4 => unpack::<u32, 4>(regs, mask, to, from, 8),
+                Parts::B16x2 => unpack::<u32, 2>(regs, mask, to, from, 16),
+                Parts::B16x4 => unpack::<u64, 4>(regs, mask, to, from, 16),
+                Parts::B32x2 => unpack::<u64, 2>(regs, mask, to, from, 32),
+            },
         }
     }
 }
 
 #[inline(always)]
-fn pack32<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; N], bits: u32) {
-    let mut values = [0; LANES];
-    for (i, part) in from.into_iter().enumerate() {
-        let part = regs.get32(part);
+fn pack<W: Word, const N: usize>(regs: &mut Regs<'_>, mask: u32, to: u32, from: [R32; 4], bits: u32) {
+    let mut values = [W::default(); LANES];
+    for (i, part) in from[..N].iter().enumerate() {
+        let part = regs.get32(*part);
         for lane in 0..LANES {
-            values[lane] |= (part[lane] & ((1 << bits) - 1)) << (bits * i as u32);
+            let part = W::from(part[lane] & (u32::MAX >> (32 - bits)));
+            values[lane] = values[lane] | part << (bits * i as u32);
         }
     }
-    regs.set32(to, mask, &values);
+    W::set(regs, to, mask, &values);
 }
 
 #[inline(always)]
-fn pack64<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: R64, from: [R32; N], bits: u32) {
-    let mut values = [0; LANES];
-    for (i, part) in from.into_iter().enumerate() {
-        let part = regs.get32(part);
-        for lane in 0..LANES {
-            values[lane] |= (u64::from(part[lane]) & ((1 << bits) - 1)) << (bits * i as u32);
-        }
-    }
-    regs.set64(to, mask, &values);
-}
-
-#[inline(always)]
-fn unpack32<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; N], from: R32, bits: u32) {
-    let whole = *regs.get32(from);
-    for (i, part) in to.into_iter().enumerate() {
-        let values = each(|lane| whole[lane] >> (bits * i as u32) & ((1 << bits) - 1));
-        regs.set32(part, mask, &values);
-    }
-}
-
-#[inline(always)]
-fn unpack64<const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; N], from: R64, bits: u32) {
-    let whole = *regs.get64(from);
-    for (i, part) in to.into_iter().enumerate() {
-        let part_of = |value: u64| (value >> (bits * i as u32) & ((1 << bits) - 1)) as u32;
-        regs.set32(part, mask, &each(|lane| part_of(whole[lane])));
+fn unpack<W: Word, const N: usize>(regs: &mut Regs<'_>, mask: u32, to: [R32; 4], from: u32, bits: u32) {
+    let whole = *W::get(regs, from);
+    for (i, part) in to[..N].iter().enumerate() {
+        let values = each(|lane| (whole[lane] >> (bits * i as u32)).low() & (u32::MAX >> (32 - bits)));
+        regs.set32(*part, mask, &values);
     }
 }

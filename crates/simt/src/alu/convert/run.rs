@@ -189,21 +189,8 @@ fn one(raw: u64, spec: Conversion) -> u64 {
 
 #[inline(never)]
 pub(super) fn any(to: Reg, from: Reg, spec: Conversion, regs: &mut Regs<'_>, mask: u32) {
-    let raw = match from {
-        Reg::R32(from) => {
-            let from = regs.get32(from);
-            each(|lane| u64::from(from[lane]))
-        }
-        Reg::R64(from) => *regs.get64(from),
-        // Decoding lets no predicate through.
-        Reg::Pred(_) => [0; LANES],
-    };
-    let values = each(|lane| one(raw[lane], spec));
-    match to {
-        Reg::R32(to) => regs.set32(to, mask, &each(|lane| values[lane] as u32)),
-        Reg::R64(to) => regs.set64(to, mask, &values),
-        Reg::Pred(_) => {}
-    }
+    let values = each(|lane| one(regs.lane(from, lane), spec));
+    regs.set(to, mask, &values);
 }
 
 #[inline(never)]

@@ -1,30 +1,28 @@
 //! The approximations of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
 
 use super::{Approx, Approx64, special};
-use crate::alu::lanes::{map, map3};
-use crate::regs::{R32, R64, Regs};
 
-#[inline(never)]
-pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
-    map3(regs, mask, to, from, |a, b, _| match op {
+/// An approximation of `f32`.
+pub(super) fn one32(op: Approx, ftz: bool, a: u32, b: u32) -> u32 {
+    match op {
         Approx::Div => special::div(a, b, false, ftz),
         Approx::DivFull => special::div(a, b, true, ftz),
         Approx::Rcp => special::rcp(a, ftz),
-        Approx::Rsqrt => special::rsqrt(a, ftz),
-        Approx::Sqrt => special::sqrt(a, ftz),
+        Approx::Rsqrt => special::sqrt(a, true, ftz),
+        Approx::Sqrt => special::sqrt(a, false, ftz),
         Approx::Ex2 => special::ex2(a, ftz),
         Approx::Lg2 => special::lg2(a, ftz),
         Approx::Sin => special::sine(a, false),
         Approx::Cos => special::sine(a, true),
         Approx::Tanh => special::tanh(a),
-    });
+    }
 }
 
-#[inline(never)]
-pub(super) fn run64(op: Approx64, regs: &mut Regs<'_>, mask: u32, to: R64, from: R64) {
-    map(regs, mask, to, from, |bits| match op {
+/// A rough `rcp` or `rsqrt` of `f64`.
+pub(super) fn one64(op: Approx64, bits: u64) -> u64 {
+    match op {
         Approx64::Rcp => special::rcp64(bits),
         Approx64::Rsqrt => special::rsqrt64(bits),
         Approx64::RsqrtFtz => special::rsqrt64_ftz(bits),
-    });
+    }
 }

@@ -1,24 +1,23 @@
 //! `f32` and `f64` in every rounding mode, and with saturation.
 
-use super::General;
+use super::Fast;
 use super::exact::{self, Format, Rounding};
 use super::fast::{flush32, nan64};
-use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
-use crate::regs::{R32, R64, Regs};
 
-fn apply(op: General, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
+fn apply(op: Fast, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
     match op {
-        General::Add => exact::fma(a, 1.0, b, format, rounding),
-        General::Sub => exact::fma(a, 1.0, -b, format, rounding),
+        Fast::Add => exact::fma(a, 1.0, b, format, rounding),
+        Fast::Sub => exact::fma(a, 1.0, -b, format, rounding),
         // Plus a zero of the product's sign, which changes nothing.
-        General::Mul => {
+        Fast::Mul => {
             let positive = a.is_sign_negative() == b.is_sign_negative();
             exact::fma(a, b, if positive { 0.0 } else { -0.0 }, format, rounding)
         }
-        General::Fma => exact::fma(a, b, c, format, rounding),
-        General::Div => exact::div(a, b, format, rounding),
-        General::Sqrt => exact::sqrt(a, format, rounding),
+        Fast::Fma => exact::fma(a, b, c, format, rounding),
+        Fast::Div => exact::div(a, b, format, rounding),
+        Fast::Sqrt => exact::sqrt(a, format, rounding),
+        _ => unreachable!("decoding gives the others no rounding mode"),
     }
 }
 
@@ -28,36 +27,8 @@ pub(in crate::alu) fn saturate(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
-#[inline(never)]
-pub(super) fn run32(
-    op: General,
-    (rounding, modifiers): (Rounding, Modifiers),
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R32,
-    from: [R32; 3],
-) {
-    map3(regs, mask, to, from, |a, b, c| single(op, rounding, modifiers, [a, b, c]));
-}
-
-#[inline(never)]
-pub(super) fn run_pair(
-    op: General,
-    (rounding, modifiers): (Rounding, Modifiers),
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R64,
-    from: [R64; 3],
-) {
-    map3(regs, mask, to, from, |a, b, c| {
-        let low = single(op, rounding, modifiers, [a, b, c].map(|bits| bits as u32));
-        let high = single(op, rounding, modifiers, [a, b, c].map(|bits| (bits >> 32) as u32));
-        u64::from(high) << 32 | u64::from(low)
-    });
-}
-
 /// The operation on `f32`.
-fn single(op: General, rounding: Rounding, modifiers: Modifiers, from: [u32; 3]) -> u32 {
+pub(super) fn one32(op: Fast, rounding: Rounding, modifiers: Modifiers, from: [u32; 3]) -> u32 {
     let flush = |bits| {
         if modifiers.has(Modifiers::FTZ) { flush32(bits) } else { bits }
     };
@@ -66,18 +37,16 @@ fn single(op: General, rounding: Rounding, modifiers: Modifiers, from: [u32; 3])
     if modifiers.has(Modifiers::SAT) { (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits() } else { bits }
 }
 
-#[inline(never)]
-pub(super) fn run64(op: General, rounding: Rounding, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R64; 3]) {
-    let x = f64::from_bits;
-    map3(regs, mask, to, from, |a, b, c| {
-        let bits = apply(op, x(a), x(b), x(c), Format::F64, rounding);
-        // Only operands that the operation has may hand on their NaN, in the order of the hardware.
-        let [first, second, third] = match op {
-            General::Sqrt => [x(a), 0.0, 0.0],
-            General::Fma => [x(b), x(c), x(a)],
-            General::Div => [x(a), x(b), 0.0],
-            _ => [x(b), x(a), 0.0],
-        };
-        nan64(x(bits), first, second, third)
-    });
+/// The operation on `f64`.
+pub(super) fn one64(op: Fast, rounding: Rounding, from: [u64; 3]) -> u64 {
+    let [a, b, c] = from.map(f64::from_bits);
+    let bits = apply(op, a, b, c, Format::F64, rounding);
+    // Only operands that the operation has may hand on their NaN, in the order of the hardware.
+    let [first, second, third] = match op {
+        Fast::Sqrt => [a, 0.0, 0.0],
+        Fast::Fma => [b, c, a],
+        Fast::Div => [a, b, 0.0],
+        _ => [b, a, 0.0],
+    };
+    nan64(f64::from_bits(bits), first, second, third)
 }

@@ -7,9 +7,7 @@ pub(crate) use super::Half;
 use super::exact::{Format, Rounding, add_to_odd};
 use super::general::saturate;
 use super::{minmax::min_max, special};
-use crate::alu::lanes::map3;
 use crate::alu::modifiers::Modifiers;
-use crate::regs::{R32, Regs};
 
 /// An `f16`'s value.
 #[inline(always)]
@@ -74,12 +72,4 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
     } else {
         bits
     }
-}
-
-#[inline(never)]
-pub(super) fn run(op: Half, modifiers: Modifiers, regs: &mut Regs<'_>, mask: u32, to: R32, from: [R32; 3]) {
-    map3(regs, mask, to, from, |a, b, c| {
-        let low = one(op, modifiers, a & 0xffff, b & 0xffff, c & 0xffff);
-        if modifiers.has(Modifiers::PACKED) { low | one(op, modifiers, a >> 16, b >> 16, c >> 16) << 16 } else { low }
-    });
 }

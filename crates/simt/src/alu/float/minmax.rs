@@ -1,10 +1,8 @@
 //! `min` and `max` (PTX ISA §9.7.3.11, §9.7.3.12): a NaN loses against a number, and −0 is less than +0.
 
 use super::exact::Format;
-use super::fast::{NAN32, flush32};
-use crate::alu::lanes::map3;
+use super::fast::NAN32;
 use crate::alu::modifiers::Modifiers;
-use crate::regs::{R32, Regs};
 
 /// An integer that compares as the number does, −0 below +0.
 #[inline(always)]
@@ -48,23 +46,4 @@ pub(super) fn min_max(max: bool, modifiers: Modifiers, format: Format, a: u32, b
     let first = (key(a) < key(b)) != max;
     let number = if b_nan || first && !a_nan { a } else { b };
     number | both
-}
-
-#[inline(never)]
-pub(super) fn run32(
-    (max, three, modifiers): (bool, bool, Modifiers),
-    regs: &mut Regs<'_>,
-    mask: u32,
-    to: R32,
-    from: [R32; 3],
-) {
-    let flush = |bits| match modifiers.has(Modifiers::FTZ) {
-        true => flush32(bits),
-        false => bits,
-    };
-    let pick = |a, b| min_max(max, modifiers, Format::F32, a, b);
-    map3(regs, mask, to, from, |a, b, c| {
-        let two = pick(flush(a), flush(b));
-        if three { pick(two, flush(c)) } else { two }
-    });
 }

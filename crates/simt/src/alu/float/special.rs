@@ -229,17 +229,12 @@ pub(super) fn rcp(bits: u32, ftz: bool) -> u32 {
     canonical32(f32::from_bits(times(reciprocal::<F32>(times(bits, scale)), scale)))
 }
 
-pub(super) fn rsqrt(bits: u32, ftz: bool) -> u32 {
+/// `sqrt.approx`, or `rsqrt.approx`.
+pub(super) fn sqrt(bits: u32, inverse: bool, ftz: bool) -> u32 {
+    let back = if inverse { 4096.0 } else { 1.0 / 4096.0 };
     match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root::<F32>(times(bits, UP), true), 4096.0))),
-        false => root::<F32>(bits, true),
-    }
-}
-
-pub(super) fn sqrt(bits: u32, ftz: bool) -> u32 {
-    match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root::<F32>(times(bits, UP), false), 1.0 / 4096.0))),
-        false => root::<F32>(bits, false),
+        true => canonical32(f32::from_bits(times(root::<F32>(times(bits, UP), inverse), back))),
+        false => root::<F32>(bits, inverse),
     }
 }
 

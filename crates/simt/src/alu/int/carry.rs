@@ -15,30 +15,22 @@ pub(crate) const NO_CARRY: u32 = u32::MAX;
 /// Runs an instruction that is not one of the table's rows.
 #[inline(always)]
 pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u32) {
+    // Without a carry to read, a subtraction adds one.
+    let one = r[4] == NO_CARRY;
     match op {
         Op::CarryAdd32 => carried(regs, mask, r, |a: u32, b, _, cc| a.carrying_add(b, cc)),
         Op::CarryAdd64 => carried(regs, mask, r, |a: u64, b, _, cc| a.carrying_add(b, cc)),
-        Op::CarrySub32 => {
-            // Without a carry to read, one is added.
-            let one = r[4] == NO_CARRY;
-            carried(regs, mask, r, |a: u32, b: u32, _, cc| a.carrying_add(!b, cc | one));
-        }
-        Op::CarrySub64 => {
-            // Without a carry to read, one is added.
-            let one = r[4] == NO_CARRY;
-            carried(regs, mask, r, |a: u64, b: u64, _, cc| a.carrying_add(!b, cc | one));
-        }
+        Op::CarrySub32 => carried(regs, mask, r, |a: u32, b: u32, _, cc| a.carrying_add(!b, cc | one)),
+        Op::CarrySub64 => carried(regs, mask, r, |a: u64, b: u64, _, cc| a.carrying_add(!b, cc | one)),
         Op::CarryMadLo32 => carried(regs, mask, r, |a: u32, b, c, cc| a.wrapping_mul(b).carrying_add(c, cc)),
         Op::CarryMadLo64 => carried(regs, mask, r, |a: u64, b, c, cc| a.wrapping_mul(b).carrying_add(c, cc)),
         Op::CarryMadHiU32 => carried(regs, mask, r, |a: u32, b, c, cc| a.high(b).carrying_add(c, cc)),
         Op::CarryMadHiU64 => carried(regs, mask, r, |a: u64, b, c, cc| a.high(b).carrying_add(c, cc)),
-        Op::CarryMadHiS32 => carried(regs, mask, r, |a: u32, b, c, carry| {
-            let high = a.cast_signed().high(b.cast_signed());
-            high.cast_unsigned().carrying_add(c, carry)
+        Op::CarryMadHiS32 => carried(regs, mask, r, |a: u32, b, c, cc| {
+            a.cast_signed().high(b.cast_signed()).cast_unsigned().carrying_add(c, cc)
         }),
-        Op::CarryMadHiS64 => carried(regs, mask, r, |a: u64, b, c, carry| {
-            let high = a.cast_signed().high(b.cast_signed());
-            high.cast_unsigned().carrying_add(c, carry)
+        Op::CarryMadHiS64 => carried(regs, mask, r, |a: u64, b, c, cc| {
+            a.cast_signed().high(b.cast_signed()).cast_unsigned().carrying_add(c, cc)
         }),
         // The table's rows have been run by `Op::map`.
         _ => {}

@@ -1,8 +1,8 @@
 //! Operands: the registers that stand for them, and the values of immediates and special registers.
 
-use ptx::ast::{self, AddressBase, Number, Operand};
+use ptx::ast::{self, Number, Operand};
 
-use super::{AddressOperand, Context, RegisterNumber};
+use super::{Context, RegisterNumber};
 use crate::code::{FrameInit, Guard, InitializedRegister, Pred, R32, RESERVED_SHARED, Reg, Special};
 use crate::error::LowerError;
 use crate::layout::Location;
@@ -155,33 +155,6 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The address in brackets.
-    pub(crate) fn address(&mut self, operand: &Operand<'_>) -> Result<AddressOperand, LowerError> {
-        let Operand::Address { base, offset } = operand else {
-            return Err(self.invalid("an address in brackets is expected here"));
-        };
-        let base = match base {
-            AddressBase::Absolute(value) => Reg::R64(self.initialized(FrameInit::Number(*value))),
-            AddressBase::Name(name) => match self.register(name) {
-                Some((Reg::Pred(_), _)) => {
-                    return Err(self.invalid(format!("predicate `{name}` is no address")));
-                }
-                Some((reg, _)) => reg,
-                None => {
-                    let location = self
-                        .variable(name)
-                        .ok_or_else(|| self.invalid(format!("there is no register or variable `{name}`")))??;
-                    return Ok(AddressOperand {
-                        base: Reg::R64(self.initialized(address_of(location, *offset))),
-                        offset: 0,
-                        variable: Some(location),
-                    });
-                }
-            },
-        };
-        Ok(AddressOperand { base, offset: *offset, variable: None })
-    }
-
     /// A guard's predicate.
     pub(crate) fn guard(&mut self, guard: Option<ast::Guard<'_>>) -> Result<Option<Guard>, LowerError> {
         let Some(guard) = guard else { return Ok(None) };
@@ -199,7 +172,7 @@ impl Context<'_, '_> {
 }
 
 /// The address of a variable, in its own space.
-fn address_of(location: Location, offset: i64) -> FrameInit {
+pub(crate) fn address_of(location: Location, offset: i64) -> FrameInit {
     match location {
         Location::Shared(at) | Location::Constant(at) | Location::Param(at) => {
             FrameInit::Number(i64::from(at).wrapping_add(offset) as u64)

@@ -62,8 +62,7 @@ pub fn sets() -> &'static HashMap<&'static str, Vec<&'static str>> {
 
 /// All rows.
 pub fn rows() -> Vec<Row> {
-    let row = |name, line: &Line| Row { name, slots: line.slots(), operands: line.operands().collect() };
-    lines().flat_map(|line| line.names.split(',').map(move |name| row(name, &line))).collect()
+    lines().flat_map(|line| line.names.split(',').map(move |name| line.row(name))).collect()
 }
 
 fn texts() -> impl Iterator<Item = &'static str> {
@@ -80,13 +79,11 @@ pub(super) fn lines() -> impl Iterator<Item = Line> {
 }
 
 impl Line {
-    pub(super) fn slots(&self) -> Vec<Slot> {
+    /// The row of one of the names.
+    pub(super) fn row(&self, name: &'static str) -> Row {
         let slot = |word| Slot { words: alternatives(str::trim_matches(word, ['^', '>', '?']), sets()), marks: word };
-        self.modifiers.split_whitespace().map(slot).collect()
-    }
-
-    pub(super) fn operands(&self) -> impl Iterator<Item = &'static str> {
-        self.operands.split_whitespace()
+        let slots = self.modifiers.split_whitespace().map(slot).collect();
+        Row { name, slots, operands: self.operands.split_whitespace().collect() }
     }
 }
 
@@ -144,7 +141,7 @@ impl Row {
 
     /// Whether some operands may be missing.
     pub fn has_optional_operands(&self) -> bool {
-        self.operands.iter().any(|token| token.contains('~'))
+        self.least() < self.operands.len()
     }
 }
 
@@ -157,12 +154,7 @@ fn fragment(at: usize, words: &[&str]) -> String {
     if let Some(count) = words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok()) {
         return vector("%r1", count);
     }
-    let sides = words.iter().find_map(|word| {
-        let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some([m.parse::<usize>().ok()?, n.parse().ok()?, k.parse().ok()?])
-    });
-    let [m, n, k] = sides.unwrap_or_default();
+    let [m, n, k] = opcode::sides(&words.join(".")).unwrap_or_default();
     let types: Vec<Element> = words.iter().filter_map(|word| Element::named(word)).collect();
     let is_group = words[0] == "wgmma";
     let part = match (words[0], words[1]) {

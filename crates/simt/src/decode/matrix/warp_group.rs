@@ -14,19 +14,16 @@ impl Decoder<'_, '_, '_> {
     /// imm-trans-a}{, imm-trans-b}}`; behind `b-desc` of `.sp` the metadata and its selector
     pub(super) fn wgmma(&mut self) -> Decoded<GroupMultiply> {
         let [m, n, k] = self.sides()?;
-        let types = self.types();
-        let [d, a, b] = types[..] else {
-            return Err(self.unsupported_form());
-        };
-        let is_sparse = self.words.contains(&"sp");
+        let [d, a, b]: [Element; 3] = self.types().try_into().map_err(|_| self.unsupported_form())?;
+        let is_sparse = self.has("sp");
         let k = if is_sparse { k / 2 } else { k };
-        let (to, from_a, from_b, sparse, scale, rest) = match self.operands {
-            [to, from_a, from_b, metadata, selector, scale, rest @ ..] if is_sparse => {
-                let metadata = self.metadata(metadata, selector, a, k)?;
-                (to, from_a, from_b, Some(metadata), scale, rest)
-            }
-            [to, from_a, from_b, scale, rest @ ..] if !is_sparse => (to, from_a, from_b, None, scale, rest),
-            _ => return Err(self.operand_count(4)),
+        let ([to, from_a, from_b], rest) = self.first()?;
+        let (sparse, rest) = match rest {
+            [metadata, selector, rest @ ..] if is_sparse => (Some(self.metadata([metadata, selector], a, k)?), rest),
+            rest => (None, rest),
+        };
+        let [scale, rest @ ..] = rest else {
+            return Err(self.operand_count(4));
         };
         let in_registers = matches!(from_a, Operand::Vector(_));
         let is_float = !matches!(d, Element::Signed(_));
@@ -60,14 +57,14 @@ impl Decoder<'_, '_, '_> {
         let shared_b = descriptor(from_b, transposed(0))?;
         let a_operand = match in_registers {
             false => GroupOperand::Shared(descriptor(from_a, transposed(1))?),
-            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1], None)?),
+            true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1])?),
         };
         self.check(Kind::new("p"), Some("pred"), scale)?;
         Ok(GroupMultiply {
             product: self.product([m / 4, n, k], [d, a, b, d]),
             a: a_operand,
             b: shared_b,
-            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1], None)?,
+            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1])?,
             scale_d: self.src_pred(scale)?,
             negated,
             sparse,

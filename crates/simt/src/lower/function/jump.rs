@@ -25,7 +25,7 @@ impl<'m> Body<'_, 'm> {
     fn label<'x>(&self, operand: Option<&Operand<'x>>) -> Result<&'x str, LowerError> {
         match operand {
             Some(Operand::Name(name)) => Ok(name),
-            _ => Err(self.invalid("a label is expected here")),
+            _ => Err(self.cx.invalid("a label is expected here")),
         }
     }
 
@@ -37,7 +37,7 @@ impl<'m> Body<'_, 'm> {
     pub(super) fn branch(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         self.is_uniform_or_plain(inst)?;
         let [label] = &inst.operands[..] else {
-            return Err(self.invalid("a branch has one label"));
+            return Err(self.cx.invalid("a branch has one label"));
         };
         let label = self.label(Some(label))?;
         self.jump(vec![label]);
@@ -46,10 +46,10 @@ impl<'m> Body<'_, 'm> {
 
     pub(super) fn branch_indexed(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         if !inst.opcode.starts_with("brx.idx") {
-            return Err(self.unsupported(format!("instruction `{}`", inst.opcode)));
+            return Err(self.cx.unsupported(format!("instruction `{}`", inst.opcode)));
         }
         let [index, list] = &inst.operands[..] else {
-            return Err(self.invalid("brx.idx takes an index and a list of targets"));
+            return Err(self.cx.invalid("brx.idx takes an index and a list of targets"));
         };
         let index: R32 = self.cx.src(index, "u32")?;
         let list = self.label(Some(list))?;
@@ -61,7 +61,7 @@ impl<'m> Body<'_, 'm> {
                 Some(Target::List(targets)) => Some(targets.clone()),
                 _ => None,
             })
-            .ok_or_else(|| self.invalid(format!("`{list}` is no list of branch targets")))?;
+            .ok_or_else(|| self.cx.invalid(format!("`{list}` is no list of branch targets")))?;
         let op = Op::BranchIndexed { index, targets: vec![0; targets.len()].into(), reconverge: 0 };
         self.jump(targets);
         Ok(op)
@@ -71,7 +71,7 @@ impl<'m> Body<'_, 'm> {
     fn is_uniform_or_plain(&self, inst: &Instruction<'_>) -> Result<(), LowerError> {
         match inst.modifiers().all(|modifier| modifier == "uni") {
             true => Ok(()),
-            false => Err(self.unsupported(format!("instruction `{}`", inst.opcode))),
+            false => Err(self.cx.unsupported(format!("instruction `{}`", inst.opcode))),
         }
     }
 
@@ -87,7 +87,7 @@ impl<'m> Body<'_, 'm> {
             _ => &[],
         };
         let Some(Operand::Name(name)) = operands.next() else {
-            return Err(self.invalid("a call names a function or the register of an address"));
+            return Err(self.cx.invalid("a call names a function or the register of an address"));
         };
         let arguments: &[Operand<'_>] = match operands.peek() {
             Some(Operand::List(arguments)) => {
@@ -98,14 +98,14 @@ impl<'m> Body<'_, 'm> {
         };
         let (callee, returns, params) = match self.cx.register(name) {
             Some((Reg::R64(address), _)) => self.pointer(address, operands.next())?,
-            Some(_) => return Err(self.invalid(format!("`{name}` is no address of 64 bits"))),
+            Some(_) => return Err(self.cx.invalid(format!("`{name}` is no address of 64 bits"))),
             None => match self.runtime(name)? {
                 Some(found) => found,
                 None => {
                     let number = self.functions.number(name, inst.at)?;
                     let callee = self.functions.order[number as usize];
                     if callee.entry {
-                        return Err(self.invalid(format!("`{name}` is a kernel: it is launched, not called")));
+                        return Err(self.cx.invalid(format!("`{name}` is a kernel: it is launched, not called")));
                     }
                     let callee_of = Callee::Function(number);
                     (callee_of, &callee.returns[..], &callee.params[..])
@@ -113,10 +113,10 @@ impl<'m> Body<'_, 'm> {
             },
         };
         if operands.next().is_some() {
-            return Err(self.invalid("a call's arguments stand in parentheses"));
+            return Err(self.cx.invalid("a call's arguments stand in parentheses"));
         }
         if params.len() != arguments.len() || returns.len() != results.len() {
-            return Err(self.invalid(format!(
+            return Err(self.cx.invalid(format!(
                 "`{name}` takes {} and returns {}, the call has {} and {}",
                 params.len(),
                 returns.len(),
@@ -147,7 +147,7 @@ impl<'m> Body<'_, 'm> {
                 let bytes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
                 let (_, runtime, parameters, results) = *runtime;
                 if bytes(&slots.parameters) != parameters || bytes(&slots.results) != results {
-                    return Err(self.invalid(format!("`{name}` is declared otherwise than CUDA's runtime has it")));
+                    return Err(self.cx.invalid(format!("`{name}` is declared otherwise than CUDA's runtime has it")));
                 }
                 let callee = Callee::Runtime(runtime);
                 Ok(Some((callee, &function.returns, &function.params)))
@@ -163,7 +163,7 @@ impl<'m> Body<'_, 'm> {
         let (listed, returns, params) = match scopes.find_map(|labels| labels.get(label)) {
             Some(Target::Prototype(returns, params)) => (None, *returns, *params),
             Some(Target::Functions(names)) => {
-                let unknown = |name: &str| self.invalid(format!("there is no function `{name}`"));
+                let unknown = |name: &str| self.cx.invalid(format!("there is no function `{name}`"));
                 let address = |name: &&str| {
                     let address = self.cx.module_variables.function(name);
                     address.ok_or_else(|| unknown(name))
@@ -171,11 +171,11 @@ impl<'m> Body<'_, 'm> {
                 let listed: Box<[u64]> = names.iter().map(address).collect::<Result<_, _>>()?;
                 let mut all = self.cx.module.functions.iter();
                 let first = all.find(|function| Some(&function.name) == names.first());
-                let first = first.ok_or_else(|| self.invalid("a list of no functions"))?;
+                let first = first.ok_or_else(|| self.cx.invalid("a list of no functions"))?;
                 (Some(listed), &first.returns[..], &first.params[..])
             }
             _ => {
-                return Err(self.invalid(format!("`{label}` is no .callprototype, and no list of .calltargets")));
+                return Err(self.cx.invalid(format!("`{label}` is no .callprototype, and no list of .calltargets")));
             }
         };
         Ok((Callee::Pointer { address, listed }, returns, params))
@@ -192,7 +192,7 @@ impl<'m> Body<'_, 'm> {
                 && layout(own)?.bytes != u64::from(bytes)
             {
                 let wanted = variable.name;
-                return Err(self.invalid(format!("`{name}` is not as large as the parameter `{wanted}`")));
+                return Err(self.cx.invalid(format!("`{name}` is not as large as the parameter `{wanted}`")));
             }
             found.push(Slot { at, bytes });
         }
@@ -209,7 +209,7 @@ impl<'m> Body<'_, 'm> {
         {
             return Ok(at);
         }
-        Err(self.unsupported("a call's operand that is no .param variable"))
+        Err(self.cx.unsupported("a call's operand that is no .param variable"))
     }
 
     /// Resolves the jumps from number `from` on that name a label of this scope.

@@ -3,8 +3,8 @@
 use super::map::{AXES, AXIS};
 use crate::memory::cluster::Reach;
 use crate::memory::in_flight::{Piece, Source, copy};
-use crate::memory::{AccessFault, Address};
-use crate::regs::{LANES, Reg, lanes};
+use crate::memory::{Accessed, Address};
+use crate::regs::{Reg, lanes};
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,27 +70,18 @@ impl MapField {
 }
 
 impl MapEdit {
-    pub(in crate::memory) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Result<(), AccessFault> {
-        let (mut at, mut from) = ([0; LANES], [0; LANES]);
+    pub(in crate::memory) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
         let (to, source) = match self {
             Self::Replace { map, .. } => (map, map),
             Self::Copy { to, from } => (to, from),
         };
-        to.lanes(&reach.regs, &mut at);
-        source.lanes(&reach.regs, &mut from);
         for lane in lanes(mask) {
-            let to = reach.cluster.place(to.region, at[lane]);
-            let source = reach.cluster.place(source.region, from[lane]);
+            let [to, source] = [to, source].map(|address| reach.place(address, lane));
             reach.check(lane, source, 128, 128, false)?;
             reach.check(lane, to, 128, 128, true)?;
             let (offset, bytes, from) = match self {
                 Self::Replace { field, value, .. } => {
-                    let value = match value {
-                        Reg::R64(value) => reach.regs.get64(*value)[lane],
-                        Reg::R32(value) => reach.regs.get32(*value)[lane].into(),
-                        Reg::Pred(_) => 0,
-                    };
-                    let (offset, bytes, value) = field.place(value);
+                    let (offset, bytes, value) = field.place(reach.regs.lane(*value, lane));
                     (offset, bytes, Source::Value(value))
                 }
                 Self::Copy { .. } => (0, 128, Source::Memory(source)),

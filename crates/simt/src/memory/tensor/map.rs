@@ -8,66 +8,45 @@ const MOST: usize = 5;
 pub(super) const AXES: usize = 20;
 pub(super) const AXIS: usize = 15;
 
-/// A type of a tensor's elements, in the order of CUDA's `CUtensorMapDataType`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the variants are the types")]
-pub enum TensorElement {
-    U8,
-    U16,
-    U32,
-    S32,
-    U64,
-    S64,
-    F16,
-    F32,
-    F64,
-    Bf16,
-    F32Ftz,
-    Tf32,
-    Tf32Ftz,
+/// The types of elements: the bytes, and the name in PTX of those that a reduction has.
+macro_rules! elements {
+    ($count:literal: $($element:ident $bytes:literal $name:expr),*) => {
+        /// A type of a tensor's elements, in the order of CUDA's `CUtensorMapDataType`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the variants are the types")]
+        pub enum TensorElement {
+            $($element,)*
+        }
+
+        impl TensorElement {
+            /// All of them.
+            pub const ALL: [Self; $count] = [$(Self::$element),*];
+
+            /// Its size, and its name in PTX if it has one.
+            fn properties(self) -> (u32, Option<&'static str>) {
+                match self {
+                    $(Self::$element => ($bytes, $name),)*
+                }
+            }
+        }
+    };
+}
+
+elements! {
+    13: U8 1 None, U16 2 None, U32 4 Some("u32"), S32 4 Some("s32"), U64 8 Some("u64"), S64 8 Some("s64"),
+    F16 2 Some("f16"), F32 4 Some("f32"), F64 8 Some("f64"), Bf16 2 Some("bf16"), F32Ftz 4 Some("f32"),
+    Tf32 4 None, Tf32Ftz 4 None
 }
 
 impl TensorElement {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::U8,
-        Self::U16,
-        Self::U32,
-        Self::S32,
-        Self::U64,
-        Self::S64,
-        Self::F16,
-        Self::F32,
-        Self::F64,
-        Self::Bf16,
-        Self::F32Ftz,
-        Self::Tf32,
-        Self::Tf32Ftz,
-    ];
-
     /// Its size.
     pub fn bytes(self) -> u32 {
-        match self {
-            Self::U8 => 1,
-            Self::U16 | Self::F16 | Self::Bf16 => 2,
-            Self::U64 | Self::S64 | Self::F64 => 8,
-            _ => 4,
-        }
+        self.properties().0
     }
 
     /// Its name in PTX; `None` for those that no reduction has.
     pub(crate) fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::U32 => "u32",
-            Self::S32 => "s32",
-            Self::U64 => "u64",
-            Self::S64 => "s64",
-            Self::F16 => "f16",
-            Self::F32 | Self::F32Ftz => "f32",
-            Self::F64 => "f64",
-            Self::Bf16 => "bf16",
-            _ => return None,
-        })
+        self.properties().1
     }
 
     fn is_float(self) -> bool {

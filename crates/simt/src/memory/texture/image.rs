@@ -54,6 +54,15 @@ pub enum Sides {
 }
 
 impl Sides {
+    /// How many there are; of a cube's face.
+    pub(super) fn count(self) -> usize {
+        match self {
+            Sides::Linear(_) | Sides::One(_) => 1,
+            Sides::Two(_) | Sides::Cube(_) => 2,
+            Sides::Three(_) => 3,
+        }
+    }
+
     /// Width, height and depth; 1 where there is none.
     pub(super) fn lengths(self) -> [u32; 3] {
         match self {

@@ -127,18 +127,13 @@ impl TextureDescription {
                     }
                 }
             };
-            let used = match self.image.sides {
-                Sides::Linear(_) | Sides::One(_) => 1,
-                Sides::Two(_) | Sides::Cube(_) => 2,
-                Sides::Three(_) => 3,
+            let (index, share) = match side < self.image.sides.count() {
+                true => (index.saturating_add(i64::from(point.offsets[side])), share),
+                false => (0, 0),
             };
-            let is_used = side < used;
             Along {
-                index: match is_used {
-                    true => index.saturating_add(i64::from(point.offsets[side])),
-                    false => 0,
-                },
-                share: if is_used { share } else { 0 },
+                index,
+                share,
                 length: i64::from(length),
                 addressing: match self.image.sides {
                     // Beyond linear memory there are zeros.

@@ -78,33 +78,21 @@ impl Texture {
         let format = global.objects.find(handle).map(|object| object.image().format);
         match self.op {
             TextureOp::Load(_, width) => {
-                let step = u64::from(width.bytes());
                 let mut found = [0; 4];
-                for (at, found) in (place..).step_by(step as usize).zip(&mut found[..self.to.len()]) {
-                    *found = match width {
-                        Width::B1 => u64::from(memory.get::<u8>(0, at)),
-                        Width::B2 => u64::from(memory.get::<u16>(0, at)),
-                        Width::B4 => u64::from(memory.get::<u32>(0, at)),
-                        Width::B8 => memory.get::<u64>(0, at),
-                    };
+                for (at, found) in (place..).step_by(width.bytes() as usize).zip(&mut found[..self.to.len()]) {
+                    *found = memory.get_bytes(0, at, width.bytes());
                 }
                 return found;
             }
-            TextureOp::Store(_, width) => {
-                store(&mut memory, place, width, &from[..self.from.len()]);
-            }
+            TextureOp::Store(_, width) => store(&mut memory, place, width.bytes(), &from[..self.from.len()]),
             TextureOp::StoreFormatted(_) => {
                 let Some(format) = format else { return [0; 4] };
-                let (width, is_half) = match (format.bits, format.channels) {
-                    (8, _) => (Width::B1, false),
-                    (16, channels) => (Width::B2, channels == Channels::Float),
-                    _ => (Width::B4, false),
-                };
+                let is_half = (format.bits, format.channels) == (16, Channels::Float);
                 let values = from.map(|bits| match is_half {
                     true => u64::from(half::f16::from_f32(f32::from_bits(bits as u32)).to_bits()),
                     false => bits,
                 });
-                store(&mut memory, place, width, &values[..format.count as usize]);
+                store(&mut memory, place, format.bits / 8, &values[..format.count as usize]);
             }
             TextureOp::Reduce(_, op, Width::B8, signed) => {
                 let flip = if signed { 1 << 63 } else { 0 };
@@ -139,13 +127,8 @@ fn reduce(memory: &mut AnyAllocation<'_>, place: u64, op: Reduction, operand: u6
 }
 
 /// Stores values of this size, one behind the other.
-fn store(memory: &mut AnyAllocation<'_>, place: u64, width: Width, values: &[u64]) {
-    for (at, value) in (place..).step_by(width.bytes() as usize).zip(values) {
-        match width {
-            Width::B1 => memory.set(0, at, *value as u8),
-            Width::B2 => memory.set(0, at, *value as u16),
-            Width::B4 => memory.set(0, at, *value as u32),
-            Width::B8 => memory.set(0, at, *value),
-        }
+fn store(memory: &mut AnyAllocation<'_>, place: u64, bytes: u32, values: &[u64]) {
+    for (at, value) in (place..).step_by(bytes as usize).zip(values) {
+        memory.set_bytes(0, at, bytes, *value);
     }
 }
