@@ -9,7 +9,7 @@ mod available;
 use available::{address_space_limit, address_space_used, from_meminfo};
 
 use simt::memory::GlobalMemory;
-use simt::{Config, Launch, LaunchError, Machine, MemoryError, Module};
+use simt::{Config, Launch, LaunchError, Machine, MemoryError, Module, Schedule};
 
 fn machine(max_memory_bytes: u64) -> Machine {
     let config = Config { threads: 1, max_memory_bytes, ..Config::default() };
@@ -217,4 +217,36 @@ fn a_line_of_the_system_is_found_and_anything_else_is_not() {
     let unlimited = limits.replace("4096", "unlimited");
     assert_eq!(address_space_limit(&unlimited), None);
     assert_eq!(address_space_used("VmPeak:\t 9 kB\nVmSize:\t   2 kB\n"), Some(2048));
+}
+
+#[test]
+fn the_clock_goes_on_and_is_the_same_in_each_run() {
+    let ptx = ".version 8.0 .target sm_80 .address_size 64
+        .visible .entry k(.param .u64 to) {
+            .reg .b32 %r<3>; .reg .b64 %rd<6>;
+            mov.u64 %rd1, %clock64;
+            bar.sync 0;
+            mov.u64 %rd2, %globaltimer;
+            ld.param.u64 %rd3, [to];
+            mov.u32 %r1, %tid.x;
+            mul.wide.u32 %rd4, %r1, 16;
+            add.s64 %rd5, %rd3, %rd4;
+            st.global.v2.u64 [%rd5], {%rd1, %rd2};
+            ret;
+        }";
+    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    for schedule in [Schedule::Fixed, Schedule::RoundRobin, Schedule::Random(7)] {
+        let run = || {
+            let mut machine = Machine::new(Config { schedule, ..Config::default() }).unwrap();
+            let to = machine.zeroed::<[u64; 2]>(64).unwrap();
+            [0, 1].map(|_| {
+                machine.launch(&Launch::new(&function, [1; 3], [64, 1, 1], &[to.into()])).unwrap();
+                machine.read(to).unwrap()
+            })
+        };
+        let [first, second] = run();
+        assert!(first.iter().all(|[before, behind]| before < behind));
+        assert!(first[63][1] < second[0][0], "{schedule}");
+        assert_eq!(run(), [first, second], "{schedule}");
+    }
 }

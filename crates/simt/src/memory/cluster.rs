@@ -26,6 +26,9 @@ pub struct Cluster {
     /// The warp that is executing, among all of the cluster.
     pub(crate) warp: u32,
     pub(crate) in_flight: InFlight,
+    /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
+    /// clock is as many as that, less those that are left of the turn.
+    pub(crate) clock: u64,
 }
 
 /// A place that an asynchronous operation reads or writes.
@@ -70,6 +73,7 @@ impl Cluster {
 
     /// The cluster begins anew.
     pub(crate) fn begin(&mut self) {
+        self.clock = 0;
         self.shared.iter_mut().for_each(SharedMemory::clear);
         self.exited = 0;
         self.in_flight.clear();

@@ -272,6 +272,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         (self.memory.rank, self.memory.warp) = (warp.rank, index as u32);
         std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
         let mut left = most;
+        self.memory.clock += u64::from(most);
         let before = warp.alive().count_ones();
         let status = warp.run(
             self.launch,
@@ -284,6 +285,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
         let status = status.map_err(|fault| fault.of(rank))?;
         let executed = most - left;
+        self.memory.clock -= u64::from(left);
         self.executed += u64::from(executed);
         let ended = before - warp.alive().count_ones();
         block.alive -= ended;

@@ -276,6 +276,7 @@ impl Machine {
             simd: self.simd,
             deadline: self.config.time_limit.and_then(|limit| Instant::now().checked_add(limit)),
             progress: Exchange { instructions: AtomicU64::new(0), faulted: AtomicU64::new(u64::MAX) },
+            clock: self.clock,
             workspace,
             heap: &self.heap,
             printed: &self.printed,
@@ -312,6 +313,7 @@ impl Machine {
             self.pool.broadcast(|_| merge(&mut thread().run()));
         }
         merge(&mut thread().run_last());
+        self.clock += state.progress.instructions.into_inner();
         let mut result = match blocks.fault() {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => {

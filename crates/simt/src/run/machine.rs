@@ -139,6 +139,8 @@ pub struct Machine {
     pub(crate) global: GlobalMemory,
     /// The memory that kernels allocate.
     pub(super) heap: Mutex<Heap>,
+    /// The instructions of all launches: where the next one's clock begins.
+    pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
     pub(crate) pool: rayon::ThreadPool,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
@@ -163,6 +165,7 @@ impl Machine {
             config,
             global: GlobalMemory::with_limit(config.max_memory_bytes),
             heap: Mutex::default(),
+            clock: 0,
             printed: Mutex::default(),
             pool: rayon::ThreadPoolBuilder::new().num_threads(config.threads).build()?,
             simd: crate::host_simd::best(),

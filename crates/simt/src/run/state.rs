@@ -36,6 +36,8 @@ pub(super) struct LaunchState<'a> {
     pub(super) simd: &'a crate::host_simd::HostSimd,
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Exchange,
+    /// The instructions of all launches before.
+    pub(super) clock: u64,
     /// The memory that a cooperative launch synchronizes its grid in; 0 for other launches.
     pub(super) workspace: u64,
     pub(super) heap: &'a Mutex<Heap>,

@@ -106,6 +106,8 @@ pub(super) struct WarpState {
     pub(super) cluster_arrived: u32,
     cluster_over: u32,
     tid: [Lanes32; 3],
+    /// The clock that its kernel reads.
+    now: u64,
     /// The addresses of the memory instruction that is executed.
     at: Lanes64,
     /// Arrivals at barriers that the block has not counted yet.
@@ -144,6 +146,7 @@ impl WarpState {
             filled: false,
             block: [0; 3],
             cluster: [0; 3],
+            now: 0,
             cluster_arrived: 0,
             cluster_over: 0,
             tid,

@@ -1,6 +1,5 @@
 //! The loop that executes a warp's instructions.
 
-use std::time::Instant;
 
 use super::runtime::called;
 use super::{Frame, StackEntry, Status, Wait, WarpState};
@@ -213,6 +212,7 @@ impl WarpState {
                 Pause::Lanes(active) => self.await_lanes(launch, pc, mask, active),
                 Pause::Other(active) => {
                     let inst = &code[pc as usize];
+                    self.now = launch.clock + cluster.clock - u64::from(left);
                     let next = self.other(launch, shared, site(pc), inst, mask, active)?;
                     let exited = alive & !self.alive();
                     if exited != 0 {
@@ -334,11 +334,7 @@ impl WarpState {
     }
 
     fn clock(&mut self, to: Reg, high: bool, mask: u32) {
-        use std::sync::OnceLock;
-        static START: OnceLock<Instant> = OnceLock::new();
-        // A cycle is a nanosecond here. A kernel may rely only on the clock never going back.
-        let now = START.get_or_init(Instant::now).elapsed().as_nanos() as u64;
-        let now = if high { now >> 32 } else { now };
+        let now = if high { self.now >> 32 } else { self.now };
         let frame = self.top().frame;
         let mut regs = self.regs(frame);
         match to {
