@@ -103,6 +103,17 @@ pub enum CudaBuilderError {
         /// The kernel's first line.
         place: Place,
     },
+    /// Local memory has no atomic operations.
+    #[error(
+        "`{function}` has an atomic operation on a variable of a single thread: use a plain one, or a static, which \
+         all threads share{place}"
+    )]
+    LocalAtomic {
+        /// The function, demangled.
+        function: String,
+        /// The line of Rust.
+        place: Place,
+    },
     /// A tool could not be run, or failed.
     #[error("{tool} {problem}")]
     Tool {

@@ -1,8 +1,9 @@
-//! What a kernel can have of parameters and of static shared memory, read from its PTX.
+//! What a kernel can have of parameters and of static shared memory, and where atomic operations are, read from PTX.
 //!
-//! LLVM writes as much as it is asked for, and a driver then refuses the whole module in words about PTX.
+//! LLVM writes all that it is asked for, and a driver then refuses the whole module in words about PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
@@ -18,25 +19,35 @@ const SHARED: u64 = 48 * 1024;
 /// Checks the kernels of a module, and says whether they need PTX 8.1.
 ///
 /// # Errors
-/// When a kernel has more parameters or more static shared memory than the architecture allows.
+/// When a kernel has more parameters or more static shared memory than the architecture allows, and when a function has
+/// an atomic operation on local memory.
 pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilderError> {
     let items = items(ptx);
-    let mut sizes = BTreeMap::new();
-    let mut functions = BTreeMap::new();
-    for item in &items {
-        if item.ends_with("\n}\n") {
-            functions.extend(function_name(item).map(|name| (name, *item)));
-        } else if item.contains(".shared ") && !item.contains(".extern ") {
-            sizes.extend(declaration(item).map(|it| (it.name, it.size)));
+    let bodies = items.iter().filter(|item| item.ends_with("\n}\n"));
+    let functions: BTreeMap<&str, &str> = bodies.filter_map(|item| Some((function_name(item)?, *item))).collect();
+    // A variable of a single function is declared in it.
+    let shared = ptx.lines().filter(|line| line.contains(".shared .align ") && !line.contains(".extern "));
+    let sizes: BTreeMap<&str, u64> = shared.filter_map(|line| declaration(line).map(|it| (it.name, it.size))).collect();
+    let mut needs_newer = false;
+    for (function, text) in &functions {
+        // An atomic operation is on global or shared memory (PTX ISA §9.7.13, `atom`).
+        let is_local = |line: &str| {
+            let instruction = line.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+            let mut parts = instruction.split('.');
+            matches!(parts.next(), Some("atom" | "red")) && parts.any(|part| part == "local")
+        };
+        if let Some(line) = text.lines().find(|line| is_local(line)) {
+            let before = &text[..line.as_ptr() as usize - text.as_ptr() as usize];
+            let (function, place) = (demangled(function), place(ptx, before.lines().rev()));
+            return Err(CudaBuilderError::LocalAtomic { function, place });
         }
     }
-    let mut needs_newer = false;
     for (kernel, text) in functions.iter().filter(|(_, text)| text.contains(".entry ")) {
         let bytes = parameters(text);
         let limit = PARAMETERS[usize::from(builder.arch.capability() >= 70)];
         needs_newer |= bytes > PARAMETERS[0];
         if bytes > limit {
-            let (kernel, place) = (demangled(kernel), place(ptx, text));
+            let (kernel, place) = (demangled(kernel), place(ptx, text.lines()));
             return Err(CudaBuilderError::TooManyParameters { kernel, bytes, limit, arch: builder.arch, place });
         }
         let used = used(kernel, &functions, &sizes);
@@ -44,7 +55,7 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
         if bytes > SHARED {
             let statics = used.iter().map(|name| format!("`{}` {}", demangled(name), sizes[name]));
             let statics = statics.collect::<Vec<_>>().join(", ");
-            let (kernel, place) = (demangled(kernel), place(ptx, text));
+            let (kernel, place) = (demangled(kernel), place(ptx, text.lines()));
             return Err(CudaBuilderError::TooMuchShared { kernel, bytes, limit: SHARED, statics, place });
         }
     }
@@ -104,15 +115,24 @@ fn used<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeM
     used
 }
 
-/// The line of Rust at which a function begins.
-fn place(ptx: &str, text: &str) -> Place {
-    let find = || {
-        let loc = text.lines().find_map(|line| line.trim().strip_prefix(".loc"))?;
+/// The first line of Rust that these lines of PTX name: `.loc 1 12 5 // src/a.rs:12:5 @[ src/lib.rs:7:9 ]`.
+fn place<'a>(ptx: &str, mut lines: impl Iterator<Item = &'a str>) -> Place {
+    let mut find = || {
+        let loc = lines.find_map(|line| line.trim().strip_prefix(".loc\t"))?;
         let mut words = loc.split_whitespace();
         let (file, line) = (words.next()?, words.next()?.parse().ok()?);
-        let mut files = ptx.lines().filter_map(|line| line.trim().strip_prefix(".file")?.trim().split_once(' '));
-        let (_, path) = files.find(|(number, _)| *number == file)?;
-        Some(Place::new(unescaped(path.trim_matches('"')), line))
+        let files = || ptx.lines().filter_map(|line| line.trim().strip_prefix(".file")?.trim().split_once(' '));
+        let path = |file: &str| unescaped(file.trim_matches('"'));
+        let own = Place::new(path(files().find(|(number, _)| *number == file)?.1), line);
+        // The calls through which it was inlined, whose paths are not whole.
+        let calls = loc.split("@[ ").skip(1).filter_map(|call| {
+            let mut parts = call.split(':');
+            let (name, line) = (parts.next()?, parts.next()?.parse().ok()?);
+            let whole = files().map(|(_, file)| path(file)).find(|file| Path::new(file).ends_with(name));
+            Some(Place::new(whole.unwrap_or_else(|| name.to_owned()), line))
+        });
+        let mut places = std::iter::once(own.clone()).chain(calls);
+        Some(places.find(|place| !place.is_in_library()).unwrap_or(own))
     };
     find().unwrap_or_default()
 }

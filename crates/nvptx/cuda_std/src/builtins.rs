@@ -14,19 +14,16 @@ mod exported {
 
     /// Functions with the ABI of C, which another crate may define too.
     macro_rules! builtins {
-        ($(#[$attr:meta] $($name:ident($($param:ident: $ty:ty),*) -> $result:ty { $($body:tt)* })*)*) => { $($(
+        ($($name:ident($($param:ident: $ty:ty),*) -> $result:ty { $($body:tt)* })*) => { $(
             #[unsafe(no_mangle)]
             #[linkage = "weak"]
-            #[$attr]
             unsafe extern "C" fn $name($($param: $ty),*) -> $result {
                 $($body)*
             }
-        )*)* };
+        )* };
     }
 
     builtins! {
-        // These take pointers, whose address space stays known only so.
-        #[inline(always)]
         memcpy(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
             // SAFETY: the caller gives `n` bytes at both, which do not overlap.
             unsafe { ptr::copy_nonoverlapping(from, to, n) };
@@ -51,7 +48,6 @@ mod exported {
             unsafe { super::compare(a, b, n) }
         }
 
-        #[inline]
         fmodf(x: f32, y: f32) -> f32 { libm::fmodf(x, y) }
         fmod(x: f64, y: f64) -> f64 { libm::fmod(x, y) }
         __floatuntisf(x: u128) -> f32 { f32::from_unsigned(x) }
@@ -72,20 +68,13 @@ mod exported {
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
-    let mut at = 0;
-    if (a.addr() | b.addr()).is_multiple_of(8) {
-        // SAFETY: eight bytes are left, and both addresses are multiples of 8.
-        while n - at >= 8 && unsafe { *a.add(at).cast::<u64>() == *b.add(at).cast::<u64>() } {
-            at += 8;
-        }
-    }
-    while at < n {
+    // Words would be fewer, but whether an address is a multiple of 8 is not to be seen without giving up its space.
+    for at in 0..n {
         // SAFETY: `at` is less than `n`.
         let (x, y) = unsafe { (*a.add(at), *b.add(at)) };
         if x != y {
             return i32::from(x) - i32::from(y);
         }
-        at += 1;
     }
     0
 }

@@ -7,11 +7,11 @@ const PTX: &str = "\
 \t.file\t1 \"/gr\\303\\266\\303\\237e/src/lib.rs\"
 .shared .align 4 .b8 TILE[40000];
 .shared .align 4 .u32 COUNT;
-.shared .align 4 .b8 OTHER[9152];
 .func f(
 \t.param .b64 f_param_0
 )
 {
+\t.shared .align 4 .b8 OTHER[9152];
 \tmov.b64 %rd1, OTHER;
 \tret;
 }

@@ -6,8 +6,11 @@
 //! module's own here, and those that nothing calls go.
 
 use super::LowerError;
-use super::ir::{demangled, function_at, split_item};
+use super::ir::{demangled, function_at, split_item, with_function_attributes};
 use super::place::Place;
+
+/// Functions that take pointers, whose address spaces stay known only where they are inlined.
+const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
 /// Rewrites such instructions to calls, and weak functions to local ones.
 ///
@@ -17,8 +20,9 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     let mut out = String::with_capacity(ir.len());
     for line in ir.lines() {
         if let Some(rest) = line.strip_prefix("define weak ").filter(|rest| !rest.contains("ptx_kernel ")) {
-            out.push_str("define internal ");
-            out.push_str(rest);
+            let define = format!("define internal {rest}");
+            let is_of_memory = MEMORY.iter().any(|name| rest.contains(&format!(" @{name}(")));
+            out.push_str(&if is_of_memory { with_function_attributes(&define, "alwaysinline") } else { define });
         } else if let Some(call) = Call::read(line) {
             call.write(&mut out);
         } else if line.starts_with(' ') && line.contains(" = frem ") {

@@ -66,7 +66,13 @@ impl Place {
         ir.lines().find(is_it).map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
-    fn is_in_library(&self) -> bool {
+    /// This place, or another one if it is not known.
+    pub fn or(self, other: impl FnOnce() -> Self) -> Self {
+        if self.0.is_some() { self } else { other() }
+    }
+
+    /// Whether it says little to those who call the library.
+    pub(crate) fn is_in_library(&self) -> bool {
         self.0.as_ref().is_none_or(|(file, _)| LIBRARIES.iter().any(|library| file.contains(library)))
     }
 

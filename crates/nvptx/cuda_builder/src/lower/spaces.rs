@@ -104,7 +104,8 @@ fn lower_line(ir: &str, line: &str, spaces: &HashMap<&str, Space>) -> Result<Str
             _ => None,
         };
         if let Some(name) = mentions(rest).find_map(marked) {
-            let place = Place::of_use(ir, holder);
+            // The compiler may have read the holder already.
+            let place = Place::of_use(ir, holder).or(|| Place::of_use(ir, name));
             return Err(LowerError::AddressInStatic { name: demangled(name), holder: demangled(holder), place });
         }
         return Ok(line.to_owned());

@@ -44,6 +44,8 @@ fn everything_else_stays() {
         assert_eq!(lower(line).as_deref(), Ok(&*format!("{line}\n")));
     }
     assert_eq!(lower("define weak void @f() {").as_deref(), Ok("define internal void @f() {\n"));
+    let always = lower("define weak i32 @bcmp(ptr %a) #2 !dbg !1 {");
+    assert_eq!(always.as_deref(), Ok("define internal i32 @bcmp(ptr %a) #2 alwaysinline !dbg !1 {\n"));
 }
 
 #[test]
