@@ -117,12 +117,27 @@ pub(crate) fn to_ir(
     if !output.status.success() {
         // A crate that does not compile must be compiled again when its source changes.
         watch_folder(builder.path_to_crate());
-        let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        let messages = errors(&String::from_utf8_lossy(&output.stderr));
         let krate = builder.path_to_crate().to_owned();
         return Err(CudaBuilderError::BuildFailed { krate, messages });
     }
     watch_sources(builder, paths, folder);
     read(&paths.raw)
+}
+
+/// rustc's messages without its warnings, between which errors are hard to see.
+fn errors(messages: &str) -> String {
+    let mut is_warning = false;
+    let mut errors = String::new();
+    for line in messages.lines() {
+        if line.starts_with("error") || line.starts_with("warning") {
+            is_warning = line.starts_with("warning");
+        }
+        if !is_warning {
+            errors = errors + line + "\n";
+        }
+    }
+    errors.trim().to_owned()
 }
 
 /// Removes the variables that the outer cargo sets for build scripts, which would mislead the inner one.

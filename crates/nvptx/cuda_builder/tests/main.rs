@@ -7,3 +7,4 @@
 mod architectures;
 mod common;
 mod pipeline;
+mod suite;

@@ -39,11 +39,12 @@
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(abi_unadjusted, asm_experimental_arch, core_float_math, link_llvm_intrinsics, stdarch_nvptx),
+    feature(abi_unadjusted, asm_experimental_arch, core_float_math, linkage, link_llvm_intrinsics, stdarch_nvptx),
     allow(internal_features)
 )]
 
 pub mod atomic;
+mod builtins;
 pub mod float;
 pub mod glam;
 pub mod mem;

@@ -6,3 +6,10 @@ fn dep_info_is_read_with_its_escapes() {
     assert_eq!(dep_info(text), ["/a/src/lib.rs", "/a b/src/x.rs"].map(PathBuf::from));
     assert_eq!(dep_info(""), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn errors_are_shown_without_warnings() {
+    let messages = "warning: unused\n --> a.rs:1\n\nerror[E0308]: mismatched types\n --> a.rs:2\n  |\n\nwarning: `a` generated 1 \
+                    warning\nerror: could not compile `a`\n";
+    assert_eq!(errors(messages), "error[E0308]: mismatched types\n --> a.rs:2\n  |\n\nerror: could not compile `a`");
+}

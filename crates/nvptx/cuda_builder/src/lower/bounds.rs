@@ -10,8 +10,10 @@
 
 use super::LowerError;
 use super::ir::{define, demangled, with_function_attributes};
+use super::place::Place;
 
-const MARKER: &str = "asm sideeffect \"// launch_bounds ";
+/// The start of the `asm!` block's text; options of the block stand before it.
+const MARKER: &str = " \"// launch_bounds ";
 const MAX_THREADS: u32 = 1024;
 
 /// Takes the markers out of the kernels and gives the kernels their attributes.
@@ -28,12 +30,14 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
         if define(line).is_some() {
             function = Some((out.len(), false));
         }
-        let (Some(at), Some((start, bounded))) = (line.find(MARKER), function) else {
+        let marker = line.find(MARKER).filter(|_| line.contains(" asm "));
+        let (Some(at), Some((start, bounded))) = (marker, function) else {
             out.push(line.to_owned());
             continue;
         };
         let header = define(&out[start]).expect("`function` is the index of a `define` line");
-        let fail = |problem: String| LowerError::Bounds { function: demangled(header.name), problem };
+        let place = Place::of(ir, line);
+        let fail = |problem: String| LowerError::Bounds { function: demangled(header.name), problem, place };
         if !header.kernel {
             return Err(fail("it is not a kernel; state them in the kernel's own body".to_owned()));
         }
@@ -89,7 +93,8 @@ mod tests {
         let expected = "define ptx_kernel void @k(ptr %p) #0 \"nvvm.maxntid\"=\"128\" \
                         \"nvvm.minctasm\"=\"2\" !dbg !5 {\nstart:\n  ret void\n}\n";
         assert!(out.starts_with(expected), "{out}");
-        let out = lower(&kernel("1024")).expect("good bounds");
+        let with_a_stack = kernel("1024").replace("sideeffect", "sideeffect alignstack");
+        let out = lower(&with_a_stack).expect("good bounds");
         assert!(out.contains("\"nvvm.maxntid\"=\"1024\" !dbg"), "{out}");
     }
 

@@ -6,7 +6,7 @@ fn part(name: &str, number: u32, files: &str, loc: &str) -> String {
          .func stop\n(\n\t.param .b64 stop_0\n)\n.noreturn;\n\
          .extern .shared .align 16 .b8 dyn[];\n.global .align 1 .b8 table[2] = {{1, 2}};\n\
          // T has been demoted\n                                        // @{name}\n.visible .entry {name}(\n)\n{{\n\
-         $L__func_begin0:\n\t.loc\t{loc}\n\t// begin inline asm\n}}\n{{;\n\t// end inline asm\n\tret;\n}}\n\
+         \t.local .align 4 .b8 \t__local_depot0[8];\n$L__func_begin0:\n\t.loc\t{loc}\n\t// begin inline asm\n}}\n{{;\n\t// end inline asm\n\tret;\n}}\n\
          // -- End function\n.func stop(\n\t.param .b64 stop_0\n) // -- Begin function stop\n{{\n$L__BB{number}_1:\n\
          $L__tmp{number}:\n\tbra.uni \t$L__BB{number}_1; // {number}\n}}\n{files}\t.section\t.debug_loc\t{{\t}}\n"
     )
@@ -31,7 +31,8 @@ fn functions_stand_once_in_their_order_with_one_list_of_files() {
         "dyn[];",
         "table[2]",
         ".entry a(",
-        "\t.loc\t3 5 6 // @[ 2:7:8 @[ d.rs:9:1\n",
+        "{\n\t.local .align 4 .b8 \t__local_depot0[8];\n$L__func_begin0:\n\t.loc\t3",
+        " 5 6 // @[ 2:7:8 @[ d.rs:9:1\n",
         ".entry b(",
         "\t.loc\t2 3 4\n",
         ".func stop(\n\t.param",

@@ -1,0 +1,7 @@
+use super::*;
+
+pub fn value(i: u32) -> u64 {
+    let mut data: [u32; 24] = core::array::from_fn(|at| hash(at as u32 ^ i));
+    data.sort_unstable();
+    data.iter().enumerate().fold(0, |sum, (at, it)| mix(sum, u64::from(*it) << (at % 8)))
+}

@@ -1,0 +1,7 @@
+//! kernel `takes` has 40008 bytes of parameters, and for compute_75 there can be 32764
+#[derive(Clone, Copy)]
+pub struct Large([u32; 10_000]);
+#[kernel]
+pub unsafe fn takes(large: Large, out: *mut u32) {
+    unsafe { *out = large.0[77] }
+}

@@ -1,0 +1,10 @@
+//! the address of shared static `shared_in_static::TILE` is stored in `shared_in_static::PLACE
+#[address_space(shared)]
+static mut TILE: [MaybeUninit<u32>; 8] = [const { MaybeUninit::uninit() }; 8];
+struct Place(*mut MaybeUninit<u32>);
+unsafe impl Sync for Place {}
+static PLACE: Place = Place((&raw mut TILE).cast());
+#[kernel]
+pub unsafe fn reads(i: usize, out: *mut u32) {
+    unsafe { *out = PLACE.0.add(i).read_volatile().assume_init() }
+}

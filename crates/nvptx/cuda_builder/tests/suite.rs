@@ -1,0 +1,167 @@
+//! Device code of many kinds. What compiles gives on simt what the host computes, bit by bit, and NVIDIA's assembler takes
+//! it; what does not is refused in words about its line of Rust.
+
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{LazyLock, Mutex};
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+use locate::nvidia::{Tool, find};
+use simt::{Arg, Config, Function, Launch, Machine, Module};
+
+use crate::common::{krate, manifest};
+
+/// A case: its name, and what the host makes of an index.
+type Case = (&'static str, fn(u32) -> u64);
+
+macro_rules! cases {
+    ($($name:ident)*) => {
+        $(mod $name;)*
+        pub const CASES: &[super::Case] = &[$((stringify!($name), $name::value)),*];
+    };
+}
+
+macro_rules! traps {
+    ($($name:ident($i:ident) $body:block)*) => {
+        pub const TRAPS: &[super::super::Case] = &[$((concat!("trap_", stringify!($name)), |$i: u32| -> u64 { $body })),*];
+    };
+}
+
+#[path = "cases/mod.rs"]
+#[allow(clippy::all, dead_code, unused_imports, unused_unsafe, unconditional_panic)]
+mod cases;
+
+/// The same two macros on the device: a kernel for each case.
+const DEVICE: &str = r#"
+#![no_std]
+#![feature(asm_experimental_arch, f16)]
+#![allow(warnings)]
+macro_rules! cases {
+    ($($name:ident)*) => {
+        $(mod $name;)*
+        mod kernels {
+            $(#[cuda_std::kernel]
+            pub unsafe fn $name(out: &mut [u64]) {
+                let i = cuda_std::thread::index_1d();
+                out[i as usize] = super::$name::value(i);
+            })*
+        }
+    };
+}
+macro_rules! traps {
+    ($($name:ident($i:ident) $body:block)*) => { pastey::paste! {
+        $(#[cuda_std::kernel]
+        pub unsafe fn [<trap_ $name>](out: &mut [u64], $i: u32) {
+            out[0] = $body;
+        })*
+    } };
+}
+#[path = "CASES"]
+mod cases;
+"#;
+
+const THREADS: u32 = 256;
+
+/// The PTX of all cases.
+static PTX: LazyLock<String> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_cases");
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/mod.rs");
+    manifest(&folder, "device_cases", "pastey = \"0.2\"\n");
+    std::fs::write(folder.join("src/lib.rs"), DEVICE.replace("CASES", cases.to_str().unwrap())).unwrap();
+    // The host rounds each operation by itself.
+    let ptx = CudaBuilder::new(&folder).fma_contraction(false).build().unwrap();
+    std::fs::read_to_string(ptx).unwrap()
+});
+
+/// The first words of the output of a kernel that is launched in blocks of up to 64 threads.
+fn launch(kernel: &Function, threads: u32, args: &[Arg]) -> Result<Vec<u64>, String> {
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let out = machine.zeroed::<u64>(threads as usize).unwrap();
+    let args = [&[out.into(), u64::from(threads).into()], args].concat();
+    let block = threads.min(64);
+    let launched = machine.launch(&Launch::new(kernel, [threads / block, 1, 1], [block, 1, 1], &args));
+    launched.map_err(|error| error.to_string())?;
+    Ok(machine.read(out).unwrap())
+}
+
+#[test]
+fn the_device_computes_what_the_host_computes() {
+    let module = Module::from_ptx(PTX.as_str()).unwrap();
+    let mut wrong = Vec::new();
+    let mut dump = String::new();
+    for (name, value) in cases::CASES {
+        let Ok(expected) = catch_unwind(|| (0..THREADS).map(value).collect::<Vec<_>>()) else {
+            wrong.push(format!("{name} panics on the host"));
+            continue;
+        };
+        dump += &format!("{name} {}\n", expected.iter().map(|it| format!("{it:x}")).collect::<Vec<_>>().join(" "));
+        let found = module.function(name).map_err(|error| error.to_string());
+        match found.and_then(|kernel| launch(&kernel, THREADS, &[])) {
+            Ok(found) if found == expected => {}
+            Ok(found) => {
+                let at = (0..expected.len()).find(|at| found[*at] != expected[*at]).unwrap();
+                wrong.push(format!("{name}({at}) is {:#x}, not {:#x}", found[at], expected[at]));
+            }
+            Err(error) => wrong.push(format!("{name}: {error}")),
+        }
+    }
+    std::fs::write("/tmp/b15/expected.txt", dump).unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_panics_on_the_host_traps_on_the_device() {
+    let module = Module::from_ptx(PTX.as_str()).unwrap();
+    for (name, value) in cases::traps::TRAPS {
+        let kernel = module.function(name).unwrap();
+        assert_eq!(launch(&kernel, 1, &[0_u32.into()]), Ok(vec![value(0)]), "{name}");
+        assert!(catch_unwind(|| value(9)).is_err(), "{name}");
+        let error = launch(&kernel, 1, &[9_u32.into()]).unwrap_err();
+        assert!(error.contains("trap"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn nvidias_assembler_takes_all_of_it() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_cases.ptx");
+    std::fs::write(&path, &*PTX).unwrap();
+    let ptxas = find(Tool::Ptxas).unwrap().path;
+    let output = Command::new(ptxas)
+        .args(["-arch", &NvvmArch::default().sm(), "-O0", "-o", "/dev/null"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The expected words are in the first line of each file. Two are built at a time.
+#[test]
+fn what_cannot_be_is_refused_at_its_line() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("refused");
+    let files = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let files = Mutex::new(files.collect::<Vec<_>>());
+    let wrong = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let Some(file) = files.lock().unwrap().pop() else {
+                return;
+            };
+            let name = file.file_stem().unwrap().to_str().unwrap();
+            let source = std::fs::read_to_string(&file).unwrap();
+            let expected = source.lines().next().unwrap().trim_start_matches("//! ");
+            let built = CudaBuilder::new(krate(name, source.split_once('\n').unwrap().1)).build();
+            let error = built.map_or_else(|error| error.to_string(), |_| "it is built".to_owned());
+            let has_line = error.contains(&format!("{name}/src/lib.rs:")) || error.contains("--> src/lib.rs:");
+            if !error.contains(expected) || !has_line || error.matches(expected).count() > 1 {
+                wrong.lock().unwrap().push(format!("{name}: {error}"));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
