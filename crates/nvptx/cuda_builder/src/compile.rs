@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::first_build;
+use crate::lock;
 use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
 /// Where a build keeps its files.
@@ -119,7 +120,10 @@ pub(crate) fn to_ir(
         watch_folder(builder.path_to_crate());
         let messages = errors(&String::from_utf8_lossy(&output.stderr));
         let krate = builder.path_to_crate().to_owned();
-        return Err(CudaBuilderError::BuildFailed { krate, messages });
+        return Err(match lock::unusable_cuda_std(&krate) {
+            Some(found) => CudaBuilderError::UnusableCudaStd { krate, found },
+            None => CudaBuilderError::BuildFailed { krate, messages },
+        });
     }
     watch_sources(builder, paths, folder);
     read(&paths.raw)

@@ -28,6 +28,18 @@ pub enum CudaBuilderError {
         /// The compiler's messages.
         messages: String,
     },
+    /// The crate does not compile, and there are several versions of `cuda_std` in it, or the registry's.
+    #[error(
+        "{krate} was compiled with {found}: kernels need one cuda_std, that of this cuda_builder. Give \
+         cuda_std = {{ path = \"…/crates/nvptx/cuda_std\" }} below [patch.crates-io] in the workspace's Cargo.toml, and let \
+         each crate ask for the same version"
+    )]
+    UnusableCudaStd {
+        /// The crate's folder.
+        krate: PathBuf,
+        /// The versions, and which are the registry's.
+        found: String,
+    },
     /// The crate compiles, but its IR cannot be lowered.
     #[error("{krate}: {source}")]
     Lower {

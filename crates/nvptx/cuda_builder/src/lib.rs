@@ -40,6 +40,7 @@ mod compile;
 mod error;
 mod first_build;
 mod limits;
+mod lock;
 pub mod lower;
 mod merge;
 mod module;

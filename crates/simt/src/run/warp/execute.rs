@@ -1,6 +1,5 @@
 //! The loop that executes a warp's instructions.
 
-
 use super::runtime::called;
 use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
