@@ -84,9 +84,11 @@ impl Address {
         }
     }
 
-    /// The addresses of all lanes, where speed does not matter.
+    /// The addresses of all lanes.
     pub(crate) fn of_lanes(&self, regs: &Regs<'_>) -> Lanes64 {
-        std::array::from_fn(|lane| self.lane(regs, lane))
+        let mut at = [0; LANES];
+        self.lanes(regs, &mut at);
+        at
     }
 
     #[inline(always)]

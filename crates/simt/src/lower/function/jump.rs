@@ -21,6 +21,13 @@ const RUNTIME: [(&str, Runtime, &[u32], &[u32]); 5] = [
     ("free", Runtime::Free, &[8], &[]),
 ];
 
+/// The list in parentheses that comes next, if one does.
+fn list<'o, 'i>(operands: &mut std::slice::Iter<'o, Operand<'i>>) -> &'o [Operand<'i>] {
+    let [Operand::List(all), rest @ ..] = operands.as_slice() else { return &[] };
+    *operands = rest.iter();
+    all
+}
+
 impl<'m> Body<'_, 'm> {
     fn label<'x>(&self, operand: Option<&Operand<'x>>) -> Result<&'x str, LowerError> {
         match operand {
@@ -78,24 +85,12 @@ impl<'m> Body<'_, 'm> {
     /// `call (ret), f, (a, b);` with parameters that are `.param` variables of this body.
     pub(super) fn call(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         self.is_uniform_or_plain(inst)?;
-        let mut operands = inst.operands.iter().peekable();
-        let results: &[Operand<'_>] = match operands.peek() {
-            Some(Operand::List(results)) => {
-                operands.next();
-                results
-            }
-            _ => &[],
-        };
+        let mut operands = inst.operands.iter();
+        let results = list(&mut operands);
         let Some(Operand::Name(name)) = operands.next() else {
             return Err(self.cx.invalid("a call names a function or the register of an address"));
         };
-        let arguments: &[Operand<'_>] = match operands.peek() {
-            Some(Operand::List(arguments)) => {
-                operands.next();
-                arguments
-            }
-            _ => &[],
-        };
+        let arguments = list(&mut operands);
         let (callee, returns, params) = match self.cx.register(name) {
             Some((Reg::R64(address), _)) => self.pointer(address, operands.next())?,
             Some(_) => return Err(self.cx.invalid(format!("`{name}` is no address of 64 bits"))),
