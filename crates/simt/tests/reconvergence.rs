@@ -23,7 +23,8 @@ const NOTHING: &str = "add.s32 %r, %r, 1";
 
 #[test]
 fn where_branches_meet() {
-    let meetings: [(&[&str], &[(usize, u32)]); 5] = [
+    type Branches<'a> = &'a [(usize, u32)];
+    let meetings: [(&[&str], Branches<'_>); 5] = [
         // An if meets behind its else, a loop at its exit.
         (&["@%p bra L3", NOTHING, "bra L4", NOTHING, "ret"], &[(0, 4), (2, 4)]),
         (&[NOTHING, "@%p bra L0", "ret"], &[(1, 2)]),
