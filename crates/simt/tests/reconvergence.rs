@@ -22,28 +22,19 @@ fn meets(instructions: &[&str]) -> Vec<(usize, u32)> {
 const NOTHING: &str = "add.s32 %r, %r, 1";
 
 #[test]
-fn an_if_meets_behind_its_else() {
-    assert_eq!(meets(&["@%p bra L3", NOTHING, "bra L4", NOTHING, "ret"]), [(0, 4), (2, 4)]);
-}
-
-#[test]
-fn a_loop_meets_at_its_exit() {
-    assert_eq!(meets(&[NOTHING, "@%p bra L0", "ret"]), [(1, 2)]);
-}
-
-#[test]
-fn ways_that_both_end_never_meet() {
-    assert_eq!(meets(&["@%p bra L2", "ret", "ret"]), [(0, NEVER)]);
-}
-
-#[test]
-fn an_endless_loop_has_no_meeting_place() {
-    assert_eq!(meets(&["@%p bra L2", "bra L1", "ret"]), [(0, 2), (1, NEVER)]);
-}
-
-#[test]
-fn breaks_out_of_nested_loops() {
-    // L0 begins the outer loop, L1 the inner one, of which L2 breaks out of both.
-    let code = [NOTHING, NOTHING, "@%p bra L5", "@%q bra L1", "@%q bra L0", "ret"];
-    assert_eq!(meets(&code), [(2, 5), (3, 5), (4, 5)]);
+fn where_branches_meet() {
+    type Branches<'a> = &'a [(usize, u32)];
+    let meetings: [(&[&str], Branches<'_>); 5] = [
+        // An if meets behind its else, a loop at its exit.
+        (&["@%p bra L3", NOTHING, "bra L4", NOTHING, "ret"], &[(0, 4), (2, 4)]),
+        (&[NOTHING, "@%p bra L0", "ret"], &[(1, 2)]),
+        // Ways that both end never meet, and an endless loop has no meeting place.
+        (&["@%p bra L2", "ret", "ret"], &[(0, NEVER)]),
+        (&["@%p bra L2", "bra L1", "ret"], &[(0, 2), (1, NEVER)]),
+        // L0 begins the outer loop, L1 the inner one, of which L2 breaks out of both.
+        (&[NOTHING, NOTHING, "@%p bra L5", "@%q bra L1", "@%q bra L0", "ret"], &[(2, 5), (3, 5), (4, 5)]),
+    ];
+    for (code, expected) in meetings {
+        assert_eq!(meets(code), expected, "{code:?}");
+    }
 }

@@ -2,7 +2,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::{assert_has, entry, krate, ptx, refused};
+use crate::common::{assert_has, entry, krate, ptx, refused, written};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
 
 /// Loads and stores that name no address space.
@@ -192,15 +192,18 @@ fn what_is_no_crate_of_kernels_is_told_apart() {
     assert!(matches!(error, CudaBuilderError::NoKernels { .. }), "{error}");
 }
 
+/// The crate has no dependencies, because they would be compiled in this profile for this test alone.
 #[test]
 fn a_debug_build_checks_arithmetic() {
-    let folder = krate(
-        "debug_kernels",
-        "#[kernel]\npub unsafe fn add(a: *mut u32, b: u32) {\n    unsafe { *a += b }\n    let _ = MaybeUninit::new(b);\n}\n",
-    );
-    let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
-    let text = std::fs::read_to_string(ptx).unwrap();
-    assert!(text.contains("trap"), "{text}");
+    let source = "#![no_std]\n#![feature(asm_experimental_arch)]\n#[panic_handler]\n\
+        fn panic(_: &core::panic::PanicInfo<'_>) -> ! {\n    loop { unsafe { core::arch::asm!(\"trap;\") } }\n}\n\
+        #[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn add(a: *mut u32, b: u32) {\n    unsafe { *a += b }\n}\n";
+    let folder = written("debug_kernels", "", source);
+    for release in [false, true] {
+        let ptx = CudaBuilder::new(&folder).release(release).build().unwrap();
+        let text = std::fs::read_to_string(ptx).unwrap();
+        assert_eq!(text.contains("trap"), !release, "{text}");
+    }
 }
 
 /// As a build script's: what cargo is told to watch exists and is no product of the build.

@@ -10,7 +10,7 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 use locate::nvidia::{Tool, find};
 use simt::{Arg, Config, Function, Launch, Machine, Module};
 
-use crate::common::{krate, manifest};
+use crate::common::{cuda_std, krate, manifest};
 
 /// A case: its name, and what the host makes of an index.
 type Case = (&'static str, fn(u32) -> u64);
@@ -67,7 +67,7 @@ const THREADS: u32 = 256;
 static PTX: LazyLock<String> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_cases");
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/mod.rs");
-    manifest(&folder, "device_cases", "pastey = \"0.2\"\n");
+    manifest(&folder, "device_cases", &format!("{}pastey = \"0.2\"\n", cuda_std()));
     std::fs::write(folder.join("src/lib.rs"), DEVICE.replace("CASES", cases.to_str().unwrap())).unwrap();
     // The host rounds each operation by itself.
     let ptx = CudaBuilder::new(&folder).fma_contraction(false).build().unwrap();

@@ -109,27 +109,15 @@ fn faults_name_the_mbarrier() {
     }
 }
 
-fn map(sizes: &[u64], tile: &[u32], swizzle: Swizzle) -> TensorMap {
-    let mut strides = vec![sizes[0] * 2];
-    for size in &sizes[1..] {
-        strides.push(strides[strides.len() - 1] * size);
-    }
-    strides.truncate(sizes.len() - 1);
-    TensorMap {
-        element: TensorElement::U16,
-        address: 0,
-        sizes: sizes.to_vec(),
-        strides,
-        tile: tile.to_vec(),
-        steps: vec![1; sizes.len()],
-        swizzle,
-        nan: false,
-    }
+/// Of a tensor of 64 × 64 elements.
+fn map(tile: [u32; 2], swizzle: Swizzle) -> TensorMap {
+    let (element, sizes, strides) = (TensorElement::U16, vec![64; 2], vec![128]);
+    TensorMap { element, address: 0, sizes, strides, tile: tile.to_vec(), steps: vec![1; 2], swizzle, nan: false }
 }
 
 #[test]
 fn bad_tensor_maps() {
-    let good = map(&[64, 64], &[16, 4], Swizzle::B32);
+    let good = map([16, 4], Swizzle::B32);
     let bad = |change: fn(&mut TensorMap), words: &str| {
         let mut map = good.clone();
         change(&mut map);
@@ -220,7 +208,7 @@ fn a_cluster_that_waits_forever() {
 fn where_tiles_cannot_begin() {
     let mut machine = machine(1);
     let tensor = machine.upload(&[5u16; 64 * 64]).unwrap();
-    let own = TensorMap { address: tensor.address(), ..map(&[64, 64], &[16, 2], Swizzle::None) };
+    let own = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
     let params = ".param .u64 out, .param .align 64 .b8 map[128]";
     for ([x, y], words) in [([8, -1], "from -1 on, before the tensor"), ([12, 0], "no multiple of 16 bytes")] {
         let body = format!(

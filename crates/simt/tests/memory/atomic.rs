@@ -42,81 +42,22 @@ fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, 
     (out[0], out[1])
 }
 
+/// The rows are an operation, its bits, the old value, one operand or two, and the new value; sums of floating-point numbers
+/// as their bits.
 #[test]
-fn every_integer_operation_returns_the_old_value_and_leaves_the_new() {
-    const M: u64 = u64::MAX;
-    const M32: u64 = 0xffff_ffff;
-    let cases: [(&str, u32, u64, [u64; 2], u64); 38] = [
-        ("and.b32", 32, 0b1100, [0b1010, 0], 0b1000),
-        ("or.b32", 32, 0b1100, [0b1010, 0], 0b1110),
-        ("xor.b32", 32, 0b1100, [0b1010, 0], 0b0110),
-        ("and.b64", 64, 0b1100 << 40, [0b1010 << 40, 0], 0b1000 << 40),
-        ("or.b64", 64, 0b1100 << 40, [0b1010, 0], 0b1100 << 40 | 0b1010),
-        ("xor.b64", 64, M, [1 << 63, 0], M >> 1),
-        ("exch.b32", 32, 5, [9, 0], 9),
-        ("exch.b64", 64, 5, [9 << 40, 0], 9 << 40),
-        ("cas.b16", 16, 5, [5, 77], 77),
-        ("cas.b16", 16, 5, [6, 77], 5),
-        ("cas.b32", 32, 5, [5, 77], 77),
-        ("cas.b32", 32, 5, [6, 77], 5),
-        ("cas.b64", 64, 5 << 40, [5 << 40, M], M),
-        ("cas.b64", 64, 5 << 40, [5, M], 5 << 40),
-        ("add.u32", 32, M32, [2, 0], 1),
-        ("add.s32", 32, 5, [M32 - 6, 0], M32 - 1),
-        ("add.u64", 64, M, [2, 0], 1),
-        ("add.u64", 64, M32, [1, 0], 1 << 32),
-        ("inc.u32", 32, 5, [9, 0], 6),
-        ("inc.u32", 32, 9, [9, 0], 0),
-        ("inc.u32", 32, 10, [9, 0], 0),
-        ("inc.u32", 32, M32, [M32, 0], 0),
-        ("dec.u32", 32, 5, [9, 0], 4),
-        ("dec.u32", 32, 0, [9, 0], 9),
-        ("dec.u32", 32, 10, [9, 0], 9),
-        ("dec.u32", 32, 9, [9, 0], 8),
-        ("min.u32", 32, M32, [7, 0], 7),
-        ("max.u32", 32, M32, [7, 0], M32),
-        ("min.s32", 32, M32, [7, 0], M32),
-        ("max.s32", 32, M32, [7, 0], 7),
-        ("min.s32", 32, 0x8000_0000, [0x7fff_ffff, 0], 0x8000_0000),
-        ("max.s32", 32, 0x8000_0000, [0x7fff_ffff, 0], 0x7fff_ffff),
-        ("min.u64", 64, M, [7, 0], 7),
-        ("max.u64", 64, M, [7, 0], M),
-        ("min.s64", 64, M, [7, 0], M),
-        ("max.s64", 64, M, [7, 0], 7),
-        ("min.s64", 64, 1 << 63, [0, 0], 1 << 63),
-        ("max.s64", 64, 1 << 63, [M, 0], M),
-    ];
-    for (op, bits, old, operands, expected) in cases {
+fn every_operation_returns_the_old_value_and_leaves_the_new() {
+    let number = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
+        None => word.parse().unwrap(),
+    };
+    for row in include_str!("../fixtures/atomics.txt").lines() {
+        let (inputs, new) = row.split_once(" => ").unwrap();
+        let (op, numbers) = inputs.split_once(' ').unwrap();
+        let numbers: Vec<u64> = numbers.split(' ').map(number).collect();
+        let operands = [numbers[2], numbers.get(3).copied().unwrap_or(0)];
         for space in [".global", ".shared", ""] {
-            let found = one(space, op, bits, old, operands);
-            assert_eq!(found, (old, expected), "atom{space}.{op} {old:#x} {operands:#x?}");
-        }
-    }
-}
-
-#[test]
-fn every_floating_point_sum_is_rounded_to_its_type() {
-    let f = |value: f32| u64::from(value.to_bits());
-    let cases: [(&str, u32, u64, u64, u64); 14] = [
-        ("add.f32", 32, f(1.5), f(2.25), f(3.75)),
-        ("add.f32", 32, f(16_777_216.0), f(1.0), f(16_777_216.0)),
-        ("add.f32", 32, f(f32::INFINITY), f(f32::NEG_INFINITY), 0x7fff_ffff),
-        ("add.f32", 32, 0xffc0_1234, f(1.0), 0x7fff_ffff),
-        ("add.f64", 64, 1.5f64.to_bits(), 0.25f64.to_bits(), 1.75f64.to_bits()),
-        ("add.f64", 64, 1, 2, 3),
-        ("add.noftz.f16", 16, 0x3c00, 0x4000, 0x4200),
-        ("add.noftz.f16", 16, 1, 2, 3),
-        ("add.noftz.bf16", 16, 0x3f80, 0x4000, 0x4040),
-        ("add.noftz.bf16", 16, 1, 2, 3),
-        ("add.noftz.f16x2", 32, 0x3c00_0001, 0x4000_0002, 0x4200_0003),
-        ("add.noftz.bf16x2", 32, 0x3f80_0001, 0x4000_0002, 0x4040_0003),
-        ("add.noftz.f16x2", 32, 0x7bff_7bff, 0x7bff_fbff, 0x7c00_0000),
-        ("add.f64", 64, f64::INFINITY.to_bits(), f64::NEG_INFINITY.to_bits(), 0xfff8 << 48),
-    ];
-    for (op, bits, old, operand, expected) in cases {
-        for space in [".global", ".shared", ""] {
-            let found = one(space, op, bits, old, [operand, 0]);
-            assert_eq!(found, (old, expected), "atom{space}.{op} {old:#x} {operand:#x}");
+            let found = one(space, op, numbers[0] as u32, numbers[1], operands);
+            assert_eq!(found, (numbers[1], number(new)), "atom{space}: {row}");
         }
     }
 }

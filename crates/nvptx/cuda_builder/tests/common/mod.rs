@@ -4,29 +4,38 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
-/// Writes a crate's manifest, with our `cuda_std` and what else it depends on.
+/// Writes a crate's manifest, with what it depends on.
 pub fn manifest(folder: &Path, name: &str, dependencies: &str) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     std::fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\ncuda_std = {{ path = {:?} }}\n{dependencies}\n[workspace]\n",
-        here.parent().unwrap().join("cuda_std"),
+         [dependencies]\n{dependencies}\n[workspace]\n"
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
 }
 
-/// Writes a crate with this library under the target folder, where builds share one compiled `core`.
-pub fn krate(name: &str, source: &str) -> PathBuf {
+/// The dependency on our `cuda_std`.
+pub fn cuda_std() -> String {
+    let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("cuda_std");
+    format!("cuda_std = {{ path = {cuda_std:?} }}\n")
+}
+
+/// Writes a crate under the target folder, where builds share one compiled `core`.
+pub fn written(name: &str, dependencies: &str, source: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    manifest(&folder, name, "");
+    manifest(&folder, name, dependencies);
+    std::fs::write(folder.join("src/lib.rs"), source).unwrap();
+    folder
+}
+
+/// Writes a crate with this library that uses `cuda_std`.
+pub fn krate(name: &str, source: &str) -> PathBuf {
     let source = format!(
         "#![no_std]\n#![allow(unused_features, unused_imports)]\n#![cfg_attr(target_arch = \"nvptx64\", \
          feature(asm_experimental_arch, f128, portable_simd))]\n\
          use core::mem::MaybeUninit;\nuse cuda_std::{{address_space, kernel, shared, thread, warp}};\n{source}"
     );
-    std::fs::write(folder.join("src/lib.rs"), source).unwrap();
-    folder
+    written(name, &cuda_std(), &source)
 }
 
 /// The PTX of a crate with this library.
