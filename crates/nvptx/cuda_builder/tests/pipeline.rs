@@ -203,11 +203,20 @@ fn a_debug_build_checks_arithmetic() {
     assert!(text.contains("trap"), "{text}");
 }
 
-/// As a build script's: what cargo is told to watch exists and is no product of the build.
+/// The largest kernels that there are: with shared memory, launch bounds, warps' and tensor cores' instructions.
+#[test]
+fn a_debug_build_takes_all_kernels() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../kernels-gpu");
+    let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
+    let text = std::fs::read_to_string(ptx).unwrap();
+    assert!(text.matches(".entry ").count() > 50);
+}
+
+/// As a build script's: what cargo is told to watch exists and is no product of the build. The PTX names it as it is.
 #[test]
 fn a_build_script_watches_sources_only() {
     let folder = krate(
-        "watched_kernels",
+        "größe/watched_kernels",
         "#[kernel]\npub unsafe fn k(a: *mut u32) {\n    unsafe { *a = 1 }\n    let _ = MaybeUninit::new(a);\n}\n",
     );
     let mut example = std::env::current_exe().unwrap();
@@ -227,6 +236,8 @@ fn a_build_script_watches_sources_only() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let stdout = String::from_utf8(output.stdout).unwrap();
+    let ptx = std::fs::read_to_string(stdout.lines().last().unwrap()).unwrap();
+    assert_has(&ptx, &["größe/watched_kernels/src/lib.rs\""]);
     let watched: Vec<_> =
         stdout.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).map(PathBuf::from).collect();
     assert!(watched.contains(&folder.join("src/lib.rs")), "{stdout}");

@@ -16,10 +16,11 @@ pub fn manifest(folder: &Path, name: &str, dependencies: &str) {
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
 }
 
-/// Writes a crate with this library under the target folder, where builds share one compiled `core`.
-pub fn krate(name: &str, source: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    manifest(&folder, name, "");
+/// Writes a crate with this library under the target folder, where builds share one compiled `core`. The last part of
+/// the path is its name.
+pub fn krate(path: &str, source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path);
+    manifest(&folder, path.rsplit('/').next().unwrap(), "");
     let source = format!(
         "#![no_std]\n#![allow(unused_features, unused_imports)]\n#![cfg_attr(target_arch = \"nvptx64\", \
          feature(asm_experimental_arch, f128, portable_simd))]\n\
