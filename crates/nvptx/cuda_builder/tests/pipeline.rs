@@ -89,6 +89,58 @@ fn shared_statics_are_accessed_as_shared_memory() {
     assert_eq!(generic_accesses(ptx), [""; 0]);
 }
 
+/// As upstream passes them: a slice is two, everything else one with the bytes that it has in memory, or none.
+#[test]
+fn parameters_are_those_of_upstream() {
+    let source = r#"
+#[derive(Clone, Copy)]
+pub struct Mixed { a: u8, b: u32, c: u16 }
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Floats { a: f32, b: f64 }
+#[derive(Clone, Copy)]
+pub struct Large([u64; 1000], Mixed);
+#[derive(Clone, Copy)]
+#[repr(u16)]
+pub enum Mode { First, Second = 700 }
+
+#[kernel]
+#[allow(improper_ctypes_definitions)]
+pub unsafe fn takes(
+    a: &[f32], nothing: (), m: Mixed, f: Floats, t: (u8, u64), r: [u16; 3], w: u128, o: Option<&u32>, e: Mode,
+    b: &'static mut [[u8; 2]], c: char, i: i8, yes: bool, large: Large,
+) {
+    let sum = a[1] as u64 + (m.a as u64 + m.b as u64 + m.c as u64) + (f.a as f64 + f.b) as u64 + t.0 as u64 + t.1;
+    let sum = sum + r[2] as u64 + w as u64 + *o.unwrap_or(&3) as u64 + e as u64 + c as u64 + i as u64 + yes as u64;
+    b[b.len() - 1] = [(sum + large.0[a.len()] + large.1.b as u64) as u8; 2];
+    let () = nothing;
+}
+"#;
+    let ptx = ptx("parameter_kernels", NvvmArch::default(), source);
+    let list = entry(&ptx, "takes").split_once("\n)").unwrap().0;
+    let found: Vec<_> = list.lines().skip(1).map(|line| line.trim().replace(" takes_param_", " ")).collect();
+    let expected = [
+        ".param .u64 .ptr .align 4 0,",
+        ".param .u64 1,",
+        ".param .align 4 .b8 2[8],",
+        ".param .align 8 .b8 3[16],",
+        ".param .align 8 .b8 4[16],",
+        ".param .align 2 .b8 5[6],",
+        ".param .align 16 .b8 6[16],",
+        ".param .u64 .ptr .align 4 7,",
+        ".param .u16 8,",
+        ".param .u64 .ptr .align 1 9,",
+        ".param .u64 10,",
+        ".param .u32 11,",
+        ".param .u8 12,",
+        ".param .u8 13,",
+        ".param .align 8 .b8 14[8008]",
+    ];
+    assert_eq!(found, expected);
+    // The first version in which a kernel can have so many.
+    assert!(ptx.contains(".version 8.1\n.target sm_75\n"), "{ptx}");
+}
+
 #[test]
 fn ptx_has_bounds_lines_and_the_lowest_version() {
     let ptx = &*SHARED_PTX;

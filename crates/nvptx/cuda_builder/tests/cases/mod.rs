@@ -46,8 +46,22 @@ pub fn fold128(x: u128) -> u64 {
 /// Special values, then small ones, then any.
 pub fn float(i: u32) -> f32 {
     const SPECIAL: [f32; 16] = [
-        0.0, -0.0, 1.0, -1.5, 0.5, f32::MAX, f32::MIN_POSITIVE, 1e-45, -3e-40, f32::INFINITY, f32::NEG_INFINITY, f32::NAN,
-        890541.375, 16_777_217.0, -2147483648.0, 1.8446744e19,
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        0.5,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        1e-45,
+        -3e-40,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        890541.375,
+        16_777_217.0,
+        -2147483648.0,
+        1.8446744e19,
     ];
     match i % 3 {
         0 => SPECIAL[i as usize / 3 % 16],
