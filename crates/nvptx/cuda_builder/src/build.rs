@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
-use crate::lower::{builtins, lower, verify};
+use crate::lower::{builtins, lower, signs, verify};
 use crate::merge::merge;
 use crate::module::{Module, Piece, join};
 use crate::parts::{Store, in_parallel};
@@ -76,11 +76,12 @@ impl CudaBuilder {
                     written.map_err(|it| self.cannot_lower(it))?;
                 }
                 compile::optimize(self, toolchain, roots, &lowered, optimized)?;
+                let ir = compile::read(optimized)?;
                 // Without optimization most accesses are generic, which is slower and no less right.
-                if !self.release {
-                    return Ok(());
+                if self.release {
+                    verify::verify(&ir).map_err(|it| self.cannot_lower(it))?;
                 }
-                verify::verify(&compile::read(optimized)?).map_err(|it| self.cannot_lower(it))
+                signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
         let ptx = merge(&ptx::generate(self, toolchain, &parts)?, names);

@@ -106,8 +106,7 @@ fn used<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeM
             if let Some((name, _)) = sizes.get_key_value(word) {
                 used.insert(*name);
             }
-            if let Some((name, text)) = functions.get_key_value(word).filter(|(name, _)| known.insert(**name)) {
-                debug_assert!(!name.is_empty());
+            if let Some((_, text)) = functions.get_key_value(word).filter(|(name, _)| known.insert(**name)) {
                 open.push(text);
             }
         }

@@ -17,13 +17,15 @@
 //! - **architecture**: functions that come compiled from other crates take the kernel's
 //!   `target-cpu`, for LLVM inlines only between functions of one.
 //!
-//! [`verify`] reads the optimized IR and refuses accesses that stayed generic.
+//! [`verify`] reads the optimized IR and refuses accesses that stayed generic and writes to constants; [`signs`] goes
+//! around a mistake of LLVM's there.
 
 pub mod bounds;
 pub mod builtins;
 pub mod convergent;
 pub mod ir;
 pub mod place;
+pub mod signs;
 pub mod spaces;
 pub mod verify;
 pub mod window;

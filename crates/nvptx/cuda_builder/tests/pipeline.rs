@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::common::{assert_has, entry, krate, ptx, refused, written};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
+use simt::{Config, Launch, Machine, Module};
 
 /// Loads and stores that name no address space.
 fn generic_accesses(text: &str) -> Vec<&str> {
@@ -86,6 +87,58 @@ fn shared_statics_are_accessed_as_shared_memory() {
     let dynamic = ".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]";
     assert_has(ptx, &[".shared .align 4 .b8", "4BOTH[256]", dynamic]);
     assert_eq!(generic_accesses(ptx), [""; 0]);
+}
+
+/// As upstream passes them: a slice is two, everything else one with the bytes that it has in memory, or none.
+#[test]
+fn parameters_are_those_of_upstream() {
+    let source = r#"
+#[derive(Clone, Copy)]
+pub struct Mixed { a: u8, b: u32, c: u16 }
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Floats { a: f32, b: f64 }
+#[derive(Clone, Copy)]
+pub struct Large([u64; 1000], Mixed);
+#[derive(Clone, Copy)]
+#[repr(u16)]
+pub enum Mode { First, Second = 700 }
+
+#[kernel]
+#[allow(improper_ctypes_definitions)]
+pub unsafe fn takes(
+    a: &[f32], nothing: (), m: Mixed, f: Floats, t: (u8, u64), r: [u16; 3], w: u128, o: Option<&u32>, e: Mode,
+    b: &'static mut [[u8; 2]], c: char, i: i8, yes: bool, large: Large,
+) {
+    let sum = a[1] as u64 + (m.a as u64 + m.b as u64 + m.c as u64) + (f.a as f64 + f.b) as u64 + t.0 as u64 + t.1;
+    let sum = sum + r[2] as u64 + w as u64 + *o.unwrap_or(&3) as u64 + e as u64 + c as u64 + i as u64 + yes as u64;
+    b[b.len() - 1] = [(sum + large.0[a.len()] + large.1.b as u64) as u8; 2];
+    let () = nothing;
+}
+"#;
+    let ptx = ptx("parameter_kernels", NvvmArch::default(), source);
+    let list = entry(&ptx, "takes").split_once("\n)").unwrap().0;
+    let found: Vec<_> = list.lines().skip(1).map(|line| line.trim().replace(" takes_param_", " ")).collect();
+    let expected = [
+        ".param .u64 .ptr .align 4 0,",
+        ".param .u64 1,",
+        ".param .align 4 .b8 2[8],",
+        ".param .align 8 .b8 3[16],",
+        ".param .align 8 .b8 4[16],",
+        ".param .align 2 .b8 5[6],",
+        ".param .align 16 .b8 6[16],",
+        ".param .u64 .ptr .align 4 7,",
+        ".param .u16 8,",
+        ".param .u64 .ptr .align 1 9,",
+        ".param .u64 10,",
+        ".param .u32 11,",
+        ".param .u8 12,",
+        ".param .u8 13,",
+        ".param .align 8 .b8 14[8008]",
+    ];
+    assert_eq!(found, expected);
+    // The first version in which a kernel can have so many.
+    assert!(ptx.contains(".version 8.1\n.target sm_75\n"), "{ptx}");
 }
 
 #[test]
@@ -206,11 +259,30 @@ fn a_debug_build_checks_arithmetic() {
     }
 }
 
-/// As a build script's: what cargo is told to watch exists and is no product of the build.
+/// Without optimization most accesses to shared memory are generic, and right.
+#[test]
+fn a_debug_build_may_have_generic_accesses() {
+    let folder = krate("shared_debug_kernels", SHARED);
+    let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
+    let module = Module::from_ptx(std::fs::read_to_string(ptx).unwrap()).unwrap();
+    let data: Vec<f32> = (0..64).map(|i| i as f32).collect();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    for (kernel, bytes) in [("reverse_a", 0), ("reverse_dynamic", 256)] {
+        let kernel = module.function(kernel).unwrap();
+        let buffer = machine.upload(&data).unwrap();
+        let args = [buffer.into()];
+        let launch = Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &args).with_shared_bytes(bytes);
+        machine.launch(&launch).unwrap();
+        let reversed: Vec<f32> = data.iter().rev().copied().collect();
+        assert_eq!(machine.read(buffer).unwrap(), reversed);
+    }
+}
+
+/// As a build script's: what cargo is told to watch exists and is no product of the build. The PTX names it as it is.
 #[test]
 fn a_build_script_watches_sources_only() {
     let folder = krate(
-        "watched_kernels",
+        "größe/watched_kernels",
         "#[kernel]\npub unsafe fn k(a: *mut u32) {\n    unsafe { *a = 1 }\n    let _ = MaybeUninit::new(a);\n}\n",
     );
     let mut example = std::env::current_exe().unwrap();
@@ -230,6 +302,8 @@ fn a_build_script_watches_sources_only() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let stdout = String::from_utf8(output.stdout).unwrap();
+    let ptx = std::fs::read_to_string(stdout.lines().last().unwrap()).unwrap();
+    assert_has(&ptx, &["größe/watched_kernels/src/lib.rs\""]);
     let watched: Vec<_> =
         stdout.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).map(PathBuf::from).collect();
     assert!(watched.contains(&folder.join("src/lib.rs")), "{stdout}");

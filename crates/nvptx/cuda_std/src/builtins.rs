@@ -105,8 +105,7 @@ macro_rules! conversions {
             }
 
             pub(super) fn to_unsigned(x: $float) -> u128 {
-                // A NaN is not at least 1 either.
-                if !(x >= 1.0) {
+                if x.is_nan() || x < 1.0 {
                     return 0;
                 }
                 let exponent = (x.to_bits() >> MANTISSA) as u32 - BIAS;

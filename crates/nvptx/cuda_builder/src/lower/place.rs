@@ -9,13 +9,16 @@ const LIBRARIES: [&str; 2] = ["/rustlib/src/rust/library/", "/cuda_std/src/"];
 
 /// A file and a line in it; unknown where the IR has no debug information.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place(Option<(String, u32)>);
+pub struct Place(Option<Box<(String, u32)>>);
 
 /// The end of a message, as rustc writes it; nothing if the place is not known.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Some((file, line)) => write!(f, "\n  --> {file}:{line}"),
+            Some(place) => {
+                let (file, line) = &**place;
+                write!(f, "\n  --> {file}:{line}")
+            }
             None => Ok(()),
         }
     }
@@ -24,7 +27,7 @@ impl fmt::Display for Place {
 impl Place {
     /// A line of a file.
     pub fn new(file: impl Into<String>, line: u32) -> Self {
-        Self(Some((file.into(), line)))
+        Self(Some(Box::new((file.into(), line))))
     }
 
     /// Where an instruction comes from, or a function's first line.
@@ -73,7 +76,7 @@ impl Place {
 
     /// Whether it says little to those who call the library.
     pub(crate) fn is_in_library(&self) -> bool {
-        self.0.as_ref().is_none_or(|(file, _)| LIBRARIES.iter().any(|library| file.contains(library)))
+        self.0.as_ref().is_none_or(|place| LIBRARIES.iter().any(|library| place.0.contains(library)))
     }
 
     /// `!DILocation(line: 5, scope: !3)` or `!DISubprogram(file: !1, line: 5)`.

@@ -21,21 +21,22 @@ pub fn cuda_std() -> String {
 }
 
 /// Writes a crate under the target folder, where builds share one compiled `core`.
-pub fn written(name: &str, dependencies: &str, source: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    manifest(&folder, name, dependencies);
+/// The last part of the path is its name.
+pub fn written(path: &str, dependencies: &str, source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(path);
+    manifest(&folder, path.rsplit('/').next().unwrap(), dependencies);
     std::fs::write(folder.join("src/lib.rs"), source).unwrap();
     folder
 }
 
 /// Writes a crate with this library that uses `cuda_std`.
-pub fn krate(name: &str, source: &str) -> PathBuf {
+pub fn krate(path: &str, source: &str) -> PathBuf {
     let source = format!(
         "#![no_std]\n#![allow(unused_features, unused_imports)]\n#![cfg_attr(target_arch = \"nvptx64\", \
          feature(asm_experimental_arch, f128, portable_simd))]\n\
          use core::mem::MaybeUninit;\nuse cuda_std::{{address_space, kernel, shared, thread, warp}};\n{source}"
     );
-    written(name, &cuda_std(), &source)
+    written(path, &cuda_std(), &source)
 }
 
 /// The PTX of a crate with this library.

@@ -1,0 +1,36 @@
+//! Numbers made of a condition, in a form that LLVM 22 compiles right.
+//!
+//! Where a kernel steps back by `-i64::from(condition)` elements here and by as many for the opposite there, LLVM's
+//! strength reduction of straight-line code takes the one for the other and a constant: for `sext i1 (not x)` it computes
+//! `-1 + sext i1 x`, which has the wrong sign. (Its analysis negates a number of one bit by multiplying it with -1, which
+//! is 1 there, and keeps that nothing overflows.) `slice::sort_unstable` is full of such steps. The pass is one of `llc`'s
+//! and does not look into a `select`.
+
+/// Writes each sign extension of a single bit as a `select`. `None` when there is none.
+pub fn lower(optimized: &str) -> Option<String> {
+    let has_one = |line: &str| line.starts_with(' ') && line.contains(" = sext i1 ");
+    if !optimized.lines().any(has_one) {
+        return None;
+    }
+    let selected = |line: &str| {
+        let (result, extension) = line.split_once(" = sext i1 ").filter(|_| has_one(line))?;
+        let (bit, to) = extension.split_once(" to ")?;
+        let (ty, rest) = to.split_at(to.find(',').unwrap_or(to.len()));
+        Some(format!("{result} = select i1 {bit}, {ty} -1, {ty} 0{rest}"))
+    };
+    Some(optimized.lines().map(|line| selected(line).unwrap_or_else(|| line.to_owned()) + "\n").collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lower;
+
+    #[test]
+    fn a_single_bit_is_selected() {
+        let ir =
+            "define i64 @f(i1 %a) {\n  %0 = sext i1 %a to i64, !dbg !7\n  %1 = sext i8 %b to i64\n  ret i64 %0\n}\n";
+        let expected = ir.replace("sext i1 %a to i64", "select i1 %a, i64 -1, i64 0");
+        assert_eq!(lower(ir), Some(expected.clone()));
+        assert_eq!(lower(&expected), None);
+    }
+}
