@@ -9,6 +9,7 @@ use crate::error::CudaBuilderError;
 use crate::lower::{lower, verify};
 use crate::merge::merge;
 use crate::module::{Module, Piece, join};
+use crate::panics;
 use crate::parts::{Store, in_parallel};
 use crate::ptx;
 use crate::toolchain::{self, DeviceToolchain};
@@ -31,7 +32,7 @@ impl CudaBuilder {
         let toolchain = toolchain::discover()?;
         let paths = Paths::of(&self)?;
 
-        let raw = compile::to_ir(&self, &toolchain, &paths)?;
+        let raw = panics::replace(compile::to_ir(&self, &toolchain, &paths)?);
         let store = Store::open(paths.parts.clone())?;
         let module = Module::read(&raw);
         let parts = module.as_ref().map_or_else(Vec::new, Module::parts);

@@ -91,7 +91,7 @@ pub(crate) fn to_ir(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
     if let CoreLibrary::Sources(_) = toolchain.rustc.core {
-        command.arg("-Zbuild-std=core");
+        command.arg("-Zbuild-std=core,alloc");
     }
     let mut emit = OsString::from("--emit=llvm-ir=");
     emit.push(&paths.raw);

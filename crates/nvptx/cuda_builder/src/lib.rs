@@ -40,6 +40,7 @@ mod first_build;
 pub mod lower;
 mod merge;
 mod module;
+mod panics;
 mod parts;
 mod ptx;
 

@@ -86,7 +86,7 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
         if trimmed.starts_with(".file") || trimmed.starts_with(".section") && is_empty_section(line) {
             continue;
         }
-        let place = trimmed.strip_prefix(".loc").and_then(|it| it.trim_start().split_once(' '));
+        let place = trimmed.strip_prefix(".loc\t").and_then(|it| it.trim_start().split_once(' '));
         let Some((file, place)) = place else {
             out.push_str(line);
             out.push('\n');
