@@ -1,15 +1,18 @@
-//! Text from kernels to the host: [`print!`](crate::print), [`println!`](crate::println), and the assertions.
+//! Text from kernels to the host: [`print!`](crate::print) and [`println!`](crate::println).
 //!
 //! Threads print into a buffer of the context's, 1 MiB by default, which the driver empties into the process's standard
 //! output at the next synchronization; what has no room overwrites the oldest text ("CUDA C++ Programming Guide",
-//! "Formatted Output"). What one call prints stays together, up to the first zero byte in it. Off the GPU these print to
-//! the standard output at once.
+//! "Formatted Output"). What one call prints stays together, up to the first zero byte in it. Off the GPU they are `std`'s.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! let (lane, share) = (3, 12.5);
+//! println!("lane {lane} has {share}%");
+//! ```
 //!
 //! Rust's formatting takes registers: a kernel that prints integers has at least 56 for each thread, and one that prints
 //! floats with `{}` has 255, so that a block of it cannot have more than 256 threads.
-
-#[cfg(any(feature = "alloc", not(target_arch = "nvptx64")))]
-use core::fmt;
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
@@ -28,7 +31,7 @@ unsafe extern "C" {
 #[doc(hidden)]
 #[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 #[inline(never)]
-pub fn print(text: fmt::Arguments<'_>) {
+pub fn print(text: core::fmt::Arguments<'_>) {
     let mut text = alloc::fmt::format(text);
     text.push('\0');
     // The text is no format: a `%` in it means nothing.
@@ -37,55 +40,17 @@ pub fn print(text: fmt::Arguments<'_>) {
     unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast()) };
 }
 
-/// Prints; what [`print!`](crate::print) expands to.
-#[doc(hidden)]
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn print(text: fmt::Arguments<'_>) {
-    extern crate std;
-    std::print!("{text}");
-}
-
 /// Prints to the host's standard output, as `std::print!` does; see [`io`](crate::io).
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! print {
     ($($arg:tt)*) => { $crate::io::print(::core::format_args!($($arg)*)) };
 }
 
 /// Prints a line to the host's standard output, as `std::println!` does; see [`io`](crate::io).
-///
-/// ```
-/// use cuda_std::prelude::*;
-/// use cuda_std::println;
-///
-/// let (lane, share) = (3, 12.5);
-/// println!("lane {lane} has {share}%");
-/// ```
+#[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! println {
     () => { $crate::print!("\n") };
     ($($arg:tt)*) => { $crate::print!("{}\n", ::core::format_args!($($arg)*)) };
-}
-
-/// Panics with both values if they are not equal: the launch ends and the host gets `CUDA_ERROR_ASSERT`.
-#[macro_export]
-macro_rules! assert_eq {
-    ($a:expr, $b:expr $(,)?) => { $crate::assert_eq!(@ $a, ==, $b) };
-    (@ $a:expr, $op:tt, $b:expr) => {
-        match (&$a, &$b) {
-            (a, b) => {
-                if !(*a $op *b) {
-                    ::core::panic!(
-                        "\nassertion failed: ({} {} {})\nleft : {:?}\nright: {:?}",
-                        ::core::stringify!($a), ::core::stringify!($op), ::core::stringify!($b), a, b
-                    );
-                }
-            }
-        }
-    };
-}
-
-/// Panics with both values if they are equal: the launch ends and the host gets `CUDA_ERROR_ASSERT`.
-#[macro_export]
-macro_rules! assert_ne {
-    ($a:expr, $b:expr $(,)?) => { $crate::assert_eq!(@ $a, !=, $b) };
 }

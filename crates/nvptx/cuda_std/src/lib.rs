@@ -60,6 +60,8 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
 
 pub mod atomic;
 pub mod cfg;
@@ -77,6 +79,8 @@ pub mod shared;
 pub mod thread;
 pub mod warp;
 
+// Rust takes a name of the prelude and one of `core`'s or `std`'s own for ambiguous, unless both are the same macro.
+pub use core::{assert_eq, assert_ne};
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;
 pub use float_ext::FloatExt;
@@ -84,6 +88,8 @@ pub use float_ext::FloatExt;
 pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{print, println};
 #[cfg(feature = "vek")]
 pub use vek;
 

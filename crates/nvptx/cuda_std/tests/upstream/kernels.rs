@@ -74,7 +74,7 @@ fn a_kernel_prints_what_rust_formats() {
 
 #[test]
 fn a_panic_says_what_and_where() {
-    let asserted = "assertion failed: (a == b)\nleft : 3\nright: 5` failed";
+    let asserted = "`assertion `left == right` failed\n  left: 3\n right: 5` failed";
     assert_fault("asserts", &[Arg::U32(3), Arg::U32(5)], &[asserted, &place("assert_eq!(a, b)")]);
     let message = "`thread 5 has 9 of \"µ%\"` failed";
     assert_fault("panics", &[Arg::U32(9)], &[message, &place("panic!("), "thread (5, 0, 0)"]);
