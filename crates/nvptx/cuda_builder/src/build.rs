@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
-use crate::lower::{lower, verify};
+use crate::lower::{builtins, lower, verify};
 use crate::merge::merge;
 use crate::module::{Module, Piece, join};
 use crate::panics;
@@ -32,7 +32,8 @@ impl CudaBuilder {
         let toolchain = toolchain::discover()?;
         let paths = Paths::of(&self)?;
 
-        let raw = panics::replace(compile::to_ir(&self, &toolchain, &paths)?);
+        let raw = compile::to_ir(&self, &toolchain, &paths)?;
+        let raw = builtins::lower(&panics::replace(raw)).map_err(|source| self.cannot_lower(source))?;
         let store = Store::open(paths.parts.clone())?;
         let module = Module::read(&raw);
         let parts = module.as_ref().map_or_else(Vec::new, Module::parts);
@@ -70,7 +71,16 @@ impl CudaBuilder {
             store.part(&format!("{tools} {roots}"), ir, |optimized| {
                 let lowered = lower(ir, &self.arch.sm());
                 let lowered = lowered.map_err(|source| self.cannot_lower(source))?;
+                if let Some(writable) = verify::with_writable_constants(&lowered) {
+                    compile::optimize(self, toolchain, roots, &writable, optimized)?;
+                    let written = verify::refuse_writes(&compile::read(optimized)?, &lowered);
+                    written.map_err(|it| self.cannot_lower(it))?;
+                }
                 compile::optimize(self, toolchain, roots, &lowered, optimized)?;
+                // Without optimization most accesses are generic, which is slower and no less right.
+                if !self.release {
+                    return Ok(());
+                }
                 verify::verify(&compile::read(optimized)?).map_err(|it| self.cannot_lower(it))
             })
         })?;

@@ -30,7 +30,7 @@ pub enum EmitOption {
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
     /// Whether to build with cargo's release profile and full optimization. `true` by default. Without
-    /// it, arithmetic overflow traps.
+    /// it, arithmetic overflow traps, and accesses to shared memory may be generic.
     pub release: bool,
     /// Where to copy the PTX.
     pub ptx_file_copy_path: Option<PathBuf>,

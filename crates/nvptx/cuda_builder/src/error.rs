@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::NvvmArch;
 use crate::lower::LowerError;
+use crate::lower::place::Place;
 use crate::toolchain::NotFound;
 
 /// A device build that failed.
@@ -45,7 +46,7 @@ pub enum CudaBuilderError {
     /// A kernel uses an instruction that no PTX version has for the architecture.
     #[error(
         "`{function}` uses an instruction that {arch} does not have (LLVM: {instruction}); build for a \
-         newer architecture with `.arch(…)`, or compile that kernel for it only"
+         newer architecture with `.arch(…)`, or compile that kernel for it only{place}"
     )]
     NotInArchitecture {
         /// The architecture that was built for.
@@ -54,6 +55,53 @@ pub enum CudaBuilderError {
         function: String,
         /// LLVM's name for the instruction.
         instruction: String,
+        /// The line of Rust.
+        place: Place,
+    },
+    /// LLVM has no PTX for something in a function.
+    #[error("LLVM cannot compile `{function}` to PTX: {problem}{place}")]
+    NotInLlvm {
+        /// The function, demangled.
+        function: String,
+        /// LLVM's message.
+        problem: String,
+        /// The function's first line.
+        place: Place,
+    },
+    /// A kernel has more parameters than the driver can pass.
+    #[error(
+        "kernel `{kernel}` has {bytes} bytes of parameters, and for {arch} there can be {limit}: pass a \
+         pointer to device memory that holds the largest of them{place}"
+    )]
+    TooManyParameters {
+        /// The kernel.
+        kernel: String,
+        /// Their size with the gaps between them.
+        bytes: u64,
+        /// The largest possible size.
+        limit: u64,
+        /// The architecture that was built for.
+        arch: NvvmArch,
+        /// The kernel's first line.
+        place: Place,
+    },
+    /// A kernel's shared statics are larger together than shared memory can be without the launch's asking for it.
+    #[error(
+        "kernel `{kernel}` has {bytes} bytes of static shared memory, and there can be {limit} ({statics}): make \
+         the statics smaller, or use dynamic shared memory (`cuda_std::shared::dynamic_shared_mem`), whose size \
+         the launch gives{place}"
+    )]
+    TooMuchShared {
+        /// The kernel.
+        kernel: String,
+        /// The statics' size together.
+        bytes: u64,
+        /// The largest possible size.
+        limit: u64,
+        /// Each static with its size.
+        statics: String,
+        /// The kernel's first line.
+        place: Place,
     },
     /// A tool could not be run, or failed.
     #[error("{tool} {problem}")]

@@ -23,11 +23,13 @@
 //! From Rust to PTX:
 //! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
 //!    ([`toolchain`]), all optimization held back, into one module of LLVM IR with everything in it;
+//!    Calls replace what PTX has no instructions for ([`lower::builtins`]);
 //! 2. the module is cut into parts, each with the kernels of one Rust module and what they reach. The next steps
 //!    are for each part by itself, and their results are kept: after an edit only parts that differ take them again;
 //! 3. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
 //!    launch bounds and marks collective `asm!` blocks;
-//! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space;
+//! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space (other than in
+//!    debug builds) and for writes to constants;
 //! 5. LLVM's `llc` writes PTX, of the lowest version that the instructions of all parts need;
 //! 6. the parts' PTX is merged. A crate whose parts do not fit together is compiled as one.
 
@@ -37,6 +39,7 @@ mod builder;
 mod compile;
 mod error;
 mod first_build;
+mod limits;
 pub mod lower;
 mod merge;
 mod module;

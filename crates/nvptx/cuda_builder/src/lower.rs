@@ -13,17 +13,22 @@
 //! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked so;
 //! - **the shared window** ([`window`]): an `asm!` block of the instruction `cvta.to.shared` becomes a cast
 //!   that `opt` folds;
+//! - **remainders and 128-bit conversions** ([`builtins`]): floats' instructions that PTX lacks become calls;
 //! - **architecture**: functions that come compiled from other crates take the kernel's
 //!   `target-cpu`, for LLVM inlines only between functions of one.
 //!
 //! [`verify`] reads the optimized IR and refuses accesses that stayed generic.
 
 pub mod bounds;
+pub mod builtins;
 pub mod convergent;
 pub mod ir;
+pub mod place;
 pub mod spaces;
 pub mod verify;
 pub mod window;
+
+use place::Place;
 
 /// The reasons why a module cannot be lowered. Each variant names the item at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,36 +37,42 @@ pub enum LowerError {
     /// A shared static has an initial value, which shared memory cannot have.
     #[error(
         "shared static `{name}` has an initial value ({value}): shared memory starts uninitialized. \
-         Declare it as MaybeUninit and write it in the kernel"
+         Declare it as MaybeUninit and write it in the kernel{place}"
     )]
     Initialized {
         /// The static, demangled.
         name: String,
         /// The start of its initializer, as LLVM writes it.
         value: String,
+        /// Its first use.
+        place: Place,
     },
     /// Another static holds the address of a shared static, which has one address in each block.
     #[error(
         "the address of shared static `{name}` is stored in `{holder}`: it has none before a block \
-         runs. Take the address inside the kernel"
+         runs. Take the address inside the kernel{place}"
     )]
     AddressInStatic {
         /// The shared static, demangled.
         name: String,
         /// The static that holds the address, demangled.
         holder: String,
+        /// The first use of that one.
+        place: Place,
     },
     /// The pass cannot read the form of a static's declaration.
-    #[error("the declaration of static `{name}` has a form that the pass does not know: {line}")]
+    #[error("the declaration of static `{name}` has a form that the pass does not know: {line}{place}")]
     UnknownForm {
         /// The static, demangled.
         name: String,
         /// Its line in the IR.
         line: String,
+        /// Its first use.
+        place: Place,
     },
     /// After optimization, an access to a marked static still uses a generic address.
     #[error(
-        "an access to {space} static `{name}` in `{function}` stays generic: {line}\n\
+        "an access to {space} static `{name}` in `{function}` stays generic: {line}{place}\n\
          Its address reaches memory, a call that is not inlined, or asm!, where its address space is \
          lost. Index the static itself, or mark the function in between #[inline(always)]"
     )]
@@ -74,18 +85,48 @@ pub enum LowerError {
         function: String,
         /// The instruction, as LLVM writes it.
         line: String,
+        /// Its line of Rust.
+        place: Place,
+    },
+    /// A kernel writes to constant memory, which only the host can do.
+    #[error(
+        "`{function}` writes to constant static `{name}`: {line}{place}\n\
+         Kernels can only read constant memory; the host writes it before a launch. Leave \
+         #[address_space(constant)] away to have the static in global memory"
+    )]
+    WritesConstant {
+        /// The static, demangled.
+        name: String,
+        /// The function with the write, demangled.
+        function: String,
+        /// The instruction, as LLVM writes it.
+        line: String,
+        /// Its line of Rust.
+        place: Place,
+    },
+    /// A remainder of floats for which there is no function.
+    #[error("`{function}` takes a remainder of a type of floats other than f16, f32 and f64: {line}{place}")]
+    Remainder {
+        /// The function, demangled.
+        function: String,
+        /// The instruction, as LLVM writes it.
+        line: String,
+        /// Its line of Rust.
+        place: Place,
     },
     /// Launch bounds that no launch can meet, or that are not numbers.
-    #[error("launch bounds of `{function}`: {problem}")]
+    #[error("launch bounds of `{function}`: {problem}{place}")]
     Bounds {
         /// The function with the marker, demangled.
         function: String,
         /// The reason, in words.
         problem: String,
+        /// The line of Rust that states them.
+        place: Place,
     },
 }
 
-/// Rewrites rustc's unoptimized IR for the architecture `sm` (`sm_75`).
+/// Rewrites rustc's unoptimized IR, of which [`builtins`] has been through the whole, for the architecture `sm` (`sm_75`).
 ///
 /// # Errors
 /// [`LowerError`] when a static or a kernel cannot be lowered. It names the static or kernel and says

@@ -53,8 +53,28 @@ pub(crate) fn merge<'a>(parts: &[String], names: impl Iterator<Item = &'a str>) 
 
 fn list(files: &[&str], out: &mut String) {
     for (file, number) in files.iter().zip(1..) {
-        let _ = writeln!(out, "\t.file\t{number} {file}");
+        let _ = writeln!(out, "\t.file\t{number} {}", unescaped(file));
     }
+}
+
+/// A path without LLVM's octal numbers for what is not ASCII, `caf\303\251`: nobody who opens the file knows them.
+pub(crate) fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match digits.filter(|byte| !byte.is_ascii()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(&part.as_bytes()[3..]);
+            }
+            None => {
+                bytes.push(b'\\');
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The part with the numbers of the common list of files, to which it adds its own, and without the list itself.
@@ -113,7 +133,7 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
 }
 
 /// The directives, declarations and functions, without the comments between them.
-fn items(text: &str) -> Vec<&str> {
+pub(crate) fn items(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut at) = (0, 0);
     let (mut in_body, mut in_asm) = (false, false);
@@ -145,7 +165,7 @@ fn items(text: &str) -> Vec<&str> {
 }
 
 /// `.visible .entry k(`, `.func (.param .b32 func_retval0) f(`
-fn function_name(item: &str) -> Option<&str> {
+pub(crate) fn function_name(item: &str) -> Option<&str> {
     let at = item.find(".entry ").map(|at| at + 7).or(item.find(".func ").map(|at| at + 6))?;
     let mut rest = item[at..].trim_start();
     if rest.starts_with('(') {

@@ -6,7 +6,9 @@ use std::process::Command;
 use crate::builder::CudaBuilder;
 use crate::compile;
 use crate::error::CudaBuilderError;
+use crate::limits;
 use crate::lower::ir::demangled;
+use crate::lower::place::Place;
 use crate::parts::{Part, in_parallel};
 use crate::toolchain::DeviceToolchain;
 
@@ -41,6 +43,9 @@ const ASM_NEEDS: [(&str, Version); 19] = [
     ("red.async", 81),
 ];
 
+/// The first version in which a kernel can have more parameters than in the first one.
+const FOR_LARGE_PARAMETERS: Version = 81;
+
 /// Generates PTX, of the lowest version for which LLVM has all the instructions.
 ///
 /// Older drivers load only older versions, so a higher version than needed would shut out users for
@@ -58,16 +63,28 @@ pub(crate) fn generate(
         let compiled = in_parallel(parts, |part| {
             part.made(&format!("{version}.ptx"), |ptx| {
                 run_llc(builder, toolchain, version, &part.path, ptx)?;
-                refuse_generic_shared(builder, &compile::read(ptx)?)
+                // Without optimization most are generic, which is slower and no less right.
+                if builder.release { refuse_generic_shared(builder, &compile::read(ptx)?) } else { Ok(()) }
             })
         });
         match compiled {
             // LLVM knows which version introduced an instruction, and trying the versions in order asks
             // it.
             Err(CudaBuilderError::Tool { tool, problem }) => {
-                refusal = refusal.or_else(|| Some(explained(builder, tool, &problem)));
+                refusal = refusal.or_else(|| Some(explained(builder, tool, &problem, parts)));
             }
-            other => return other,
+            Err(other) => return Err(other),
+            Ok(texts) => {
+                let mut for_parameters = VERSIONS[0];
+                for text in &texts {
+                    if limits::check(builder, text)? {
+                        for_parameters = FOR_LARGE_PARAMETERS;
+                    }
+                }
+                if version >= for_parameters {
+                    return Ok(texts);
+                }
+            }
         }
     }
     Err(refusal.unwrap_or_else(|| CudaBuilderError::Tool {
@@ -78,18 +95,35 @@ pub(crate) fn generate(
 
 /// LLVM aborts with a stack trace at an instruction that the architecture lacks. This finds the one line
 /// in it that concerns the kernel's author.
-fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str) -> CudaBuilderError {
+fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]) -> CudaBuilderError {
     let between = |before: &str, after: char| {
         let (_, rest) = problem.split_once(before)?;
         rest.split(after).next().map(str::trim)
     };
-    let (Some(node), Some(function)) = (between("Cannot select:", '\n'), between("on function '@", '\'')) else {
+    let Some(name) = between("on function '@", '\'').map(|name| name.trim_matches('"')) else {
         return CudaBuilderError::Tool { tool, problem: problem.to_owned() };
     };
-    CudaBuilderError::NotInArchitecture {
-        arch: builder.arch,
-        function: demangled(function.trim_matches('"')),
-        instruction: node.to_owned(),
+    let (arch, function) = (builder.arch, demangled(name));
+    // A part that only calls the function has no place for it.
+    let place = |of: &dyn Fn(&str) -> Place| {
+        let mut places = parts.iter().map(|part| of(&part.optimized));
+        places.find(|place| *place != Place::default())
+    };
+    let of_function = || place(&|ir| Place::of_function(ir, name)).unwrap_or_default();
+    match between("Cannot select:", '\n') {
+        Some(instruction) => {
+            // `t5: i32,ch = llvm.nvvm.redux.sync.add …`
+            let is_intrinsic = |word: &&str| word.trim_start_matches(['%', '@']).starts_with("llvm.");
+            let intrinsic = instruction.split([' ', '<', '>', '(']).find(is_intrinsic);
+            let used = intrinsic.map(|it| it.trim_start_matches(['%', '@']));
+            let place = used.and_then(|used| place(&|ir| Place::of_use_in(ir, name, used)));
+            let place = place.unwrap_or_else(of_function);
+            CudaBuilderError::NotInArchitecture { arch, function, instruction: instruction.to_owned(), place }
+        }
+        None => {
+            let problem = problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |it| it.1);
+            CudaBuilderError::NotInLlvm { function, problem: problem.to_owned(), place: of_function() }
+        }
     }
 }
 
@@ -130,8 +164,8 @@ fn lowest_for_arch(capability: u32) -> Version {
 
 /// The PTX version that the module's `asm!` blocks need.
 fn lowest_for_asm(ir: &str) -> Version {
-    ir.match_indices(" asm ")
-        .filter_map(|(at, _)| ir[at..].lines().next())
+    let is_asm = |line: &&str| line.starts_with(' ') && line.contains(" asm ");
+    (ir.lines().filter(is_asm))
         .flat_map(|asm| ASM_NEEDS.iter().filter(|(form, _)| asm.contains(form)).map(|(_, version)| *version))
         .max()
         .unwrap_or(VERSIONS[0])
@@ -158,6 +192,7 @@ fn refuse_generic_shared(builder: &CudaBuilder, ptx: &str) -> Result<(), CudaBui
                 name: "(not known)".to_owned(),
                 function: entry.to_owned(),
                 line: line.trim().to_owned(),
+                place: Place::default(),
             }));
         }
     }

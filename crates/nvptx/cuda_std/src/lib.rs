@@ -52,7 +52,7 @@
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(
-        abi_unadjusted, alloc_error_handler, asm_experimental_arch, core_float_math, link_llvm_intrinsics,
+        abi_unadjusted, alloc_error_handler, asm_experimental_arch, core_float_math, linkage, link_llvm_intrinsics,
         stdarch_nvptx
     ),
     allow(internal_features)
@@ -64,6 +64,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod atomic;
+mod builtins;
 pub mod cfg;
 pub mod float;
 mod float_ext;

@@ -1,11 +1,12 @@
 //! `#[kernel]`: checks a function against what an entry point can be, then gives it the entry ABI.
 
 use crate::common::{Errors, errors_before, is_no_mangle};
-use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, FnArg, ItemFn, Lit, ReturnType, Token, Type,
+    Error, FnArg, ItemFn, Lit, ReturnType, Token, Type, TypeGroup, TypeParen, TypeReference,
     parse::{Parse, ParseStream, Parser},
+    parse_quote,
     punctuated::Punctuated,
     spanned::Spanned,
 };
@@ -99,7 +100,7 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
     errors.into_result()
 }
 
-/// Writes the function twice, for the GPU and for other targets, and the check of its parameters once.
+/// Writes the function twice, for the GPU and for other targets, and the checks of its parameters once.
 fn entry_point(function: &ItemFn) -> TokenStream {
     // Written by us, with the right condition.
     let attrs = function.attrs.iter().filter(|attr| !is_no_mangle(attr)).collect::<Vec<_>>();
@@ -108,35 +109,99 @@ fn entry_point(function: &ItemFn) -> TokenStream {
     let mut host = function.sig.clone();
     host.abi = None;
     let mut device = host.clone();
-    device.abi = Some(syn::parse_quote!(extern "ptx-kernel"));
-
-    // A span of its own for each parameter, so that the compiler points at the type.
-    let checks = function.sig.inputs.iter().filter_map(|input| match input {
-        FnArg::Typed(parameter) => {
-            let ty = &parameter.ty;
-            Some(quote_spanned!(ty.span()=> kernel_parameters_must_be_copy::<#ty>();))
-        }
-        FnArg::Receiver(_) => None,
-    });
+    device.abi = Some(parse_quote!(extern "ptx-kernel"));
+    device.inputs.clear();
+    let mut slices = TokenStream::new();
+    let mut checks = TokenStream::new();
+    for (number, input) in function.sig.inputs.iter().enumerate() {
+        let FnArg::Typed(parameter) = input else {
+            continue;
+        };
+        let ty = &parameter.ty;
+        let Some((reference, element)) = slice(ty) else {
+            // A span of its own for each parameter, so that the compiler points at the type.
+            checks.extend(quote_spanned!(ty.span()=> kernel_parameters_must_be_copy::<#ty>();));
+            checks
+                .extend(quote_spanned!(ty.span()=> const _: () = ::core::assert!(!Parameter::<#ty>::IS_WIDE, #WIDE);));
+            device.inputs.push(input.clone());
+            continue;
+        };
+        let (attrs, pat) = (&parameter.attrs, &parameter.pat);
+        let data = format_ident!("slice_{}", number, span = Span::mixed_site());
+        let len = format_ident!("slice_{}_len", number, span = Span::mixed_site());
+        let (thin, from) = if reference.mutability.is_some() {
+            // All threads have this slice, so it is not the only way to its elements, as LLVM would take a `&mut` for.
+            (quote!(*mut #element), quote!(from_raw_parts_mut(#data, #len)))
+        } else {
+            // What is behind `&[T]` nobody writes, and LLVM reads it through the read-only cache, if it knows. This
+            // type says so and has neither a length nor, with an empty slice, anything that must be there.
+            let lifetime = &reference.lifetime;
+            (quote!(&#lifetime [#element; 0]), quote!(from_raw_parts(#data.as_ptr(), #len)))
+        };
+        device.inputs.push(parse_quote!(#(#attrs)* #data: #thin));
+        device.inputs.push(parse_quote!(#(#attrs)* #len: usize));
+        // SAFETY, for the code that is written here: the launch passes a slice's pointer and length.
+        slices.extend(quote!(#(#attrs)* let #pat: #ty = unsafe { ::core::slice::#from };));
+    }
+    let body = if slices.is_empty() { quote!(#block) } else { quote!({ #slices #block }) };
 
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attrs)*
         #[unsafe(no_mangle)]
-        #vis #device #block
+        #vis #device #body
 
         #[cfg(not(target_arch = "nvptx64"))]
         #(#attrs)*
         #[allow(dead_code)]
         #vis #host #block
 
+        #[allow(dead_code)]
         const _: () = {
-            #[allow(dead_code)]
             const fn kernel_parameters_must_be_copy<T: ::core::marker::Copy>() {}
-            #(#checks)*
+            struct Parameter<T: ?Sized>(::core::marker::PhantomData<T>);
+            trait Thin {
+                const IS_WIDE: bool = false;
+            }
+            impl<T: ?Sized> Thin for Parameter<T> {}
+            // An item of the type itself goes before a trait's of the same name.
+            impl<T: ?Sized> Parameter<&T> {
+                const IS_WIDE: bool = ::core::mem::size_of::<&T>() > ::core::mem::size_of::<usize>();
+            }
+            impl<T: ?Sized> Parameter<*const T> {
+                const IS_WIDE: bool = Parameter::<&T>::IS_WIDE;
+            }
+            impl<T: ?Sized> Parameter<*mut T> {
+                const IS_WIDE: bool = Parameter::<&T>::IS_WIDE;
+            }
+            #checks
         };
     }
 }
+
+/// `&[T]` and `&mut [T]`, which are two parameters, as in upstream's kernels: the pointer and the length.
+fn slice(ty: &Type) -> Option<(&TypeReference, &Type)> {
+    match ty {
+        Type::Group(group) => slice(&group.elem),
+        Type::Paren(paren) => slice(&paren.elem),
+        Type::Reference(reference) => {
+            let mut elem = &*reference.elem;
+            while let Type::Group(TypeGroup { elem: inner, .. }) | Type::Paren(TypeParen { elem: inner, .. }) = elem {
+                elem = inner;
+            }
+            match elem {
+                Type::Slice(slice) => Some((reference, &slice.elem)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// What the compiler says of `&str`, `&dyn Trait`, `*const [T]`, and of slices that do not look like one.
+const WIDE: &str = "a kernel parameter is a pointer with a length or a vtable beside it, for which a launch has no \
+                    argument: write a slice as `&[T]` or `&mut [T]`, which are two arguments, a pointer and a length, \
+                    and anything else as a pointer and what belongs to it";
 
 /// One of upstream's hints, `grid_dim = 2d`. It is checked and then ignored, as upstream does.
 struct Hint;
@@ -167,91 +232,4 @@ impl Parse for Hint {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::expand;
-    use crate::common::testing::{messages, text};
-    use proc_macro2::TokenStream;
-    use quote::quote;
-
-    #[track_caller]
-    fn rejects(hints: TokenStream, item: TokenStream, expected: &[&str]) {
-        let found = messages(&expand(hints, item));
-        assert_eq!(found.len(), expected.len(), "{found:?}");
-        for (message, part) in found.iter().zip(expected) {
-            assert!(message.contains(part), "{message:?} has no {part:?}");
-        }
-    }
-
-    #[test]
-    fn is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
-        let out = expand(quote!(), quote! { /** Doc. */ pub unsafe fn k(p: *mut f32, n: u32) { body() } });
-        assert_eq!(
-            text(&out),
-            text(&quote! {
-                #[cfg(target_arch = "nvptx64")]
-                /** Doc. */
-                #[unsafe(no_mangle)]
-                pub unsafe extern "ptx-kernel" fn k(p: *mut f32, n: u32) { body() }
-                #[cfg(not(target_arch = "nvptx64"))]
-                /** Doc. */
-                #[allow(dead_code)]
-                pub unsafe fn k(p: *mut f32, n: u32) { body() }
-                const _: () = {
-                    #[allow(dead_code)]
-                    const fn kernel_parameters_must_be_copy<T: ::core::marker::Copy>() {}
-                    kernel_parameters_must_be_copy::<*mut f32>();
-                    kernel_parameters_must_be_copy::<u32>();
-                };
-            })
-        );
-    }
-
-    #[test]
-    fn an_abi_and_no_mangle_of_ones_own_are_replaced() {
-        for attr in [quote!(#[no_mangle]), quote!(#[unsafe(no_mangle)])] {
-            let item = quote! { #attr pub unsafe extern "C" fn k() -> () {} };
-            let out = text(&expand(quote!(), item));
-            assert_eq!(out.matches("no_mangle").count(), 1, "{out}");
-            assert!(!out.contains("\"C\""), "{out}");
-        }
-    }
-
-    #[test]
-    fn hints_are_accepted() {
-        let kernel = quote! { unsafe fn k() {} };
-        for (hints, expected) in [
-            (quote!(grid_dim = 1d), &[][..]),
-            (quote!(grid_dim = 3D, block_dim = 2d,), &[]),
-            (quote!(grid_dim = 4d), &["`4d` is not a dimension"]),
-            (quote!(max = 1d), &["no option `max`"]),
-        ] {
-            rejects(hints, kernel.clone(), expected);
-        }
-    }
-
-    #[test]
-    fn every_violation_is_named() {
-        for (item, expected) in [
-            (quote! { fn k() {} }, "write `unsafe fn k`"),
-            (quote! { unsafe fn k<T>(t: T) {} }, "no generics"),
-            (quote! { unsafe fn k<const N: u32>() {} }, "no generics"),
-            (quote! { unsafe fn k() where u8: Copy {} }, "no `where`"),
-            (quote! { unsafe fn k() -> i32 { 0 } }, "returns nothing"),
-            (quote! { async unsafe fn k() {} }, "`async`"),
-            (quote! { const unsafe fn k() {} }, "`const`"),
-            (quote! { unsafe fn k(&self) {} }, "not a method"),
-            (quote! { unsafe fn k(f: impl Fn()) {} }, "`impl Trait`"),
-            (quote! { struct K; }, "goes on a function"),
-        ] {
-            rejects(quote!(), item, &[expected]);
-        }
-    }
-
-    #[test]
-    fn all_violations_are_reported_at_once_and_the_name_stays_known() {
-        let item = quote! { fn k<T>() -> i32 { 0 } };
-        let all = ["`unsafe fn`", "no generics", "returns nothing"];
-        rejects(quote!(), item.clone(), &all);
-        assert!(text(&expand(quote!(), item.clone())).ends_with(&text(&item)));
-    }
-}
+mod tests;

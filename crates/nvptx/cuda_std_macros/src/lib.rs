@@ -38,7 +38,11 @@ mod kernel;
 /// * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes;
 /// * returns nothing: results go through pointers;
 /// * has no generics, no `async`, no `const`, no receiver: a launch names one piece of machine code;
-/// * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing.
+/// * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing. Each is one argument
+///   of the launch, with the bytes that it has in memory, and a parameter of size 0 is none;
+/// * takes slices as `&[T]` and `&mut [T]`, each of which is two arguments: a pointer, which is never null, and the
+///   number of elements as a `usize`. Each thread gets the whole slice, so those that write through a `&mut [T]` must
+///   write to elements of their own. Other pointers with a length or a vtable, such as `&str`, are refused.
 ///
 /// Anything else is a compile error at the offending tokens, on every target.
 ///

@@ -10,6 +10,7 @@
 
 use super::LowerError;
 use super::ir::{define, demangled, with_function_attributes};
+use super::place::Place;
 
 const MARKER: &str = "asm sideeffect \"// launch_bounds ";
 const MAX_THREADS: u32 = 1024;
@@ -33,7 +34,8 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
             continue;
         };
         let header = define(&out[start]).expect("`function` is the index of a `define` line");
-        let fail = |problem: String| LowerError::Bounds { function: demangled(header.name), problem };
+        let place = Place::of(ir, line);
+        let fail = |problem: String| LowerError::Bounds { function: demangled(header.name), problem, place };
         if !header.kernel {
             return Err(fail("it is not a kernel; state them in the kernel's own body".to_owned()));
         }

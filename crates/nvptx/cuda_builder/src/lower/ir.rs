@@ -106,6 +106,12 @@ pub fn define(line: &str) -> Option<Define<'_>> {
     Some(Define { name, kernel: line.contains(" ptx_kernel ") })
 }
 
+/// The function that a line of the text is in.
+pub fn function_at<'a>(ir: &'a str, line: &str) -> Option<Define<'a>> {
+    let at = (line.as_ptr() as usize).checked_sub(ir.as_ptr() as usize)?;
+    ir.get(..at)?.lines().rev().find_map(define)
+}
+
 /// Writes function attributes into a `define` line, before its metadata and its body.
 pub fn with_function_attributes(line: &str, attributes: &str) -> String {
     let body = line.rfind('{').unwrap_or(line.len());

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 
 use super::LowerError;
 use super::ir::{Mention, demangled, global_name, mentions, split_item};
+use super::place::Place;
 
 /// The symbol through which `cuda_std` declares a block's dynamic shared memory.
 pub const DYNAMIC_SHARED: &str = "_Zcuda_std_dyn_shared";
@@ -72,7 +73,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     }
     let mut out = String::with_capacity(ir.len());
     for line in ir.lines() {
-        out.push_str(&lower_line(line, &spaces)?);
+        out.push_str(&lower_line(ir, line, &spaces)?);
         out.push('\n');
     }
     Ok(out)
@@ -86,13 +87,13 @@ fn marked(line: &str) -> Option<Space> {
     Space::ALL.into_iter().find(|space| line.contains(space.section()))
 }
 
-fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, LowerError> {
+fn lower_line(ir: &str, line: &str, spaces: &HashMap<&str, Space>) -> Result<String, LowerError> {
     if !line.contains('@') {
         return Ok(line.to_owned());
     }
     if let Some((holder, rest)) = global_name(line) {
         if let Some(&space) = spaces.get(holder) {
-            return lower_declaration(line, holder, space);
+            return lower_declaration(ir, line, holder, space);
         }
         // The list of statics that `#[used]` keeps alive for the linker. There is no linker here.
         if holder == "llvm.used" || holder == "llvm.compiler.used" {
@@ -103,7 +104,8 @@ fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, Lower
             _ => None,
         };
         if let Some(name) = mentions(rest).find_map(marked) {
-            return Err(LowerError::AddressInStatic { name: demangled(name), holder: demangled(holder) });
+            let place = Place::of_use(ir, holder);
+            return Err(LowerError::AddressInStatic { name: demangled(name), holder: demangled(holder), place });
         }
         return Ok(line.to_owned());
     }
@@ -112,11 +114,12 @@ fn lower_line(line: &str, spaces: &HashMap<&str, Space>) -> Result<String, Lower
 
 /// `@X = internal global T undef, section ".shared", align 4` →
 /// `@X = internal addrspace(3) global T undef, align 4`
-fn lower_declaration(line: &str, name: &str, space: Space) -> Result<String, LowerError> {
+fn lower_declaration(ir: &str, line: &str, name: &str, space: Space) -> Result<String, LowerError> {
     if name == DYNAMIC_SHARED {
         return Ok(format!("@{DYNAMIC_SHARED} = external addrspace(3) global [0 x i8], align 16"));
     }
-    let unknown = || LowerError::UnknownForm { name: demangled(name), line: line.to_owned() };
+    let unknown =
+        || LowerError::UnknownForm { name: demangled(name), line: line.to_owned(), place: Place::of_use(ir, name) };
     let (kind_at, kind) = [" global ", " constant "]
         .into_iter()
         .filter_map(|kind| line.find(kind).map(|at| (at, kind)))
@@ -126,7 +129,8 @@ fn lower_declaration(line: &str, name: &str, space: Space) -> Result<String, Low
     let (ty, rest) = split_item(body).ok_or_else(unknown)?;
     let (value, rest) = split_item(rest).ok_or_else(unknown)?;
     if space == Space::Shared && !is_undefined(value) {
-        return Err(LowerError::Initialized { name: demangled(name), value: value.chars().take(40).collect() });
+        let (value, place) = (value.chars().take(40).collect(), Place::of_use(ir, name));
+        return Err(LowerError::Initialized { name: demangled(name), value, place });
     }
     let rest = rest.replace(&format!(", {}", space.section()), "");
     let (value, kind) = match space {
@@ -184,24 +188,19 @@ fn without_marked(rest: &str, holder: &str, spaces: &HashMap<&str, Space>) -> St
 
 fn with_casts(line: &str, spaces: &HashMap<&str, Space>) -> String {
     let mut out = String::with_capacity(line.len() + 64);
-    let mut rest = line;
-    while let Some(at) = rest.find('@') {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let Some((name, after)) = global_name(from) else {
-            out.push('@');
-            rest = &from[1..];
+    let mut copied = 0;
+    for (range, mention) in mentions(line) {
+        let Mention::Symbol(name) = mention else {
             continue;
         };
-        let symbol = &from[..from.len() - after.len()];
-        match spaces.get(name) {
-            Some(space) => out.push_str(&format!("addrspacecast (ptr addrspace({}) {symbol} to ptr)", space.number())),
-            None => out.push_str(symbol),
+        if let Some(space) = spaces.get(name) {
+            let symbol = &line[range.clone()];
+            out += &line[copied..range.start];
+            out += &format!("addrspacecast (ptr addrspace({}) {symbol} to ptr)", space.number());
+            copied = range.end;
         }
-        rest = after;
     }
-    out.push_str(rest);
-    out
+    out + &line[copied..]
 }
 
 #[cfg(test)]

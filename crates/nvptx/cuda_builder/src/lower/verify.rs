@@ -4,9 +4,14 @@
 //! where LLVM cannot follow: into memory, into a function that was not inlined, into `asm!`. In the
 //! second case the kernel still works, but through slower generic loads and stores, and nothing would
 //! report it.
+//!
+//! Writes to constant memory are refused here too.
+
+use std::collections::HashSet;
 
 use super::LowerError;
-use super::ir::{define, demangled, global_name};
+use super::ir::{define, demangled, function_at, global_name};
+use super::place::Place;
 use super::spaces::Space;
 
 /// Reads optimized IR and finds the first access that lost its address space.
@@ -23,21 +28,88 @@ pub fn verify(ir: &str) -> Result<(), LowerError> {
             body.clear();
         }
         body.push(line);
-        if !line.contains("addrspacecast") {
+        // Only in a function's body; elsewhere it can stand in a string.
+        if !line.starts_with(' ') || !line.contains("addrspacecast") {
             continue;
         }
         for space in [Space::Shared, Space::Constant] {
             if let Some(source) = cast_source(line, space) {
+                let user = user_of(line, ir).unwrap_or(line);
                 return Err(LowerError::StaysGeneric {
                     space: space.name(),
                     name: origin(source, &body).map_or_else(|| source.to_owned(), demangled),
                     function: demangled(function),
-                    line: user_of(line, ir).unwrap_or(line).trim().to_owned(),
+                    line: user.trim().to_owned(),
+                    place: Place::of(ir, user),
                 });
             }
         }
     }
     Ok(())
+}
+
+/// The IR with the constants in memory that can be written, if a kernel could try: LLVM removes stores to constants.
+pub fn with_writable_constants(lowered: &str) -> Option<String> {
+    let marked = format!(" addrspace({}) global ", Space::Constant.number());
+    let is_variable = |line: &str| line.starts_with('@') && line.contains(&marked);
+    if !lowered.lines().any(is_variable) {
+        return None;
+    }
+    // The functions of memory are named for the address spaces of their pointers.
+    let number = format!("addrspace({})", Space::Constant.number());
+    let writable = |line: &str| {
+        // A variable that others see is one whose stores stay.
+        let line = if is_variable(line) { line.replacen("= internal ", "= ", 1) } else { line.to_owned() };
+        line.replace(&number, "addrspace(1)") + "\n"
+    };
+    Some(lowered.lines().map(writable).collect())
+}
+
+/// Reads such IR after its optimization, and finds the first write to a constant.
+///
+/// # Errors
+/// [`LowerError::WritesConstant`] when there is one. It names the static, the function and the instruction.
+pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
+    let marked = format!(" addrspace({}) ", Space::Constant.number());
+    let declarations = lowered.lines().filter(|line| line.starts_with('@') && line.contains(&marked));
+    let constants: HashSet<&str> = declarations.filter_map(|line| Some(global_name(line)?.0)).collect();
+    let mut body: Vec<&str> = Vec::new();
+    for line in optimized.lines() {
+        if define(line).is_some() {
+            body.clear();
+        }
+        body.push(line);
+        let written = written(line).and_then(|pointer| origin(pointer, &body));
+        if let Some(name) = written.filter(|name| constants.contains(name)) {
+            return Err(LowerError::WritesConstant {
+                name: demangled(name),
+                function: demangled(function_at(optimized, line).map_or("", |it| it.name)),
+                line: line.trim().to_owned(),
+                place: Place::of(optimized, line),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The pointer through which an instruction writes.
+fn written(line: &str) -> Option<&str> {
+    let code = line.strip_prefix("  ")?;
+    let (_, instruction) = code.split_once(" = ").filter(|_| code.starts_with('%')).unwrap_or(("", code));
+    let instruction = instruction.trim_start_matches("tail ");
+    let pointers = instruction.match_indices("ptr addrspace(1) ");
+    let (at, pointer) = match instruction.split(' ').next()? {
+        // Behind the value, which may be a pointer too.
+        "store" => pointers.last()?,
+        "atomicrmw" | "cmpxchg" => pointers.into_iter().next()?,
+        "call" if instruction.contains("@llvm.mem") => pointers.into_iter().next()?,
+        _ => return None,
+    };
+    // Attributes of an argument can stand before it.
+    let rest = &instruction[at + pointer.len()..];
+    let rest = &rest[rest.find(['@', '%'])?..];
+    // A constant expression's one global is what is written.
+    rest.split([' ', ',', ')']).next()
 }
 
 /// The operand of a cast to a generic pointer on this line: `@TILE`, or a value such as `%12`.

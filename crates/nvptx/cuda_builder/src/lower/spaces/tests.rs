@@ -62,6 +62,14 @@ fn uses_inside_constant_expressions_and_by_two_kernels() {
 }
 
 #[test]
+fn strings_and_comments_are_not_addresses() {
+    let text = "@TEXT = private constant [5 x i8] c\"@TILE\", align 1\n";
+    let body = "define void @k() {\n  call void asm sideeffect \"@TILE bra x;\", \"\"(), !dbg !1 ; @TILE\n}\n\
+                !1 = !{!\"@TILE\"}\n";
+    has(&format!("{TILE}{text}{body}"), &[text, body]);
+}
+
+#[test]
 fn quoted_names() {
     has(
         "@\"a<b>\" = internal global [4 x i8] undef, section \".shared\", align 1\n\
@@ -89,10 +97,10 @@ fn what_is_refused_is_named() {
         let of_count = |name: &str| name == "COUNT";
         assert!(matches!(&error, LowerError::Initialized { name, .. } if of_count(name)), "{error}");
     }
-    let (name, holder) = ("TILE".into(), "P".into());
+    let (name, holder, place) = ("TILE".into(), "P".into(), Place::default());
     assert_eq!(
         lower(&format!("{TILE}@P = internal constant ptr @TILE, align 8\n")),
-        Err(LowerError::AddressInStatic { name, holder }),
+        Err(LowerError::AddressInStatic { name, holder, place }),
         "an address before the block runs"
     );
     let unknown = lower("@T = internal weird [4 x i8] undef, section \".shared\"\n");

@@ -1,0 +1,121 @@
+//! What a kernel can have of parameters and of static shared memory, read from its PTX.
+//!
+//! LLVM writes as much as it is asked for, and a driver then refuses the whole module in words about PTX.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::builder::CudaBuilder;
+use crate::error::CudaBuilderError;
+use crate::lower::ir::demangled;
+use crate::lower::place::Place;
+use crate::merge::{function_name, items, unescaped};
+
+/// Bytes of parameters that a kernel of any version of PTX can have, and from 8.1 and sm_70 on (PTX ISA §5.1.6.1).
+const PARAMETERS: [u64; 2] = [4352, 32_764];
+/// Bytes of shared memory that a kernel's statics can have together (CUDA C++ Programming Guide, "Compute Capabilities").
+const SHARED: u64 = 48 * 1024;
+
+/// Checks the kernels of a module, and says whether they need PTX 8.1.
+///
+/// # Errors
+/// When a kernel has more parameters or more static shared memory than the architecture allows.
+pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilderError> {
+    let items = items(ptx);
+    let mut sizes = BTreeMap::new();
+    let mut functions = BTreeMap::new();
+    for item in &items {
+        if item.ends_with("\n}\n") {
+            functions.extend(function_name(item).map(|name| (name, *item)));
+        } else if item.contains(".shared ") && !item.contains(".extern ") {
+            sizes.extend(declaration(item).map(|it| (it.name, it.size)));
+        }
+    }
+    let mut needs_newer = false;
+    for (kernel, text) in functions.iter().filter(|(_, text)| text.contains(".entry ")) {
+        let bytes = parameters(text);
+        let limit = PARAMETERS[usize::from(builder.arch.capability() >= 70)];
+        needs_newer |= bytes > PARAMETERS[0];
+        if bytes > limit {
+            let (kernel, place) = (demangled(kernel), place(ptx, text));
+            return Err(CudaBuilderError::TooManyParameters { kernel, bytes, limit, arch: builder.arch, place });
+        }
+        let used = used(kernel, &functions, &sizes);
+        let bytes = used.iter().map(|name| sizes[name]).sum();
+        if bytes > SHARED {
+            let statics = used.iter().map(|name| format!("`{}` {}", demangled(name), sizes[name]));
+            let statics = statics.collect::<Vec<_>>().join(", ");
+            let (kernel, place) = (demangled(kernel), place(ptx, text));
+            return Err(CudaBuilderError::TooMuchShared { kernel, bytes, limit: SHARED, statics, place });
+        }
+    }
+    Ok(needs_newer)
+}
+
+/// A variable or parameter: `.shared .align 4 .b8 NAME[256];`.
+struct Declaration<'a> {
+    name: &'a str,
+    size: u64,
+    align: u64,
+}
+
+fn declaration(text: &str) -> Option<Declaration<'_>> {
+    let text = text.trim().trim_end_matches([',', ';']).trim();
+    let (text, count) = match text.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
+        Some((text, count)) => (text, count.parse().ok()?),
+        None => (text, 1),
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    // `.u64`, `.f32`, `.b8`: the type is the first word that ends with its bits.
+    let bits = |word: &&str| word.trim_start_matches(['.', 'b', 'f', 's', 'u']).parse::<u64>().ok();
+    let (at, bits) =
+        words.iter().enumerate().find_map(|(at, word)| Some((at, word.strip_prefix('.').and_then(|_| bits(word))?)))?;
+    // An alignment behind the type is that of a pointer's target.
+    let align = words[..at].iter().position(|word| *word == ".align").and_then(|at| words[at + 1].parse().ok());
+    Some(Declaration { name: words.last()?, size: count * bits / 8, align: align.unwrap_or(bits / 8) })
+}
+
+/// The bytes of a kernel's parameters.
+fn parameters(entry: &str) -> u64 {
+    let list = entry.split_once('(').and_then(|(_, rest)| rest.split_once("\n)"));
+    let lines = list.map_or("", |(list, _)| list).lines();
+    let parameters = lines.filter(|line| line.contains(".param ")).filter_map(declaration);
+    parameters.fold(0, |end, it| end.next_multiple_of(it.align.max(1)) + it.size)
+}
+
+/// The variables that a function and those that it mentions use.
+fn used<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeMap<&'a str, u64>) -> BTreeSet<&'a str> {
+    let mut used = BTreeSet::new();
+    if sizes.is_empty() {
+        return used;
+    }
+    let mut open: Vec<&str> = functions.get(kernel).into_iter().copied().collect();
+    let mut known = BTreeSet::new();
+    while let Some(text) = open.pop() {
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !"_$%".contains(c)) {
+            if let Some((name, _)) = sizes.get_key_value(word) {
+                used.insert(*name);
+            }
+            if let Some((name, text)) = functions.get_key_value(word).filter(|(name, _)| known.insert(**name)) {
+                debug_assert!(!name.is_empty());
+                open.push(text);
+            }
+        }
+    }
+    used
+}
+
+/// The line of Rust at which a function begins.
+fn place(ptx: &str, text: &str) -> Place {
+    let find = || {
+        let loc = text.lines().find_map(|line| line.trim().strip_prefix(".loc"))?;
+        let mut words = loc.split_whitespace();
+        let (file, line) = (words.next()?, words.next()?.parse().ok()?);
+        let mut files = ptx.lines().filter_map(|line| line.trim().strip_prefix(".file")?.trim().split_once(' '));
+        let (_, path) = files.find(|(number, _)| *number == file)?;
+        Some(Place::new(unescaped(path.trim_matches('"')), line))
+    };
+    find().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Calls of `cuda_std`'s own functions, where LLVM has no PTX for an instruction or a wrong one.
+//!
+//! LLVM takes the remainder of floats from a rounded quotient, which is right only while that is small, and has
+//! nothing for conversions between floats and 128-bit integers. `cuda_std::builtins` has all of them, and the functions
+//! of C's library that `core` calls, as weak definitions. Nothing outside the PTX can replace those, so they become the
+//! module's own here, and those that nothing calls go.
+
+use super::LowerError;
+use super::ir::{demangled, function_at, split_item};
+use super::place::Place;
+
+/// Rewrites such instructions to calls, and weak functions to local ones.
+///
+/// # Errors
+/// [`LowerError::Remainder`] when floats are of a type whose remainder no function takes.
+pub fn lower(ir: &str) -> Result<String, LowerError> {
+    let mut out = String::with_capacity(ir.len());
+    for line in ir.lines() {
+        if let Some(rest) = line.strip_prefix("define weak ").filter(|rest| !rest.contains("ptx_kernel ")) {
+            out.push_str("define internal ");
+            out.push_str(rest);
+        } else if let Some(call) = Call::read(line) {
+            call.write(&mut out);
+        } else if line.starts_with(' ') && line.contains(" = frem ") {
+            let function = demangled(function_at(ir, line).map_or("", |it| it.name));
+            return Err(LowerError::Remainder { function, line: line.trim().to_owned(), place: Place::of(ir, line) });
+        } else {
+            out.push_str(line);
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// An instruction to be replaced: `%r = frem float %a, %b, !dbg !7`.
+struct Call<'a> {
+    /// The start of the line and the name of the value.
+    result: &'a str,
+    /// The functions for `float` and `double`.
+    functions: [&'static str; 2],
+    from: &'a str,
+    operands: Vec<&'a str>,
+    to: &'a str,
+    /// What stands behind the instruction.
+    rest: &'a str,
+}
+
+impl<'a> Call<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let (result, right) = line.split_once(" = ")?;
+        let (instruction, rest) = right.split_once(' ')?;
+        let functions = match instruction {
+            "frem" => ["fmodf", "fmod"],
+            "uitofp" => ["__floatuntisf", "__floatuntidf"],
+            "sitofp" => ["__floattisf", "__floattidf"],
+            "fptoui" => ["__fixunssfti", "__fixunsdfti"],
+            "fptosi" => ["__fixsfti", "__fixdfti"],
+            "call" | "tail" if right.contains(" i128 @llvm.fptoui.sat.i128.") => ["__fixunssfti", "__fixunsdfti"],
+            "call" | "tail" if right.contains(" i128 @llvm.fptosi.sat.i128.") => ["__fixsfti", "__fixdfti"],
+            _ => return None,
+        };
+        let (from, operands, to, rest) = if let Some((_, call)) = rest.split_once(".sat.i128.") {
+            let (argument, rest) = call.split_once('(')?.1.split_once(')')?;
+            let (from, operand) = argument.split_once(' ')?;
+            (from, vec![operand.trim_start_matches("noundef ")], "i128", rest)
+        } else {
+            // Words that say what may be assumed of the operands come first.
+            let (mut ty, mut rest) = split_item(rest)?;
+            while !["float", "double", "half", "i128"].contains(&ty) {
+                if !ty.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                    return None;
+                }
+                (ty, rest) = split_item(rest)?;
+            }
+            let (operand, rest) = split_item(rest)?;
+            if instruction == "frem" {
+                let (second, rest) = split_item(rest.strip_prefix(',')?)?;
+                (ty, vec![operand, second], ty, rest)
+            } else {
+                let (to, rest) = split_item(rest.strip_prefix(" to ")?)?;
+                (ty, vec![operand], to, rest)
+            }
+        };
+        let is_replaced =
+            matches!((from, to), ("float" | "double" | "half", "i128") | ("i128", "float" | "double" | "half"))
+                || instruction == "frem" && from != "i128";
+        is_replaced.then_some(Self { result, functions, from, operands, to, rest })
+    }
+
+    fn write(&self, out: &mut String) {
+        let Self { result, functions, from, to, rest, .. } = *self;
+        let indent = &result[..result.len() - result.trim_start().len()];
+        let name = result.trim_start().trim_start_matches('%');
+        // A half goes by way of a float, which has room for all that these functions give.
+        let wide = |ty| if ty == "half" { "float" } else { ty };
+        let function = functions[usize::from(from == "double" || to == "double")];
+        let mut arguments = Vec::new();
+        for (number, operand) in self.operands.iter().enumerate() {
+            arguments.push(if from == "half" {
+                *out += &format!("{indent}%wide.{number}.{name} = fpext half {operand} to float\n");
+                format!("float %wide.{number}.{name}")
+            } else {
+                format!("{from} {operand}")
+            });
+        }
+        let call = format!("call {} @{function}({}){rest}", wide(to), arguments.join(", "));
+        *out += &if to == "half" {
+            format!("{indent}%wide.{name} = {call}\n{result} = fptrunc float %wide.{name} to half")
+        } else {
+            format!("{result} = {call}")
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

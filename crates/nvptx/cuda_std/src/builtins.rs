@@ -1,0 +1,143 @@
+//! Functions that nobody calls by name: the compiler writes the calls.
+//!
+//! `core` compares bytes by `memcmp`, and LLVM has no instructions for the remainder of floats and for conversions
+//! between floats and 128-bit integers, so `cuda_builder` writes calls in their place. The functions have the names of
+//! C's library and of LLVM's own, and give way to a crate's own functions of those names. What is not called is not in
+//! the PTX.
+
+#[cfg(target_arch = "nvptx64")]
+mod exported {
+    use core::ffi::c_int;
+    use core::ptr;
+
+    use super::{f32, f64};
+
+    /// Functions with the ABI of C, which another crate may define too.
+    macro_rules! builtins {
+        ($(#[$attr:meta] $($name:ident($($param:ident: $ty:ty),*) -> $result:ty { $($body:tt)* })*)*) => { $($(
+            #[unsafe(no_mangle)]
+            #[linkage = "weak"]
+            #[$attr]
+            unsafe extern "C" fn $name($($param: $ty),*) -> $result {
+                $($body)*
+            }
+        )*)* };
+    }
+
+    builtins! {
+        // These take pointers, whose address space stays known only so.
+        #[inline(always)]
+        memcpy(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
+            // SAFETY: the caller gives `n` bytes at both, which do not overlap.
+            unsafe { ptr::copy_nonoverlapping(from, to, n) };
+            to
+        }
+        memmove(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
+            // SAFETY: the caller gives `n` bytes at both.
+            unsafe { ptr::copy(from, to, n) };
+            to
+        }
+        memset(to: *mut u8, value: c_int, n: usize) -> *mut u8 {
+            // SAFETY: the caller gives `n` bytes. C takes the value's lowest byte.
+            unsafe { ptr::write_bytes(to, value as u8, n) };
+            to
+        }
+        memcmp(a: *const u8, b: *const u8, n: usize) -> c_int {
+            // SAFETY: the caller gives `n` bytes at both.
+            unsafe { super::compare(a, b, n) }
+        }
+        bcmp(a: *const u8, b: *const u8, n: usize) -> c_int {
+            // SAFETY: the caller gives `n` bytes at both.
+            unsafe { super::compare(a, b, n) }
+        }
+
+        #[inline]
+        fmodf(x: f32, y: f32) -> f32 { libm::fmodf(x, y) }
+        fmod(x: f64, y: f64) -> f64 { libm::fmod(x, y) }
+        __floatuntisf(x: u128) -> f32 { f32::from_unsigned(x) }
+        __floatuntidf(x: u128) -> f64 { f64::from_unsigned(x) }
+        __floattisf(x: i128) -> f32 { f32::from_signed(x) }
+        __floattidf(x: i128) -> f64 { f64::from_signed(x) }
+        __fixunssfti(x: f32) -> u128 { f32::to_unsigned(x) }
+        __fixunsdfti(x: f64) -> u128 { f64::to_unsigned(x) }
+        __fixsfti(x: f32) -> i128 { f32::to_signed(x) }
+        __fixdfti(x: f64) -> i128 { f64::to_signed(x) }
+    }
+}
+
+/// The difference of the first bytes that differ, or 0.
+///
+/// # Safety
+/// There are `n` bytes at both addresses.
+#[cfg(any(target_arch = "nvptx64", test))]
+#[inline(always)]
+unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
+    let mut at = 0;
+    if (a.addr() | b.addr()).is_multiple_of(8) {
+        // SAFETY: eight bytes are left, and both addresses are multiples of 8.
+        while n - at >= 8 && unsafe { *a.add(at).cast::<u64>() == *b.add(at).cast::<u64>() } {
+            at += 8;
+        }
+    }
+    while at < n {
+        // SAFETY: `at` is less than `n`.
+        let (x, y) = unsafe { (*a.add(at), *b.add(at)) };
+        if x != y {
+            return i32::from(x) - i32::from(y);
+        }
+        at += 1;
+    }
+    0
+}
+
+/// Conversions between a type of floats and 128-bit integers, with the results of Rust's `as`.
+macro_rules! conversions {
+    ($($float:ident: $bits:ident)*) => { $(
+        #[cfg(any(target_arch = "nvptx64", test))]
+        mod $float {
+            const MANTISSA: u32 = $float::MANTISSA_DIGITS - 1;
+            const BIAS: u32 = $float::MAX_EXP as u32 - 1;
+
+            pub(super) fn from_unsigned(x: u128) -> $float {
+                let Err(_) = u64::try_from(x) else {
+                    return x as u64 as $float;
+                };
+                let zeros = x.leading_zeros();
+                let x = x << zeros;
+                // Of the lower half it counts only whether there is anything, to round the upper half.
+                let upper = (x >> 64) as u64 | u64::from(x as u64 != 0);
+                let power_of_2 = $float::from_bits($bits::from(BIAS + 64 - zeros) << MANTISSA);
+                upper as $float * power_of_2
+            }
+
+            pub(super) fn from_signed(x: i128) -> $float {
+                let magnitude = from_unsigned(x.unsigned_abs());
+                if x < 0 { -magnitude } else { magnitude }
+            }
+
+            pub(super) fn to_unsigned(x: $float) -> u128 {
+                // A NaN is not at least 1 either.
+                if !(x >= 1.0) {
+                    return 0;
+                }
+                let exponent = (x.to_bits() >> MANTISSA) as u32 - BIAS;
+                let mantissa = x.to_bits() & ((1 << MANTISSA) - 1) | 1 << MANTISSA;
+                match exponent {
+                    128.. => u128::MAX,
+                    MANTISSA.. => u128::from(mantissa) << (exponent - MANTISSA),
+                    _ => u128::from(mantissa >> (MANTISSA - exponent)),
+                }
+            }
+
+            pub(super) fn to_signed(x: $float) -> i128 {
+                let magnitude = i128::try_from(to_unsigned(x.abs()));
+                if x < 0.0 { magnitude.map_or(i128::MIN, |it| -it) } else { magnitude.unwrap_or(i128::MAX) }
+            }
+        }
+    )* };
+}
+
+conversions!(f32: u32 f64: u64);
+
+#[cfg(test)]
+mod tests;
