@@ -7,7 +7,8 @@
 //! stays as it is.
 
 /// Functions of `core` and those of cuda_std that take the same arguments, as they end in the IR.
-const REPLACED: [(&str, &str); 2] = [
+const REPLACED: [(&str, &str); 3] = [
+    ("_4core6option13expect_failed", "_8cuda_std5panic7literal"),
     ("_4core9panicking18panic_bounds_check", "_8cuda_std5panic10index_fail"),
     ("_4core5slice5index16slice_index_fail", "_8cuda_std5panic10range_fail"),
 ];
@@ -15,14 +16,24 @@ const ALL_PANICS: &str = "_4core9panicking9panic_fmt";
 
 /// The IR with those functions in the place of `core`'s.
 pub(crate) fn replace(mut ir: String) -> String {
+    if REPLACED.iter().any(|(_, ours)| definition(&ir, ours).is_none()) {
+        return ir;
+    }
     for (core, ours) in REPLACED {
-        let Some(name) = definition(&ir, ours).map(|line| name(line).to_owned()) else { return ir };
+        let Some(name) = definition(&ir, ours).map(|line| name(line).to_owned()) else { continue };
         let Some(line) = definition(&ir, core) else { continue };
         let (head, _) = line.split_once(" !dbg").unwrap_or((line.trim_end_matches('{'), ""));
-        let arguments = line.split([' ', ',', ')']).filter(|word| word.starts_with('%')).collect::<Vec<_>>();
-        let Some((place, numbers)) = arguments.split_last() else { continue };
-        let numbers = numbers.iter().map(|it| format!("i64 {it}, ")).collect::<String>();
-        let text = format!("{head}{{\n  call void {name}({numbers}ptr {place})\n  unreachable");
+        // The first word of a parameter is its type, the last one its name.
+        let words = line[line.find('(').unwrap_or(0) + 1..line.rfind(')').unwrap_or(0)].split(' ');
+        let (mut arguments, mut ty) = (Vec::new(), "");
+        for word in words {
+            match word.trim_end_matches(',') {
+                argument if argument.starts_with('%') => arguments.push(format!("{} {argument}", std::mem::take(&mut ty))),
+                first if ty.is_empty() => ty = first,
+                _ => {}
+            }
+        }
+        let text = format!("{head}{{\n  call void {name}({})\n  unreachable", arguments.join(", "));
         let start = line.as_ptr().addr() - ir.as_ptr().addr();
         let end = start + ir[start..].find("\n}").unwrap_or(0);
         ir.replace_range(start..end, &text);
@@ -94,7 +105,8 @@ attributes #1 = { cold noinline noreturn \"target-cpu\"=\"sm_90\" }
 
     #[test]
     fn an_index_out_of_bounds_is_not_formatted() {
-        let replaced = replace(IR.replace("index_fail", "range_fail") + IR);
+        let others = ["10range_fail", "7literal"].map(|name| IR.replace("10index_fail", name));
+        let replaced = replace(IR.to_owned() + &others.concat());
         let bounds = "read_provenance) %2) unnamed_addr #1 {\n  call void @_Rx_8cuda_std5panic10index_fail(i64 %0, i64 %1, ptr %2)\n  unreachable\n}";
         assert!(replaced.contains(bounds), "{replaced}");
         let all = "%2) unnamed_addr cold alwaysinline noreturn \"target-cpu\"=\"sm_90\" {\n";

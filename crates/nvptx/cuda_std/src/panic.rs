@@ -82,9 +82,10 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     }
 }
 
+/// Of a message without arguments, and in the place of `core::option::expect_failed`.
 #[cold]
 #[inline(never)]
-fn literal(text: &str, place: Option<&Location<'_>>) -> ! {
+pub fn literal(text: &str, place: Option<&Location<'_>>) -> ! {
     let mut message = Message::new();
     let _ = message.write_str(text);
     message.fail(place)

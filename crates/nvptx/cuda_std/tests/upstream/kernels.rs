@@ -93,7 +93,7 @@ fn a_panic_says_what_and_where() {
 /// Formatting's calls through pointers would show as the kernel's.
 #[test]
 fn a_check_in_ordinary_code_formats_nothing() {
-    for function in ["panic_bounds_check", "slice_index_fail", "panic_const_div_by_zero"] {
+    for function in ["panic_bounds_check", "slice_index_fail", "panic_const_div_by_zero", "expect_failed"] {
         let mut bodies = PTX.split("\n.func ").filter(|text| {
             let (head, _) = text.split_once('{').unwrap_or_default();
             head.split('(').next().unwrap().contains(function)
