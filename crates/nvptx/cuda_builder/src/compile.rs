@@ -98,6 +98,8 @@ pub(crate) fn to_ir(
     command.arg("--").arg(emit).args([
         // The entry-point ABI that `#[kernel]` expands to: no business of the crate that uses it.
         "-Zcrate-attr=feature(abi_ptx)",
+        // There is no `std` here, and upstream's crates do not say so.
+        "-Zcrate-attr=no_std",
         "-Cno-prepopulate-passes",
         // Only the IR is wanted, so the link step may do nothing.
         "-Clinker=true",

@@ -28,7 +28,9 @@ pub(crate) fn replace(mut ir: String) -> String {
         let (mut arguments, mut ty) = (Vec::new(), "");
         for word in words {
             match word.trim_end_matches(',') {
-                argument if argument.starts_with('%') => arguments.push(format!("{} {argument}", std::mem::take(&mut ty))),
+                argument if argument.starts_with('%') => {
+                    arguments.push(format!("{} {argument}", std::mem::take(&mut ty)))
+                }
                 first if ty.is_empty() => ty = first,
                 _ => {}
             }

@@ -11,8 +11,14 @@
 //! println!("lane {lane} has {share}%");
 //! ```
 //!
-//! Rust's formatting takes registers: a kernel that prints integers has at least 56 for each thread, and one that prints
-//! floats with `{}` has 255, so that a block of it cannot have more than 256 threads.
+//! # What formatting costs
+//!
+//! Registers: a kernel that formats integers has at least 56 for each thread, and one that formats floats has 255, so
+//! that a block of it has 256 threads at most. Time to load: the driver compiles Rust's formatting of floats for half a
+//! minute, once. And stack: how much is known to nobody before, so that CUDA gives each thread the context's limit,
+//! 1 KiB. That is enough for integers and texts; floats and `{:?}` of structs take more. Without it the launch ends with
+//! `CUDA_ERROR_ILLEGAL_ADDRESS`. The host sets the limit, before it launches: `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, with
+//! cust `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {

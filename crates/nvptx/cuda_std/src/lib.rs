@@ -52,7 +52,12 @@
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(
-        abi_unadjusted, alloc_error_handler, asm_experimental_arch, core_float_math, linkage, link_llvm_intrinsics,
+        abi_unadjusted,
+        alloc_error_handler,
+        asm_experimental_arch,
+        core_float_math,
+        linkage,
+        link_llvm_intrinsics,
         stdarch_nvptx
     ),
     allow(internal_features)

@@ -2,7 +2,10 @@
 
 use crate::gpu_only;
 #[cfg(target_arch = "nvptx64")]
-use core::{alloc::{GlobalAlloc, Layout}, ffi::c_void};
+use core::{
+    alloc::{GlobalAlloc, Layout},
+    ffi::c_void,
+};
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "unadjusted" {

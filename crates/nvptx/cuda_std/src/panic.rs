@@ -1,9 +1,10 @@
 //! What a panic does: it ends the launch, with the driver's `__assertfail`, which prints the message, the file, the
 //! line and the thread, and gives the host `CUDA_ERROR_ASSERT` ("CUDA C++ Programming Guide", "Assertion").
 //!
-//! The message is formatted into a buffer here, and cut where that is full. Rust's formatting calls through pointers,
-//! for which ptxas gives the whole kernel the registers of the most demanding function that could be called: 56, or 255
-//! where floats are formatted. The panics that come with ordinary code cost none of it: a message without arguments is
+//! A message is cut where the buffer is full. Rust's formatting calls through pointers, for which ptxas gives the whole
+//! kernel the registers of the most demanding function that could be called: 56, or 255 where floats are formatted. It
+//! cannot tell either how much stack that takes, and the driver gives 1 KiB, which is little: see [`io`](crate::io). So
+//! the buffer of formatted messages is on the heap. The panics that come with ordinary code cost none of it: a message without arguments is
 //! copied, and `cuda_builder` replaces `core`'s own functions for an index or a range out of bounds by those below.
 //! Such a kernel has 24 registers at least, which the hardware has for every thread that fits.
 
@@ -94,7 +95,12 @@ pub fn literal(text: &str, place: Option<&Location<'_>>) -> ! {
 #[cold]
 #[inline(never)]
 fn formatted(info: &PanicInfo<'_>) -> ! {
-    let mut message = Message::new();
+    // SAFETY: any size will do, and what `malloc` gives is aligned to 16 bytes.
+    let message = unsafe { crate::mem::malloc(size_of::<Message>()).cast::<Message>().as_mut() };
+    let Some(message) = message else {
+        literal("a panic, and no room on the device's heap for its message", info.location())
+    };
+    *message = Message::new();
     let _ = write!(message, "{}", info.message());
     message.fail(info.location())
 }

@@ -1,7 +1,7 @@
 //! What neither the hardware nor `libm` has.
 
 use crate::GpuFloat;
-use core::f64::consts::{FRAC_2_SQRT_PI, FRAC_1_SQRT_2, PI};
+use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 /// Sine and cosine of π times `x`. The reduction of `x` is exact.
 pub(super) fn sin_cos_pi(x: f64) -> (f64, f64) {

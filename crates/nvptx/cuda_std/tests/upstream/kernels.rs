@@ -108,11 +108,13 @@ fn a_check_in_ordinary_code_formats_nothing() {
 #[test]
 fn alloc_takes_memory_from_the_heap_and_gives_it_back() {
     let sums = results::<u64>("allocates", 3, 3, &[]);
-    let expected: Vec<u64> = (0..3).map(|i| {
-        let n = 10 + i;
-        let text = format!("{i}-{}!", n + 3).len() as u64;
-        (n * (n - 1) / 2 + 6 + 32) * 1000 + text * 10 + 1
-    }).collect();
+    let expected: Vec<u64> = (0..3)
+        .map(|i| {
+            let n = 10 + i;
+            let text = format!("{i}-{}!", n + 3).len() as u64;
+            (n * (n - 1) / 2 + 6 + 32) * 1000 + text * 10 + 1
+        })
+        .collect();
     assert_eq!(sums, expected);
 
     let message = "`no room on the device's heap for bytes: 1073741824, aligned to 1` failed";
@@ -134,11 +136,28 @@ fn halves_and_vectors_compute() {
 fn functions_are_accurate() {
     let found = results::<f64>("functions", 1, 23, &[Arg::F64(0.3)]);
     let expected = [
-        0.328_626_759_459_127_4, 0.671_373_240_540_872_6, 0.732_869_077_959_216_9, 0.734_599_334_567_655_1,
-        0.587_785_252_292_473_1, 0.809_016_994_374_947_5, 2.991_568_987_687_591, 1.095_797_994_818_075_6,
-        0.977_626_246_538_296_1, 0.011_165_861_949_063_964, -2.293_105_138_388_529_3, 0.617_911_422_188_952_7,
-        -0.524_400_512_708_040_8, 1.493_801_582_185_721_6, 0.6, -2.0, 0.262_364_264_467_491_06,
-        0.328_626_759_459_127_4, 0.809_016_994_374_947_5, 0.3, 2.4, 0.547_722_557_505_166_1,
+        0.328_626_759_459_127_4,
+        0.671_373_240_540_872_6,
+        0.732_869_077_959_216_9,
+        0.734_599_334_567_655_1,
+        0.587_785_252_292_473_1,
+        0.809_016_994_374_947_5,
+        2.991_568_987_687_591,
+        1.095_797_994_818_075_6,
+        0.977_626_246_538_296_1,
+        0.011_165_861_949_063_964,
+        -2.293_105_138_388_529_3,
+        0.617_911_422_188_952_7,
+        -0.524_400_512_708_040_8,
+        1.493_801_582_185_721_6,
+        0.6,
+        -2.0,
+        0.262_364_264_467_491_06,
+        0.328_626_759_459_127_4,
+        0.809_016_994_374_947_5,
+        0.3,
+        2.4,
+        0.547_722_557_505_166_1,
         1.349_858_807_576_003_2,
     ];
     for (at, (found, expected)) in found.into_iter().zip(expected).enumerate() {
@@ -159,9 +178,21 @@ fn roundings_are_exact() {
     let third = (1.0_f64 / 3.0) as f32;
     let third = if f64::from(third) < 1.0 / 3.0 { third.next_up() } else { third };
     let expected = [
-        next, 1.0, 1.0, next, quotient, root, 1.0, 1.0, 2_147_483_520.0, 2.0,
+        next,
+        1.0,
+        1.0,
+        next,
+        quotient,
+        root,
+        1.0,
+        1.0,
+        2_147_483_520.0,
+        2.0,
         // Halves of 2^-24 are the last place of f16's subnormals: to even.
-        f32::powi(2.0, -23), third, 0x0705_0301 as f32, -2.0,
+        f32::powi(2.0, -23),
+        third,
+        0x0705_0301 as f32,
+        -2.0,
     ];
     assert_eq!(found, expected);
 }
@@ -172,7 +203,6 @@ fn numbers_of_128_bits_compute() {
     let wide = |value: i128| Arg::Bytes(value.to_le_bytes().to_vec());
     let found = results::<u64>("wide", 1, 16, &[wide(a), wide(b)]);
     let found: Vec<_> = found.chunks(2).map(|it| (u128::from(it[1]) << 64 | u128::from(it[0])) as i128).collect();
-    let expected =
-        [a + b, a - b, a.wrapping_mul(b), a / b, a % b, (a as u128 / b as u128) as i128, a >> 67, a << 3];
+    let expected = [a + b, a - b, a.wrapping_mul(b), a / b, a % b, (a as u128 / b as u128) as i128, a >> 67, a << 3];
     assert_eq!(found, expected);
 }

@@ -99,7 +99,10 @@ fn what_the_table_calls_missing_is_not_there() {
         ("names_missing_methods", uses(missing().filter(is_method))),
     ] {
         let (_, errors) = check(&krate(name, true, &source));
-        for (number, line) in (1..).zip(source.lines()).filter(|(_, line)| line.trim_start().starts_with("let") || line.starts_with("use")) {
+        for (number, line) in (1..)
+            .zip(source.lines())
+            .filter(|(_, line)| line.trim_start().starts_with("let") || line.starts_with("use"))
+        {
             assert!(errors.contains(&format!("lib.rs:{number}:")), "{line} compiles: {errors}");
         }
     }
