@@ -53,7 +53,7 @@ macro_rules! float_ext {
 
             #[inline]
             fn saturate(self) -> Self {
-                self.max(0.0).min(1.0)
+                Self::min(1.0, self.max(0.0))
             }
 
             #[inline]

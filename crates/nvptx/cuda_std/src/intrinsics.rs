@@ -216,7 +216,7 @@ functions! {
     rsqrt(x: f64) -> f64 = 1.0 / GpuFloat::sqrt(x);
     frsqrt_rn(x: f32) -> f32 = (1.0 / GpuFloat::sqrt(f64::from(x))) as f32;
     // As the instruction: a NaN gives 0.
-    saturatef(x: f32) -> f32 = x.max(0.0).min(1.0);
+    saturatef(x: f32) -> f32 = 1.0_f32.min(x.max(0.0));
     int2double_rn(i: i32) -> f64 = f64::from(i);
     uint2double_rn(i: i32) -> f64 = f64::from(i as u32);
     float_as_int(x: f32) -> i32 = x.to_bits() as i32;

@@ -6,7 +6,7 @@
 //! cannot tell either how much stack that takes, and the driver gives 1 KiB, which is little: see [`io`](crate::io). So
 //! the buffer of formatted messages is on the heap. The panics that come with ordinary code cost none of it: a message without arguments is
 //! copied, and `cuda_builder` replaces `core`'s own functions for an index or a range out of bounds by those below.
-//! Such a kernel has 24 registers at least, which the hardware has for every thread that fits.
+//! Such a kernel has at least 24 registers for each thread, or 35 where an index is checked.
 
 use core::alloc::Layout;
 use core::fmt::{self, Write};
