@@ -43,7 +43,7 @@ unsafe extern "C" {
     pub fn free(ptr: *mut c_void);
 }
 
-/// The allocator of `alloc` in kernels: [`malloc`] and [`free`]. Off the GPU it is not installed.
+/// The allocator of `alloc` in kernels: `malloc` and `free`. Off the GPU it is not installed.
 pub struct CUDAAllocator;
 
 /// What `malloc` aligns to.
