@@ -37,7 +37,7 @@
 //! | `panic-message` | message, file and line of a panic on the host; without it a panic is a `trap` | nothing; at least 24 to 35 registers in a kernel that can panic |
 //! | `alloc` | `Vec`, `Box`, `String`, `format!`, and with them [`print!`] | nothing |
 //! | `glam` | `cuda_std::glam`, and the functions of [`thread`] that return its vectors | 6 s of one core |
-//! | `half` | [`f16`] and [`bf16`] | 8 s |
+//! | `half` | [`struct@f16`] and [`bf16`] | 8 s |
 //! | `vek` | `cuda_std::vek`, which upstream advises against | 4 s |
 //!
 //! # Convergence
