@@ -9,6 +9,7 @@ use crate::error::CudaBuilderError;
 use crate::lower::{builtins, lower, signs, verify};
 use crate::merge::merge;
 use crate::module::{Module, Piece, join};
+use crate::panics;
 use crate::parts::{Store, in_parallel};
 use crate::ptx;
 use crate::toolchain::{self, DeviceToolchain};
@@ -32,7 +33,7 @@ impl CudaBuilder {
         let paths = Paths::of(&self)?;
 
         let raw = compile::to_ir(&self, &toolchain, &paths)?;
-        let raw = builtins::lower(&raw).map_err(|source| self.cannot_lower(source))?;
+        let raw = builtins::lower(&panics::replace(raw)).map_err(|source| self.cannot_lower(source))?;
         let store = Store::open(paths.parts.clone())?;
         let module = Module::read(&raw);
         let parts = module.as_ref().map_or_else(Vec::new, Module::parts);

@@ -92,13 +92,15 @@ pub(crate) fn to_ir(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
     if let CoreLibrary::Sources(_) = toolchain.rustc.core {
-        command.arg("-Zbuild-std=core");
+        command.arg("-Zbuild-std=core,alloc");
     }
     let mut emit = OsString::from("--emit=llvm-ir=");
     emit.push(&paths.raw);
     command.arg("--").arg(emit).args([
         // The entry-point ABI that `#[kernel]` expands to: no business of the crate that uses it.
         "-Zcrate-attr=feature(abi_ptx)",
+        // There is no `std` here, and upstream's crates do not say so.
+        "-Zcrate-attr=no_std",
         "-Cno-prepopulate-passes",
         // Only the IR is wanted, so the link step may do nothing.
         "-Clinker=true",

@@ -44,6 +44,7 @@ mod lock;
 pub mod lower;
 mod merge;
 mod module;
+mod panics;
 mod parts;
 mod ptx;
 

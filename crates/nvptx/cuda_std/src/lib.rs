@@ -28,6 +28,18 @@
 //! rust-analyzer work; what needs a GPU panics when called and names itself. Floating-point maths
 //! and the atomic types work everywhere.
 //!
+//! # Features
+//!
+//! All but `vek` are on unless a crate says `default-features = false`; upstream's crate has what they add always.
+//!
+//! | feature | adds | costs the first device build |
+//! |---|---|---|
+//! | `panic-message` | message, file and line of a panic on the host; without it a panic is a `trap` | nothing; at least 24 to 35 registers in a kernel that can panic |
+//! | `alloc` | `Vec`, `Box`, `String`, `format!`, and with them [`print!`] | nothing |
+//! | `glam` | `cuda_std::glam`, and the functions of [`thread`] that return its vectors | 6 s of one core |
+//! | `half` | [`struct@f16`] and [`bf16`] | 8 s |
+//! | `vek` | `cuda_std::vek`, which upstream advises against | 4 s |
+//!
 //! # Convergence
 //!
 //! An operation that several threads take part in (a barrier, a shuffle, a vote) may not be moved by
@@ -39,33 +51,73 @@
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(abi_unadjusted, asm_experimental_arch, core_float_math, linkage, link_llvm_intrinsics, stdarch_nvptx),
+    feature(
+        abi_unadjusted,
+        alloc_error_handler,
+        asm_experimental_arch,
+        core_float_math,
+        linkage,
+        link_llvm_intrinsics,
+        stdarch_nvptx
+    ),
     allow(internal_features)
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
 pub mod atomic;
 mod builtins;
+pub mod cfg;
 pub mod float;
-pub mod glam;
+mod float_ext;
+pub mod intrinsics;
+pub mod io;
 pub mod mem;
 pub mod misc;
+#[cfg(all(target_arch = "nvptx64", feature = "panic-message"))]
+#[doc(hidden)]
+pub mod panic;
 pub mod ptr;
 pub mod shared;
 pub mod thread;
 pub mod warp;
 
+// Rust takes a name of the prelude and one of `core`'s or `std`'s own for ambiguous, unless both are the same macro.
+pub use core::{assert_eq, assert_ne};
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;
+pub use float_ext::FloatExt;
+#[cfg(feature = "glam")]
+pub use glam;
+#[cfg(feature = "half")]
+pub use half::{self, bf16, f16};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use std::{print, println};
+#[cfg(feature = "vek")]
+pub use vek;
 
 /// The names that most kernels use. `use cuda_std::prelude::*;`
 pub mod prelude {
-    pub use crate::kernel;
-    pub use crate::thread;
+    #[cfg(feature = "half")]
+    pub use crate::f16;
+    pub use crate::{assert_eq, assert_ne, kernel, print, println, thread};
+    #[cfg(feature = "alloc")]
+    pub use alloc::{
+        borrow::ToOwned,
+        boxed::Box,
+        format,
+        rc::Rc,
+        string::{String, ToString},
+        vec::Vec,
+    };
 }
 
 /// A panic ends the whole launch with an error that the host sees at its next synchronization:
-/// `trap` (PTX ISA §9.7.19.4). There is nothing to unwind and nowhere to print.
-#[cfg(target_arch = "nvptx64")]
+/// `trap` (PTX ISA §9.7.19.4).
+#[cfg(all(target_arch = "nvptx64", not(feature = "panic-message")))]
 #[panic_handler]
 fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: `trap` has no preconditions.

@@ -8,8 +8,9 @@
 //! `%nctaid`), counted in threads and blocks. LLVM knows their ranges, so conversions to `usize`
 //! need no sign extension and comparisons fold.
 
-use crate::glam::{UVec2, UVec3};
 use crate::gpu_only;
+#[cfg(feature = "glam")]
+use glam::{UVec2, UVec3};
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx;
@@ -65,6 +66,7 @@ special_registers! {
 }
 
 /// This thread's index in its block (`%tid`).
+#[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
 pub fn thread_idx() -> UVec3 {
@@ -72,6 +74,7 @@ pub fn thread_idx() -> UVec3 {
 }
 
 /// This block's index in the grid (`%ctaid`).
+#[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
 pub fn block_idx() -> UVec3 {
@@ -79,6 +82,7 @@ pub fn block_idx() -> UVec3 {
 }
 
 /// Threads a block in each dimension (`%ntid`).
+#[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
 pub fn block_dim() -> UVec3 {
@@ -86,6 +90,7 @@ pub fn block_dim() -> UVec3 {
 }
 
 /// Blocks in the grid in each dimension (`%nctaid`).
+#[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
 pub fn grid_dim() -> UVec3 {
@@ -100,11 +105,9 @@ pub fn grid_dim() -> UVec3 {
 #[inline(always)]
 #[must_use]
 pub fn index() -> u32 {
-    let (grid, block) = (grid_dim(), block_dim());
-    let (b, t) = (block_idx(), thread_idx());
-    let block_number = (b.z.wrapping_mul(grid.y).wrapping_add(b.y)).wrapping_mul(grid.x).wrapping_add(b.x);
-    let thread_number = (t.z * block.y + t.y) * block.x + t.x;
-    block_number.wrapping_mul(block.element_product()).wrapping_add(thread_number)
+    let block = position(position(block_idx_z(), grid_dim_y(), block_idx_y()), grid_dim_x(), block_idx_x());
+    let thread = (thread_idx_z() * block_dim_y() + thread_idx_y()) * block_dim_x() + thread_idx_x();
+    position(block, block_dim_x() * block_dim_y() * block_dim_z(), thread)
 }
 
 /// This thread's number along x in the launch: `block_idx_x * block_dim_x + thread_idx_x`.
@@ -117,6 +120,7 @@ pub fn index_1d() -> u32 {
 }
 
 /// This thread's position in the launch along x and y, counted in threads.
+#[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
 pub fn index_2d() -> UVec2 {
@@ -124,6 +128,7 @@ pub fn index_2d() -> UVec2 {
 }
 
 /// This thread's position in the launch along x, y and z, counted in threads.
+#[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
 pub fn index_3d() -> UVec3 {
@@ -143,7 +148,8 @@ fn position(block: u32, threads: u32, thread: u32) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn first() -> bool {
-    block_idx() == UVec3::ZERO && thread_idx() == UVec3::ZERO
+    let numbers = [block_idx_x(), block_idx_y(), block_idx_z(), thread_idx_x(), thread_idx_y(), thread_idx_z()];
+    numbers == [0; 6]
 }
 
 /// Threads in a warp: 32 on every GPU so far (`WARP_SZ`).

@@ -14,10 +14,10 @@ pub fn manifest(folder: &Path, name: &str, dependencies: &str) {
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
 }
 
-/// The dependency on our `cuda_std`.
+/// The dependency on our `cuda_std`, without what takes long to compile.
 pub fn cuda_std() -> String {
     let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("cuda_std");
-    format!("cuda_std = {{ path = {cuda_std:?} }}\n")
+    format!("cuda_std = {{ path = {cuda_std:?}, default-features = false }}\n")
 }
 
 /// Writes a crate under the target folder, where builds share one compiled `core`.

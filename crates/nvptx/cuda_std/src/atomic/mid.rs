@@ -134,3 +134,36 @@ read_modify_writes! {
     max: [u32 i32 u64 i64], "Stores the greater of the value and `val`; returns the value before.";
     exch: [u32 i32 u64 i64 f32 f64], "Stores `val`; returns the value before.";
 }
+
+macro_rules! compare_and_swaps {
+    ($type:ident: $($scope:ident)*) => {$(paste! {
+        #[doc = concat!("Stores `new` in ", stringify!($scope), " scope if the value has the bits of `current`; returns the value before.")]
+        ///
+        /// # Safety
+        /// See the [module](self).
+        #[gpu_only]
+        #[inline(always)]
+        pub unsafe fn [<atomic_compare_and_swap_ $type _ $scope>](ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
+            // SAFETY: the same contract.
+            unsafe {
+                match ordering {
+                    Ordering::Relaxed => intrinsics::[<atomic_fetch_cas_relaxed_ $type _ $scope>](ptr, current, new),
+                    Ordering::Acquire => intrinsics::[<atomic_fetch_cas_acquire_ $type _ $scope>](ptr, current, new),
+                    Ordering::Release => intrinsics::[<atomic_fetch_cas_release_ $type _ $scope>](ptr, current, new),
+                    Ordering::AcqRel => intrinsics::[<atomic_fetch_cas_acqrel_ $type _ $scope>](ptr, current, new),
+                    _ => {
+                        intrinsics::[<fence_sc_ $scope>]();
+                        intrinsics::[<atomic_fetch_cas_acquire_ $type _ $scope>](ptr, current, new)
+                    }
+                }
+            }
+        }
+    })*};
+}
+
+compare_and_swaps!(u32: block device system);
+compare_and_swaps!(i32: block device system);
+compare_and_swaps!(u64: block device system);
+compare_and_swaps!(i64: block device system);
+compare_and_swaps!(f32: block device system);
+compare_and_swaps!(f64: block device system);

@@ -73,7 +73,7 @@ shuffles! {
          the hardware reads the lower segment.)";
 }
 
-/// A value that a shuffle can move: the integers of 8 to 128 bits, `f32` and `f64`.
+/// A value that a shuffle can move: the integers of 8 to 128 bits, `f32`, `f64`, `f16` and `bf16`.
 pub trait WarpShuffleValue: Sized {
     /// The shuffle that `mode` names, with its argument `b`. Kernels call the functions of this
     /// module; `mode` should be a constant.
@@ -168,6 +168,12 @@ impl_shuffle! {
     f64: warp_shuffle_64, f64::to_bits, f64::from_bits;
     i128: warp_shuffle_128, |v| v as u128, |bits| bits as i128;
     u128: warp_shuffle_128, |v| v, |bits| bits;
+}
+
+#[cfg(feature = "half")]
+impl_shuffle! {
+    half::f16: warp_shuffle_32, |v: Self| v.to_bits().into(), |bits| Self::from_bits(bits as u16);
+    half::bf16: warp_shuffle_32, |v: Self| v.to_bits().into(), |bits| Self::from_bits(bits as u16);
 }
 
 #[cfg(test)]

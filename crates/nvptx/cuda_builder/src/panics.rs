@@ -1,0 +1,124 @@
+//! Panics of Rust's library that need no formatting: cuda_std's functions in the place of `core`'s.
+//!
+//! `core` formats the index and the length of an index out of bounds as it does everything, with calls through
+//! pointers, and a kernel has the registers of whatever could be called. cuda_std has functions that write the same
+//! message without. `panic_fmt`, through which all panics go, is inlined into what calls it, where it is known whether
+//! its message has arguments. A crate that has no such functions of cuda_std, as without its feature `panic-message`,
+//! stays as it is.
+
+/// Functions of `core` and those of cuda_std that take the same arguments, as they end in the IR.
+const REPLACED: [(&str, &str); 3] = [
+    ("_4core6option13expect_failed", "_8cuda_std5panic7literal"),
+    ("_4core9panicking18panic_bounds_check", "_8cuda_std5panic10index_fail"),
+    ("_4core5slice5index16slice_index_fail", "_8cuda_std5panic10range_fail"),
+];
+const ALL_PANICS: &str = "_4core9panicking9panic_fmt";
+
+/// The IR with those functions in the place of `core`'s.
+pub(crate) fn replace(mut ir: String) -> String {
+    if REPLACED.iter().any(|(_, ours)| definition(&ir, ours).is_none()) {
+        return ir;
+    }
+    for (core, ours) in REPLACED {
+        let Some(name) = definition(&ir, ours).map(|line| name(line).to_owned()) else { continue };
+        let Some(line) = definition(&ir, core) else { continue };
+        let (head, _) = line.split_once(" !dbg").unwrap_or((line.trim_end_matches('{'), ""));
+        // The first word of a parameter is its type, the last one its name.
+        let words = line[line.find('(').unwrap_or(0) + 1..line.rfind(')').unwrap_or(0)].split(' ');
+        let (mut arguments, mut ty) = (Vec::new(), "");
+        for word in words {
+            match word.trim_end_matches(',') {
+                argument if argument.starts_with('%') => {
+                    arguments.push(format!("{} {argument}", std::mem::take(&mut ty)))
+                }
+                first if ty.is_empty() => ty = first,
+                _ => {}
+            }
+        }
+        let text = format!("{head}{{\n  call void {name}({})\n  unreachable", arguments.join(", "));
+        let start = line.as_ptr().addr() - ir.as_ptr().addr();
+        let end = start + ir[start..].find("\n}").unwrap_or(0);
+        ir.replace_range(start..end, &text);
+    }
+    let Some(line) = definition(&ir, ALL_PANICS) else { return ir };
+    // A number stands for attributes, which other functions may have too.
+    let group = attributes(line);
+    let of_group = ir.split_once(&format!("\nattributes {group} = {{")).and_then(|(_, rest)| rest.split_once('}'));
+    let of_group = of_group.map_or("alwaysinline", |(text, _)| text.trim()).replace("noinline", "alwaysinline");
+    let (inlined, call) = (line.replace(group, &of_group), format!("call void {}(", name(line)));
+    let lines = ir.split_inclusive('\n').map(|it| match it {
+        it if it.trim_end() == line => it.replace(line, &inlined),
+        // The calls say `noinline` too.
+        it if it.contains(&call) => it.replace(attributes(it), ""),
+        it => it.to_owned(),
+    });
+    lines.collect()
+}
+
+/// The number of the attributes behind the arguments of a definition or a call: `#7`.
+fn attributes(line: &str) -> &str {
+    let rest = line.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split([' ', ',', '\n']).find(|word| word.starts_with('#')).unwrap_or("!none")
+}
+
+/// The first line of the definition of the function whose name ends so.
+fn definition<'a>(ir: &'a str, end: &str) -> Option<&'a str> {
+    let end = format!("{end}(");
+    let at = ir.match_indices(&end).map(|(at, _)| at);
+    let mut lines = at.map(|at| {
+        let start = ir[..at].rfind('\n').map_or(0, |at| at + 1);
+        &ir[start..at + ir[at..].find('\n').unwrap_or(0)]
+    });
+    lines.find(|line| line.starts_with("define ") && name(line).ends_with(end.trim_end_matches('(')))
+}
+
+/// The name in the first line of a definition: `@name`.
+fn name(line: &str) -> &str {
+    let start = line.find('@').unwrap_or(0);
+    &line[start..start + line[start..].find('(').unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replace;
+
+    const IR: &str = "\
+define internal void @_Rx_4core9panicking18panic_bounds_check(i64 noundef %0, i64 noundef %1, ptr align 8 captures(address, read_provenance) %2) unnamed_addr #1 {
+  %4 = alloca [32 x i8], align 8
+  call void @_Rx_4core9panicking9panic_fmt(ptr @a, ptr %4, ptr %2) #2
+  unreachable
+}
+
+define internal void @_Rx_4core9panicking9panic_fmt(ptr %0, ptr %1, ptr %2) unnamed_addr #1 {
+  unreachable
+}
+
+define void @_Rx_8cuda_std5panic10index_fail(i64 %a, i64 %b, ptr %c) #3 {
+  unreachable
+}
+
+define void @user(ptr %0) #3 {
+  call void @_Rx_4core9panicking9panic_fmt(ptr @b, ptr %0, ptr @c) #2, !dbg !7
+  unreachable
+}
+
+attributes #1 = { cold noinline noreturn \"target-cpu\"=\"sm_90\" }
+";
+
+    #[test]
+    fn an_index_out_of_bounds_is_not_formatted() {
+        let others = ["10range_fail", "7literal"].map(|name| IR.replace("10index_fail", name));
+        let replaced = replace(IR.to_owned() + &others.concat());
+        let bounds = "read_provenance) %2) unnamed_addr #1 {\n  call void @_Rx_8cuda_std5panic10index_fail(i64 %0, i64 %1, ptr %2)\n  unreachable\n}";
+        assert!(replaced.contains(bounds), "{replaced}");
+        let all = "%2) unnamed_addr cold alwaysinline noreturn \"target-cpu\"=\"sm_90\" {\n";
+        assert!(replaced.contains(all), "{replaced}");
+        assert!(replaced.contains("panic_fmt(ptr @b, ptr %0, ptr @c) , !dbg !7\n"), "{replaced}");
+    }
+
+    #[test]
+    fn a_crate_without_the_functions_stays_as_it_is() {
+        let ir = IR.replace("cuda_std", "other_std");
+        assert_eq!(replace(ir.clone()), ir);
+    }
+}

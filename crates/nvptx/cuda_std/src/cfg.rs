@@ -1,0 +1,43 @@
+//! The GPU that a kernel is compiled for.
+
+use crate::gpu_only;
+
+macro_rules! capabilities {
+    ($($name:ident = $number:literal;)*) => {
+        /// A compute capability, as upstream's type, which ends with 8.0; the newer ones are ours.
+        ///
+        /// `#[cfg(target_feature = "sm_80")]` is the other way to ask, for whole items.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum ComputeCapability {
+            $(
+                #[doc = concat!("The capability that `CUDA_ARCH` calls ", stringify!($number), ".")]
+                $name,
+            )*
+        }
+
+        impl ComputeCapability {
+            /// What this crate is compiled for: a constant, so that branches on it cost nothing. `cuda_builder` sets
+            /// `CUDA_ARCH` to it.
+            #[gpu_only]
+            #[inline(always)]
+            #[must_use]
+            pub fn from_cuda_arch_env() -> Self {
+                const {
+                    let number = option_env!("CUDA_ARCH").expect("cuda_builder sets CUDA_ARCH: build with it");
+                    match u32::from_str_radix(number, 10) {
+                        $(Ok($number) => Self::$name,)*
+                        _ => panic!("CUDA_ARCH is none of ComputeCapability's"),
+                    }
+                }
+            }
+        }
+    };
+}
+
+capabilities! {
+    Compute35 = 350; Compute37 = 370; Compute50 = 500; Compute52 = 520; Compute53 = 530;
+    Compute60 = 600; Compute61 = 610; Compute62 = 620; Compute70 = 700; Compute72 = 720;
+    Compute75 = 750; Compute80 = 800; Compute86 = 860; Compute87 = 870; Compute89 = 890;
+    Compute90 = 900; Compute100 = 1000; Compute101 = 1010; Compute103 = 1030; Compute120 = 1200;
+    Compute121 = 1210;
+}

@@ -1,0 +1,78 @@
+//! What neither the hardware nor `libm` has.
+
+use crate::GpuFloat;
+use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
+
+/// Sine and cosine of π times `x`. The reduction of `x` is exact.
+pub(super) fn sin_cos_pi(x: f64) -> (f64, f64) {
+    // In quarters of the circle; multiples of the whole one make no difference.
+    let turns = x - 2.0 * GpuFloat::trunc(x * 0.5);
+    let quarters = GpuFloat::round(2.0 * turns);
+    let (sin, cos) = GpuFloat::sin_cos((turns - 0.5 * quarters) * PI);
+    match quarters as i32 & 3 {
+        0 => (sin, cos),
+        1 => (cos, -sin),
+        2 => (-sin, -cos),
+        _ => (-cos, sin),
+    }
+}
+
+/// e^(x²) erfc(x).
+pub(super) fn erfcx(x: f64) -> f64 {
+    if x < 20.0 {
+        let square = x * x;
+        // What rounding the square has lost.
+        let rest = GpuFloat::mul_add(x, x, -square);
+        return GpuFloat::exp(square) * (1.0 + rest) * libm::erfc(x);
+    }
+    // The asymptotic series: its eighth term is below 2^-53.
+    let (mut term, mut sum) = (1.0, 1.0);
+    for k in 1..9 {
+        term *= -f64::from(2 * k - 1) / (2.0 * x * x);
+        sum += term;
+    }
+    sum * (0.5 * FRAC_2_SQRT_PI) / x
+}
+
+/// The standard normal distribution's share below `x`.
+pub(super) fn normal_cdf(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
+}
+
+/// The `x` for which erfc(x) is `y`.
+pub(super) fn erfc_inv(y: f64) -> f64 {
+    match y {
+        _ if y <= 0.5 => erfc_inv_tail(y),
+        _ if y >= 1.5 => -erfc_inv_tail(2.0 - y),
+        _ => erf_inv_center(1.0 - y),
+    }
+}
+
+/// The `x` for which erf(x) is `y`.
+pub(super) fn erf_inv(y: f64) -> f64 {
+    if y.abs() < 0.5 { erf_inv_center(y) } else { GpuFloat::copysign(erfc_inv_tail(1.0 - y.abs()), y) }
+}
+
+fn erfc_inv_tail(y: f64) -> f64 {
+    if y == 0.0 {
+        return f64::INFINITY;
+    }
+    // Abramowitz and Stegun 26.2.22, good to 0.003. Below 0 the logarithm makes a NaN of it.
+    let t = GpuFloat::sqrt(-2.0 * GpuFloat::ln(0.5 * y));
+    let start = FRAC_1_SQRT_2 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
+    halley(start, |x| y - libm::erfc(x))
+}
+
+fn erf_inv_center(y: f64) -> f64 {
+    let start = y / FRAC_2_SQRT_PI;
+    halley(start * (1.0 + start * start / 3.0), |x| libm::erf(x) - y)
+}
+
+/// Three steps of Halley's method, each of which triples the digits, to the zero of a function whose derivative is erf's.
+fn halley(mut x: f64, error: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..3 {
+        let step = error(x) / (FRAC_2_SQRT_PI * GpuFloat::exp(-x * x));
+        x -= step / (1.0 + x * step);
+    }
+    x
+}
