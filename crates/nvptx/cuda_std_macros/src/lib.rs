@@ -65,7 +65,7 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | argument | memory | PTX |
 /// |---|---|---|
-/// | `shared` | one copy a thread block; never initialized, so the type is `MaybeUninit` | `.shared` |
+/// | `shared` | one copy a thread block; never initialized, so the type is `MaybeUninit`, or the value zeros, which nobody writes | `.shared` |
 /// | `constant` | read-only for kernels, cached, at most 64 KiB | `.const` |
 /// | `global` | device memory, where a static lives anyway: no effect | `.global` |
 ///

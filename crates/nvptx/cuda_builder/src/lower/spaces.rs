@@ -141,9 +141,10 @@ fn lower_declaration(ir: &str, line: &str, name: &str, space: Space) -> Result<S
     Ok(format!("{head} addrspace({}) {kind} {ty} {value}{rest}", space.number()))
 }
 
-/// Whether an initializer leaves everything undefined: `undef`, or an aggregate of nothing else.
+/// Whether an initializer leaves everything undefined: `undef`, or an aggregate of nothing else. Zeros count as undefined, as
+/// with upstream's compiler: a Rust static has to have some value.
 fn is_undefined(value: &str) -> bool {
-    if matches!(value, "undef" | "poison") {
+    if matches!(value, "undef" | "poison" | "zeroinitializer") {
         return true;
     }
     let inner = value.trim_start_matches(['<', '{', '[']).trim_end_matches(['>', '}', ']']);

@@ -88,10 +88,14 @@ fn structs_of_nothing_are_uninitialized_too() {
 }
 
 #[test]
+fn zeros_are_not_written() {
+    let zeros = "@S = internal global <{ [64 x i8] }> zeroinitializer, section \".shared\", align 4\n";
+    assert_eq!(lowered(zeros), "@S = internal addrspace(3) global <{ [64 x i8] }> undef, align 4\n");
+}
+
+#[test]
 fn what_is_refused_is_named() {
-    for value in
-        ["[4 x i8] zeroinitializer", "i32 7", "<{ [4 x i8], i32 }> <{ [4 x i8] undef, i32 1 }>", "[2 x i8] c\"ab\""]
-    {
+    for value in ["i32 7", "<{ [4 x i8], i32 }> <{ [4 x i8] undef, i32 1 }>", "[2 x i8] c\"ab\""] {
         let ir = format!("@COUNT = internal global {value}, section \".shared\", align 4\n");
         let error = lower(&ir).expect_err(value);
         let of_count = |name: &str| name == "COUNT";
