@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 
 use cust::CudaFlags;
-use cust::context::{Context, CurrentContext};
+use cust::context::{Context, CurrentContext, ResourceLimit};
 use cust::error::CudaError;
 use cust::function::Function;
 use cust::memory::{CopyDestination, DeviceBuffer};
@@ -16,6 +16,9 @@ use crate::argument::Value;
 use crate::device::{Backend, Grid};
 use crate::error::Result;
 use crate::kernels::Kernels;
+
+/// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.
+const STACK_BYTES: usize = 16 << 10;
 
 /// The first GPU, with the kernels' module.
 pub(crate) struct Gpu {
@@ -40,6 +43,7 @@ impl Gpu {
         let device = cust::device::Device::get_device(0).map_err(none)?;
         let context = Context::new(device).map_err(failed("opening the GPU"))?;
         CurrentContext::set_current(&context).map_err(failed("opening the GPU"))?;
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES).map_err(failed("opening the GPU"))?;
         Ok(Self {
             buffers: Vec::new(),
             stream: Stream::new(StreamFlags::DEFAULT, None).map_err(failed("making a stream"))?,
@@ -83,14 +87,14 @@ impl Backend for Gpu {
             let (needed, given): (Vec<_>, Vec<_>) = (parameters.collect(), slots.iter().map(Vec::len).collect());
             return Err(format!("kernel `{kernel}` has parameters of {needed:?} bytes, the arguments have {given:?}"));
         }
-        let mut pointers: Vec<*mut c_void> = slots.iter_mut().map(|slot| slot.as_mut_ptr().cast()).collect();
+        let pointers: Vec<*mut c_void> = slots.iter_mut().map(|slot| slot.as_mut_ptr().cast()).collect();
         let failed = failed("running the kernel");
         let loaded = self.module.get_function(function.name()).map_err(&failed)?;
         allow_shared(&loaded, grid.shared_bytes).map_err(&failed)?;
         let ([gx, gy, gz], [bx, by, bz]) = (grid.blocks, grid.threads);
         // SAFETY: there is an argument for each parameter, of the parameter's size, and the driver copies them before it
         // returns. The kernel reaches only the device's memory.
-        unsafe { self.stream.launch(&loaded, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &mut pointers) }
+        unsafe { self.stream.launch(&loaded, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &pointers) }
             .map_err(&failed)?;
         self.stream.synchronize().map_err(failed)
     }

@@ -41,14 +41,12 @@ pub mod _hidden {
         [] i8; [] i16; [] i32; [] i64; [] i128; [] isize;
         [] NonZero<u8>; [] NonZero<u16>; [] NonZero<u32>; [] NonZero<u64>; [] NonZero<u128>;
         [] PhantomData<&()>;
-        [T] Option<T>; [T] Wrapping<T>; [L, R] Result<L, R>;
+        [T] PhantomData<T>; [T] Option<T>; [T] Wrapping<T>; [L, R] Result<L, R>;
         [A, B] (A, B); [A, B, C] (A, B, C); [A, B, C, D] (A, B, C, D); [A, B, C, D, E] (A, B, C, D, E);
         [A, B, C, D, E, F] (A, B, C, D, E, F); [A, B, C, D, E, F, G] (A, B, C, D, E, F, G);
         [A, B, C, D, E, F, G, H] (A, B, C, D, E, F, G, H);
     }
 
-    // SAFETY: there is nothing in it.
-    unsafe impl<T: ?Sized + DeviceCopy> DeviceCopy for PhantomData<T> {}
     // SAFETY: it holds its elements only.
     unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
 

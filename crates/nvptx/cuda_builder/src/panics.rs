@@ -29,7 +29,7 @@ pub(crate) fn replace(mut ir: String) -> String {
         for word in words {
             match word.trim_end_matches(',') {
                 argument if argument.starts_with('%') => {
-                    arguments.push(format!("{} {argument}", std::mem::take(&mut ty)))
+                    arguments.push(format!("{} {argument}", std::mem::take(&mut ty)));
                 }
                 first if ty.is_empty() => ty = first,
                 _ => {}
