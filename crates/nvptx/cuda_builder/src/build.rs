@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
-use crate::lower::{builtins, lower, signs, verify};
+use crate::lower::{builtins, lower, signs, spaces, verify};
 use crate::merge::merge;
 use crate::module::{Module, Piece, join};
 use crate::panics;
@@ -33,6 +33,12 @@ impl CudaBuilder {
         let paths = Paths::of(&self)?;
 
         let raw = compile::to_ir(&self, &toolchain, &paths)?;
+        for name in spaces::zeroed(&raw) {
+            compile::warn(&format!(
+                "shared static `{name}` has zeros as its value, and shared memory starts uninitialized: let the kernel \
+                 write them, or declare it as MaybeUninit if it does not need them"
+            ));
+        }
         let raw = builtins::lower(&panics::replace(raw)).map_err(|source| self.cannot_lower(source))?;
         let store = Store::open(paths.parts.clone())?;
         let module = Module::read(&raw);

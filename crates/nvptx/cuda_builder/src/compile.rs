@@ -58,6 +58,14 @@ fn in_build_script() -> bool {
     std::env::var_os("OUT_DIR").is_some() && std::env::var_os("CARGO_MANIFEST_DIR").is_some()
 }
 
+/// Shows a warning of the build.
+pub(crate) fn warn(text: &str) {
+    match in_build_script() {
+        true => println!("cargo::warning={text}"),
+        false => eprintln!("warning: {text}"),
+    }
+}
+
 /// Tells cargo which variables a build depends on.
 pub(crate) fn watch_environment() {
     if in_build_script() {

@@ -212,27 +212,6 @@ pub unsafe fn escapes(out: *mut *mut u32) {
 }
 
 #[test]
-fn a_shared_static_with_a_value_fails_and_is_named() {
-    let error = refused(
-        "initialized_kernels",
-        r#"
-#[kernel]
-pub unsafe fn counts(out: *mut u32) {
-    #[address_space(shared)]
-    static mut COUNT: u32 = 0;
-    unsafe {
-        COUNT += 1;
-        *out = COUNT;
-    }
-    let _ = MaybeUninit::new(out);
-}
-"#,
-    );
-    let error = error.to_string();
-    assert_has(&error, &["`initialized_kernels::counts::COUNT` has an initial value"]);
-}
-
-#[test]
 fn what_is_no_crate_of_kernels_is_told_apart() {
     let error = CudaBuilder::new("no/such/crate").build().unwrap_err();
     assert!(matches!(error, CudaBuilderError::CratePathDoesntExist(_)), "{error}");

@@ -79,6 +79,12 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     Ok(out)
 }
 
+/// The shared statics whose value is zeros, demangled: nobody writes them.
+pub fn zeroed(ir: &str) -> impl Iterator<Item = String> {
+    let lines = ir.lines().filter(|line| line.contains("zeroinitializer") && marked(line) == Some(Space::Shared));
+    lines.filter_map(global_name).map(|(name, _)| demangled(name))
+}
+
 fn marked(line: &str) -> Option<Space> {
     let (name, _) = global_name(line)?;
     if name == DYNAMIC_SHARED {
