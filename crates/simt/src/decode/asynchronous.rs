@@ -116,7 +116,8 @@ impl<'d> Decoder<'d, '_, '_> {
         match (self.has("tensor"), self.has("prefetch")) {
             (true, true) => {
                 let ([map], rest) = self.first()?;
-                return self.tile_in_map(map, rest).map(|_| Op::Nothing);
+                let (_, coordinates) = self.tile_in_map(map)?;
+                return self.offsets_of(rest.first(), coordinates.len()).map(|_| Op::Nothing);
             }
             (true, false) => return self.tensor(),
             (false, true) => return Ok(Op::Nothing),
@@ -147,8 +148,10 @@ impl<'d> Decoder<'d, '_, '_> {
         let ([first, second], rest) = self.first()?;
         let (tile, map) = if loads { (first, second) } else { (second, first) };
         let (mbarrier, rest) = rest.split_at(usize::from(loads).min(rest.len()));
-        let (map, coordinates, im2col, rest) = self.tile_in_map(map, rest)?;
-        let recipients = self.recipients(mbarrier.iter().chain(rest))?;
+        let (map, coordinates) = self.tile_in_map(map)?;
+        let im2col = self.offsets_of(rest.first(), coordinates.len())?;
+        let behind = rest.iter().skip(usize::from(self.has("im2col")));
+        let recipients = self.recipients(mbarrier.iter().chain(behind))?;
         let reduce = self.operation().map(|name| {
             let all = TensorElement::ALL.iter();
             let rows = all.filter_map(|element| {
@@ -172,41 +175,36 @@ impl<'d> Decoder<'d, '_, '_> {
         }))))
     }
 
-    /// The tensor map, coordinates and offsets of `[map, {c}]{, {offsets}}`, and the operands behind them.
-    #[allow(clippy::type_complexity, reason = "four parts of one text")]
-    fn tile_in_map<'o>(
-        &mut self,
-        map: &Operand<'_>,
-        rest: &'o [Operand<'o>],
-    ) -> Decoded<(R64, Box<[R32]>, Option<Box<[R32]>>, &'o [Operand<'o>])> {
-        let parts = if let Operand::Tuple(parts) = map { &parts[..] } else { &[] };
+    /// The map and the coordinates of `[map, {c}]`.
+    fn tile_in_map(&mut self, operand: &Operand<'_>) -> Decoded<(R64, Box<[R32]>)> {
+        let parts = if let Operand::Tuple(parts) = operand { &parts[..] } else { &[] };
         let [map, Operand::Vector(coordinates)] = parts else {
             return Err(self.invalid("a tensor map and coordinates are expected here"));
         };
         let dimensions = self.words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
-        let wrong = |decoder: &Self, found: usize, what| {
-            Err(decoder.invalid(format!("`{}` does not take {found} {what}", decoder.opcode)))
-        };
         if dimensions != Some(coordinates.len()) {
-            return wrong(self, coordinates.len(), "coordinates");
+            return Err(self.invalid(format!("`{}` does not take {} coordinates", self.opcode, coordinates.len())));
         }
-        let coordinates = coordinates.iter().map(|own| self.src(own, "s32"));
-        let coordinates: Box<[_]> = coordinates.collect::<Decoded<_>>()?;
-        let (im2col, rest) = match rest {
-            [Operand::Vector(offsets), rest @ ..] if self.has("im2col") => {
-                if offsets.len() + 2 != coordinates.len() {
-                    return wrong(self, offsets.len(), "offsets");
+        let coordinates = coordinates.iter().map(|own| self.src(own, "s32")).collect::<Decoded<_>>()?;
+        Ok((self.src(map, "u64")?, coordinates))
+    }
+
+    /// The offsets in braces of an `.im2col` of so many sides; none with `.im2col_no_offs`.
+    fn offsets_of(&mut self, operand: Option<&Operand<'_>>, sides: usize) -> Decoded<Option<Box<[R32]>>> {
+        match operand {
+            Some(Operand::Vector(offsets)) if self.has("im2col") => {
+                if offsets.len() + 2 != sides {
+                    return Err(self.invalid(format!("`{}` does not take {} offsets", self.opcode, offsets.len())));
                 }
                 let offsets = offsets.iter().map(|own| {
                     self.check(Kind::new("t"), Some("u16"), own)?;
                     self.src(own, "u16")
                 });
-                (Some(offsets.collect::<Decoded<_>>()?), rest)
+                Ok(Some(offsets.collect::<Decoded<_>>()?))
             }
-            _ if self.has("im2col") => return Err(self.invalid("offsets in braces are expected here")),
-            rest => (self.has("im2col_no_offs").then(Box::default), rest),
-        };
-        Ok((self.src(map, "u64")?, coordinates, im2col, rest))
+            _ if self.has("im2col") => Err(self.invalid("offsets in braces are expected here")),
+            _ => Ok(self.has("im2col_no_offs").then(Box::default)),
+        }
     }
 
     /// `tensormap.replace.tile.field...type [map], {number, }value`, `tensormap.cp_fenceproxy... [to], [from], 128`
