@@ -288,6 +288,8 @@ pub enum Operand<'a> {
     Name(&'a str),
     /// `!%p`
     Not(&'a str),
+    /// `-%r1`, `-%r1.b0`: an operand of `vmad`.
+    Neg(&'a str),
     /// A number.
     Number(Number),
     /// `tile+4` outside brackets.

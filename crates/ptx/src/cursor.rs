@@ -93,9 +93,10 @@ impl<'a> Cursor<'a> {
         Span { start, end: self.behind }
     }
 
-    /// The token after the next one.
-    pub(super) fn second(&self) -> Option<Token> {
-        self.lexer.clone().next()?.ok()
+    /// The word behind the next token, if one stands there.
+    pub(super) fn second_word(&self) -> Option<&'a str> {
+        let mut lexer = self.lexer.clone();
+        (lexer.next() == Some(Ok(Token::Word))).then(|| lexer.slice())
     }
 
     /// Steps over the next token if it is this one.

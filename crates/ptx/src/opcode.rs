@@ -211,6 +211,7 @@ fn names_in<'a>(operand: &Operand<'a>, tell: &mut dyn FnMut(&'a str)) {
     match operand {
         Operand::Name(name)
         | Operand::Not(name)
+        | Operand::Neg(name)
         | Operand::NameOffset(name, _)
         | Operand::Element(name, _)
         | Operand::Indexed(name, _)

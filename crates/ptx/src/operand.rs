@@ -12,9 +12,13 @@ impl<'a> Cursor<'a> {
     pub(super) fn operand(&mut self, call: bool) -> Parsed<Operand<'a>> {
         match self.token {
             Token::Word if self.word != "WARP_SZ" => self.named(),
-            Token::Not if self.second() == Some(Token::Word) => {
+            Token::Not if self.second_word().is_some() => {
                 self.advance()?;
                 Ok(Operand::Not(self.name("a predicate register")?.0))
+            }
+            Token::Minus if self.second_word().is_some_and(|word| word != "WARP_SZ") => {
+                self.advance()?;
+                Ok(Operand::Neg(self.advance()?))
             }
             Token::OpenBracket => self.address(),
             Token::OpenBrace => self.nested(|cursor| {

@@ -1,10 +1,10 @@
 //! What is asynchronous: `mbarrier`, bulk copies, `st.async` and `red.async`.
 
-use ptx::ast::Operand;
+use ptx::ast::{Number, Operand};
 
 use super::forms::Kind;
 use super::{Decoded, Decoder};
-use crate::code::{Op, R64};
+use crate::code::{Op, R32, R64};
 use crate::memory::atomic::Atomic;
 use crate::memory::bulk::{Bulk, BulkSource, Recipients, reduced_address};
 use crate::memory::mbarrier::{Mbarrier, MbarrierOp, Phase};
@@ -55,6 +55,9 @@ impl<'d> Decoder<'d, '_, '_> {
         let at = at.ok_or_else(|| self.unsupported_form())?;
         let (to, rest) = (operands[..at].first(), &operands[at + 1..]);
         let address = self.shared_address(&operands[at])?;
+        if !matches!(address.region, Region::Shared | Region::Generic) {
+            return Err(self.invalid("an mbarrier lies in shared memory"));
+        }
         let op = match (self.words[1], to, rest) {
             ("init", None, [count]) => MbarrierOp::Init { count: self.src(count, "u32")? },
             ("inval", None, []) => MbarrierOp::Inval,
@@ -64,6 +67,11 @@ impl<'d> Decoder<'d, '_, '_> {
                 let to = if self.is_sink(to) { None } else { Some(self.dst(to)?) };
                 let number = rest.first().map(|number| self.src(number, "u32")).transpose()?;
                 let (count, bytes) = if self.has("expect_tx") { (None, number) } else { (number, None) };
+                if let (Some(_), Some(Operand::Number(Number::Integer(own)))) = (count, rest.first())
+                    && own.cast_signed() <= 0
+                {
+                    return Err(self.invalid(format!("{} threads cannot arrive", own.cast_signed())));
+                }
                 MbarrierOp::Arrive { to, count, bytes, drop: name == "arrive_drop", complete: !self.has("noComplete") }
             }
             ("test_wait" | "try_wait", Some(to), [phase, ..]) => MbarrierOp::Wait {
@@ -105,11 +113,15 @@ impl<'d> Decoder<'d, '_, '_> {
     /// and the groups of bulk copies.
     pub(super) fn bulk(&mut self) -> Decoded<Op> {
         let group = |op| Ok(Op::Memory(Memory::AsyncGroup(Group::Bulk, op)));
-        if self.has("prefetch") {
-            return Ok(Op::Nothing);
-        }
-        if self.has("tensor") {
-            return self.tensor();
+        match (self.has("tensor"), self.has("prefetch")) {
+            (true, true) => {
+                let ([map], rest) = self.first()?;
+                let (_, coordinates) = self.tile_in_map(map)?;
+                return self.offsets_of(rest.first(), coordinates.len()).map(|_| Op::Nothing);
+            }
+            (true, false) => return self.tensor(),
+            (false, true) => return Ok(Op::Nothing),
+            (false, false) => {}
         }
         if self.has("commit_group") {
             return group(AsyncGroup::Commit);
@@ -135,35 +147,11 @@ impl<'d> Decoder<'d, '_, '_> {
         let loads = self.has(COMPLETES);
         let ([first, second], rest) = self.first()?;
         let (tile, map) = if loads { (first, second) } else { (second, first) };
-        let parts = if let Operand::Tuple(parts) = map { &parts[..] } else { &[] };
-        let [map, Operand::Vector(coordinates)] = parts else {
-            return Err(self.invalid("a tensor map and coordinates are expected here"));
-        };
-        let dimensions = self.words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
-        let wrong = |decoder: &Self, found: usize, what| {
-            Err(decoder.invalid(format!("`{}` does not take {found} {what}", decoder.opcode)))
-        };
-        if dimensions != Some(coordinates.len()) {
-            return wrong(self, coordinates.len(), "coordinates");
-        }
-        let coordinates = coordinates.iter().map(|own| self.src(own, "s32"));
-        let coordinates: Box<[_]> = coordinates.collect::<Decoded<_>>()?;
         let (mbarrier, rest) = rest.split_at(usize::from(loads).min(rest.len()));
-        let (im2col, rest) = match rest {
-            [Operand::Vector(offsets), rest @ ..] if self.has("im2col") => {
-                if offsets.len() + 2 != coordinates.len() {
-                    return wrong(self, offsets.len(), "offsets");
-                }
-                let offsets = offsets.iter().map(|own| {
-                    self.check(Kind::new("t"), Some("u16"), own)?;
-                    self.src(own, "u16")
-                });
-                (Some(offsets.collect::<Decoded<_>>()?), rest)
-            }
-            _ if self.has("im2col") => return Err(self.invalid("offsets in braces are expected here")),
-            rest => (self.has("im2col_no_offs").then(Box::default), rest),
-        };
-        let recipients = self.recipients(mbarrier.iter().chain(rest))?;
+        let (map, coordinates) = self.tile_in_map(map)?;
+        let im2col = self.offsets_of(rest.first(), coordinates.len())?;
+        let behind = rest.iter().skip(usize::from(self.has("im2col")));
+        let recipients = self.recipients(mbarrier.iter().chain(behind))?;
         let reduce = self.operation().map(|name| {
             let all = TensorElement::ALL.iter();
             let rows = all.filter_map(|element| {
@@ -178,13 +166,45 @@ impl<'d> Decoder<'d, '_, '_> {
         });
         Ok(Op::Memory(Memory::Tensor(Box::new(Tensor {
             shared: self.address_in(Some("shared"), tile)?,
-            map: self.src(map, "u64")?,
+            map,
             coordinates,
             im2col,
             loads,
             reduce,
             recipients,
         }))))
+    }
+
+    /// The map and the coordinates of `[map, {c}]`.
+    fn tile_in_map(&mut self, operand: &Operand<'_>) -> Decoded<(R64, Box<[R32]>)> {
+        let parts = if let Operand::Tuple(parts) = operand { &parts[..] } else { &[] };
+        let [map, Operand::Vector(coordinates)] = parts else {
+            return Err(self.invalid("a tensor map and coordinates are expected here"));
+        };
+        let dimensions = self.words.iter().find_map(|word| word.strip_suffix('d')?.parse().ok());
+        if dimensions != Some(coordinates.len()) {
+            return Err(self.invalid(format!("`{}` does not take {} coordinates", self.opcode, coordinates.len())));
+        }
+        let coordinates = coordinates.iter().map(|own| self.src(own, "s32")).collect::<Decoded<_>>()?;
+        Ok((self.src(map, "u64")?, coordinates))
+    }
+
+    /// The offsets in braces of an `.im2col` of so many sides; none with `.im2col_no_offs`.
+    fn offsets_of(&mut self, operand: Option<&Operand<'_>>, sides: usize) -> Decoded<Option<Box<[R32]>>> {
+        match operand {
+            Some(Operand::Vector(offsets)) if self.has("im2col") => {
+                if offsets.len() + 2 != sides {
+                    return Err(self.invalid(format!("`{}` does not take {} offsets", self.opcode, offsets.len())));
+                }
+                let offsets = offsets.iter().map(|own| {
+                    self.check(Kind::new("t"), Some("u16"), own)?;
+                    self.src(own, "u16")
+                });
+                Ok(Some(offsets.collect::<Decoded<_>>()?))
+            }
+            _ if self.has("im2col") => Err(self.invalid("offsets in braces are expected here")),
+            _ => Ok(self.has("im2col_no_offs").then(Box::default)),
+        }
     }
 
     /// `tensormap.replace.tile.field...type [map], {number, }value`, `tensormap.cp_fenceproxy... [to], [from], 128`

@@ -173,7 +173,7 @@ impl Kind {
             'u' | 'y' | 'i' | 'k' => "u32",
             's' => "s32",
             'b' => "b32",
-            'h' => "b16",
+            'h' => "u16",
             'd' => "b64",
             'e' => "u64",
             'g' => "f32",
@@ -208,7 +208,8 @@ impl<'d> Decoder<'d, '_, '_> {
         let opcode = self.opcode;
         let wrong = |what: &str| Err(self.invalid(format!("`{opcode}` does not take {what} here")));
         match (operand, kind.letter) {
-            (_, 'x' | 'h' | 'j' | 'o') | (Operand::Name("_"), 'l') => Ok(()),
+            (_, 'h') if self.words[0] != "cp" => Ok(()),
+            (_, 'x' | 'j' | 'o') | (Operand::Name("_"), 'l') => Ok(()),
             (_, 'l') => Err(self.invalid(format!("`{opcode}` writes no register: `_` stands here"))),
             (_, 'q' | 'z') => {
                 let bits = match operand {
@@ -290,7 +291,7 @@ impl<'d> Decoder<'d, '_, '_> {
                     Err(self.invalid(message))
                 }
             },
-            (Operand::NameOffset(..), 'e') if !kind.has('&') => wrong("an address"),
+            (Operand::NameOffset(..), 'e' | 'h') if !kind.has('&') => wrong("an address"),
             (Operand::NameOffset(..), _) if !is_written => match ty.map(class) {
                 Some(Class::Integer | Class::Bits) => Ok(()),
                 _ => wrong("an address"),

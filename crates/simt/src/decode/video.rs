@@ -41,6 +41,13 @@ impl Decoder<'_, '_, '_> {
         let then = self.known(&THEN);
         let saturates = self.has("sat");
         let ([to, a, b], c) = self.first()?;
+        let is_negated = |operand: &Operand<'_>| u8::from(matches!(operand, Operand::Neg(_)));
+        let [of_a, of_b, of_c] = [is_negated(a), is_negated(b), c.first().map_or(0, is_negated)];
+        let negated = of_a | of_b << 1 | of_c << 2;
+        let is_odd = self.has("po") || (of_a ^ of_b) & of_c != 0;
+        if is_negated(to) != 0 || negated != 0 && (base != "vmad" || is_odd) {
+            return Err(self.invalid(format!("`{}` does not negate these operands", self.opcode)));
+        }
         let (to, to_part) = self.video_operand(to)?;
         let (a, a_part) = self.video_operand(a)?;
         let (b, b_part) = self.video_operand(b)?;
@@ -68,18 +75,26 @@ impl Decoder<'_, '_, '_> {
         }
         let to = self.video_register(&to, true)?;
         let [a, b] = [self.video_register(&a, false)?, self.video_register(&b, false)?];
-        let c = c.first().map_or(Ok(a), |c| self.video_register(c, false))?;
+        let c = match c {
+            [Operand::Neg(name), ..] => self.video_register(&Operand::Name(name), false)?,
+            [c, ..] => self.video_register(c, false)?,
+            [] => a,
+        };
+        let signed = signed | negated << 3;
         Ok(Video { op, parts, signed, saturates, then: then.unwrap_or(Then::Merge), mask, select, to, from: [a, b, c] })
     }
 
     /// An operand without its selector, and the selector.
     fn video_operand<'i>(&self, operand: &Operand<'i>) -> Decoded<(Operand<'i>, Option<&'i str>)> {
         match operand {
-            Operand::Name(name) if self.declared(name).is_none() => Ok(match name.rsplit_once('.') {
-                Some((name, selector)) => (Operand::Name(name), Some(selector)),
-                None => (operand.clone(), None),
-            }),
-            Operand::Name(_) | Operand::Number(_) => Ok((operand.clone(), None)),
+            Operand::Name(name) | Operand::Neg(name) if self.declared(name).is_none() => {
+                Ok(match name.rsplit_once('.') {
+                    Some((name, selector)) => (Operand::Name(name), Some(selector)),
+                    None => (Operand::Name(name), None),
+                })
+            }
+            Operand::Name(name) | Operand::Neg(name) => Ok((Operand::Name(name), None)),
+            Operand::Number(_) => Ok((operand.clone(), None)),
             _ => Err(self.invalid("a register is expected here")),
         }
     }

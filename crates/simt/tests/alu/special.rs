@@ -71,3 +71,52 @@ fn functions_of_f64_have_the_recorded_bits() {
     assert_eq!(checksum(upper("rsqrt.approx.ftz.f64")), 0x95e8_2d55_d63e_107d);
     assert_eq!(checksum(answers("rsqrt.approx.f64", 64, &every(8 * 257))), 0x25ca_e2f8_4833_2a59);
 }
+
+/// `vmad` with a product or a third source that is negated, of all registers and parts, on the edges of their types.
+#[test]
+fn negated_products_and_sums_have_the_recorded_bits() {
+    const EDGES: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x80, 0x1234_8765, 0xfedc_8001];
+    let mut instructions = String::new();
+    let mut results = 0;
+    for types in ["u32.u32.u32", "s32.u32.s32", "s32.s32.u32", "s32.s32.s32"] {
+        for shift in ["", ".shr7", ".shr15"] {
+            for [of_a, of_b] in [["", ""], [".b1", ".h1"], [".h0", ".b3"]] {
+                for [a, b, c] in
+                    [["", "", ""], ["-", "", ""], ["", "-", ""], ["-", "-", ""], ["", "", "-"], ["-", "-", "-"]]
+                {
+                    instructions += &format!(
+                        "vmad.{types}{shift} %r4, {a}%r1{of_a}, {b}%r2{of_b}, {c}%r3; st.global.b32 [%d2+{}], %r4;",
+                        results * 2048
+                    );
+                    results += 1;
+                }
+            }
+        }
+    }
+    let load = |number: u32| {
+        let shift = number * 3 - 3;
+        format!(
+            "bfe.u32 %r6, %r5, {shift}, 3; mul.wide.u32 %d3, %r6, 4; add.s64 %d3, %d1, %d3;
+             ld.global.b32 %r{number}, [%d3];"
+        )
+    };
+    let ptx = format!(
+        ".version 8.0 .target sm_90 .address_size 64
+         .visible .entry k(.param .u64 edges, .param .u64 results) {{
+             .reg .b32 %r<7>; .reg .b64 %d<4>;
+             ld.param.u64 %d1, [edges]; ld.param.u64 %d2, [results];
+             mov.u32 %r5, %tid.x; mul.wide.u32 %d3, %r5, 4; add.s64 %d2, %d2, %d3;
+             {} {} {} {instructions} ret;
+         }}",
+        load(1),
+        load(2),
+        load(3)
+    );
+    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let edges = machine.upload(&EDGES).unwrap();
+    let answers = machine.upload(&vec![0_u32; results * 512]).unwrap();
+    machine.launch(&Launch::new(&function, [1, 1, 1], [512, 1, 1], &[edges.into(), answers.into()])).unwrap();
+    let answers = machine.read(answers).unwrap();
+    assert_eq!(checksum(answers.into_iter().map(u64::from)), 0x14db_87a5_6a8f_d015);
+}

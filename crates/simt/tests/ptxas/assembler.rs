@@ -103,7 +103,7 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
     std::fs::write(&source, text).unwrap();
     // There are texts at which it takes all memory and does not end: that counts as a refusal.
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -v 4000000 && exec \"$@\"", "sh"]).arg(&ptxas.path);
+    command.args(["-c", "ulimit -v 1000000 && exec \"$@\"", "sh"]).arg(&ptxas.path);
     command.args([&format!("-arch={target}"), "-O0", "-o"]);
     command.args([&folder.path().join("a.cubin"), &source]);
     let done = command.stdin(Stdio::null()).output().unwrap();
