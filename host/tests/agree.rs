@@ -14,7 +14,7 @@ use analysis::agree::metrics::METRICS;
 use analysis::agree::record::Record;
 use analysis::agree::{Explain as _, Tools};
 use cli::Env;
-use host::{CATALOG, Device, Error, KERNELS, ladder};
+use host::{CATALOG, Device, Error, KERNELS};
 use toolkit::access::{Change, Effect, Kind};
 
 const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
@@ -37,23 +37,6 @@ fn differing(differs: Vec<Difference>) -> Replay {
 fn total(out: &str) -> Vec<&str> {
     let line = out.lines().find(|line| line.starts_with("| all ")).unwrap();
     line.split('|').map(str::trim).skip(3).take(8).collect()
-}
-
-#[test]
-fn what_counts_alike_is_exact() {
-    let replay = Replay::default();
-    let out = agree(&replay, &[], "reduce --n=4k").printed();
-    assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
-    assert_eq!(total(&out)[0], ladder("reduce").unwrap().rungs.len().to_string());
-    let same = "Nothing: all numbers are the same on both sides.";
-    let place = "- reduce: Test GPU, compute capability 9.0, driver 1.2.3 (CUDA 12.0), ncu 2025.3.1.0 (build 0), ptxas \
-                 13.0.88; 2026-04-01; compilers";
-    assert_has(&out, &[same, place]);
-    let log = replay.log.borrow();
-    let asked = log.iter().find(|args| args.len() > 1).unwrap();
-    for part in "--clock-control none run reduce --n=4k --no-time".split(' ') {
-        assert!(asked.iter().any(|arg| arg == part), "{part}: {asked:?}");
-    }
 }
 
 #[test]
@@ -268,13 +251,6 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
     let why = "left out: reduce_shfl_128 needs compute capability 9.0";
     assert_has(&out, &[why]);
     assert!(!out.contains("| `reduce_shfl` "), "{out}");
-}
-
-#[test]
-fn help_names_the_arguments() {
-    let out = with(&nothing(), "--help").printed();
-    let parts = "[LADDER|RUNG] --update-fixture --update-doc --from --rows";
-    assert_has(&out, &parts.split(' ').collect::<Vec<_>>());
 }
 
 #[test]
