@@ -16,8 +16,8 @@ fn a_trace_counts_what_the_machine_counts() {
         ("matmul_pipelined", "--m 70 --n 50 --k 33"),
         ("histogram_lanes", "--n 5000"),
     ] {
-        let trace = alone((&*format!("dram --json --burst 32 --trace {rung}"), options)).json();
-        let run = alone((&*format!("run {rung} --device sim --json"), options)).json();
+        let trace = alone(&format!("dram --json --burst 32 --trace {rung} {options}")).json();
+        let run = alone(&format!("run {rung} --device sim --json {options}")).json();
         let counters = &run[0]["counters"];
         for (kind, op) in [("load", "ld"), ("store", "st")] {
             let accesses = trace["accesses"].as_array().unwrap();

@@ -1,7 +1,9 @@
 //! `ladder profile` of every ladder, and what Nsight Compute is run on. What it shows is in cli/profile.txt.
 
 use crate::common::Fake;
-use crate::common::program::{alone, on};
+use crate::common::program::{env, on, within};
+use host::device::Sim;
+use host::{Device, Error, KERNELS};
 
 #[test]
 fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
@@ -13,7 +15,7 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
     };
     let rungs = "reduce_neighbored reduce_shfl reduce_atomic";
     let args = format!("run reduce --rung {rungs} --n=4k --no-time --device gpu");
-    on(open, &*args).printed();
+    on(open, &args).printed();
     let log = device.borrow().as_ref().unwrap().borrow().clone();
     let is_work = |what: &&String| what.contains("<<<") || what.starts_with("hold") || *what == "read";
     let launched: Vec<_> = log.iter().filter(is_work).map(|own| own.as_str()).collect();
@@ -23,7 +25,8 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
 
 #[test]
 fn every_ladder_has_a_profile() {
-    let out = alone("profile --n=64 --m=32 --k=32 --rows=64 --cols=64 --device=sim").printed();
+    let sim = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Sim::open(&KERNELS, 0)?)) };
+    let out = within(&env(&sim), "profile --n=64 --m=32 --k=32 --rows=64 --cols=64 --device=sim").printed();
     for ladder in host::ladders() {
         assert!(out.contains(&format!("\n{}: ", ladder.name)) || out.starts_with(ladder.name));
         for rung in ladder.rungs {

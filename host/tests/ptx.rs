@@ -3,7 +3,7 @@
 use crate::common::program::alone;
 
 fn printed(args: &str) -> String {
-    alone(("ptx", args)).printed()
+    alone(&format!("ptx {args}")).printed()
 }
 
 #[test]

@@ -14,7 +14,6 @@ use crate::common::program::{Ended, alone, env, has, on_driver, within};
 use crate::common::replay::{Made, Replay};
 use crate::common::toy::TOYS;
 use crate::stand_in::clocked::Clocked;
-use cli::Env;
 use host::device::{Choice, Sim};
 use host::{Device, Error, KERNELS};
 use toolkit::Tool;
@@ -120,8 +119,7 @@ fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
             Ended { code: 0, out: String::new(), err: String::new() }
         }
         Some("ladder") => {
-            let args: Vec<String> = words.map(in_place).collect();
-            let ended = ladder(&own, &args.iter().map(|arg| &**arg).collect::<Vec<_>>());
+            let ended = ladder(&own, &in_place(&words.collect::<Vec<_>>().join(" ")));
             let out = filter.map(|filter| shell(filter, &ended.out).out);
             Ended { out: out.unwrap_or(ended.out), ..ended }
         }
@@ -131,9 +129,9 @@ fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
 
 /// Runs the program. `DRIVER` is the fault of the stand-in for a driver that a process of its own has. Otherwise it runs
 /// in this process; `GPU` is `none`, `closed` where no device is to be opened, `clock` for the simulator with a clock, or
-/// one of [`Fake::named`]; `LADDERS=toys` gives the ladders of toy.rs, and `NCU=replay` an Nsight Compute that counts what
-/// the simulator does.
-fn ladder(variables: &Variables<'_>, args: &[&str]) -> Ended {
+/// one of [`Fake::named`]; `LADDERS=toys` gives the ladders of toy.rs, `NCU=program` has all that `ladder agree` needs, and
+/// `NCU=replay` an Nsight Compute that counts what the simulator does.
+fn ladder(variables: &Variables<'_>, args: &str) -> Ended {
     let variable = |name| variables.get(name).copied().unwrap_or_default();
     if variables.contains_key("DRIVER") {
         return if variable("DRIVER") == "none" { alone(args) } else { on_driver(variable("DRIVER"), args) };
@@ -152,8 +150,11 @@ fn ladder(variables: &Variables<'_>, args: &[&str]) -> Ended {
     if variable("LADDERS") == "toys" {
         env.catalog = &TOYS;
     }
+    if variables.contains_key("NCU") {
+        env.explain = &|_| Ok(Box::new(Made(Vec::new())));
+    }
     if variable("NCU") == "replay" {
-        env = Env { runner: &replay, explain: &|_| Ok(Box::new(Made(Vec::new()))), ..env };
+        env.runner = &replay;
     }
     within(&env, args)
 }
