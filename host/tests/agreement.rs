@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use crate::common::replay;
+use crate::common::program::on_none;
 
 use analysis::agree::class::{Class, explanations};
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
@@ -32,11 +33,11 @@ const REMEDY: &str = "where the new numbers are right, have them compared with a
                       `cargo xtask agree --update-fixture crates/simt/tests/fixtures/ncu/agree.json --update-doc \
                       docs/agreement.md`";
 
-fn record() -> Record {
-    Record::parse(FIXTURE).unwrap()
-}
+static RECORD: LazyLock<Record> = LazyLock::new(|| Record::parse(FIXTURE).unwrap());
 
-/// What the simulator counts now of the rungs of a run.
+/// What the simulator counts now of the rungs of each run.
+static COUNTED: LazyLock<Vec<Vec<(Launch, Numbers)>>> = LazyLock::new(|| RECORD.runs.iter().map(counted).collect());
+
 fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
     let plan = run.plan(&CATALOG).unwrap();
     let mut sim = Sim::open_as(&KERNELS, 0, run.measured.capability).unwrap();
@@ -53,13 +54,11 @@ fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
 
 #[test]
 fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
-    let record = record();
-    assert!(!record.runs.is_empty());
+    assert!(!RECORD.runs.is_empty());
     let mut wrong = Vec::new();
-    for run in &record.runs {
-        let counted = counted(run);
+    for (run, counted) in RECORD.runs.iter().zip(&*COUNTED) {
         assert_eq!(counted.len(), run.rungs.len());
-        for (row, (launch, numbers)) in run.rungs.iter().zip(&counted) {
+        for (row, (launch, numbers)) in run.rungs.iter().zip(counted) {
             let place = format!("{}, {}", row.rung, run.case());
             if row.launch != launch.to_string() {
                 wrong.push(format!("{place}: was {}, is {launch}", row.launch));
@@ -89,13 +88,12 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 
 #[test]
 fn the_fixture_is_as_the_program_writes_it() {
-    assert!(record().text() == FIXTURE, "`cargo xtask agree --update-fixture` writes it anew");
+    assert!(RECORD.text() == FIXTURE, "`cargo xtask agree --update-fixture` writes it anew");
 }
 
 #[test]
 fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
-    let record = record();
-    for run in &record.runs {
+    for run in &RECORD.runs {
         for row in &run.rungs {
             let known = CATALOG.ladder(&run.ladder).unwrap().rung(&row.rung);
             assert!(
@@ -105,10 +103,10 @@ fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
             );
         }
     }
-    let missing = record.missing(&CATALOG);
+    let missing = RECORD.missing(&CATALOG);
     let count: usize = missing.iter().map(|(_, rungs)| rungs.len()).sum();
     eprintln!("{count} rungs are not measured yet: {missing:?}");
-    let measured = record.runs.iter().flat_map(|run| &run.rungs);
+    let measured = RECORD.runs.iter().flat_map(|run| &run.rungs);
     let measured: BTreeSet<&str> = measured.map(|row| row.rung.as_str()).collect();
     let all: usize = CATALOG.ladders.iter().map(|ladder| ladder.rungs.len()).sum();
     assert_eq!(measured.len() + count, all);
@@ -116,7 +114,7 @@ fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
 
 #[test]
 fn classes_follow_from_the_numbers() {
-    for run in &record().runs {
+    for run in &RECORD.runs {
         for row in &run.rungs {
             for (metric, both) in row.comparisons(run) {
                 let Some(both) = both else { continue };
@@ -142,10 +140,7 @@ fn the_report_is_that_of_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("agreement.md");
     fs::copy(&doc, &copy).unwrap();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FIXTURE_PATH);
-    let [from, to] = [&fixture, &copy].map(|path| path.to_str().unwrap());
-    let args = ["--from", from, "--update-doc", to];
-    replay::with(&replay::nothing(), args).printed();
+    on_none(&format!("agree --from ../{FIXTURE_PATH} --update-doc {}", copy.display())).printed();
     assert_eq!(fs::read_to_string(&doc).unwrap(), fs::read_to_string(&copy).unwrap(), "{DOCUMENT}");
 }
 
@@ -154,11 +149,9 @@ const NOT_ACCOUNTED_FOR: [&str; 4] = ["reduce_grid_stride", "reduce_vector", "re
 
 #[test]
 fn branches_differ_by_what_ptxas_made_predicates_of() {
-    let record = record();
-    let runs: Vec<&Run> = record.runs.iter().filter(|run| run.ladder == "reduce").collect();
-    assert!(!runs.is_empty());
-    for run in runs {
-        for (row, (launch, numbers)) in run.rungs.iter().zip(counted(run)) {
+    assert!(RECORD.runs.iter().any(|run| run.ladder == "reduce"));
+    for (run, counted) in RECORD.runs.iter().zip(&*COUNTED).filter(|(run, _)| run.ladder == "reduce") {
+        for (row, (launch, numbers)) in run.rungs.iter().zip(counted) {
             if NOT_ACCOUNTED_FOR.contains(&row.rung.as_str()) {
                 continue;
             }

@@ -5,14 +5,11 @@
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 mod agree;
-mod agree_refused;
 mod agreement;
 mod checklist;
-mod cli;
 mod common;
 mod cut;
 mod dram;
-mod gpu;
 mod histogram;
 mod kernels;
 mod matmul;
@@ -20,13 +17,11 @@ mod occupancy;
 mod predict;
 mod profile;
 mod ptx;
-mod refused;
 mod registry;
 mod runs;
 mod selection;
 mod shown;
-mod shuffle;
 mod sim;
 mod stand_in;
-mod timed;
+mod transcripts;
 mod transpose;

@@ -1,10 +1,10 @@
 //! `ladder predict`: how near the model comes to measured times, that its constants are those that fit the reduction
-//! ladder, and what it refuses.
+//! ladder. What it shows and refuses is in cli/*.txt.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::program::{Arguments, assert_has, cells, has, on, right};
+use crate::common::program::{assert_has, has, on, right};
 use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{self, Description, LadderPrediction, Times, against, calibrate};
@@ -107,22 +107,6 @@ fn what_bounds_a_rung_is_what_its_lesson_says() {
 }
 
 #[test]
-fn a_device_that_is_too_old_for_a_rung_leaves_it_out() {
-    if !has(Tool::Ptxas) {
-        return;
-    }
-    let t4 = Description::open("t4").unwrap();
-    let options = [("m", "128"), ("n", "128"), ("k", "128")];
-    let matmul = predicted(&t4, &["matmul"], &options).unwrap();
-    assert!(matmul.predictions.len() >= 8);
-    let left_out = matmul.left_out.join("\n");
-    assert_has(&left_out, &["matmul_pipelined"]);
-    let refused = predicted(&t4, &["matmul_pipelined"], &options).unwrap_err();
-    assert!(matches!(refused, Error::NeedsNewer { .. }), "{refused}");
-    assert_eq!(cli::Error::from(refused).exit_code(), 2);
-}
-
-#[test]
 fn all_described_devices_can_be_predicted_for() {
     for name in Description::known() {
         let device = Description::open(name).unwrap();
@@ -143,80 +127,22 @@ fn all_described_devices_can_be_predicted_for() {
     }
 }
 
-fn refused(args: impl Arguments, part: &str) {
-    on(right, ("predict", args)).refused(part);
-}
-
-#[test]
-fn devices_that_are_none() {
-    refused("reduce --on h10", "no device is named `h10`; did you mean `h100`?");
-    refused("reduce --on ./no/such.toml", "cannot read ./no/such.toml");
-}
-
-#[test]
-fn descriptions_that_are_wrong_say_which_figure_and_where() {
-    let text = include_str!("../../crates/analysis/devices/h100.toml");
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mine.toml");
-    let name = path.to_str().unwrap();
-    let table = "
-        multiprocessors = 132 =>  => missing field `multiprocessors`
-        gb_per_s = 3352 =>  => missing field `gb_per_s`
-        gb_per_s = 3352 => gb_per_s = -3352 => memory.gb_per_s = -3352 is impossible
-        gb_per_s = 5500 => gb_per_s = nan => l2.gb_per_s = NaN is impossible
-        fp32 = 128 => fp32 = 0 => multiprocessor.fp32 = 0 is impossible
-        shared = 29 => shared = 29.5 => invalid type: floating point `29.5`
-        clock_mhz = 1980 => clock_ghz = 1980 => unknown field `clock_ghz`
-        \"sm_90\" => \"sm_91\" => arch = \"sm_91\" is no architecture; there are sm_70
-        [memory] => [memory => line
-        ";
-    for [from, to, expected] in cells(table) {
-        let changed = text.replacen(from, to, 1);
-        assert_ne!(changed, text, "{from}");
-        std::fs::write(&path, changed).unwrap();
-        let err = on(right, ("predict reduce --on", [name])).failed_with(2);
-        assert_has(&err, &[expected, "mine.toml"]);
-    }
-    // The line is the section's, where sections have keys of the same name.
-    let changed = text.replace("gb_per_s = 5500", "gb_per_s = 0");
-    std::fs::write(&path, &changed).unwrap();
-    let line = changed.lines().position(|line| line == "gb_per_s = 0").unwrap() + 1;
-    refused(("reduce --on", [name]), &format!("line {line}: "));
-}
-
-#[test]
-fn times_that_are_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("times.md");
-    let name = path.to_str().unwrap();
-    let against = ("reduce --against", [name]);
-    refused(against, "cannot read");
-    for text in ["", "nothing\n", "[]", "[{\"rung\": \"reduce_gmem\", \"time_ns\": null}]"] {
-        std::fs::write(&path, text).unwrap();
-        refused(against, "has no times of");
-    }
-    refused("reduce --calibrate", "--against");
-    refused("redcue", "did you mean `reduce`?");
-    refused("reduce --rung reduce_smme", "did you mean `reduce_smem`?");
-    refused(("reduce --update-doc", [name]), "predict:begin");
-}
-
 #[test]
 fn the_table_and_the_json_have_the_same_numbers() {
     if !has(Tool::Ptxas) {
         return;
     }
-    let measured = measured();
-    let line = "predict histogram --n 2^16 --rung histogram_private --against";
-    let args = (line, [measured.to_str().unwrap()]);
-    let rows = on(right, (args, "--json")).json();
+    let predicted = |form: &str| {
+        let args = "predict histogram --n 2^16 --rung histogram_private --against tests/fixtures/times-h100.md";
+        on(right, &format!("{args} {form}"))
+    };
+    let rows = predicted("--json").json();
     let row = &rows[0];
     assert_eq!(rows.as_array().unwrap().len(), 1);
     assert_eq!(row["rung"], "histogram_private");
     assert_eq!(row["measured_ns"], 558_030.0);
     assert_eq!(row["alone_ns"].as_object().unwrap().len(), PREDICTED[0].predictions[0].estimate.alone.len());
-    let predicted = format!("{:.2} µs", row["predicted_ns"].as_f64().unwrap() / 1e3);
-    let markdown = on(right, (args, "--markdown")).printed();
-    assert!(markdown.contains(&predicted), "{predicted}: {markdown}");
-    assert_has(&markdown, &["558.03 µs"]);
+    let time = format!("{:.2} µs", row["predicted_ns"].as_f64().unwrap() / 1e3);
+    let markdown = predicted("--markdown").printed();
+    assert_has(&markdown, &[&time, "558.03 µs"]);
 }

@@ -1,103 +1,30 @@
-//! Tables, JSON and Markdown, from a run with made-up times; and Markdown put into a file.
+//! Colours, and Markdown put into a file. What is shown without colours is in cli/*.txt.
 
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::program::{alone, assert_has, env, provenance, within};
-use crate::common::toy::{TOY, TOYS};
-use crate::common::{Fake, Fault};
+use crate::common::counted;
+use crate::common::program::provenance;
 use analysis::document;
-use cli::output::{Document, OutputStyle};
-use host::Options;
-use host::run::{self, Plan, Report};
-
-const PLAIN: OutputStyle = OutputStyle { terminal: false };
-
-fn document(report: &Report) -> Document {
-    let toolchain = "host code by rustc 1.95.0, device code by rustc 1.96.0, LLVM 22";
-    cli::report::document(report, &provenance(toolchain))
-}
-
-fn report(n: u64, runs: Option<u32>, fault: Option<Fault>) -> Report {
-    let plan = Plan::new(&TOYS.ladders[0], &[], &Options::default().with("n", n), None, runs);
-    run::run(&mut Fake::new(fault), plan.unwrap(), |_| {}).unwrap()
-}
-
-fn text(report: &Report) -> String {
-    document(report).text(PLAIN)
-}
-
-#[test]
-fn the_table() {
-    insta::assert_snapshot!(text(&report(1 << 14, Some(20), None)));
-}
-
-#[test]
-fn the_table_of_a_wrong_rung_untimed() {
-    let fault = Some(Fault::WrongSum("toy_fast"));
-    insta::assert_snapshot!(text(&report(1000, None, fault)));
-}
+use cli::output::OutputStyle;
+use host::run::Plan;
+use host::{Options, ladder};
 
 #[test]
 fn colours_only_on_a_terminal() {
-    let report = report(1000, None, None);
-    assert!(!text(&report).contains('\u{1b}'));
-    let terminal = OutputStyle { terminal: true };
-    let document = document(&report);
-    assert!(document.text(terminal).contains('\u{1b}'));
-    assert!(!document.markdown().contains('\u{1b}'));
-}
-
-#[test]
-fn the_caption_says_when_the_data_fit_into_the_cache() {
-    let of = |n, runs| text(&report(n, runs, None));
-    let note = "the data (4.0 KiB) fit into the L2 cache (16.0 KiB)";
-    assert!(of(1024, Some(1)).contains(note));
-    assert!(!of(1024, None).contains(note));
-    assert!(!of(1 << 14, Some(1)).contains("fit into"));
-}
-
-#[test]
-fn json_of_a_timed_run() {
-    let report = report(1 << 14, Some(3), None);
-    insta::assert_snapshot!(document(&report).json());
-}
-
-#[test]
-fn json_untimed_and_wrong() {
-    let report = report(0, None, Some(Fault::NothingWritten("toy_fast")));
-    insta::assert_snapshot!(document(&report).json());
-}
-
-#[test]
-fn the_markdown() {
-    let report = report(1 << 14, Some(20), None);
-    insta::assert_snapshot!(document(&report).markdown());
-}
-
-#[test]
-fn the_list() {
-    let rungs: Vec<_> = TOY.rungs.iter().collect();
-    insta::assert_snapshot!(cli::list::rungs(&TOYS.ladders[0], &rungs).text(PLAIN));
-}
-
-#[test]
-fn help_has_the_ladders_and_their_options() {
-    let open = |_| panic!("no device is opened for help");
-    let toys = cli::Env { catalog: &TOYS, ..env(&open) };
-    for command in ["run", "check", "profile", "predict", "occupancy", "agree"] {
-        let out = within(&toys, (command, "--help")).printed();
-        let parts =
-            ["[LADDER|RUNG]...", "Options of toy: a sum, for tests", "--n <N>", "How many elements [default: 16384]"];
-        assert_has(&out, &parts);
+    let of = |name, rung: &str| {
+        let plan = Plan::new(ladder(name).unwrap(), &[rung.to_owned()], &Options::default(), None, None);
+        cli::report::document(&counted(plan.unwrap()), &provenance("some"))
+    };
+    let document = of("reduce", "reduce_shfl");
+    assert!(document.text(OutputStyle { terminal: true }).contains('\u{1b}'));
+    assert!(![document.text(OutputStyle::default()), document.markdown()].concat().contains('\u{1b}'));
+    // What a shuffle changed, and what it did not.
+    let text = of("shuffle", "shuffle_up").text(OutputStyle { terminal: true });
+    let after = text.lines().nth(2).unwrap();
+    for (colour, values) in [("\u{1b}[1m\u{1b}[32m", 14), ("\u{1b}[2m", 2)] {
+        assert_eq!(after.matches(colour).count(), values, "{after:?}");
     }
-    let run = within(&toys, "run --help").printed();
-    assert!(run.starts_with("Run ladders or rungs: "), "{run}");
-    let one = alone("run reduce --help").printed();
-    assert_has(&one, &["--op <OP>"]);
-    assert!(!one.contains("--rows <R>"), "{one}");
-    let all = alone("run -h").printed();
-    assert_has(&all, &["--op <OP>", "--rows <R>"]);
 }
 
 struct Readme {

@@ -43,6 +43,8 @@ pub struct CriticalPath {
     ranges: Arc<[(u64, u64)]>,
     sums: ResourceUse,
     block: Block,
+    /// Room for the words of an access to shared memory.
+    banks: Banks,
 }
 
 /// Cycles since the block began: first if loads that miss the L1 are served by the L2, then if they are served by
@@ -102,6 +104,7 @@ impl CriticalPath {
             ranges: ranges.into(),
             sums: ResourceUse::of_ranges(ranges.len()),
             block: Block::default(),
+            banks: Banks::default(),
         }
     }
 
@@ -292,8 +295,7 @@ impl Observer for CriticalPath {
         let latency = match access.space {
             Space::Global => self.global(step.cost.past_l1, access),
             Space::Shared => {
-                let mut banks = Banks::default();
-                let cost = host_simd::best().shared_access(&self.program, site, access, &mut banks);
+                let cost = host_simd::best().shared_access(&self.program, site, access, &mut self.banks);
                 let wavefronts = cost.wavefronts;
                 self.sums.wavefronts += wavefronts;
                 let more = wavefronts.saturating_sub(1);

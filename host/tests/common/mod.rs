@@ -114,6 +114,24 @@ impl Fake {
         }
     }
 
+    /// A device that goes wrong with a rung, as a text such as `wrong:reduce_gmem` says; `right`, or `hopper`, which is
+    /// right and newer.
+    pub fn named(text: &str) -> Self {
+        let (what, rung) = text.split_once(':').unwrap_or((text, ""));
+        let rung = String::from(rung).leak();
+        let fault = match what {
+            "hopper" => return Self::new(None).with_capability((9, 0)),
+            "right" => None,
+            "wrong" => Some(Fault::WrongSum(rung)),
+            "silent" => Some(Fault::NothingWritten(rung)),
+            "overrun" => Some(Fault::OneTooMany(rung)),
+            "failing" => Some(Fault::Fails(rung)),
+            "too_old" => Some(Fault::TooOld(rung)),
+            _ => panic!("no device of the tests is named {text}"),
+        };
+        Self::new(fault)
+    }
+
     pub fn with_free(self, free: u64) -> Self {
         Self { free, ..self }
     }

@@ -12,43 +12,6 @@ use host::{Device, Error, Provenance};
 use serde_json::Value;
 use toolkit::Tool;
 
-/// The ladders that have an option, as messages list them.
-pub fn with_option(option: &str) -> String {
-    let all = host::CATALOG.ladders.iter();
-    let with = all.filter(|ladder| ladder.options.iter().any(|own| own.name == option));
-    with.map(|ladder| ladder.name).collect::<Vec<_>>().join(", ")
-}
-
-/// Arguments of the program: the words of a line, each element of a list (for a path, which may have spaces), or one
-/// of them behind the other.
-pub trait Arguments {
-    fn words(&self) -> Vec<&str>;
-}
-
-impl Arguments for str {
-    fn words(&self) -> Vec<&str> {
-        self.split_whitespace().collect()
-    }
-}
-
-impl<const N: usize> Arguments for [&str; N] {
-    fn words(&self) -> Vec<&str> {
-        self.to_vec()
-    }
-}
-
-impl<A: Arguments, B: Arguments> Arguments for (A, B) {
-    fn words(&self) -> Vec<&str> {
-        [self.0.words(), self.1.words()].concat()
-    }
-}
-
-impl<A: Arguments + ?Sized> Arguments for &A {
-    fn words(&self) -> Vec<&str> {
-        (**self).words()
-    }
-}
-
 /// A made-up date, and compilers.
 pub fn provenance(toolchain: &str) -> Provenance {
     Provenance { date: "2026-04-01".into(), toolchain: toolchain.into() }
@@ -63,7 +26,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         Self {
             code: u8::try_from(output.status.code().unwrap()).unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -90,21 +53,12 @@ impl Ended {
         serde_json::from_str(&self.printed()).unwrap()
     }
 
-    /// The error of a program that ended with this code and printed nothing else: one line.
-    #[track_caller]
-    pub fn failed_with(self, code: u8) -> String {
-        let Self { out, err, .. } = self;
-        assert_eq!((self.code, &*out), (code, ""), "{err}");
-        assert!(err.starts_with("error: "), "{err}");
-        assert_eq!(err.trim_end().lines().count(), 1, "{err}");
-        err
-    }
-
-    /// Checks that bad input was refused with an error that has this part.
+    /// Checks that bad input was refused with one line that has this part, and nothing else was printed.
     #[track_caller]
     pub fn refused(self, part: &str) {
-        let err = self.failed_with(2);
-        assert!(err.contains(part), "{part}: {err}");
+        let Self { code, out, err } = self;
+        assert_eq!((code, &*out, err.trim_end().lines().count()), (2, "", 1), "{err}");
+        assert!(err.starts_with("error: ") && err.contains(part), "{part}: {err}");
     }
 }
 
@@ -116,24 +70,6 @@ pub fn assert_has(text: &str, parts: &[&str]) {
     }
 }
 
-/// The cells of a table of text: a line a row, with ` => ` between cells.
-pub fn cells<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
-    let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.map(|line| {
-        let cells: Vec<&str> = line.splitn(N, " => ").collect();
-        cells.try_into().unwrap()
-    })
-}
-
-/// Checks that arguments are refused, each with an error that says this: `arguments => error` in each line of a table.
-#[track_caller]
-pub fn all_refused(run: impl Fn(&str) -> Ended, table: &str) {
-    for [args, part] in cells(table) {
-        eprintln!("{args} => {part}");
-        run(args).refused(part);
-    }
-}
-
 /// A machine without a terminal and without NVIDIA's tools.
 pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
     Env {
@@ -142,26 +78,26 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
         terminal: false,
         runner: &System,
         explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
-        provenance: &|device| Provenance::now(&host::KERNELS, device),
+        provenance: &|_| provenance("some compilers"),
     }
 }
 
 /// Runs the program in this process.
-pub fn within(env: &Env<'_>, args: impl Arguments) -> Ended {
+pub fn within(env: &Env<'_>, args: &str) -> Ended {
     let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
-    let args = ["ladder"].into_iter().chain(args.words()).map(Into::into);
+    let args = ["ladder"].into_iter().chain(args.split_whitespace()).map(Into::into);
     let code = cli::main(args, env, &mut out, &mut err);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended { code, out: text(out.into_inner()), err: text(err.into_inner()) }
 }
 
 /// Runs the program on a device of the test's.
-pub fn on(device: impl Fn() -> Fake, args: impl Arguments) -> Ended {
+pub fn on(device: impl Fn() -> Fake, args: &str) -> Ended {
     within(&env(&|_| Ok(Box::new(device()))), args)
 }
 
 /// Runs the program where no device may be opened.
-pub fn on_none(args: impl Arguments) -> Ended {
+pub fn on_none(args: &str) -> Ended {
     within(&env(&|_| panic!("no device is to be opened")), args)
 }
 
@@ -177,17 +113,17 @@ pub fn command(driver: impl AsRef<OsStr>) -> Command {
 }
 
 /// Runs the program itself, on a machine without a driver.
-pub fn alone(args: impl Arguments) -> Ended {
+pub fn alone(args: &str) -> Ended {
     let mut command = command("no/such/libcuda.so");
-    Ended::of(command.args(args.words()).output().unwrap())
+    Ended::of(command.args(args.split_whitespace()).output().unwrap())
 }
 
 /// Runs the program itself on the stand-in for the driver, an H100 of which each kernel takes 40 registers.
 /// `stand_in/driver.rs` lists its faults.
-pub fn on_driver(fault: &str, args: impl Arguments) -> Ended {
+pub fn on_driver(fault: &str, args: &str) -> Ended {
     let mut command = command(&*DRIVER);
     command.env("LADDER_STAND_IN", fault);
-    Ended::of(command.args(args.words()).output().unwrap())
+    Ended::of(command.args(args.split_whitespace()).output().unwrap())
 }
 
 /// Whether a tool of NVIDIA's is there. A test that needs it passes without it, but not in CI, where

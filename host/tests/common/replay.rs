@@ -9,19 +9,19 @@ use analysis::agree::Explain;
 use analysis::profile::ncu::{ProgramOutput, Runner};
 use analysis::profile::{Numbers, on_sim};
 use cli::Env;
-use host::device::{Choice, Sim};
+use host::device::Sim;
 use host::selection::Selection;
 use host::{Device, Error, KERNELS, ladder};
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::{Arguments, Ended, env, provenance, within};
+use crate::common::program::{Ended, env, within};
 
 /// The GPU's compute capability: it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
 
 /// A file that is there; the runner has its place.
-pub const NCU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ncu.sh");
+pub const NCU: &str = "tests/data/ncu.sh";
 
 /// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
 pub type Difference = (&'static str, &'static str, fn(f64) -> f64);
@@ -32,8 +32,6 @@ pub struct Replay {
     pub differs: Vec<Difference>,
     /// Metrics that it does not know.
     pub unknown: Vec<&'static str>,
-    /// What it says in the place of everything.
-    pub says: Option<(i32, &'static str)>,
     /// The ladder from which on it fails.
     pub fails_at: &'static str,
     pub log: RefCell<Vec<Vec<String>>>,
@@ -46,9 +44,6 @@ impl Runner for Replay {
         let said = |code, out: String| Ok(ProgramOutput { code: Some(code), out, err: String::new() });
         if args == ["--version"] {
             return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
-        }
-        if let Some((code, text)) = self.says {
-            return said(code, text.to_owned());
         }
         let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
         if *after("run") == self.fails_at {
@@ -126,24 +121,8 @@ impl Explain for Made {
     }
 }
 
-pub fn agree(replay: &Replay, changes: &[Change], args: impl Arguments) -> Ended {
+pub fn agree(replay: &Replay, changes: &[Change], args: &str) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
     let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
-    with(
-        &Env { runner: replay, explain: &explain, provenance: &|_| provenance("compilers"), ..env(&open) },
-        (args, ["--ncu", NCU]),
-    )
-}
-
-/// Runs `ladder agree`.
-pub fn with(env: &Env<'_>, args: impl Arguments) -> Ended {
-    within(env, ("agree", args))
-}
-
-/// A machine with nothing.
-pub fn nothing() -> Env<'static> {
-    fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
-        Err(Error::NoGpu { what: "no CUDA driver on this machine".to_owned() })
-    }
-    env(&open)
+    within(&Env { runner: replay, explain: &explain, ..env(&open) }, &format!("agree {args} --ncu {NCU}"))
 }

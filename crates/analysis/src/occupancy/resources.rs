@@ -1,7 +1,7 @@
 //! The resource usage that `ptxas` reports for a launch's entry.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use toolkit::{Found, Tool, Usage, ptxas};
 
@@ -10,8 +10,8 @@ use crate::Error;
 use engine::launch::{Code, Launch};
 use engine::{Kernels, Ptx};
 
-/// The usages that are known, by entry and architecture.
-static KNOWN: Mutex<BTreeMap<(String, String), Usage>> = Mutex::new(BTreeMap::new());
+/// The usages that are known, by entry and architecture. Threads that ask for the same one wait for the first of them.
+static KNOWN: Mutex<BTreeMap<(String, String), Arc<Mutex<Option<Usage>>>>> = Mutex::new(BTreeMap::new());
 
 /// The resource usage of a launch's entry when it is assembled for an architecture such as `sm_90`, by the `ptxas`
 /// that [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The
@@ -22,17 +22,18 @@ static KNOWN: Mutex<BTreeMap<(String, String), Usage>> = Mutex::new(BTreeMap::ne
 pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<Usage, Error> {
     let entry = &launch.entry;
     let key = (entry.clone(), arch.to_owned());
-    // A thread that panicked cannot leave the map inconsistent, because an entry is inserted in one step.
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(usage) = known().get(&key) {
-        return Ok(*usage);
+    // A thread that panicked cannot leave either inconsistent, because each changes in one step.
+    let known = Arc::clone(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(usage) = *known {
+        return Ok(usage);
     }
     let ptx = source(kernels, launch, arch)?;
     let usages = ptxas::usages(assembler()?, &ptx.part(entry), arch)?;
     let usage = *usages
         .get(entry)
         .ok_or_else(|| toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") })?;
-    known().insert(key, usage);
+    *known = Some(usage);
     Ok(usage)
 }
 

@@ -1,0 +1,160 @@
+//! What the program says: `cli/*.txt` are transcripts of a shell, whose commands are run again and compared.
+//!
+//! `$ ` begins a command. Below it stand `? 2`, its exit code where that is not 0, and what it prints, with `! ` before
+//! what it prints to standard error. `…` stands for anything within a line, and alone in a line for any lines; `[dir]` is
+//! an empty folder. Variables before `ladder`, or alone for all commands below, are those of [`ladder`].
+//! With `UPDATE_TRANSCRIPTS=1`, what differs is written into the files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use crate::common::Fake;
+use crate::common::program::{Ended, alone, env, has, on_driver, within};
+use crate::common::replay::{Made, Replay};
+use crate::common::toy::TOYS;
+use crate::stand_in::clocked::Clocked;
+use host::device::{Choice, Sim};
+use host::{Device, Error, KERNELS};
+use toolkit::Tool;
+
+macro_rules! transcripts {
+    ($($name:ident)*) => {
+        mod files {
+            $(#[test]
+            fn $name() {
+                super::replay_file(stringify!($name));
+            })*
+        }
+
+        #[test]
+        fn every_transcript_is_replayed() {
+            let listed = [$(concat!(stringify!($name), ".txt")),*];
+            for file in fs::read_dir("tests/cli").unwrap() {
+                let name = file.unwrap().file_name();
+                assert!(listed.iter().any(|own| name == *own), "{name:?} is not in transcripts.rs");
+            }
+        }
+    };
+}
+
+transcripts! {
+    agree checklist dram driver json list occupancy predict predict_refused profile ptx refused refused_tools run shuffle times
+}
+
+/// What stands before `ladder`, by name.
+type Variables<'t> = BTreeMap<&'t str, &'t str>;
+
+fn replay_file(name: &str) {
+    let path = format!("tests/cli/{name}.txt");
+    let text = fs::read_to_string(&path).unwrap();
+    if text.starts_with("# Needs ptxas") && !has(Tool::Ptxas) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    let (head, blocks) = text.trim_end().split_once("\n$ ").unwrap();
+    let (mut written, mut differences) = (head.to_owned() + "\n", String::new());
+    let mut variables = Variables::from([("GPU", "none")]);
+    for block in blocks.split("\n$ ") {
+        let (command, below) = block.split_once('\n').map_or((block, None), |(command, below)| (command, Some(below)));
+        // Comments above the next command are none of the output.
+        let lines: Vec<&str> = below.into_iter().flat_map(|below| below.split('\n')).collect();
+        let is_between = |line: &&str| line.is_empty() || line.starts_with("# ");
+        let output = lines.len() - lines.iter().rev().take_while(|line| is_between(line)).count();
+        let (expected, between) = lines.split_at(output);
+
+        let ended = run(command, dir, &mut variables);
+        let code = if ended.code == 0 { String::new() } else { format!("? {}\n", ended.code) };
+        let err: String = ended.err.lines().map(|line| format!("! {line}\n")).collect();
+        let found = (code + &ended.out + &err).replace(dir, "[dir]");
+        let found: Vec<&str> = found.trim_end().lines().map(str::trim_end).collect();
+        let is_same = are_alike(expected, &found);
+        if !is_same {
+            differences += &format!("$ {command}\n{}\n", found.join("\n"));
+        }
+        let kept = if is_same { expected } else { &found };
+        written += &[&[&*format!("$ {command}")], kept, between].concat().join("\n");
+        written += "\n";
+    }
+    if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+        fs::write(&path, written).unwrap();
+    }
+    assert!(differences.is_empty(), "{path} has it otherwise:\n{differences}");
+}
+
+fn are_alike(expected: &[&str], found: &[&str]) -> bool {
+    match (expected, found) {
+        (["…", rest @ ..], _) => (0..=found.len()).any(|skipped| are_alike(rest, &found[skipped..])),
+        ([line, rest @ ..], [own, others @ ..]) => is_alike(line, own) && are_alike(rest, others),
+        _ => expected.is_empty() && found.is_empty(),
+    }
+}
+
+fn is_alike(expected: &str, found: &str) -> bool {
+    let Some((start, rest)) = expected.split_once('…') else { return expected == found };
+    let Some(tail) = found.strip_prefix(start) else { return false };
+    (0..=tail.len()).any(|skipped| tail.is_char_boundary(skipped) && is_alike(rest, &tail[skipped..]))
+}
+
+/// Runs `ladder`, and what its output is piped to, or anything else in a shell. Variables alone are kept.
+fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
+    let in_place = |text: &str| text.replace("[dir]", dir);
+    let shell = |command: &str, input: &str| {
+        let file = format!("{dir}/input");
+        fs::write(&file, input).unwrap();
+        let input = fs::File::open(file).unwrap();
+        Ended::of(Command::new("sh").args(["-c", &in_place(command)]).stdin(input).output().unwrap())
+    };
+    let (command, filter) = line.split_once(" | ").map_or((line, None), |(command, filter)| (command, Some(filter)));
+    let mut own = variables.clone();
+    let mut words = command.split_whitespace().peekable();
+    while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
+        own.insert(name, value);
+        words.next();
+    }
+    match words.next() {
+        None => {
+            *variables = own;
+            Ended { code: 0, out: String::new(), err: String::new() }
+        }
+        Some("ladder") => {
+            let ended = ladder(&own, &in_place(&words.collect::<Vec<_>>().join(" ")));
+            let out = filter.map(|filter| shell(filter, &ended.out).out);
+            Ended { out: out.unwrap_or(ended.out), ..ended }
+        }
+        Some(_) => shell(line, ""),
+    }
+}
+
+/// Runs the program. `DRIVER` is the fault of the stand-in for a driver that a process of its own has. Otherwise it runs
+/// in this process; `GPU` is `none`, `closed` where no device is to be opened, `clock` for the simulator with a clock, or
+/// one of [`Fake::named`]; `LADDERS=toys` gives the ladders of toy.rs, `NCU=program` has all that `ladder agree` needs, and
+/// `NCU=replay` an Nsight Compute that counts what the simulator does.
+fn ladder(variables: &Variables<'_>, args: &str) -> Ended {
+    let variable = |name| variables.get(name).copied().unwrap_or_default();
+    if variables.contains_key("DRIVER") {
+        return if variable("DRIVER") == "none" { alone(args) } else { on_driver(variable("DRIVER"), args) };
+    }
+    let open = |choice| -> Result<Box<dyn Device>, Error> {
+        Ok(match (variable("GPU"), choice) {
+            ("closed", _) => panic!("no device is to be opened"),
+            ("none", Choice::Gpu) => return Err(Error::NoGpu { what: "no CUDA driver on this machine".to_owned() }),
+            ("none", _) | (_, Choice::Sim) => Box::new(Sim::open(&KERNELS, 1)?),
+            ("clock", _) => Box::new(Clocked::by_place()),
+            (name, _) => Box::new(Fake::named(name)),
+        })
+    };
+    let replay = Replay::default();
+    let mut env = env(&open);
+    if variable("LADDERS") == "toys" {
+        env.catalog = &TOYS;
+    }
+    if variables.contains_key("NCU") {
+        env.explain = &|_| Ok(Box::new(Made(Vec::new())));
+    }
+    if variable("NCU") == "replay" {
+        env.runner = &replay;
+    }
+    within(&env, args)
+}
