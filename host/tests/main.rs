@@ -19,7 +19,6 @@ mod profile;
 mod ptx;
 mod registry;
 mod runs;
-mod selection;
 mod shown;
 mod sim;
 mod stand_in;

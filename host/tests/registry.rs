@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use host::launch::Arg;
-use host::{Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
+use host::selection::select;
+use host::{CATALOG, Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
 
 fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
     ptx.outline().entries().map(|entry| (entry.name, entry.parameter_bytes)).collect()
@@ -218,4 +219,11 @@ fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
             }
         }
     }
+}
+
+#[test]
+fn an_empty_name_is_the_name_of_nothing() {
+    // What else is no name is in cli/refused.txt; an empty one cannot stand there.
+    let error = select(&CATALOG, &[String::new()]).unwrap_err();
+    assert!(error.to_string().contains("`ladder list` names them") && !error.is_failure());
 }

@@ -35,22 +35,6 @@ fn what_a_launch_changes_behind_its_outputs_is_wrong() {
 }
 
 #[test]
-fn a_wrong_rung_is_found_and_the_others_are_not_blamed() {
-    for fault in [
-        Fault::WrongSum("reduce_unrolling4"),
-        Fault::NothingWritten("reduce_unrolling4"),
-        Fault::OneTooMany("reduce_unrolling4"),
-    ] {
-        let report = run(&mut Fake::new(Some(fault)), 5000, Some(2)).unwrap();
-        assert!(!report.all_right());
-        for outcome in &report.outcomes {
-            let expected = outcome.rung.name != "reduce_unrolling4";
-            assert_eq!(outcome.verdict.is_right(), expected, "{fault:?}: {}", outcome.launch);
-        }
-    }
-}
-
-#[test]
 fn a_check_launches_once_and_restores_only_what_was_destroyed() {
     let mut device = Fake::new(None);
     let log = device.log();

@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args as _;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use ptx::{PieceKind, pieces};
@@ -12,7 +11,7 @@ use toolkit::usage;
 
 use super::Listing;
 use super::source::Interleave;
-use super::{Arch, Ptx, diff, list, print, sass, select, stats};
+use super::{diff, list, print, sass, stats};
 
 const PTX: &str = include_str!("../../../ptx/tests/fixtures/ptx/sums.ptx");
 const PTXAS: &str = include_str!("fixtures/sums.ptxas");
@@ -53,11 +52,6 @@ fn the_list() {
 }
 
 #[test]
-fn one_kernel() {
-    assert_snapshot!(plain(&printed("fill", false, false)));
-}
-
-#[test]
 fn one_kernel_verbatim_is_the_file_s_own_text() {
     let text = plain(&printed("sum_64", true, false));
     assert!(PTX.contains(&text), "{text}");
@@ -72,81 +66,6 @@ fn one_kernel_in_colour() {
 #[test]
 fn one_kernel_with_its_rust() {
     assert_snapshot!(plain(&printed("sum_64", false, true)));
-}
-
-#[test]
-fn statistics() {
-    let listing = listing();
-    let of = |name| plain(&stats::text(&listing.tree.functions[function(name)]));
-    assert_snapshot!(format!("{}\n{}", of("sum_64"), of("fill")));
-}
-
-#[test]
-fn two_kernels() {
-    let listing = listing();
-    let [a, b] = ["sum_64", "sum_128"].map(|name| &listing.tree.functions[function(name)]);
-    assert_snapshot!("two_kernels_unified", plain(&diff::text(&listing, a, b)));
-}
-
-#[test]
-fn choosing() {
-    let listing = listing();
-    let chosen = |name: &str| {
-        let found = select::select(&listing.tree, None, &[name.to_owned()])?;
-        Ok::<_, crate::Error>(found[0].name)
-    };
-    assert_eq!(chosen("128").unwrap(), "sum_128");
-    assert_eq!(chosen("fill").unwrap(), "fill");
-    let ambiguous = chosen("sum").unwrap_err();
-    assert_eq!(ambiguous.exit_code(), 2);
-    assert_snapshot!("ambiguous", ambiguous);
-    let unknown = chosen("sun_46").unwrap_err();
-    assert_eq!(unknown.exit_code(), 2);
-    assert_snapshot!("unknown", unknown);
-    assert_snapshot!("nothing_near", chosen("qqq").unwrap_err());
-    assert!(chosen("FILL").unwrap_err().to_string().contains("`fill`"));
-}
-
-#[test]
-fn what_goes_together_and_what_does_not() {
-    let accepts = |line: &str| {
-        let command = Ptx::augment_args(clap::Command::new("ptx"));
-        command.try_get_matches_from(line.split(' ')).is_ok()
-    };
-    for line in [
-        "ptx",
-        "ptx smem_64 --rust --sass --arch sm_90",
-        "ptx smem_64 --rust --verbatim",
-        "ptx reduce_shfl transpose --stats",
-        "ptx --diff a b",
-        "ptx --json --file k.ptx",
-        "ptx a --llvm --arch compute_75",
-    ] {
-        assert!(accepts(line), "{line}");
-    }
-    for line in [
-        "ptx --sass",
-        "ptx a --sass --llvm",
-        "ptx a --diff b c",
-        "ptx --diff a",
-        "ptx a --json",
-        "ptx a --llvm --file k.ptx",
-        "ptx a --stats --rust",
-        "ptx a --arch 90",
-        "ptx a --arch sm_",
-    ] {
-        assert!(!accepts(line), "{line}");
-    }
-}
-
-#[test]
-fn architectures() {
-    let arch = |text| Arch::parse(text).map(|own| (own.name, own.capability));
-    assert_eq!(arch("sm_90a"), Ok(("sm_90a".to_owned(), (9, 0))));
-    assert_eq!(arch("compute_120"), Ok(("sm_120".to_owned(), (12, 0))));
-    for text in ["", "90", "sm_9", "sm_x0", "sm_-90", "sm_99999999999999999999"] {
-        assert!(arch(text).is_err(), "{text}");
-    }
 }
 
 /// Reads a text and shows all that is in it: any text gives a module or an error with a line of that text, never a

@@ -50,17 +50,3 @@ fn a_file_is_counted_whole_or_to_a_size() {
     let error = of(&data.with("n", 12)).err().unwrap().to_string();
     assert!(error.contains("n = 12 is out of bounds") && error.contains("0 to 11, the bytes of"));
 }
-
-#[test]
-fn what_cannot_be_is_refused() {
-    let refused = |options: Options, message: &str| {
-        let error = of(&options).err().unwrap();
-        assert!(error.to_string().starts_with(message), "{error}");
-        assert!(!error.is_failure());
-    };
-    let none = Options::default;
-    refused(none().with("data", "no/such"), "cannot read no/such: No such file");
-    refused(none().with("data", "."), "cannot read .: Is a directory");
-    refused(none().with("n", "2^31"), "n = 2147483648 is out of bounds");
-    refused(none().with("n", "-1"), "`-1` is not a size");
-}

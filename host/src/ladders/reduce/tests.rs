@@ -91,15 +91,6 @@ fn the_input_is_spread_over_all_words() {
     assert_ne!(i64::from(plain_sum(&values)), wide);
 }
 
-#[test]
-fn sizes_beyond_31_bits_are_refused_with_the_bound() {
-    let of_size = |n| ladder("reduce").unwrap().problem(&Options::default().with("n", n));
-    let text = of_size(MAX_ELEMENTS + 1).err().unwrap().to_string();
-    let bounds = ["2147483648", "0 to 2147483647"];
-    assert!(bounds.iter().all(|part| text.contains(part)), "{text}");
-    assert!(of_size(MAX_ELEMENTS).is_ok());
-}
-
 /// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
 /// order of the elements.
 fn partial<T: bytemuck::Pod>(tried: &Tried, fold: impl Fn(&[T]) -> T) -> Vec<T> {
@@ -242,20 +233,6 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
     };
     let noticed = (1..100).filter(|&missing| without(missing)).count();
     assert!(noticed > 80, "{noticed} of 99");
-}
-
-#[test]
-fn a_rung_that_does_not_compute_it_says_which_do() {
-    let ladder = ladder("reduce").unwrap();
-    let problem = of_operation("max", "f32", 10).problem;
-    let names: Vec<_> = ladder.select(&[], &*problem).unwrap();
-    assert_eq!(names.len(), 5);
-    let named = ["reduce_gmem".into()];
-    let error = ladder.select(&named, &*problem).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "reduce_gmem was not compiled for max of f32; it is in reduce_smem, reduce_shfl, reduce_grid_stride, reduce_vector, reduce_one_launch"
-    );
 }
 
 #[test]

@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::ladder;
 use crate::ladders::tried::{Tried, output_of, tried};
 
 #[test]
@@ -34,24 +33,4 @@ fn a_picture_has_both_rows() {
     assert_eq!(picture.what, "warp_shuffle_up(value, 2) in segments of 4");
     assert_eq!((picture.before.len(), picture.after.len()), (16, 16));
     assert_eq!((&*picture.before[3], &*picture.after[3]), ("3.5", "3"));
-}
-
-#[test]
-fn what_cannot_be_is_refused_with_what_can() {
-    let ladder = ladder("shuffle").unwrap();
-    for (option, value, takes) in [
-        ("width", "3", "2, 4, 8, 16 or 32"),
-        ("width", "64", "2, 4, 8, 16 or 32"),
-        ("delta", "32", "0 to 31"),
-        ("src", "99", "0 to 31"),
-        ("mask", "32", "0 to 31"),
-    ] {
-        let error = ladder.problem(&Options::default().with(option, value));
-        let text = error.err().unwrap().to_string();
-        let expected = format!("{option} = {value} is out of bounds for the ladder shuffle: it takes {takes}");
-        assert_eq!(text, expected);
-    }
-    let Tried { problem, rung, .. } = tried("shuffle_up", &Options::default());
-    let error = ladder.launch(rung, &*problem, Some([32, 1, 1])).unwrap_err();
-    assert!(error.to_string().contains("32 with --width 32"), "{error}");
 }
