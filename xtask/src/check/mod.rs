@@ -236,7 +236,8 @@ tests failed
   cargo test -p host --lib
     a
     b
-docs not run"
+docs not run
+packages not run"
         );
     }
 }
