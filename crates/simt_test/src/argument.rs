@@ -2,7 +2,7 @@
 
 use bytemuck::{NoUninit, bytes_of};
 
-use crate::device::Buffer;
+use crate::buffer::{Buffer, Slice};
 
 /// The values of a kernel's parameters, which [`args!`](crate::args) makes.
 #[derive(Debug, Clone, Default)]
@@ -55,10 +55,6 @@ impl<T> Argument for Buffer<T> {
         values.0.push(Value::Buffer(self.number));
     }
 }
-
-/// A buffer for a parameter `&[T]` or `&mut [T]`: its pointer and its length, which [`Buffer::slice`] gives.
-#[derive(Debug, Clone, Copy)]
-pub struct Slice<T>(pub(crate) Buffer<T>);
 
 impl<T> Argument for Slice<T> {
     fn add_to(self, values: &mut Values) {

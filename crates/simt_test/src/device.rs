@@ -1,11 +1,11 @@
 //! What the body of a test works with.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use crate::argument::{Slice, Value, Values};
+use crate::argument::{Value, Values};
+use crate::buffer::Buffer;
 use crate::error::{Error, Result, located};
 use crate::number::Number;
 
@@ -51,42 +51,6 @@ impl Grid {
     }
 }
 
-/// Memory of the device: `len` elements, freed at the end of the body.
-#[derive(Debug)]
-pub struct Buffer<T> {
-    pub(crate) number: usize,
-    len: usize,
-    element: PhantomData<T>,
-}
-
-impl<T> Clone for Buffer<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Buffer<T> {}
-
-impl<T> Buffer<T> {
-    /// The number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The argument for a parameter `&[T]` or `&mut [T]`.
-    #[must_use]
-    pub fn slice(self) -> Slice<T> {
-        Slice(self)
-    }
-}
-
 /// A device with the kernels under test. It shows itself as its name and the size: `sim, size 33`.
 pub struct Device {
     backend: Box<dyn Backend>,
@@ -114,7 +78,7 @@ impl Device {
     pub fn upload<T: Pod>(&mut self, elements: &[T]) -> Result<Buffer<T>> {
         located(self.backend.upload(bytemuck::cast_slice(elements)))?;
         self.buffers += 1;
-        Ok(Buffer { number: self.buffers - 1, len: elements.len(), element: PhantomData })
+        Ok(Buffer::new(self.buffers - 1, elements.len()))
     }
 
     /// A buffer with so many zeros.
@@ -133,7 +97,7 @@ impl Device {
     #[track_caller]
     pub fn read<T: Pod>(&mut self, buffer: Buffer<T>) -> Result<Vec<T>> {
         let bytes = located(self.backend.read(buffer.number))?;
-        match bytes.len() == buffer.len * size_of::<T>() {
+        match bytes.len() == buffer.len() * size_of::<T>() {
             true => Ok(bytemuck::pod_collect_to_vec(&bytes)),
             false => Err(Error::new("the buffer belongs to another device")),
         }
@@ -168,7 +132,7 @@ impl Device {
         match wrong.next() {
             None => Ok(()),
             Some((index, (found, expected))) => {
-                let (others, len) = (wrong.count(), buffer.len);
+                let (others, len) = (wrong.count(), buffer.len());
                 Err(Error::new(format!(
                     "element {index} is {found:?}, expected is {expected:?}; {} of {len} differ",
                     others + 1

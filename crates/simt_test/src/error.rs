@@ -3,8 +3,6 @@
 use std::fmt;
 use std::panic::Location;
 
-use crate::device::Device;
-
 /// The result of a test and of its steps.
 pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
@@ -24,7 +22,7 @@ impl Error {
         Self { at: Location::caller(), on: None, what: what.to_string() }
     }
 
-    pub(crate) fn on(self, device: &Device) -> Self {
+    pub(crate) fn on(self, device: &impl fmt::Display) -> Self {
         Self { on: Some(device.to_string()), ..self }
     }
 }

@@ -30,6 +30,7 @@
 //! how kernels are compiled (`cuda_builder` does) or run (`simt` and the driver do).
 
 mod argument;
+mod buffer;
 mod device;
 mod error;
 mod gpu;
@@ -37,9 +38,10 @@ mod kernels;
 mod number;
 mod sim;
 
-pub use argument::{Argument, Plain, Slice, Values};
+pub use argument::{Argument, Plain, Values};
+pub use buffer::{Buffer, Slice};
 pub use cuda_builder::CudaBuilder;
-pub use device::{Buffer, Device, Grid};
+pub use device::{Device, Grid};
 pub use error::{Error, Result};
 pub use kernels::Kernels;
 pub use number::Number;
