@@ -10,8 +10,11 @@ use crate::Error;
 use engine::launch::{Code, Launch};
 use engine::{Kernels, Ptx};
 
-/// The usages that are known, by entry and architecture. Threads that ask for the same one wait for the first of them.
-static KNOWN: Mutex<BTreeMap<(String, String), Arc<Mutex<Option<Usage>>>>> = Mutex::new(BTreeMap::new());
+/// A usage, once it is known. Threads that ask for the same one wait for the first of them.
+type Shared = Arc<Mutex<Option<Usage>>>;
+
+/// The usages by entry and architecture.
+static KNOWN: Mutex<BTreeMap<(String, String), Shared>> = Mutex::new(BTreeMap::new());
 
 /// The resource usage of a launch's entry when it is assembled for an architecture such as `sm_90`, by the `ptxas`
 /// that [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The
