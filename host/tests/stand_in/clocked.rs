@@ -34,12 +34,6 @@ impl Clocked {
         }
     }
 
-    /// A device of 10 GB/s whose first entry takes 100 µs, the second 200 and so on.
-    pub fn by_place() -> Self {
-        let info = DeviceInfo { peak_bytes_per_s: Some(10e9), ..DeviceInfo::default() };
-        Self::new(info, |place, _, _| 1e5 * (place + 1) as f64)
-    }
-
     fn time(&mut self, code: Code, entry: &str) -> f64 {
         let known = self.entries.iter().position(|known| known == entry);
         let place = known.unwrap_or_else(|| {

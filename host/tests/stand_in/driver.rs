@@ -1,5 +1,5 @@
 //! A CUDA driver whose device memory is the process's own and whose kernels are sums on the CPU, for
-//! `tests/gpu.rs`, which compiles it. It does what `device::Gpu` asks of a driver and nothing else, and
+//! the tests of `ladder`, which compile it. It does what `device::Gpu` asks of a driver and nothing else, and
 //! complains on stderr of what is not given back before its context. The tests of `libcuda` compile it too.
 //!
 //! `LADDER_STAND_IN` names what goes wrong: `no_device`, `bad_ptx`, `small` (a megabyte of memory above what
