@@ -1,4 +1,4 @@
-//! Lets one program use [`cust`] on machines with and without an NVIDIA driver.
+//! Lets one program use `cust` on machines with and without an NVIDIA driver.
 //!
 //! # The two problems that it solves
 //!
