@@ -63,7 +63,10 @@ impl Changes {
         let mut rustfmt = Command::new("rustfmt");
         // The lengths of names change the lengths of lines, so the new files are formatted.
         let paths = new.map(|change| &change.path).filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
-        output(rustfmt.args(["--edition", "2024"]).args(paths)).map(drop)
+        if let Err(failure) = output(rustfmt.args(["--edition", "2024"]).args(paths)) {
+            status("Unformatted", format_args!("{failure}"));
+        }
+        Ok(())
     }
 }
 
