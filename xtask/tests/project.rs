@@ -19,7 +19,7 @@ fn said(output: &Output) -> String {
 fn test(project: &Path) -> Output {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--quiet", "--workspace", "--config", "profile.dev.package.simt-ptx.opt-level=0"]);
-    cargo.args(["--config", "profile.dev.package.ptx.opt-level=0", "--config", "profile.dev.debug=false"]);
+    cargo.args(["--config", "profile.dev.package.ladder-ptx.opt-level=0", "--config", "profile.dev.debug=false"]);
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     cargo.current_dir(project).env("CARGO_TARGET_DIR", target).env("SIMT_TEST_DEVICE", "sim");
     // This test's own variables are not those of a person.

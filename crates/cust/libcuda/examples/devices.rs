@@ -1,7 +1,7 @@
 //! Lists this machine's GPUs through cust, and says so in plain words where there are none.
 //!
 //! ```text
-//! cargo run -p libcuda --example devices
+//! cargo run -p ladder-libcuda --example devices
 //! ```
 
 use std::process::ExitCode;

@@ -14,7 +14,7 @@ fn devices() -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap().join("examples");
     let path = folder.join(format!("devices{}", env::consts::EXE_SUFFIX));
-    assert!(path.is_file(), "{} is not there; `cargo build -p libcuda --examples` builds it", path.display());
+    assert!(path.is_file(), "{} is not there; `cargo build -p ladder-libcuda --examples` builds it", path.display());
     path
 }
 
