@@ -13,3 +13,13 @@ fn errors_are_shown_without_warnings() {
                     warning\nerror: could not compile `a`\n";
     assert_eq!(errors(messages), "error[E0308]: mismatched types\n --> a.rs:2\n  |\n\nerror: could not compile `a`");
 }
+
+#[test]
+fn every_pass_is_part_of_the_key_of_kept_results() {
+    let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/lower");
+    let files = std::fs::read_dir(lower).expect("the passes").map(|entry| entry.expect("an entry").path());
+    for file in files.filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(&file).expect("a file");
+        assert!(OWN_CODE.contains(&text.as_str()), "{} is not in OWN_CODE", file.display());
+    }
+}
