@@ -115,6 +115,8 @@ pub struct Variable<'a> {
     pub dims: Vec<Option<u64>>,
     /// The initializer, if there is one.
     pub init: Option<Init<'a>>,
+    /// `.attribute(.managed)`: the host's program accesses it too.
+    pub is_managed: bool,
 }
 
 /// An initializer (PTX ISA §5.4.4).

@@ -11,6 +11,7 @@ struct Head<'a> {
     align: Option<u32>,
     ty: &'a str,
     vector: u32,
+    is_managed: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -47,18 +48,20 @@ impl<'a> Cursor<'a> {
         Ok((head.ty, head.vector))
     }
 
-    /// `.attribute(.managed)`, which has no influence on what a program computes.
-    pub(super) fn attribute(&mut self) -> Parsed<()> {
+    /// `.attribute(.managed)`, and whether that is among the attributes.
+    pub(super) fn attribute(&mut self) -> Parsed<bool> {
+        let mut is_managed = false;
         self.advance()?;
         self.expect(Token::OpenParen, "`(`")?;
         self.list(Token::CloseParen, "`,` or `)`", |cursor| {
+            is_managed |= cursor.word == ".managed";
             cursor.expect(Token::Directive, "an attribute such as `.managed`")?;
             if cursor.take(Token::OpenParen)? {
                 cursor.list(Token::CloseParen, "`,` or `)`", |cursor| cursor.integer("a number"))?;
             }
             Ok(())
         })?;
-        Ok(())
+        Ok(is_managed)
     }
 
     /// Everything up to the name.
@@ -66,11 +69,11 @@ impl<'a> Cursor<'a> {
         let space = self.word.strip_prefix('.').and_then(Space::named);
         let space = space.ok_or_else(|| self.expected(what))?;
         self.advance()?;
-        let mut head = Head { linkage, space, align: None, ty: "", vector: 1 };
+        let mut head = Head { linkage, space, align: None, ty: "", vector: 1, is_managed: false };
         let mut pointer = false;
         while self.token == Token::Directive {
             match self.word {
-                ".attribute" => self.attribute()?,
+                ".attribute" => head.is_managed |= self.attribute()?,
                 ".align" if head.ty.is_empty() || pointer => {
                     self.advance()?;
                     let at = self.at;
@@ -116,8 +119,8 @@ impl<'a> Cursor<'a> {
             self.expect(Token::CloseBracket, "`]`")?;
         }
         let init = if self.take(Token::Assign)? { Some(self.init()?) } else { None };
-        let &Head { linkage, space, align, ty, vector } = head;
-        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init })
+        let &Head { linkage, space, align, ty, vector, is_managed } = head;
+        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init, is_managed })
     }
 
     fn init(&mut self) -> Parsed<Init<'a>> {

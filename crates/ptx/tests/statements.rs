@@ -54,6 +54,7 @@ fn labels_and_what_they_name() {
             at: at(place),
             dims,
             init: None,
+            is_managed: false,
         };
         assert_eq!(
             body,

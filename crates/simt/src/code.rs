@@ -307,6 +307,8 @@ pub struct ModuleVariable {
     pub constant_at: Option<u32>,
     /// Whether other modules see it: it is `.visible`, `.weak` or `.common`.
     pub is_visible: bool,
+    /// Whether the host's program accesses it at the same address (`.attribute(.managed)`).
+    pub is_managed: bool,
     /// Its initial bytes; shorter than `bytes` where the rest is zero.
     pub init: Vec<u8>,
     /// Addresses of variables within it.

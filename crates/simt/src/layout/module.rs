@@ -120,6 +120,7 @@ fn place(variable: &Variable<'_>, constant_bytes: &mut u32) -> Result<ModuleVari
         align: layout.align,
         constant_at,
         is_visible: variable.linkage != Linkage::Internal,
+        is_managed: variable.is_managed,
         init: Vec::new(),
         addresses: Vec::new(),
     })

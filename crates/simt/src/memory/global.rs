@@ -3,15 +3,20 @@
 //! Kernels of different blocks run on different host threads and may race, as on a GPU, so every word is
 //! an atomic, accessed relaxed: on the host that costs what an ordinary access does.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::SHARED_WINDOW;
 use super::texture::Objects;
+use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
 /// No allocation reaches beyond this address, because the windows of the other spaces follow.
 const END: u64 = SHARED_WINDOW;
+/// The first address behind the windows of the other spaces.
+const WINDOWS_END: u64 = PARAM_WINDOW + WINDOW_BYTES;
 /// The size of the guard zone: at least so many bytes between two allocations belong to neither.
 const GUARD: u64 = 1 << 16;
 /// Allocations begin at multiples of this, as CUDA's do.
@@ -25,7 +30,51 @@ pub struct Allocation {
     /// Its size in bytes.
     pub bytes: u64,
     /// Its content, eight bytes a word; the last word may reach past `bytes`.
-    pub words: Box<[AtomicU64]>,
+    pub words: Words,
+}
+
+/// The words of an allocation: its own, or memory of the host's program that [`GlobalMemory::map`] was given.
+#[derive(Debug)]
+pub struct Words {
+    words: NonNull<[AtomicU64]>,
+    /// How they were allocated; `None` for those of the host's program.
+    layout: Option<Layout>,
+}
+
+// SAFETY: atomics may be shared between threads, and own words are freed by whoever drops them.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// So many zeroed bytes, rounded up to words, at a multiple of `align`; `None` when the host has no memory left.
+    fn zeroed(bytes: u64, align: usize) -> Option<Self> {
+        let words = usize::try_from(bytes.div_ceil(8)).ok()?;
+        // The allocator's own zeroed pages: pages that are never touched cost nothing.
+        let layout = Layout::array::<AtomicU64>(words.max(1)).ok()?.align_to(align).ok()?;
+        // SAFETY: the layout is that of at least one word.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Self { words: NonNull::slice_from_raw_parts(start.cast(), words), layout: Some(layout) })
+    }
+}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU64] {
+        // SAFETY: only `drop` frees own words; who mapped others promised that they stay.
+        unsafe { self.words.as_ref() }
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        if let Some(layout) = self.layout {
+            // SAFETY: `zeroed` has allocated them so, and nobody uses them any more.
+            unsafe { dealloc(self.words.as_ptr().cast(), layout) };
+        }
+    }
 }
 
 /// An allocation of device memory that fails, or a buffer that cannot be used.
@@ -149,15 +198,84 @@ impl GlobalMemory {
         if left == 0 || bytes > left {
             return Err(MemoryError::Addresses { bytes, left });
         }
-        // The allocator's own zeroed pages: pages that are never touched cost nothing.
-        let words = usize::try_from(bytes.div_ceil(8))
-            .ok()
-            .and_then(|words| bytemuck::try_zeroed_slice_box(words).ok())
-            .ok_or(MemoryError::Host { bytes })?;
+        let words = Words::zeroed(bytes, size_of::<AtomicU64>()).ok_or(MemoryError::Host { bytes })?;
         self.next = base + bytes + GUARD;
         self.used = used;
-        self.allocations.push(Allocation { base, bytes, words });
+        self.insert(Allocation { base, bytes, words });
         Ok(base)
+    }
+
+    /// Allocates zeroed memory that the host's program accesses at the same address as kernels do, a multiple of 4096:
+    /// CUDA's page-locked and managed memory. It does not count as the device's own.
+    ///
+    /// # Errors
+    /// [`MemoryError::Host`] when the host gives no more memory.
+    pub fn allocate_for_both(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+        let failed = MemoryError::Host { bytes };
+        let words = Words::zeroed(bytes, 4096).ok_or(failed.clone())?;
+        let base = words.words.addr().get() as u64;
+        if self.is_taken(base, bytes) {
+            return Err(failed);
+        }
+        self.insert(Allocation { base, bytes, words });
+        Ok(base)
+    }
+
+    /// Whether host memory cannot be told from what kernels have at these addresses.
+    fn is_taken(&self, base: u64, bytes: u64) -> bool {
+        let end = base.saturating_add(bytes);
+        let after = self.allocations.partition_point(|own| own.base < end);
+        let overlaps = after.checked_sub(1).is_some_and(|at| {
+            let own = &self.allocations[at];
+            base < own.base + own.bytes
+        });
+        let device = FIRST..self.next.max(FIRST + GUARD);
+        let windows = SHARED_WINDOW..WINDOWS_END;
+        overlaps || [device, windows].iter().any(|taken| base < taken.end && taken.start < end)
+    }
+
+    /// Keeps allocations in the order of their addresses. Those of the device come one behind the other.
+    fn insert(&mut self, allocation: Allocation) {
+        let at = self.allocations.partition_point(|own| own.base < allocation.base);
+        self.allocations.insert(at, allocation);
+    }
+
+    /// Lets kernels access memory of the host's program, at the addresses that the program has for it: host memory that
+    /// is page-locked or managed. Returns the first address, `memory` rounded down to a multiple of eight, by which
+    /// [`GlobalMemory::free`] unmaps it; `None` when a part of it is mapped already or lies at addresses of the device's
+    /// own.
+    ///
+    /// # Safety
+    /// The memory, extended to whole words of eight bytes on both sides, can be read and written until it is unmapped.
+    /// While a kernel runs, the program accesses it only as CUDA lets it access such memory.
+    pub unsafe fn map(&mut self, memory: NonNull<u8>, bytes: u64) -> Option<u64> {
+        let base = memory.addr().get() as u64 & !7;
+        let bytes = memory.addr().get() as u64 - base + bytes;
+        if bytes == 0 || self.is_taken(base, bytes) {
+            return None;
+        }
+        let start = memory.as_ptr().map_addr(|address| address & !7).cast::<AtomicU64>();
+        let words = NonNull::new(std::ptr::slice_from_raw_parts_mut(start, bytes.div_ceil(8) as usize))?;
+        self.insert(Allocation { base, bytes, words: Words { words, layout: None } });
+        Some(base)
+    }
+
+    /// The allocation in which this many bytes from an address on lie, and the offset of the first of them.
+    pub fn span(&self, address: u64, bytes: u64) -> Option<(&Allocation, u64)> {
+        let found = self.find(address)?;
+        let at = address - found.base;
+        (bytes <= found.bytes - at).then_some((found, at))
+    }
+
+    /// The same for writes from the host.
+    pub fn span_mut(&mut self, address: u64, bytes: u64) -> Option<(&mut Allocation, u64)> {
+        let (base, at) = self.span(address, bytes).map(|(own, at)| (own.base, at))?;
+        Some((self.at_mut(base)?, at))
+    }
+
+    /// How many bytes of the device's own memory are in use.
+    pub fn used(&self) -> u64 {
+        self.used
     }
 
     /// Frees the allocation that begins at an address, and says whether there was one. Its addresses are
@@ -165,7 +283,10 @@ impl GlobalMemory {
     pub fn free(&mut self, base: u64) -> bool {
         let index = self.index(base);
         if let Some(index) = index {
-            self.used -= self.allocations.remove(index).bytes;
+            let freed = self.allocations.remove(index);
+            if !freed.is_for_both() {
+                self.used -= freed.bytes;
+            }
         }
         index.is_some()
     }
@@ -216,6 +337,11 @@ impl GlobalMemory {
 }
 
 impl Allocation {
+    /// Whether the host's program accesses it at the same address.
+    pub fn is_for_both(&self) -> bool {
+        self.words.words.addr().get() as u64 == self.base
+    }
+
     /// Copies bytes out, from `at` on.
     ///
     /// # Panics
@@ -246,10 +372,14 @@ impl Allocation {
     /// If they do not lie within the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         assert!(at + bytes.len() as u64 <= self.bytes, "a write within the allocation");
-        let (words, all) = (self.words.as_mut_ptr(), size_of_val(&*self.words));
+        self.bytes_mut()[at as usize..][..bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// All its bytes, for writes from the host; there may be a few more than it has.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let words = self.words.words;
         // SAFETY: the words are borrowed for this alone, and their bytes may have any value.
-        let all = unsafe { std::slice::from_raw_parts_mut(words.cast::<u8>(), all) };
-        all[at as usize..][..bytes.len()].copy_from_slice(bytes);
+        unsafe { std::slice::from_raw_parts_mut(words.as_ptr().cast::<u8>(), words.len() * 8) }
     }
 }
 

@@ -123,6 +123,12 @@ impl Instance {
         &self.module
     }
 
+    /// The address of the variable that the text has under exactly this name.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        let mut variables = self.module.text.variables.iter().zip(&self.placed.addresses);
+        variables.find_map(|(own, address)| (own.as_ref()?.name == name).then_some(*address))
+    }
+
     /// A kernel that uses the variables of this instance, by a name that [`Module::function`] takes.
     ///
     /// # Errors
@@ -228,7 +234,11 @@ impl Machine {
         let mut addresses = vec![0; module.variables.len()];
         for (number, variable) in variables.clone() {
             let align = u64::from(variable.align);
-            match self.global.allocate_aligned(variable.bytes, align) {
+            let allocated = match variable.is_managed {
+                true => self.global.allocate_for_both(variable.bytes),
+                false => self.global.allocate_aligned(variable.bytes, align),
+            };
+            match allocated {
                 Ok(address) => addresses[number] = address,
                 Err(source) => {
                     self.free_all(&addresses);

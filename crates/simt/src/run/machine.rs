@@ -172,6 +172,22 @@ impl Machine {
         })
     }
 
+    /// Its memory: what buffers, variables and kernels use, by address.
+    pub fn memory(&self) -> &GlobalMemory {
+        &self.global
+    }
+
+    /// Its memory, for changes between launches.
+    pub fn memory_mut(&mut self) -> &mut GlobalMemory {
+        &mut self.global
+    }
+
+    /// How it runs, for changes between launches. The number of threads stays what it was at the beginning, and the heap
+    /// has its size from the first launch that uses it.
+    pub fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
     /// How many host threads it runs on.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
@@ -335,6 +351,11 @@ impl Machine {
     /// When there is no such format, the image is not inside one allocation, or it is linear memory.
     pub fn surface(&mut self, image: Image) -> Result<u64, TextureError> {
         self.global.make(Object::Surface(image))
+    }
+
+    /// Destroys the texture or surface of a handle, and says whether there was one.
+    pub fn destroy_object(&mut self, handle: u64) -> bool {
+        self.global.unmake(handle)
     }
 
     /// The address of a buffer that was made by this machine.

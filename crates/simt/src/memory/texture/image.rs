@@ -246,12 +246,12 @@ crate::error::debug_like_display!(TextureError);
 
 /// The textures and surfaces of a machine, by their handles.
 #[derive(Debug, Default)]
-pub(crate) struct Objects(Vec<Object>);
+pub(crate) struct Objects(Vec<Option<Object>>);
 
 impl Objects {
     pub(crate) fn find(&self, handle: u64) -> Option<&Object> {
         let number = usize::try_from(handle.checked_sub(FIRST_HANDLE)?).ok()?;
-        self.0.get(number)
+        self.0.get(number)?.as_ref()
     }
 }
 
@@ -268,9 +268,16 @@ impl GlobalMemory {
         match problem {
             Some(problem) => Err(TextureError { problem }),
             None => {
-                self.objects.0.push(object);
+                self.objects.0.push(Some(object));
                 Ok(FIRST_HANDLE + self.objects.0.len() as u64 - 1)
             }
         }
+    }
+
+    /// Takes a texture or surface back, and says whether there was one of this handle, which no other gets.
+    pub(crate) fn unmake(&mut self, handle: u64) -> bool {
+        let number = handle.checked_sub(FIRST_HANDLE).and_then(|number| usize::try_from(number).ok());
+        let object = number.and_then(|number| self.objects.0.get_mut(number));
+        object.is_some_and(|object| object.take().is_some())
     }
 }

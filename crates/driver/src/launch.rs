@@ -1,0 +1,208 @@
+//! Launches: the geometry and the arguments of a kernel.
+
+use std::ffi::c_void;
+
+use simt::Arg;
+
+use crate::call::{In, functions};
+use crate::error::{Code, Error, Result};
+use crate::function::{self, Function};
+use crate::handles::Handle;
+use crate::op::{LaunchOp, Op};
+use crate::state::driver;
+use crate::stream;
+
+/// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// The most blocks of a grid in x, y and z, and the most threads of a block.
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+
+/// A launch as a program asks for it.
+pub(crate) struct Request {
+    pub(crate) function: Handle,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) cluster: Option<[u32; 3]>,
+    pub(crate) is_cooperative: bool,
+    /// The addresses of the arguments.
+    pub(crate) params: *const *const c_void,
+    /// The arguments in one buffer, if there is one.
+    pub(crate) extra: *const usize,
+}
+
+impl Request {
+    /// Checks the launch and copies its arguments.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_HANDLE` when there is no such function, `CUDA_ERROR_INVALID_VALUE` when no device takes such a
+    /// grid or block, `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` when the kernel was compiled for smaller blocks.
+    pub(crate) fn prepare(&self) -> Result<LaunchOp> {
+        let function = function::get(self.function)?;
+        let invalid = |what: String| Err(Error::new(Code::INVALID_VALUE, what));
+        let Self { grid, block, shared_bytes, .. } = *self;
+        let sides = |of: [u32; 3], most: [u32; 3]| of.iter().zip(most).all(|(side, most)| (1..=most).contains(side));
+        if !sides(grid, MAX_GRID) {
+            return invalid(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
+        }
+        let threads: u64 = block.iter().map(|side| u64::from(*side)).product();
+        if !sides(block, MAX_BLOCK) || threads > 1024 {
+            return invalid(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
+        }
+        let program = function.kernel.program();
+        if let Some(required) = program.required_block.filter(|required| *required != block) {
+            return invalid(format!("a block of {block:?} threads; the kernel needs {required:?} (.reqntid)"));
+        }
+        if threads > u64::from(function.max_threads()) {
+            let what = format!("{threads} threads in a block; the kernel is compiled for {}", function.max_threads());
+            return Err(Error::new(Code::LAUNCH_OUT_OF_RESOURCES, what));
+        }
+        if shared_bytes > function.max_dynamic_shared() {
+            let most = function.max_dynamic_shared();
+            return invalid(format!("{shared_bytes} bytes of dynamic shared memory; the function may have {most}"));
+        }
+        if let Some(cluster) = self.cluster.or(program.required_cluster) {
+            let blocks: u32 = cluster.iter().product();
+            let divides = grid.iter().zip(cluster).all(|(side, of)| of > 0 && side % of == 0);
+            if !divides || blocks > 16 {
+                let what = format!("clusters of {cluster:?} blocks in a grid of {grid:?}");
+                return Err(Error::new(Code::INVALID_CLUSTER_SIZE, what));
+            }
+        }
+        if self.is_cooperative {
+            let device = &driver()?.devices[0];
+            let most = u64::from(crate::occupancy::blocks(device, &function, threads as u32, shared_bytes))
+                * u64::from(device.multiprocessors());
+            let blocks: u64 = grid.iter().map(|side| u64::from(*side)).product();
+            if blocks > most {
+                let what = format!("{blocks} blocks of a cooperative launch; at most {most} run at a time");
+                return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
+            }
+        }
+        let args = self.arguments(&function)?;
+        let (cluster, is_cooperative) = (self.cluster, self.is_cooperative);
+        Ok(LaunchOp { function, grid, block, shared_bytes, cluster, is_cooperative, args })
+    }
+
+    /// Copies the arguments.
+    fn arguments(&self, function: &Function) -> Result<Vec<Arg>> {
+        let params = &function.kernel.program().params;
+        if params.is_empty() {
+            return Ok(Vec::new());
+        }
+        let buffer = self.buffer()?;
+        let at = |index: usize, offset: u32, bytes: usize| -> Result<*const u8> {
+            match buffer {
+                Some((start, len)) if offset as usize + bytes <= len => Ok(start.wrapping_add(offset as usize)),
+                Some((_, len)) => {
+                    let what = format!("argument {index} ends behind the {len} bytes of the arguments' buffer");
+                    Err(Error::new(Code::INVALID_VALUE, what))
+                }
+                None if self.params.is_null() => {
+                    Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())))
+                }
+                // SAFETY: the driver's interface: there is the address of an argument for each parameter.
+                None => Ok(unsafe { *self.params.add(index) }.cast()),
+            }
+        };
+        let read = |(index, param): (usize, &simt::code::Param)| {
+            let bytes = param.bytes as usize;
+            let from = at(index, param.offset, bytes)?;
+            if from.is_null() {
+                return Err(Error::new(Code::INVALID_VALUE, format!("argument {index} has a null address")));
+            }
+            // SAFETY: the driver's interface: the argument has as many bytes as the parameter.
+            let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
+            // So the machine can say of which argument an address that faults is.
+            Ok(match <[u8; 8]>::try_from(bytes) {
+                Ok(word) => Arg::Pointer(u64::from_le_bytes(word)),
+                Err(_) => Arg::Bytes(bytes.to_vec()),
+            })
+        };
+        params.iter().enumerate().map(read).collect()
+    }
+
+    /// The buffer of all arguments and its size, if the program gives them so.
+    fn buffer(&self) -> Result<Option<(*const u8, usize)>> {
+        if self.extra.is_null() || !self.params.is_null() {
+            return Ok(None);
+        }
+        let (mut start, mut len) = (None, None);
+        for pair in 0..8 {
+            // SAFETY: the driver's interface: pairs of a number and a pointer, up to a zero.
+            let (key, value) = unsafe { (*self.extra.add(pair * 2), self.extra.add(pair * 2 + 1)) };
+            match key {
+                0 => break,
+                // SAFETY: as above.
+                BUFFER_POINTER => start = Some(std::ptr::with_exposed_provenance(unsafe { *value })),
+                // SAFETY: as above; the size is behind a pointer.
+                BUFFER_SIZE => len = Some(unsafe { *std::ptr::with_exposed_provenance::<usize>(*value) }),
+                _ => return Err(Code::INVALID_VALUE.into()),
+            }
+        }
+        Ok(Some((start.ok_or(Code::INVALID_VALUE)?, len.ok_or(Code::INVALID_VALUE)?)))
+    }
+
+    fn enqueue(&self, stream: Handle) -> Result<()> {
+        stream::enqueue(stream, Op::Launch(self.prepare()?))
+    }
+}
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LaunchConfig {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    stream: Handle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: u32,
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LaunchAttribute {
+    id: u32,
+    padding: u32,
+    value: [u32; 16],
+}
+
+/// `CUlaunchAttributeID`: the ones that change what a kernel computes.
+const COOPERATIVE: u32 = 2;
+const CLUSTER: u32 = 4;
+
+functions! {
+    fn cuLaunchKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: Handle, params: *const *const c_void, extra: *const usize,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: false, params, extra }
+            .enqueue(stream)
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: Handle, params: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let extra = std::ptr::null();
+        Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: true, params, extra }
+            .enqueue(stream)
+    }
+
+    fn cuLaunchKernelEx(config: In<LaunchConfig>, function: Handle, params: *const *const c_void, extra: *const usize) {
+        let config = config.get()?;
+        let attributes = config.attributes.all(config.attribute_count as usize)?;
+        let of = |id: u32| attributes.iter().find(|own| own.id == id).map(|own| own.value);
+        let cluster = of(CLUSTER).map(|value| [value[0], value[1], value[2]]);
+        let is_cooperative = of(COOPERATIVE).is_some_and(|value| value[0] != 0);
+        let LaunchConfig { grid, block, shared_bytes, stream, .. } = config;
+        Request { function, grid, block, shared_bytes, cluster, is_cooperative, params, extra }.enqueue(stream)
+    }
+}

@@ -1,0 +1,70 @@
+//! The CUDA driver, implemented on [`simt`]: what programs call as `cuInit`, `cuLaunchKernel` and so on, with a simulated
+//! GPU behind it.
+//!
+//! [`function`] gives each function that the real driver exports, by its name, with C's calling convention. Two crates use
+//! it: `ladder-libcuda` in programs that use cust, and `libcuda-so`, which exports all of them as `libcuda.so.1`.
+//!
+//! # How it works
+//!
+//! - `call` is the way in: arguments from C, results and errors to C. `symbols` has the functions by their names and
+//!   versions (`cuGetProcAddress`), `runtime` what NVIDIA's runtime library asks for besides.
+//! - `state` has the devices and the machine, `context` the contexts, `handles` all objects by their handles.
+//! - `image` and `fatbin` find PTX in what a program loads; `module`, `library` and `function` hold it.
+//! - `launch`, `copy` and the others check what a program asks for and make an operation (`op`) of it, which `stream`
+//!   enqueues and `queue` does, in a thread of its own.
+//!
+//! # Errors
+//!
+//! Every function returns the code that the real driver returns, and nothing else reaches the program: no panic, no
+//! exit. What there is to say besides (which thread of which kernel, which line of the source) goes to the standard error, or to
+//! the file that the environment variable [`LOG`] names. A function that is not implemented returns
+//! `CUDA_ERROR_NOT_SUPPORTED`, and is named once.
+//!
+//! The crate must not know cust, ladders or who links it.
+
+mod call;
+mod context;
+mod copy;
+mod device;
+mod error;
+mod event;
+mod fatbin;
+mod function;
+mod handles;
+mod image;
+mod jit;
+mod launch;
+mod library;
+mod memory;
+mod module;
+mod occupancy;
+mod op;
+mod platform;
+mod queue;
+mod report;
+mod runtime;
+mod state;
+mod stream;
+mod symbols;
+
+pub use call::Function;
+pub use report::LOG;
+pub use symbols::{counts, function};
+
+/// The functions of all modules.
+const ALL: &[&[(&str, Function)]] = &[
+    context::FUNCTIONS,
+    copy::FUNCTIONS,
+    device::FUNCTIONS,
+    error::FUNCTIONS,
+    event::FUNCTIONS,
+    function::FUNCTIONS,
+    launch::FUNCTIONS,
+    library::FUNCTIONS,
+    memory::FUNCTIONS,
+    module::FUNCTIONS,
+    runtime::FUNCTIONS,
+    state::FUNCTIONS,
+    stream::FUNCTIONS,
+    symbols::FUNCTIONS,
+];

@@ -1,0 +1,103 @@
+//! Operations: what a stream does, and what the nodes of graphs are.
+
+use std::sync::Arc;
+
+use simt::{Arg, FaultKind, Launch, LaunchError};
+
+use crate::context::Context;
+use crate::copy::{Copy, Fill};
+use crate::error::{Code, Error, Result};
+use crate::event::Event;
+use crate::function::Function;
+use crate::memory;
+use crate::state::Driver;
+use crate::stream::HostCall;
+
+/// An operation.
+#[derive(Clone)]
+pub(crate) enum Op {
+    /// Runs a kernel.
+    Launch(LaunchOp),
+    /// Copies memory.
+    Copy(Copy),
+    /// Fills memory.
+    Fill(Fill),
+    /// Calls the program.
+    Host(HostCall),
+    /// Marks that an event is reached.
+    Record(Arc<Event>),
+    /// Waits for an event, which is reached when this has its turn.
+    Wait(Arc<Event>),
+    /// Frees memory.
+    Free(u64),
+}
+
+/// A launch.
+#[derive(Clone)]
+pub(crate) struct LaunchOp {
+    pub(crate) function: Arc<Function>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) cluster: Option<[u32; 3]>,
+    pub(crate) is_cooperative: bool,
+    pub(crate) args: Vec<Arg>,
+}
+
+impl Op {
+    /// Does it. Of a context that an error has ended, nothing is done but calls of the program.
+    pub(crate) fn run(&self, driver: &'static Driver, context: &Context) -> Result<()> {
+        if context.is_poisoned() && !matches!(self, Op::Host(_)) {
+            return Ok(());
+        }
+        match self {
+            Op::Launch(launch) => launch.run(driver),
+            Op::Copy(copy) => copy.run(&mut driver.machine()),
+            Op::Fill(fill) => fill.run(&mut driver.machine()),
+            Op::Host(call) => call.run(context),
+            Op::Record(event) => {
+                event.reach();
+                Ok(())
+            }
+            Op::Wait(_) => Ok(()),
+            Op::Free(address) => memory::free_now(&mut driver.machine(), *address),
+        }
+    }
+}
+
+impl LaunchOp {
+    fn run(&self, driver: &Driver) -> Result<()> {
+        let mut machine = driver.machine();
+        let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
+            .with_shared_bytes(self.shared_bytes)
+            .with_cooperative(self.is_cooperative)
+            .with_cluster(self.cluster);
+        let result = machine.launch(&launch);
+        memory::keep_printed(machine.take_printed());
+        result.map_err(|error| {
+            let code = match &error {
+                LaunchError::Fault(fault) => code_of(&fault.kind),
+                _ => Code::LAUNCH_FAILED,
+            };
+            Error::new(code, error.to_string())
+        })
+    }
+}
+
+/// The driver's code for a fault of a kernel.
+fn code_of(fault: &FaultKind) -> Code {
+    match fault {
+        FaultKind::Access { access, .. } => match access.what {
+            simt::memory::AccessProblem::Misaligned => Code::MISALIGNED_ADDRESS,
+            simt::memory::AccessProblem::OutOfBounds | simt::memory::AccessProblem::ReadOnly => Code::ILLEGAL_ADDRESS,
+            simt::memory::AccessProblem::Other(_) => Code::ILLEGAL_INSTRUCTION,
+        },
+        FaultKind::Assert { .. } => Code::ASSERT,
+        FaultKind::Trap | FaultKind::Panic { .. } | FaultKind::BadFree { .. } | FaultKind::StackOverflow => {
+            Code::LAUNCH_FAILED
+        }
+        FaultKind::BadCall { .. } | FaultKind::BadIndex { .. } => Code::INVALID_PC,
+        FaultKind::Budget { .. } | FaultKind::TimeLimit { .. } | FaultKind::Deadlock { .. } => Code::LAUNCH_TIMEOUT,
+        _ => Code::ILLEGAL_INSTRUCTION,
+    }
+}

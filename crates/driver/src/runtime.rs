@@ -1,0 +1,255 @@
+//! What NVIDIA's runtime library asks of the driver besides its public functions: tables of functions
+//! (`cuGetExportTable`).
+//!
+//! The tables and what is in them are known from other open-source implementations of the driver (ZLUDA's `dark_api`), and
+//! from a recording of what a program of CUDA 13.0 asks the real driver for. A slot that nobody has been seen to call
+//! refuses the call by its table and number.
+
+use std::ffi::c_void;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use md2::Md2;
+
+use crate::call::{Function, In, Out, functions};
+use crate::context::Context;
+use crate::error::{Code, Error, Result};
+use crate::handles::Handle;
+use crate::jit::JitOptions;
+use crate::state::{VERSION, driver};
+use crate::{module, report};
+
+/// Numbers as the runtime passes them, where their meaning is not known.
+type Unknown = usize;
+
+functions! {
+    /// Loads a fatbin by its wrapper.
+    fn load_fatbin(module: Out<Handle>, wrapper: In<c_void>) {
+        module.check()?;
+        // SAFETY: the runtime passes the wrapper that nvcc has put into the program.
+        module.set(unsafe { module::load(wrapper.as_ptr(), &JitOptions::default()) }?.handle)
+    }
+
+    /// The primary context of a device.
+    fn primary_context(context: Out<Handle>, device: i32) {
+        context.set(Context::primary(device)?.handle)
+    }
+
+    /// Loads a fatbin by its wrapper, or the container itself.
+    fn load_fatbin_with(module: Out<Handle>, image: In<c_void>, _first: Unknown, _second: Unknown, _third: u32) {
+        module.check()?;
+        // SAFETY: as above.
+        module.set(unsafe { module::load(image.as_ptr(), &JitOptions::default()) }?.handle)
+    }
+
+    /// The same with the image first.
+    fn load_container_with(image: In<c_void>, module: Out<Handle>, _first: Unknown, _second: Unknown, _third: u32) {
+        module.check()?;
+        // SAFETY: as above.
+        module.set(unsafe { module::load(image.as_ptr(), &JitOptions::default()) }?.handle)
+    }
+
+    /// Says that the runtime is there.
+    fn nothing(_unknown: Unknown) {
+        Ok(())
+    }
+
+    /// Stores a value of the runtime in a context.
+    fn put(context: Handle, key: usize, value: usize, destructor: Option<unsafe extern "C" fn(Handle, usize, usize)>) {
+        Context::of(context)?.put(key, value, destructor);
+        Ok(())
+    }
+
+    /// Takes a value of the runtime away.
+    fn delete(context: Handle, key: usize) {
+        Context::of(context)?.delete(key);
+        Ok(())
+    }
+
+    /// A value that the runtime has stored in a context.
+    fn get(value: Out<usize>, context: Handle, key: usize) {
+        value.set(Context::of(context)?.value(key).ok_or(Code::INVALID_HANDLE)?)
+    }
+
+    /// Whether there is something wrong with a context: never.
+    fn check_context(_context: Handle, wrong: Out<u32>, _more: Out<usize>) {
+        wrong.set(0)
+    }
+
+    /// The proof that driver and runtime mean the same tables and devices.
+    fn prove(version: u32, seconds: u64, proof: Out<[u8; 16]>) {
+        proof.set(self::proof(version, seconds)?)
+    }
+
+    fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) {
+        table.check()?;
+        let id = id.get()?;
+        let found = TABLES.iter().find(|own| own.id == id);
+        match found {
+            Some(found) => table.set(found.slots.as_ptr().cast()),
+            None => Err(Code::NOT_FOUND.into()),
+        }
+    }
+}
+
+/// Memory that the runtime's hooks for tools write to.
+#[repr(align(8))]
+struct Scratch<const BYTES: usize>([std::sync::atomic::AtomicU8; BYTES]);
+
+static HOOKS: Scratch<4096> = Scratch([const { std::sync::atomic::AtomicU8::new(0) }; 4096]);
+static MORE_HOOKS: Scratch<64> = Scratch([const { std::sync::atomic::AtomicU8::new(0) }; 64]);
+
+unsafe extern "C" fn hooks(memory: Out<*const c_void>, count: Out<usize>) {
+    memory.offer(HOOKS.0.as_ptr().cast());
+    count.offer(1024);
+}
+
+unsafe extern "C" fn more_hooks(memory: Out<*const c_void>, count: Out<usize>) {
+    memory.offer(MORE_HOOKS.0.as_ptr().cast());
+    count.offer(14);
+}
+
+extern "C" fn zero() -> u32 {
+    0
+}
+
+/// What a slot holds: the address of a function, the size of the table, or nothing.
+const fn slot(function: *const ()) -> Function {
+    Function(function)
+}
+
+/// The first slot of most tables: their size in bytes.
+const fn size(slots: usize) -> Function {
+    Function(std::ptr::without_provenance(slots * 8))
+}
+
+const EMPTY: Function = Function(std::ptr::null());
+/// What a table without a size ends in.
+const END: Function = Function(std::ptr::null());
+
+/// A slot that nobody was seen to call.
+extern "C" fn unknown<const TABLE: usize, const SLOT: usize>() -> u32 {
+    let what = format!("slot {SLOT} of the runtime's table {}", TABLES[TABLE].name);
+    report::unsupported(&what, "");
+    Code::NOT_SUPPORTED.0
+}
+
+macro_rules! unknown {
+    ($table:literal, $slot:literal) => {
+        slot(unknown::<$table, $slot> as extern "C" fn() -> u32 as *const ())
+    };
+}
+
+/// A table of functions.
+struct Table {
+    name: &'static str,
+    id: [u8; 16],
+    slots: &'static [Function],
+}
+
+/// The number of the table with [`prove`], and of the one with [`load_fatbin`].
+const PROOFS: usize = 5;
+const RUNTIME: usize = 0;
+
+static TABLES: [Table; 7] = [
+    Table {
+        name: "runtime interface",
+        id: 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9_u128.to_be_bytes(),
+        slots: &[
+            size(13),
+            slot(load_fatbin as *const ()),
+            slot(primary_context as *const ()),
+            unknown!(0, 3),
+            unknown!(0, 4),
+            unknown!(0, 5),
+            slot(load_fatbin_with as *const ()),
+            slot(nothing as *const ()),
+            slot(load_container_with as *const ()),
+            unknown!(0, 9),
+            unknown!(0, 10),
+            unknown!(0, 11),
+            slot(zero as *const ()),
+        ],
+    },
+    Table {
+        name: "callback hooks",
+        id: 0xa094_798c_2e74_2e74_93f2_0800_200c_0a66_u128.to_be_bytes(),
+        slots: &[
+            size(7),
+            unknown!(1, 1),
+            slot(hooks as *const ()),
+            unknown!(1, 3),
+            unknown!(1, 4),
+            unknown!(1, 5),
+            slot(more_hooks as *const ()),
+        ],
+    },
+    Table {
+        name: "tools",
+        id: 0x42d8_5a81_23f6_cb47_8298_f6e7_8a3a_ecdc_u128.to_be_bytes(),
+        slots: &[size(3), unknown!(2, 1), unknown!(2, 2)],
+    },
+    Table {
+        name: "storage in contexts",
+        id: 0xc693_336e_1121_df11_a8c3_68f3_55d8_9593_u128.to_be_bytes(),
+        slots: &[slot(put as *const ()), slot(delete as *const ()), slot(get as *const ()), END],
+    },
+    Table {
+        name: "checks of contexts",
+        id: 0x263e_8860_7cd2_6143_92f6_bbd5_006d_fa7e_u128.to_be_bytes(),
+        slots: &[
+            size(15),
+            EMPTY,
+            slot(check_context as *const ()),
+            slot(zero as *const ()),
+            unknown!(4, 4),
+            unknown!(4, 5),
+            unknown!(4, 6),
+            unknown!(4, 7),
+            unknown!(4, 8),
+            unknown!(4, 9),
+            unknown!(4, 10),
+            unknown!(4, 11),
+            unknown!(4, 12),
+            unknown!(4, 13),
+            unknown!(4, 14),
+        ],
+    },
+    Table {
+        name: "proofs",
+        id: 0xd408_2055_bde6_704b_8d34_ba12_3c66_e1f2_u128.to_be_bytes(),
+        slots: &[size(3), slot(prove as *const ()), unknown!(5, 2)],
+    },
+    Table {
+        name: "first question",
+        id: 0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9_u128.to_be_bytes(),
+        slots: &[size(3), unknown!(6, 1), unknown!(6, 2)],
+    },
+];
+
+/// The key of the proof.
+const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f];
+
+/// A keyed hash over the versions, the process, the thread, the tables, the time and the devices, which the runtime
+/// makes too and compares.
+fn proof(version: u32, seconds: u64) -> Result<[u8; 16]> {
+    let driver = driver()?;
+    let mut hash = Hmac::<Md2>::new_from_slice(&KEY).map_err(|error| Error::new(Code::UNKNOWN, error.to_string()))?;
+    let numbers = [VERSION as u32, version, std::process::id(), crate::platform::thread() as u32];
+    numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
+    let proofs = TABLES[PROOFS].slots;
+    let addresses = [TABLES[RUNTIME].slots.as_ptr().addr(), proofs.as_ptr().addr(), proofs[1].0.addr()];
+    addresses.iter().for_each(|address| hash.update(&(*address as u64).to_le_bytes()));
+    hash.update(&seconds.to_le_bytes());
+    for device in &driver.devices {
+        hash.update(&device.uuid);
+        for attribute in [PCI_DOMAIN, PCI_BUS, PCI_DEVICE] {
+            hash.update(&device.attribute(attribute)?.to_le_bytes());
+        }
+    }
+    Ok(hash.finalize().into_bytes().into())
+}
+
+/// `CUdevice_attribute`: where the device is plugged in.
+const PCI_DOMAIN: u32 = 50;
+const PCI_BUS: u32 = 33;
+const PCI_DEVICE: u32 = 34;

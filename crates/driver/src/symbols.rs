@@ -1,0 +1,113 @@
+//! The functions by their names: those that are implemented, and stand-ins for the others.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::sync::LazyLock;
+
+use crate::call::{Function, In, Out, functions};
+use crate::error::{Code, Error, Result};
+use crate::report;
+
+include!(concat!(env!("OUT_DIR"), "/symbols.rs"));
+
+macro_rules! stand_ins {
+    ($($number:literal $name:ident,)*) => {
+        /// All functions that the real driver exports, with functions that say of each that it is not supported.
+        const STAND_INS: &[(&str, Function)] =
+            &[$((stringify!($name), Function(stand_in::<$number> as extern "C" fn() -> u32 as *const ())),)*];
+    };
+}
+for_each_symbol!(stand_ins);
+
+/// What a program calls in the place of a function that is not implemented. Its arguments do not matter: the caller has
+/// put them where it takes them away again itself.
+extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
+    report::unsupported(STAND_INS[NUMBER].0, "");
+    Code::NOT_SUPPORTED.0
+}
+
+/// The functions by their names.
+static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
+    let implemented: HashMap<&str, Function> = crate::ALL.iter().flat_map(|list| list.iter().copied()).collect();
+    let found = |name: &'static str, stand_in: Function| {
+        let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")).unwrap_or(name);
+        implemented.get(name).or_else(|| implemented.get(plain)).copied().unwrap_or(stand_in)
+    };
+    STAND_INS.iter().map(|(name, stand_in)| (*name, found(name, *stand_in))).collect()
+});
+
+/// The function that the real driver exports under a name. One that is not implemented returns
+/// `CUDA_ERROR_NOT_SUPPORTED`, and says so once.
+#[must_use]
+pub fn function(symbol: &str) -> Option<Function> {
+    FUNCTIONS_BY_NAME.get(symbol).copied()
+}
+
+/// How many of the real driver's functions there are, and how many of them are implemented.
+#[must_use]
+pub fn counts() -> (usize, usize) {
+    let is_own = |(name, stand_in): &(&str, Function)| function(name).is_some_and(|own| own.0 != stand_in.0);
+    (STAND_INS.len(), STAND_INS.iter().filter(|own| is_own(own)).count())
+}
+
+/// Since which version of CUDA a name means which symbol, the oldest first.
+static VERSIONS: LazyLock<HashMap<&str, Vec<(i32, String)>>> = LazyLock::new(|| {
+    let lines = include_str!("names.txt").lines().filter(|line| !line.starts_with('#'));
+    let read = |line: &'static str| {
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        let version = |word: &str| {
+            let (version, suffix) = word.split_once(':')?;
+            let suffix = suffix.trim_end_matches(['+', '*']);
+            Some((version.parse().ok()?, format!("{name}{}", if suffix == "_" { "" } else { suffix })))
+        };
+        Some((name, words.filter_map(version).collect()))
+    };
+    lines.filter_map(read).collect()
+});
+
+/// `CUdriverProcAddressQueryResult`.
+const FOUND: u32 = 0;
+const NO_SUCH_SYMBOL: u32 = 1;
+const NOT_IN_THIS_VERSION: u32 = 2;
+
+/// The function that a name means for a program that was written for this version of CUDA, or why there is none.
+fn proc_address(name: &str, version: i32) -> std::result::Result<Function, u32> {
+    // An empty name asks for `cuGetProcAddress` itself.
+    let name = if name.is_empty() { "cuGetProcAddress" } else { name };
+    let version = if name == "cuGetProcAddress" && version == 0 { i32::MAX } else { version };
+    let versions = VERSIONS.get(name).ok_or(NO_SUCH_SYMBOL)?;
+    let symbol = versions.iter().rev().find(|(since, _)| *since <= version);
+    let (_, symbol) = symbol.ok_or(NOT_IN_THIS_VERSION)?;
+    function(symbol).ok_or(NO_SUCH_SYMBOL)
+}
+
+fn get_proc_address(name: In<c_char>, address: Out<*const c_void>, version: i32, status: Out<u32>) -> Result<()> {
+    address.check()?;
+    let name = name.text()?;
+    let found = proc_address(name, version);
+    status.offer(found.err().unwrap_or(FOUND));
+    match found {
+        Ok(function) => address.set(function.0.cast()),
+        Err(_) => {
+            address.set(std::ptr::null())?;
+            // With a place for the reason, a name that is not there is no error.
+            match status.is_asked() {
+                true => Ok(()),
+                false => Err(Error::from(Code::NOT_FOUND)),
+            }
+        }
+    }
+}
+
+functions! {
+    fn cuGetProcAddress(name: In<c_char>, address: Out<*const c_void>, version: i32, _flags: u64) {
+        get_proc_address(name, address, version, Out::from_address(0))
+    }
+
+    fn cuGetProcAddress_v2(
+        name: In<c_char>, address: Out<*const c_void>, version: i32, _flags: u64, status: Out<u32>,
+    ) {
+        get_proc_address(name, address, version, status)
+    }
+}
