@@ -55,7 +55,7 @@ enum Owner {
     /// The host's program.
     Program,
     /// Whoever drops the last part of this memory.
-    Physical(PhysicalMemory),
+    Physical { _memory: PhysicalMemory },
 }
 
 // SAFETY: atomics may be shared between threads, and own words are freed by whoever drops them.
@@ -242,10 +242,8 @@ impl GlobalMemory {
         let index = self.index(base);
         if let Some(index) = index {
             let freed = self.allocations.remove(index);
-            match &freed.words.owner {
-                Owner::Physical(physical) if physical.is_last() => self.used -= physical.bytes(),
-                Owner::Words(_) if !freed.is_for_both() => self.used -= freed.bytes,
-                _ => {}
+            if matches!(freed.words.owner, Owner::Words(_)) && !freed.is_for_both() {
+                self.used -= freed.bytes;
             }
         }
         index.is_some()

@@ -14,11 +14,6 @@ impl PhysicalMemory {
     pub fn bytes(&self) -> u64 {
         self.0.len() as u64 * 8
     }
-
-    /// Whether this is the last that knows of it.
-    pub(super) fn is_last(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
-    }
 }
 
 impl GlobalMemory {
@@ -59,16 +54,14 @@ impl GlobalMemory {
             return false;
         }
         let words = &physical.0[(offset / 8) as usize..][..(bytes / 8) as usize];
-        let words = Words { words: words.into(), owner: Owner::Physical(physical.clone()) };
+        let words = Words { words: words.into(), owner: Owner::Physical { _memory: physical.clone() } };
         self.insert(Allocation { base, bytes, words });
         true
     }
 
-    /// Takes note that somebody does not need physical memory any more. What is mapped of it stays.
-    pub fn release(&mut self, physical: PhysicalMemory) {
-        if physical.is_last() {
-            self.used -= physical.bytes();
-        }
+    /// Takes note that physical memory is not needed any more. It is given back with the last one that knows of it.
+    pub fn release(&mut self, physical: &PhysicalMemory) {
+        self.used -= physical.bytes();
     }
 
     /// Whether the device has an address, now or earlier, that the host's program therefore cannot have.
