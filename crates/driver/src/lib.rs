@@ -38,6 +38,7 @@ mod image;
 mod jit;
 mod launch;
 mod library;
+mod link;
 mod location;
 mod memory;
 mod module;
@@ -72,6 +73,7 @@ const ALL: &[&[(&str, Function)]] = &[
     function::FUNCTIONS,
     launch::FUNCTIONS,
     library::FUNCTIONS,
+    link::FUNCTIONS,
     memory::FUNCTIONS,
     memory::managed::FUNCTIONS,
     memory::pointer::FUNCTIONS,
