@@ -13,6 +13,12 @@
 //! - `launch`, `copy` and the others check what a program asks for and make an operation (`op`) of it, which `stream`
 //!   enqueues and `queue` does, in a thread of its own.
 //!
+//! # Devices
+//!
+//! The environment variable [`DEVICE`] names the simulated GPU and [`DEVICES`] says how many of them there are. They are
+//! run by one machine and share its memory: a kernel on one device can access the memory of another, whether or not the
+//! program has enabled that (`cuCtxEnablePeerAccess`). What each has in use is counted for itself.
+//!
 //! # Errors
 //!
 //! Every function returns the code that the real driver returns, and nothing else reaches the program: no panic, no
@@ -22,6 +28,7 @@
 //!
 //! The crate must not know cust, ladders or who links it.
 
+mod attributes;
 mod call;
 mod context;
 mod copy;
@@ -35,10 +42,12 @@ mod image;
 mod jit;
 mod launch;
 mod library;
+mod limits;
 mod memory;
 mod module;
 mod occupancy;
 mod op;
+mod peer;
 mod platform;
 mod queue;
 mod report;
@@ -48,6 +57,7 @@ mod stream;
 mod symbols;
 
 pub use call::Function;
+pub use device::{DEVICE, DEVICES};
 pub use report::LOG;
 pub use symbols::{counts, function};
 
@@ -63,6 +73,8 @@ const ALL: &[&[(&str, Function)]] = &[
     library::FUNCTIONS,
     memory::FUNCTIONS,
     module::FUNCTIONS,
+    occupancy::FUNCTIONS,
+    peer::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,
