@@ -51,6 +51,9 @@ thread_local! {
     static CAPTURE_MODE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
+/// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
+static CHANGE: Mutex<()> = Mutex::new(());
+
 /// The primary contexts, by the numbers of their devices.
 static PRIMARY: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
 
@@ -366,6 +369,7 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
         context.check()?;
         let primary = Context::primary(device)?;
+        let _change = lock(&CHANGE);
         primary.retained.fetch_add(1, Ordering::Relaxed);
         context.set(primary.handle)
     }
@@ -431,6 +435,7 @@ fn destroy(handle: Handle) -> Result<()> {
 
 fn release(device: i32) -> Result<()> {
     let primary = Context::primary(device)?;
+    let _change = lock(&CHANGE);
     let released = primary.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     match released {
         Ok(1) => primary.clear(),
@@ -441,6 +446,7 @@ fn release(device: i32) -> Result<()> {
 
 fn reset(device: i32) -> Result<()> {
     let primary = Context::primary(device)?;
+    let _change = lock(&CHANGE);
     primary.clear()?;
     primary.retained.store(0, Ordering::Relaxed);
     Ok(())
