@@ -83,6 +83,7 @@ impl Function {
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) ptx: String,
+    target: String,
     /// By their numbers; `None` for one that no kernel can use.
     pub(crate) variables: Vec<Option<ModuleVariable>>,
 }
@@ -163,7 +164,13 @@ impl Module {
         });
         let kernels = kernels.collect();
         let variables = lowered.variables.into_iter().map(Result::ok).collect();
-        Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone() }), kernels })
+        let target = ast.target.first().map(|target| (*target).to_owned()).unwrap_or_default();
+        Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone(), target }), kernels })
+    }
+
+    /// The architecture that it is written for: `sm_80`.
+    pub fn target(&self) -> &str {
+        &self.text.target
     }
 
     /// The names of the module's kernels, in the order of the text.
