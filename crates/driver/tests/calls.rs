@@ -1,0 +1,11 @@
+//! The driver's functions, called as programs call them.
+
+mod copies;
+mod linking;
+mod memory;
+mod pools;
+mod structs;
+mod support;
+mod tensor_maps;
+mod textures;
+mod virtual_memory;
