@@ -43,12 +43,15 @@ mod platform;
 mod queue;
 mod report;
 mod runtime;
+mod simulation;
 mod state;
 mod stream;
 mod symbols;
 
 pub use call::Function;
 pub use report::LOG;
+pub use simulation::{InUse, Inside, Kernel, Simulation};
+pub use state::is_inside;
 pub use symbols::{counts, function};
 
 /// The functions of all modules.

@@ -49,9 +49,6 @@ pub(crate) struct Range {
 /// All ranges by their first addresses.
 static RANGES: Mutex<BTreeMap<u64, Range>> = Mutex::new(BTreeMap::new());
 
-/// What kernels have printed and nobody has waited for yet.
-static PRINTED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
 /// The range that an address lies in.
 pub(crate) fn range_of(address: u64) -> Option<Range> {
     let ranges = lock(&RANGES);
@@ -134,12 +131,15 @@ pub(crate) fn free_now(machine: &mut Machine, address: u64) -> Result<()> {
 
 /// Keeps what a kernel has printed until somebody waits for the kernel.
 pub(crate) fn keep_printed(bytes: Vec<u8>) {
-    lock(&PRINTED).extend(bytes);
+    if let Ok(driver) = driver() {
+        lock(&driver.printed).extend(bytes);
+    }
 }
 
 /// Prints what kernels have printed, by way of C's `stdout`, so that it comes between the program's own output.
 pub(crate) fn print_printed() {
-    let printed = std::mem::take(&mut *lock(&PRINTED));
+    let Ok(driver) = driver() else { return };
+    let printed = std::mem::take(&mut *lock(&driver.printed));
     if !printed.is_empty() {
         crate::platform::print(&printed);
     }
