@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles, lock};
 use crate::state::driver;
 use crate::stream::Stream;
-use crate::{event, memory, module, stream};
+use crate::{array, event, memory, module, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -172,6 +172,8 @@ impl Context {
         stream::remove_all(self.handle);
         event::remove_all(self.handle);
         module::remove_all(self.handle);
+        texture::remove_all(self.handle);
+        array::remove_all(self.handle);
         memory::remove_all(self.handle);
         *lock(&self.fault) = None;
         *lock(&self.limits) = LIMITS.into();

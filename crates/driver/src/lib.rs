@@ -22,9 +22,12 @@
 //!
 //! The crate must not know cust, ladders or who links it.
 
+mod array;
 mod call;
 mod context;
 mod copy;
+mod copy3d;
+mod copy_batch;
 mod device;
 mod error;
 mod event;
@@ -35,11 +38,14 @@ mod image;
 mod jit;
 mod launch;
 mod library;
+mod link;
+mod location;
 mod memory;
 mod module;
 mod occupancy;
 mod op;
 mod platform;
+mod pool;
 mod queue;
 mod report;
 mod runtime;
@@ -47,6 +53,9 @@ mod simulation;
 mod state;
 mod stream;
 mod symbols;
+mod tensor_map;
+mod texture;
+mod virtual_memory;
 
 pub use call::Function;
 pub use report::LOG;
@@ -56,18 +65,28 @@ pub use symbols::{counts, function};
 
 /// The functions of all modules.
 const ALL: &[&[(&str, Function)]] = &[
+    array::FUNCTIONS,
     context::FUNCTIONS,
     copy::FUNCTIONS,
+    copy3d::FUNCTIONS,
+    copy_batch::FUNCTIONS,
     device::FUNCTIONS,
     error::FUNCTIONS,
     event::FUNCTIONS,
     function::FUNCTIONS,
     launch::FUNCTIONS,
     library::FUNCTIONS,
+    link::FUNCTIONS,
     memory::FUNCTIONS,
+    memory::managed::FUNCTIONS,
+    memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
+    pool::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,
     symbols::FUNCTIONS,
+    tensor_map::FUNCTIONS,
+    texture::FUNCTIONS,
+    virtual_memory::FUNCTIONS,
 ];
