@@ -40,7 +40,8 @@ __global__ void histogram(const unsigned char* data, int n, unsigned* bins) {
     __shared__ unsigned mine[256];
     for (int i = threadIdx.x; i < 256; i += blockDim.x) mine[i] = 0;
     __syncthreads();
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&mine[data[i]], 1);
+    int step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) atomicAdd(&mine[data[i]], 1);
     __syncthreads();
     for (int i = threadIdx.x; i < 256; i += blockDim.x) atomicAdd_system(&bins[i], mine[i]);
 }

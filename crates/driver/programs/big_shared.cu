@@ -14,7 +14,7 @@ __global__ void two_arrays(double* out, int n) {
     double* wide = (double*)storage;
     short* narrow = (short*)(wide + n);
     __shared__ int fixed;
-    if (threadIdx.x == 0) fixed = 1000;
+    if (threadIdx.x == 0) fixed = 1000 + n;
     wide[threadIdx.x] = threadIdx.x * 0.5;
     narrow[threadIdx.x] = -threadIdx.x;
     __syncthreads();

@@ -13,13 +13,12 @@ F driver(const char* name) {
     std::exit(1);
 }
 
-#define DRIVER(name) driver<decltype(&name)>(#name)
-
 inline const char* name_of(CUresult code) {
     const char* text = "no name";
-    DRIVER(cuGetErrorName)(code, &text);
+    driver<decltype(&cuGetErrorName)>("cuGetErrorName")(code, &text);
     return text;
 }
 
 // Prints the function and the name of what it returns.
-#define SHOW_DRIVER(function, ...) std::printf("%s: %s\n", #function, name_of(DRIVER(function)(__VA_ARGS__)))
+#define SHOW_DRIVER(function, ...)                                                                                     \
+    std::printf("%s: %s\n", #function, name_of(driver<decltype(&function)>(#function)(__VA_ARGS__)))

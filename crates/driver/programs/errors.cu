@@ -60,7 +60,8 @@ int main() {
     SHOW(cudaStreamCreateWithFlags(nullptr, 0));
     SHOW(cudaGetLastError());
 
-    for (int code : {0, 1, 2, 3, 9, 13, 35, 98, 100, 101, 200, 209, 222, 400, 600, 700, 710, 716, 719, 720, 801, 999, 12345}) {
+    for (int code : {0,   1,   2,   3,   9,   13,  35,  98,  100, 101, 200, 209,
+                     222, 400, 600, 700, 710, 716, 719, 720, 801, 999, 12345}) {
         const char* name = cudaGetErrorName((cudaError_t)code);
         std::printf("%d %s: %s\n", code, name, cudaGetErrorString((cudaError_t)code));
     }

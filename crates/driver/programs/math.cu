@@ -72,7 +72,8 @@ int main() {
     }
     const char* names[] = {"sinf", "expf", "logf", "powf", "sin", "exp", "atan2", "erf"};
     const double bounds[] = {2, 2, 2, 4, 2, 2, 2, 2.5};
-    for (int f = 0; f < 8; f++) std::printf("%s: %s\n", names[f], worst[f] <= bounds[f] ? "within its bound" : "TOO FAR");
+    for (int f = 0; f < 8; f++)
+        std::printf("%s: %s\n", names[f], worst[f] <= bounds[f] ? "within its bound" : "TOO FAR");
     whole<<<1, 1>>>((unsigned long long*)out);
     CHECK(cudaMemcpy(integers, out, sizeof(integers), cudaMemcpyDeviceToHost));
     for (unsigned long long value : integers) std::printf("%016llx\n", value);

@@ -1,4 +1,5 @@
 // Thrust and CUB, from the toolkit's headers: sort, reduce, scan, and kernels from iterators.
+// nvcc: -arch=compute_80 -code=compute_80
 #include "check.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>

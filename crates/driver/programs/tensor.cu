@@ -41,9 +41,10 @@ __global__ void doubles(const double* a, const double* b, double* c) {
     wmma::store_matrix_sync(c, sum, 8, wmma::mem_row_major);
 }
 
-// Multiplies an M by K matrix, by rows, with a K by N one, whose element (k, n) is b[k * row + n * column], and compares.
+// Multiplies an M by K matrix, by rows, with a K by N one, whose element (k, n) is b[k * row + n * column].
 template <typename T, typename C, int M, int N, int K>
-static void run(const char* name, void (*kernel)(const T*, const T*, C*), int row, int column, bool turned, C plus, C scale) {
+static void run(const char* name, void (*kernel)(const T*, const T*, C*), int row, int column, bool turned, C plus,
+                C scale) {
     T a[M * K], b[K * N], *on_a, *on_b;
     C c[M * N], *on_c;
     for (int i = 0; i < M * K; i++) a[i] = T(float(i * 7 % 13 - 6));

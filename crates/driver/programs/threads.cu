@@ -1,4 +1,6 @@
 // Threads of the host, each with its own default stream, on one device.
+// With the options that nvcc takes by itself: machine code for one GPU, and PTX, both compressed.
+// nvcc: --default-stream per-thread
 #include "check.cuh"
 #include <thread>
 #include <vector>
@@ -51,6 +53,7 @@ int main() {
     static unsigned* left;
     CHECK(cudaMalloc(&left, 64 * sizeof(unsigned)));
     CHECK(cudaMemset(left, 0, 64 * sizeof(unsigned)));
+    CHECK(cudaDeviceSynchronize()); // each thread has a default stream of its own
     std::thread([] { step<<<1, 64, 0, cudaStreamPerThread>>>(left, 64, 3); }).join();
     CHECK(cudaDeviceSynchronize());
     unsigned value;

@@ -297,7 +297,8 @@ functions! {
         let attributes = attributes.all(count as usize)?;
         for (attribute, value) in attributes.into_iter().zip(values.all(count as usize)?) {
             match range_of(address) {
-                Some(range) => pointer_attribute(value, attribute, address, &range)?,
+                Some(range) => pointer_attribute(value, attribute, address, &range)
+                    .unwrap_or_else(|_| unknown_attribute(value, attribute)),
                 // What is unknown is zero, and no error, when several are asked for at once.
                 None => unknown_attribute(value, attribute),
             }
@@ -316,7 +317,7 @@ fn pointer_attribute(value: Out<c_void>, attribute: u32, address: u64, range: &R
     let is_host = matches!(range.kind, Kind::Host | Kind::Registered);
     let word = |number: u32| Out::<u32>::at(value).set(number);
     let long = |number: u64| Out::<u64>::at(value).set(number);
-    let flag = |is: bool| Out::<u8>::at(value).set(is.into());
+    let flag = |is: bool| Out::<u32>::at(value).set(is.into());
     match attribute {
         1 => long(range.context as u64),
         2 => word(if is_host { 1 } else { 2 }),
@@ -343,9 +344,8 @@ fn pointer_attribute(value: Out<c_void>, attribute: u32, address: u64, range: &R
 /// Writes what `cuPointerGetAttributes` answers for memory that it knows nothing of.
 fn unknown_attribute(value: Out<c_void>, attribute: u32) {
     match attribute {
-        2 | 15 | 16 | 20 => Out::<u32>::at(value).offer(0),
+        2 | 6 | 8 | 13 | 15 | 16 | 20 => Out::<u32>::at(value).offer(0),
         9 => Out::<i32>::at(value).offer(-2),
-        6 | 8 | 13 => Out::<u8>::at(value).offer(0),
         _ => Out::<u64>::at(value).offer(0),
     }
 }

@@ -220,9 +220,10 @@ static TABLES: [Table; 8] = [
         slots: &[size(3), slot(prove as *const ()), unknown!(5, 2)],
     },
     Table {
-        name: "first question",
+        name: "log of the runtime",
         id: 0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9_u128.to_be_bytes(),
-        slots: &[size(3), unknown!(6, 1), unknown!(6, 2)],
+        // They take what the runtime logs: a component, a level, and a text with its arguments as `vprintf` has them.
+        slots: &[size(3), slot(zero as *const ()), slot(zero as *const ())],
     },
     // Runtimes from CUDA 13.4 on look whether it is there. Drivers have 94 slots in it.
     Table {
