@@ -77,7 +77,7 @@ int main() {
     void* values[] = {log, (void*)sizeof(log)};
     char broken[sizeof(ptx)];
     std::memcpy(broken, ptx, sizeof(ptx));
-    std::memcpy(std::strstr(broken, "mad.lo"), "mud.lo", 6);
+    std::memcpy(std::strstr(broken, "mad.lo"), "mad lo", 6);
     SHOW_DRIVER(cuModuleLoadDataEx, &module, broken, 2, options, values);
     HOLDS(std::strstr(log, "line 19") != nullptr);
     SHOW(cudaGetLastError());

@@ -298,9 +298,9 @@ functions! {
         for (attribute, value) in attributes.into_iter().zip(values.all(count as usize)?) {
             match range_of(address) {
                 Some(range) => pointer_attribute(value, attribute, address, &range)
-                    .unwrap_or_else(|_| unknown_attribute(value, attribute)),
+                    .unwrap_or_else(|_| unknown_attribute(value, attribute, 0)),
                 // What is unknown is zero, and no error, when several are asked for at once.
-                None => unknown_attribute(value, attribute),
+                None => unknown_attribute(value, attribute, address),
             }
         }
         Ok(())
@@ -342,8 +342,9 @@ fn pointer_attribute(value: Out<c_void>, attribute: u32, address: u64, range: &R
 }
 
 /// Writes what `cuPointerGetAttributes` answers for memory that it knows nothing of.
-fn unknown_attribute(value: Out<c_void>, attribute: u32) {
+fn unknown_attribute(value: Out<c_void>, attribute: u32, host: u64) {
     match attribute {
+        4 => Out::<u64>::at(value).offer(host),
         2 | 6 | 8 | 13 | 15 | 16 | 20 => Out::<u32>::at(value).offer(0),
         9 => Out::<i32>::at(value).offer(-2),
         _ => Out::<u64>::at(value).offer(0),

@@ -41,7 +41,7 @@ fn difference(program: &Built) -> Option<String> {
 fn code_for_other_devices_is_refused() {
     let Some(compiler) = Compiler::find() else { return };
     let cases = [
-        ("machine_code", "-arch=sm_80", "machine code"),
+        ("machine_code", "-arch=compute_80 -code=sm_80", "machine code"),
         ("newer", "-arch=compute_120 -code=compute_120", "compute_120"),
     ];
     for (name, options, why) in cases {

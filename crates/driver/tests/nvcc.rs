@@ -51,7 +51,8 @@ fn read(name: &str) -> String {
 fn together(programs: &[&Program]) -> String {
     let headers: std::collections::BTreeSet<&str> =
         programs.iter().flat_map(|program| program.text.lines().filter(|line| line.starts_with("#include"))).collect();
-    let mut text: String = headers.iter().map(|line| format!("{line}\n")).collect();
+    let mut text = format!("// nvcc: {OPTIONS}\n");
+    text.extend(headers.iter().map(|line| format!("{line}\n")));
     for Program { name, .. } in programs {
         text += &format!("#define main {name}\nnamespace of_{name} {{\n#include \"{name}.cu\"\n}}\n#undef main\n");
     }
@@ -60,6 +61,11 @@ fn together(programs: &[&Program]) -> String {
         text += &format!("    if (!std::strcmp(arguments[1], \"{name}\")) return of_{name}::{name}();\n");
     }
     text + "    return 99;\n}\n"
+}
+
+/// When a file was written.
+fn written(file: &Path) -> Option<SystemTime> {
+    file.metadata().ok()?.modified().ok()
 }
 
 /// `nvcc`, and where what it makes is kept.
@@ -84,8 +90,7 @@ impl Compiler {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
         fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
         let sources = fs::read_dir(FOLDER).expect("the folder of the programs").flatten().map(|entry| entry.path());
-        let files = sources.chain([nvcc.path.clone(), env::current_exe().expect("this program")]);
-        let newest = files.filter_map(|file| file.metadata().ok()?.modified().ok()).max().expect("there are files");
+        let newest = sources.chain([nvcc.path.clone()]).filter_map(|file| written(&file)).max().expect("there are files");
         Some(Self { nvcc, folder, newest })
     }
 
@@ -112,8 +117,12 @@ impl Compiler {
         Built { name: name.to_owned(), path: self.compile(name, &source, options), arguments: Vec::new() }
     }
 
+    /// Writes a source, unless it is there.
     fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.join(name).with_extension("cu");
+        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            return path;
+        }
         fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         path
     }
@@ -121,7 +130,7 @@ impl Compiler {
     /// Compiles a file, unless it was since the sources changed. Names of files among the options are in the programs' folder.
     fn compile(&self, name: &str, source: &Path, options: &str) -> PathBuf {
         let program = self.folder.join(name);
-        if program.metadata().and_then(|data| data.modified()).is_ok_and(|built| built > self.newest) {
+        if written(&program) > written(source).max(Some(self.newest)) {
             return program;
         }
         let mut command = Command::new(&self.nvcc.path);
