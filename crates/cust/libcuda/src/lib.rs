@@ -141,7 +141,9 @@ impl fmt::Display for Status {
                 Ok(())
             }
             Status::Simulated { .. } => f.write_str("simulated CUDA driver"),
-            Status::UnknownChoice(choice) => write!(f, "no CUDA driver: {CHOICE} is `{choice}`, and may be gpu, sim or auto"),
+            Status::UnknownChoice(choice) => {
+                write!(f, "no CUDA driver: {CHOICE} is `{choice}`, and may be gpu, sim or auto")
+            }
             // The user named this one library, so its error is reported.
             Status::NotFound { tried, overridden: true } => {
                 write!(f, "no CUDA driver where {OVERRIDE} says")?;
