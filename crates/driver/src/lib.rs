@@ -13,6 +13,12 @@
 //! - `launch`, `copy` and the others check what a program asks for and make an operation (`op`) of it, which `stream`
 //!   enqueues and `queue` does, in a thread of its own.
 //!
+//! # Devices
+//!
+//! The environment variable [`DEVICE`] names the simulated GPU and [`DEVICES`] says how many of them there are. They are
+//! run by one machine and share its memory: a kernel on one device can access the memory of another, whether or not the
+//! program has enabled that (`cuCtxEnablePeerAccess`). What each has in use is counted for itself.
+//!
 //! # Errors
 //!
 //! Every function returns the code that the real driver returns, and nothing else reaches the program: no panic, no
@@ -23,6 +29,7 @@
 //! The crate must not know cust, ladders or who links it.
 
 mod array;
+mod attributes;
 mod call;
 mod context;
 mod copy;
@@ -38,12 +45,14 @@ mod image;
 mod jit;
 mod launch;
 mod library;
+mod limits;
 mod link;
 mod location;
 mod memory;
 mod module;
 mod occupancy;
 mod op;
+mod peer;
 mod platform;
 mod pool;
 mod queue;
@@ -58,6 +67,7 @@ mod texture;
 mod virtual_memory;
 
 pub use call::Function;
+pub use device::{DEVICE, DEVICES};
 pub use report::LOG;
 pub use simulation::{InUse, Inside, Kernel, Simulation};
 pub use state::is_inside;
@@ -82,6 +92,8 @@ const ALL: &[&[(&str, Function)]] = &[
     memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
     pool::FUNCTIONS,
+    occupancy::FUNCTIONS,
+    peer::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,

@@ -41,6 +41,8 @@ pub(crate) struct LaunchOp {
     pub(crate) shared_bytes: u32,
     pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) is_cooperative: bool,
+    /// How many blocks its device has room for at a time.
+    pub(crate) resident: u64,
     pub(crate) args: Vec<Arg>,
 }
 
@@ -51,7 +53,7 @@ impl Op {
             return Ok(());
         }
         match self {
-            Op::Launch(launch) => launch.run(driver),
+            Op::Launch(launch) => launch.run(driver, context),
             Op::Copy(copy) => copy.run(&mut driver.machine()),
             Op::Fill(fill) => fill.run(&mut driver.machine()),
             Op::Host(call) => call.run(context),
@@ -66,8 +68,11 @@ impl Op {
 }
 
 impl LaunchOp {
-    fn run(&self, driver: &Driver) -> Result<()> {
+    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
         let mut machine = driver.machine();
+        let config = machine.config_mut();
+        config.resident_blocks = self.resident;
+        (config.printf_bytes, config.heap_bytes) = context.buffers();
         let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
             .with_shared_bytes(self.shared_bytes)
             .with_cooperative(self.is_cooperative)
