@@ -58,6 +58,7 @@ mod pool;
 mod queue;
 mod report;
 mod runtime;
+mod simulation;
 mod state;
 mod stream;
 mod symbols;
@@ -68,6 +69,8 @@ mod virtual_memory;
 pub use call::Function;
 pub use device::{DEVICE, DEVICES};
 pub use report::LOG;
+pub use simulation::{InUse, Inside, Kernel, Simulation};
+pub use state::is_inside;
 pub use symbols::{counts, function};
 
 /// The functions of all modules.

@@ -1,8 +1,10 @@
 //! The driver's functions, called as programs call them.
 
 mod copies;
+mod devices;
 mod linking;
 mod memory;
+mod occupancy;
 mod pools;
 mod structs;
 mod support;

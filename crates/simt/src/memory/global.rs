@@ -118,6 +118,14 @@ impl GlobalMemory {
         Self { allocations: Vec::new(), next: FIRST, used: 0, limit, objects: Objects::default() }
     }
 
+    /// Gives out addresses from the first one on again, if nothing is allocated: for a new user, to whom the addresses that
+    /// another one has freed mean nothing.
+    pub fn begin_again(&mut self) {
+        if self.allocations.is_empty() {
+            self.next = FIRST;
+        }
+    }
+
     /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,
     /// at which nothing can be accessed.
     ///
