@@ -33,7 +33,7 @@ functions! {
 /// One side of a `CUDA_MEMCPY2D`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Side2d {
+pub(crate) struct Side2d {
     x: usize,
     y: usize,
     kind: u32,
@@ -46,7 +46,7 @@ struct Side2d {
 /// `CUDA_MEMCPY2D`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Memcpy2d {
+pub(crate) struct Memcpy2d {
     from: Side2d,
     to: Side2d,
     extent: [usize; 2],
@@ -55,7 +55,7 @@ struct Memcpy2d {
 /// `CUmemcpyAttributes`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Attributes {
+pub(crate) struct Attributes {
     order: u32,
     places: [Location; 2],
     flags: u32,
@@ -64,7 +64,7 @@ struct Attributes {
 /// `CUDA_MEMCPY3D_BATCH_OP`; an operand is a word with its kind, and four others.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Operation {
+pub(crate) struct Operation {
     from: [u64; 5],
     to: [u64; 5],
     extent: [usize; 3],
@@ -171,7 +171,11 @@ fn three_dimensions() {
     for (what, mut params, change, expected) in cases {
         change(&mut params);
         assert_eq!(cuMemcpy3D_v2(&params), expected, "{what}");
-        assert_eq!(cuMemcpy3DPeer(&Memcpy3d { from: Side { reserved: 0, ..params.from }, ..params }), expected, "{what}");
+        assert_eq!(
+            cuMemcpy3DPeer(&Memcpy3d { from: Side { reserved: 0, ..params.from }, ..params }),
+            expected,
+            "{what}"
+        );
     }
     let mut peer = base;
     peer.to.reserved = 0x1234;
@@ -204,7 +208,8 @@ fn rows_of_arrays() {
     let host = bytes(256);
     let (h, d) = (host.as_ptr() as u64, device(256));
     let (one, other) = (array([16, 4, 0], 0x20, 1), array([16, 0, 0], 0x20, 1));
-    for (offset, count, expected) in [(0, 64, OK), (0, 128, 1), (32, 64, 1), (2, 4, OK), (usize::MAX, 4, 1), (0, 0, OK)] {
+    for (offset, count, expected) in [(0, 64, OK), (0, 128, 1), (32, 64, 1), (2, 4, OK), (usize::MAX, 4, 1), (0, 0, OK)]
+    {
         assert_eq!(cuMemcpyHtoA_v2(one, offset, h, count), expected, "{offset} {count}");
     }
     assert_eq!(cuMemcpyHtoA_v2(one, 0, h, 64), OK);
@@ -276,8 +281,12 @@ fn batches_of_boxes() {
         assert_eq!(found[row * 32..][..20], host[row * 32..][..20]);
     }
     let wrong = [
-        Operation { extent: [5, 5, 1], ..into }, Operation { extent: [0, 3, 1], ..into }, Operation { order: 0, ..into },
-        Operation { from: [3, 0, 0, 0, 0], ..into }, Operation { flags: 2, ..into }, Operation { to: [2, 0, 0, 0, 0], ..into },
+        Operation { extent: [5, 5, 1], ..into },
+        Operation { extent: [0, 3, 1], ..into },
+        Operation { order: 0, ..into },
+        Operation { from: [3, 0, 0, 0, 0], ..into },
+        Operation { flags: 2, ..into },
+        Operation { to: [2, 0, 0, 0, 0], ..into },
     ];
     for operation in wrong {
         assert_eq!(cuMemcpy3DBatchAsync_v2(1, &operation, 0, stream), INVALID_VALUE);

@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_void};
 
 use super::support::{
-    Handle, INVALID_VALUE, OK, context, cuMemAlloc_v2, cuMemcpyDtoH_v2, cuModuleGetFunction, cuModuleLoadData, functions,
+    Handle, INVALID_VALUE, OK, context, cuMemAlloc_v2, cuMemcpyDtoH_v2, cuModuleGetFunction, cuModuleLoadData,
+    functions,
 };
 
 const INVALID_IMAGE: u32 = 200;
@@ -161,7 +162,10 @@ fn two_modules() {
 fn codes() {
     context(0);
     let own = linker();
-    assert_eq!((add(own, 1, "garbage"), add(own, 9, CALLED), add(own, 1, "")), (INVALID_IMAGE, INVALID_VALUE, INVALID_VALUE));
+    assert_eq!(
+        (add(own, 1, "garbage"), add(own, 9, CALLED), add(own, 1, "")),
+        (INVALID_IMAGE, INVALID_VALUE, INVALID_VALUE)
+    );
     assert_eq!(add(own, 1, ".version 8.0\n.target sm_80\n.what"), INVALID_PTX);
     assert_eq!(add(own, 0, "\x7fELF and so on"), 209);
     assert_eq!(add(own, 4, "!<arch>"), 801);

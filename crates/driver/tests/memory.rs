@@ -61,7 +61,9 @@ fn code(make: impl FnOnce(*mut u64) -> u32) -> (u32, bool) {
 #[test]
 fn sizes_and_flags() {
     context(0);
-    for (bytes, expected) in [(0, INVALID_VALUE), (150 << 30, OUT_OF_MEMORY), (1 << 47, OUT_OF_MEMORY), (1 << 63, OUT_OF_MEMORY)] {
+    for (bytes, expected) in
+        [(0, INVALID_VALUE), (150 << 30, OUT_OF_MEMORY), (1 << 47, OUT_OF_MEMORY), (1 << 63, OUT_OF_MEMORY)]
+    {
         assert_eq!(code(|to| cuMemAlloc_v2(to, bytes)), (expected, false), "{bytes}");
     }
     assert_eq!(cuMemAlloc_v2(std::ptr::null_mut(), 1), INVALID_VALUE);
@@ -71,7 +73,9 @@ fn sizes_and_flags() {
     assert_eq!(code(|to| cuMemHostAlloc(to, 8, 8)), (INVALID_VALUE, false));
     assert_eq!(code(|to| cuMemHostAlloc(to, 0, 0)), (OK, false));
     assert_eq!(code(|to| cuMemAllocHost_v2(to, 1 << 60)), (OUT_OF_MEMORY, false));
-    for (bytes, flags, expected) in [(0, 1, 1), (8, 0, 1), (8, 3, 1), (8, 4, 1), (8, 1, OK), (8, 2, OK), (1 << 60, 1, 2)] {
+    for (bytes, flags, expected) in
+        [(0, 1, 1), (8, 0, 1), (8, 3, 1), (8, 4, 1), (8, 1, OK), (8, 2, OK), (1 << 60, 1, 2)]
+    {
         assert_eq!(code(|to| cuMemAllocManaged(to, bytes, flags)), (expected, expected == OK), "{bytes} {flags}");
     }
     for (width, height, element, expected) in [
@@ -92,7 +96,8 @@ fn sizes_and_flags() {
 #[test]
 fn frees() {
     context(0);
-    let (own, host, managed) = (device(1000), made(|to| cuMemAllocHost_v2(to, 1000)), made(|to| cuMemAllocManaged(to, 8, 1)));
+    let (own, host, managed) =
+        (device(1000), made(|to| cuMemAllocHost_v2(to, 1000)), made(|to| cuMemAllocManaged(to, 8, 1)));
     for (free, address) in [
         (cuMemFree_v2 as fn(u64) -> u32, own + 256),
         (cuMemFree_v2, host),
@@ -169,9 +174,22 @@ fn pointers() {
         (at, 4000, 1, Ok(at + 5), bad, 0, 0, 1),
     ] {
         let expected = [
-            (0, bad), (1, Ok(own_context)), (2, Ok(kind)), (3, Ok(address + 5)), (4, host_pointer), (5, tokens), (6, Ok(sync)),
-            (8, Ok(is_managed)), (9, Ok(0)), (11, Ok(address)), (12, Ok(bytes)), (13, Ok(1)), (14, Ok(0)), (16, Ok(access)),
-            (17, Ok(0)), (22, bad),
+            (0, bad),
+            (1, Ok(own_context)),
+            (2, Ok(kind)),
+            (3, Ok(address + 5)),
+            (4, host_pointer),
+            (5, tokens),
+            (6, Ok(sync)),
+            (8, Ok(is_managed)),
+            (9, Ok(0)),
+            (11, Ok(address)),
+            (12, Ok(bytes)),
+            (13, Ok(1)),
+            (14, Ok(0)),
+            (16, Ok(access)),
+            (17, Ok(0)),
+            (22, bad),
         ];
         for (number, expected) in expected {
             assert_eq!(attribute(number, address + 5), expected, "attribute {number} of {address:#x}");
@@ -186,7 +204,11 @@ fn pointers() {
         assert_eq!(cuPointerSetAttribute(&1, 1, address), INVALID_VALUE);
     }
     for (address, pointer, flags) in [
-        (own, bad, bad), (host + 5, Ok(host + 5), Ok(2)), (at + 5, Ok(at + 5), Ok(2)), (managed, bad, Ok(2)), (64, bad, bad),
+        (own, bad, bad),
+        (host + 5, Ok(host + 5), Ok(2)),
+        (at + 5, Ok(at + 5), Ok(2)),
+        (managed, bad, Ok(2)),
+        (64, bad, bad),
     ] {
         let (mut found, mut own_flags) = (0, 0);
         let code = cuMemHostGetDevicePointer_v2(&mut found, address, 0);
@@ -237,7 +259,13 @@ fn advice() {
     let at = |kind, id| Location { kind, id };
     let bad = INVALID_VALUE;
     for (advice, device, first, second) in [
-        (1, 0, OK, OK), (3, 0, OK, OK), (3, -1, OK, OK), (3, 7, INVALID_DEVICE, bad), (5, 0, OK, OK), (5, -1, OK, OK), (9, 0, bad, bad),
+        (1, 0, OK, OK),
+        (3, 0, OK, OK),
+        (3, -1, OK, OK),
+        (3, 7, INVALID_DEVICE, bad),
+        (5, 0, OK, OK),
+        (5, -1, OK, OK),
+        (9, 0, bad, bad),
         (6, 0, OK, OK),
     ] {
         let location = at(if device < 0 { 2 } else { 1 }, device);
@@ -246,7 +274,9 @@ fn advice() {
         assert_eq!(cuMemAdvise(own, 4096, advice, device), if device == 7 { INVALID_DEVICE } else { bad });
     }
     assert_eq!((cuMemAdvise(managed, 0, 1, 0), cuMemAdvise(managed, 1 << 30, 1, 0)), (bad, bad));
-    for (bytes, device, expected) in [(4096, 0, OK), (4096, -1, OK), (4096, 7, INVALID_DEVICE), (0, 0, bad), (1 << 30, 0, bad)] {
+    for (bytes, device, expected) in
+        [(4096, 0, OK), (4096, -1, OK), (4096, 7, INVALID_DEVICE), (0, 0, bad), (1 << 30, 0, bad)]
+    {
         assert_eq!(cuMemPrefetchAsync(managed, bytes, device, 0), expected, "{bytes} {device}");
     }
     for (kind, flags, expected) in [(1, 0, OK), (2, 0, OK), (3, 0, OK), (0, 0, bad), (1, 1, bad)] {
@@ -282,7 +312,8 @@ fn batches_of_prefetches() {
         let (addresses, sizes, indices) = ([address], [4096], [0]);
         let (addresses, sizes, indices) = (addresses.as_ptr(), sizes.as_ptr(), indices.as_ptr());
         let locations = locations.as_ptr();
-        let found = cuMemPrefetchBatchAsync(addresses, sizes, count, locations, indices, locations_given, flags, stream);
+        let found =
+            cuMemPrefetchBatchAsync(addresses, sizes, count, locations, indices, locations_given, flags, stream);
         assert_eq!(found, expected);
         assert_eq!(cuMemPrefetchBatchAsync(addresses, sizes, count, locations, indices, 1, flags, 0), INVALID_VALUE);
     }

@@ -75,7 +75,16 @@ fn water_marks() {
     assert_eq!(cuStreamSynchronize(stream), OK);
     assert_eq!(state(pool), [0, PIECE, 2 * PIECE, 100, used]);
     for (attribute, value, expected) in [
-        (4, 1 << 30, OK), (5, 0, 1), (6, 1, 1), (6, 0, OK), (7, 0, 1), (8, 5, 1), (8, 0, OK), (1, 0, OK), (9, 0, 1), (0, 0, 1),
+        (4, 1 << 30, OK),
+        (5, 0, 1),
+        (6, 1, 1),
+        (6, 0, OK),
+        (7, 0, 1),
+        (8, 5, 1),
+        (8, 0, OK),
+        (1, 0, OK),
+        (9, 0, 1),
+        (0, 0, 1),
     ] {
         assert_eq!(cuMemPoolSetAttribute(pool, attribute, &value), expected, "{attribute} {value}");
     }
@@ -116,11 +125,21 @@ fn which_pool() {
     context(0);
     let stream = stream();
     for (kind, types, location, expected) in [
-        (0, 0, [1, 0], INVALID_VALUE), (1, 0, [1, 9], INVALID_VALUE), (1, 0, [0, 0], INVALID_VALUE), (1, 0, [2, 0], OK),
-        (2, 0, [1, 0], OK), (1, 99, [1, 0], INVALID_VALUE), (1, 1, [1, 0], NOT_SUPPORTED),
+        (0, 0, [1, 0], INVALID_VALUE),
+        (1, 0, [1, 9], INVALID_VALUE),
+        (1, 0, [0, 0], INVALID_VALUE),
+        (1, 0, [2, 0], OK),
+        (2, 0, [1, 0], OK),
+        (1, 99, [1, 0], INVALID_VALUE),
+        (1, 1, [1, 0], OK),
+        (1, 2, [1, 0], NOT_SUPPORTED),
     ] {
         let mut made = 0;
-        assert_eq!(cuMemPoolCreate(&mut made, &props(kind, types, location, 0)), expected, "{kind} {types} {location:?}");
+        assert_eq!(
+            cuMemPoolCreate(&mut made, &props(kind, types, location, 0)),
+            expected,
+            "{kind} {types} {location:?}"
+        );
     }
     let (mut default, mut current) = (0, 0);
     assert_eq!(cuDeviceGetDefaultMemPool(&mut default, 0), OK);
@@ -136,7 +155,9 @@ fn which_pool() {
     assert_eq!((cuDeviceGetMemPool(&mut current, 0), current), (OK, default));
     assert_eq!((cuMemFreeAsync(address, stream), cuStreamSynchronize(stream)), (OK, OK));
     assert_eq!(cuMemPoolDestroy(own), INVALID_VALUE);
-    for (place, id, kind, expected) in [(1, 0, 0, 1), (1, 0, 1, OK), (1, 0, 2, OK), (2, 0, 1, OK), (0, 0, 1, 1), (1, 7, 1, 1)] {
+    for (place, id, kind, expected) in
+        [(1, 0, 0, 1), (1, 0, 1, OK), (1, 0, 2, OK), (2, 0, 1, OK), (0, 0, 1, 1), (1, 7, 1, 1)]
+    {
         current = 0;
         assert_eq!(cuMemGetDefaultMemPool(&mut current, &Location { kind: place, id }, kind), expected);
         assert_eq!((current != 0, current == default), (expected == OK, (place, id, kind) == (1, 0, 1)));
@@ -153,7 +174,11 @@ fn access() {
         assert_eq!(if code == OK { Ok(flags) } else { Err(code) }, expected);
     }
     for (kind, id, flags, expected) in [
-        (1, 0, 3, OK), (1, 0, 0, INVALID_DEVICE), (1, 9, 3, INVALID_DEVICE), (2, 0, 3, NOT_SUPPORTED), (1, 0, 5, INVALID_VALUE),
+        (1, 0, 3, OK),
+        (1, 0, 0, INVALID_DEVICE),
+        (1, 9, 3, INVALID_DEVICE),
+        (2, 0, 3, NOT_SUPPORTED),
+        (1, 0, 5, INVALID_VALUE),
     ] {
         let access = Access { location: Location { kind, id }, flags };
         assert_eq!(cuMemPoolSetAccess(pool, &access, 1), expected, "{kind} {id} {flags}");

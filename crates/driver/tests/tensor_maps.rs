@@ -8,7 +8,7 @@ const NOT_SUPPORTED: u32 = 801;
 
 /// `CUtensorMap`.
 #[repr(C, align(128))]
-struct Map([u8; 128]);
+pub(crate) struct Map([u8; 128]);
 
 functions! {
     fn cuTensorMapEncodeTiled(
@@ -38,10 +38,22 @@ struct Params {
 
 impl Params {
     fn encode(&self, map: *mut Map) -> u32 {
-        let Self { element, rank, address, sizes, strides, tile, steps, modes: [interleave, swizzle, promotion, fill] } = self;
+        let Self { element, rank, address, sizes, strides, tile, steps, modes: [interleave, swizzle, promotion, fill] } =
+            self;
         let (sizes, strides, tile, steps) = (sizes.as_ptr(), strides.as_ptr(), tile.as_ptr(), steps.as_ptr());
         cuTensorMapEncodeTiled(
-            map, *element, *rank, *address, sizes, strides, tile, steps, *interleave, *swizzle, *promotion, *fill,
+            map,
+            *element,
+            *rank,
+            *address,
+            sizes,
+            strides,
+            tile,
+            steps,
+            *interleave,
+            *swizzle,
+            *promotion,
+            *fill,
         )
     }
 }

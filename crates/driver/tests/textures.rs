@@ -39,7 +39,7 @@ functions! {
 /// `CUDA_ARRAY_DESCRIPTOR`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
-struct Flat {
+pub(crate) struct Flat {
     sides: [usize; 2],
     format: u32,
     channels: u32,
@@ -66,18 +66,43 @@ fn device(bytes: usize) -> u64 {
 fn arrays() {
     context(0);
     for ((x, y, format, channels), expected) in [
-        ((16, 4, FLOAT, 1), OK), ((16, 4, FLOAT, 3), 1), ((0, 4, FLOAT, 1), 1), ((16, 0, FLOAT, 1), OK), ((16, 4, 7, 1), 1),
-        ((16, 4, FLOAT, 0), 1), ((16, 4, 0xc0, 1), OK), ((16, 4, 0xc1, 1), 1), ((131_073, 0, FLOAT, 1), 1), ((131_072, 65_537, 1, 1), 1),
-        ((16, 4, 0x91, 4), NOT_SUPPORTED), ((usize::MAX, 4, FLOAT, 1), 1),
+        ((16, 4, FLOAT, 1), OK),
+        ((16, 4, FLOAT, 3), 1),
+        ((0, 4, FLOAT, 1), 1),
+        ((16, 0, FLOAT, 1), OK),
+        ((16, 4, 7, 1), 1),
+        ((16, 4, FLOAT, 0), 1),
+        ((16, 4, 0xc0, 1), OK),
+        ((16, 4, 0xc1, 1), 1),
+        ((131_073, 0, FLOAT, 1), 1),
+        ((131_072, 65_537, 1, 1), 1),
+        ((16, 4, 0x91, 4), NOT_SUPPORTED),
+        ((usize::MAX, 4, FLOAT, 1), 1),
     ] {
         let descriptor = Flat { sides: [x, y], format, channels };
         assert_eq!(cuArrayCreate_v2(&mut 0, &descriptor), expected, "{descriptor:?}");
     }
     for (sides, flags, expected) in [
-        ([8, 4, 2], 0, OK), ([8, 0, 2], 0, 1), ([8, 4, 0], 0, OK), ([8, 0, 0], 0, OK), ([8, 4, 0], 1, 1), ([8, 4, 3], 1, OK),
-        ([8, 0, 3], 1, OK), ([8, 8, 6], 4, OK), ([8, 4, 6], 4, 1), ([8, 8, 5], 4, 1), ([8, 8, 12], 5, OK), ([8, 8, 11], 5, 1),
-        ([8, 4, 0], 8, OK), ([8, 4, 0], 0x10, 1), ([8, 4, 0], 0x100, OK), ([8, 4, 2049], 1, 1), ([8, 4, 0], 0x40, NOT_SUPPORTED),
-        ([8, 4, 0], 0x80, NOT_SUPPORTED), ([8, 4, 0], 0x200, 1), ([20_000, 20_000, 20_000], 0, 1),
+        ([8, 4, 2], 0, OK),
+        ([8, 0, 2], 0, 1),
+        ([8, 4, 0], 0, OK),
+        ([8, 0, 0], 0, OK),
+        ([8, 4, 0], 1, 1),
+        ([8, 4, 3], 1, OK),
+        ([8, 0, 3], 1, OK),
+        ([8, 8, 6], 4, OK),
+        ([8, 4, 6], 4, 1),
+        ([8, 8, 5], 4, 1),
+        ([8, 8, 12], 5, OK),
+        ([8, 8, 11], 5, 1),
+        ([8, 4, 0], 8, OK),
+        ([8, 4, 0], 0x10, 1),
+        ([8, 4, 0], 0x100, OK),
+        ([8, 4, 2049], 1, 1),
+        ([8, 4, 0], 0x40, NOT_SUPPORTED),
+        ([8, 4, 0], 0x80, NOT_SUPPORTED),
+        ([8, 4, 0], 0x200, 1),
+        ([20_000, 20_000, 20_000], 0, 1),
     ] {
         let found = array(sides, FLOAT, 1, flags);
         assert_eq!(found.err().unwrap_or(OK), expected, "{sides:?} {flags:#x}");
@@ -142,25 +167,37 @@ fn texture_codes() {
         resource(2, &[address, u64::from(format) | channels << 32, bytes])
     };
     for (what, own, expected) in [
-        ("linear", linear(memory, FLOAT, 1, 1024), OK), ("misaligned", linear(memory + 16, FLOAT, 1, 64), 1),
-        ("aligned", linear(memory + 512, FLOAT, 1, 64), OK), ("three channels", linear(memory, FLOAT, 3, 64), 1),
-        ("a part of a texel", linear(memory, FLOAT, 1, 1023), OK), ("null", linear(0, FLOAT, 1, 64), 1),
-        ("no format", linear(memory, 7, 1, 64), 1), ("beyond the memory", linear(memory, FLOAT, 1, 1 << 22), 1),
+        ("linear", linear(memory, FLOAT, 1, 1024), OK),
+        ("misaligned", linear(memory + 16, FLOAT, 1, 64), 1),
+        ("aligned", linear(memory + 512, FLOAT, 1, 64), OK),
+        ("three channels", linear(memory, FLOAT, 3, 64), 1),
+        ("a part of a texel", linear(memory, FLOAT, 1, 1023), OK),
+        ("null", linear(0, FLOAT, 1, 64), 1),
+        ("no format", linear(memory, 7, 1, 64), 1),
+        ("beyond the memory", linear(memory, FLOAT, 1, 1 << 22), 1),
     ] {
         check(what, own, clamped(), expected);
     }
     check("filtered linear", linear(memory, FLOAT, 1, 64), Sampling { filter: 1, flags: 2, ..clamped() }, OK);
-    let pitched = |address: u64, width: u64, pitch: u64| resource(3, &[address, u64::from(FLOAT) | 1 << 32, width, 4, pitch]);
+    let pitched =
+        |address: u64, width: u64, pitch: u64| resource(3, &[address, u64::from(FLOAT) | 1 << 32, width, 4, pitch]);
     for (what, own, expected) in [
-        ("pitch", pitched(memory, 16, 64), OK), ("pitch of 40", pitched(memory, 8, 40), 1),
-        ("misaligned", pitched(memory + 32, 8, 64), 1), ("too wide", pitched(memory, 1 << 18, 1 << 20), 1),
+        ("pitch", pitched(memory, 16, 64), OK),
+        ("pitch of 40", pitched(memory, 8, 40), 1),
+        ("misaligned", pitched(memory + 32, 8, 64), 1),
+        ("too wide", pitched(memory, 1 << 18, 1 << 20), 1),
     ] {
         check(what, own, clamped(), expected);
     }
-    let view = |format: u32, width: usize, layers: [u32; 2]| View { format, sides: [width, 4, 0], layers, ..View::default() };
+    let view =
+        |format: u32, width: usize, layers: [u32; 2]| View { format, sides: [width, 4, 0], layers, ..View::default() };
     for (view, expected) in [
-        (view(0x16, 16, [0, 0]), OK), (view(0x0d, 16, [0, 0]), OK), (view(0x18, 16, [0, 0]), 1), (view(0x16, 8, [0, 0]), 1),
-        (View::default(), 1), (view(0x16, 16, [0, 1]), 1),
+        (view(0x16, 16, [0, 0]), OK),
+        (view(0x0d, 16, [0, 0]), OK),
+        (view(0x18, 16, [0, 0]), 1),
+        (view(0x16, 8, [0, 0]), 1),
+        (View::default(), 1),
+        (view(0x16, 16, [0, 1]), 1),
     ] {
         assert_eq!(texture(of(floats), clamped(), Some(view)).err().unwrap_or(OK), expected);
     }

@@ -78,9 +78,16 @@ fn reservations_and_memory() {
     assert_ne!(reserve(SIZE, 0, base, 0).unwrap(), base);
     assert_eq!(reserve(SIZE, 1 << 30, 0, 0).unwrap() % (1 << 30), 0);
     for (bytes, given, flags, expected) in [
-        (5, PINNED, 0, INVALID_VALUE), (0, PINNED, 0, INVALID_VALUE), (SIZE, PINNED, 1, INVALID_VALUE), (1 << 47, PINNED, 0, 2),
-        (SIZE, (0, 0, [1, 0]), 0, INVALID_VALUE), (SIZE, (1, 0, [1, 9]), 0, INVALID_DEVICE), (SIZE, (1, 1, [1, 0]), 0, NOT_SUPPORTED),
-        (SIZE, (1, 0, [0, 0]), 0, INVALID_VALUE), (SIZE, (2, 0, [1, 0]), 0, INVALID_VALUE), (SIZE, (1, 0, [2, 0]), 0, NOT_SUPPORTED),
+        (5, PINNED, 0, INVALID_VALUE),
+        (0, PINNED, 0, INVALID_VALUE),
+        (SIZE, PINNED, 1, INVALID_VALUE),
+        (1 << 47, PINNED, 0, 2),
+        (SIZE, (0, 0, [1, 0]), 0, INVALID_VALUE),
+        (SIZE, (1, 0, [1, 9]), 0, INVALID_DEVICE),
+        (SIZE, (1, 2, [1, 0]), 0, NOT_SUPPORTED),
+        (SIZE, (1, 0, [0, 0]), 0, INVALID_VALUE),
+        (SIZE, (2, 0, [1, 0]), 0, INVALID_VALUE),
+        (SIZE, (1, 0, [2, 0]), 0, NOT_SUPPORTED),
     ] {
         assert_eq!(create(bytes, given, flags), Err(expected), "{bytes} {given:?} {flags}");
     }
@@ -95,9 +102,15 @@ fn mappings() {
     let base = reserve(4 * SIZE, 0, 0, 0).unwrap();
     let memory = create(SIZE, PINNED, 0).unwrap();
     for (address, bytes, offset, flags, expected) in [
-        (base, SIZE, 4096, 0, NOT_SUPPORTED), (base, 2 * SIZE, 0, 0, NOT_SUPPORTED), (base, SIZE, 0, 1, INVALID_VALUE),
-        (base + size, SIZE, 0, 0, OK), (base + size, SIZE, 0, 0, INVALID_VALUE), (base + 3 * size, SIZE, 0, 0, OK),
-        (base, SIZE / 2, 0, 0, NOT_SUPPORTED), (base + 4 * size, SIZE, 0, 0, INVALID_VALUE), (4096 * size, SIZE, 0, 0, INVALID_VALUE),
+        (base, SIZE, 4096, 0, NOT_SUPPORTED),
+        (base, 2 * SIZE, 0, 0, NOT_SUPPORTED),
+        (base, SIZE, 0, 1, INVALID_VALUE),
+        (base + size, SIZE, 0, 0, OK),
+        (base + size, SIZE, 0, 0, INVALID_VALUE),
+        (base + 3 * size, SIZE, 0, 0, OK),
+        (base, SIZE / 2, 0, 0, NOT_SUPPORTED),
+        (base + 4 * size, SIZE, 0, 0, INVALID_VALUE),
+        (4096 * size, SIZE, 0, 0, INVALID_VALUE),
     ] {
         assert_eq!(cuMemMap(address, bytes, offset, memory, flags), expected, "{:#x} {bytes}", address - base);
     }
@@ -105,7 +118,10 @@ fn mappings() {
     assert_eq!(cuMemsetD8_v2(mapped, 1, 8), INVALID_VALUE);
     assert_eq!((accessible(base), accessible(mapped)), (Err(INVALID_VALUE), Ok(0)));
     for (address, bytes, flags, expected) in [
-        (mapped, SIZE, 3, OK), (base, SIZE, 3, INVALID_VALUE), (mapped, 4096, 3, INVALID_VALUE), (mapped, SIZE, 5, INVALID_VALUE),
+        (mapped, SIZE, 3, OK),
+        (base, SIZE, 3, INVALID_VALUE),
+        (mapped, 4096, 3, INVALID_VALUE),
+        (mapped, SIZE, 5, INVALID_VALUE),
         (mapped, SIZE, 0, OK),
     ] {
         assert_eq!(access(address, bytes, flags), expected, "{bytes} {flags}");
@@ -130,10 +146,15 @@ fn mappings() {
     assert_eq!(found, [1, 1, 0, 0]);
     assert_eq!([(); 3].map(|()| cuMemRelease(memory)), [OK, OK, INVALID_VALUE]);
     assert_eq!(cuMemAddressFree(base, 4 * SIZE), INVALID_VALUE);
-    for (address, bytes, expected) in [(mapped, 4096, INVALID_VALUE), (base, SIZE, OK), (mapped, SIZE, OK), (mapped, SIZE, OK)] {
+    for (address, bytes, expected) in
+        [(mapped, 4096, INVALID_VALUE), (base, SIZE, OK), (mapped, SIZE, OK), (mapped, SIZE, OK)]
+    {
         assert_eq!(cuMemUnmap(address, bytes), expected);
     }
-    assert_eq!((cuMemFree_v2(base + 3 * size), cuMemUnmap(base, 4 * SIZE), cuMemAddressFree(base, 4 * SIZE)), (1, OK, OK));
+    assert_eq!(
+        (cuMemFree_v2(base + 3 * size), cuMemUnmap(base, 4 * SIZE), cuMemAddressFree(base, 4 * SIZE)),
+        (1, OK, OK)
+    );
     // Nothing is there any more, and no address of the host either.
     assert_eq!(cuMemcpy(mapped, base, 8), INVALID_VALUE);
 }
