@@ -6,6 +6,7 @@ mod copies;
 mod devices;
 mod linking;
 mod memory;
+mod nothing;
 mod occupancy;
 mod pools;
 mod structs;
