@@ -47,7 +47,10 @@ impl Simulation {
             Some(kept) => kept,
             None => Self::start(threads).map_err(|error| error.reason)?,
         };
-        simulation.context.retain();
+        let inside = simulation.enter();
+        let retained = simulation.context.retain();
+        drop(inside);
+        retained.map_err(|error| error.code.to_string())?;
         Ok(InUse(Some(simulation)))
     }
 
@@ -87,6 +90,7 @@ impl Simulation {
 
     /// Goes on after an error of a kernel, as no GPU does: memory is what it was when the kernel ended.
     pub fn forgive(&self) {
+        let _inside = self.enter();
         self.context.forgive();
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Driver {
     pub(crate) ranges: Mutex<BTreeMap<u64, Range>>,
     /// The textures and surfaces, by their handles.
     pub(crate) objects: Mutex<HashMap<u64, Object>>,
+    /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
+    pub(crate) fault: Mutex<Option<Code>>,
     /// What kernels have printed and nobody has waited for yet.
     pub(crate) printed: Mutex<Vec<u8>>,
     /// Messages that are kept for who asks for them, and not written.
@@ -96,6 +98,7 @@ impl Driver {
             primary: Mutex::default(),
             ranges: Mutex::default(),
             objects: Mutex::default(),
+            fault: Mutex::default(),
             printed: Mutex::default(),
             messages: Mutex::default(),
             keeps_messages,
