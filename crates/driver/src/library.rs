@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex};
 
 use crate::call::{In, Out, functions};
-use crate::context;
+use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::function::Function;
 use crate::handles::{Handle, Handles, lock};
@@ -36,12 +36,16 @@ struct Kernel {
 impl Library {
     /// The module that the current context has of it.
     fn module(&self) -> Result<Arc<Module>> {
-        let context = context::current()?;
+        self.module_in(&*context::current()?)
+    }
+
+    /// The module that a context has of it.
+    fn module_in(&self, context: &Context) -> Result<Arc<Module>> {
         let mut loaded = lock(&self.loaded);
         if let Some(module) = loaded.get(&context.handle).and_then(|handle| module::get(*handle).ok()) {
             return Ok(module);
         }
-        let module = Module::load(&context, &self.ptx)?;
+        let module = Module::load(context, &self.ptx)?;
         loaded.insert(context.handle, module.handle);
         Ok(module)
     }
@@ -62,8 +66,14 @@ impl Library {
 
 /// The function that a kernel is in the current context.
 pub(crate) fn function(kernel: Handle) -> Result<Arc<Function>> {
+    KERNELS.get(kernel)?;
+    function_in(kernel, &*context::current()?)
+}
+
+/// The function that a kernel is in a context.
+pub(crate) fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
     let kernel = KERNELS.get(kernel)?;
-    LIBRARIES.get(kernel.library)?.module()?.function(&kernel.name)
+    LIBRARIES.get(kernel.library)?.module_in(context)?.function(&kernel.name)
 }
 
 fn add(library: Out<Handle>, ptx: simt::Module) -> Result<()> {
