@@ -178,6 +178,13 @@ impl<T: Copy> In<T> {
     }
 }
 
+impl In<std::ffi::c_void> {
+    /// A value whose type another argument says.
+    pub(crate) fn cast<T>(self) -> In<T> {
+        In(self.0.cast())
+    }
+}
+
 impl<T> In<T> {
     /// The place itself.
     pub(crate) fn as_ptr(self) -> *const T {

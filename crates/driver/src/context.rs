@@ -11,7 +11,7 @@ use crate::handles::{Handle, Handles, lock};
 use crate::limits::{self, Limits};
 use crate::state::{Driver, driver};
 use crate::stream::Stream;
-use crate::{event, memory, module, peer, stream};
+use crate::{array, event, memory, module, peer, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -54,9 +54,6 @@ thread_local! {
 /// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
 static CHANGE: Mutex<()> = Mutex::new(());
 
-/// The primary contexts, by the numbers of their devices.
-static PRIMARY: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
-
 impl Context {
     fn new(driver: &Driver, device: usize, flags: u32, is_primary: bool) -> Arc<Self> {
         let limits = limits::initial(&driver.devices[device]);
@@ -88,7 +85,7 @@ impl Context {
     pub(crate) fn primary(device: i32) -> Result<Arc<Self>> {
         let driver = driver()?;
         driver.device(device)?;
-        let mut all = lock(&PRIMARY);
+        let mut all = lock(&driver.primary);
         if all.is_empty() {
             all.extend((0..driver.devices.len()).map(|device| Self::new(driver, device, 0, true)));
         }
@@ -120,6 +117,28 @@ impl Context {
         lock(&self.fault).get_or_insert(code);
     }
 
+    /// Lets it go on after an error.
+    pub(crate) fn forgive(&self) {
+        *lock(&self.fault) = None;
+    }
+
+    /// Keeps it, if it is a primary context.
+    pub(crate) fn retain(&self) {
+        let _change = lock(&CHANGE);
+        self.retained.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Lets it go. Who lets it go last ends it.
+    pub(crate) fn release(&self) -> Result<()> {
+        let _change = lock(&CHANGE);
+        let less = |count: u64| count.checked_sub(1);
+        match self.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(1) => self.clear(),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Code::INVALID_CONTEXT.into()),
+        }
+    }
+
     /// Whether an error has ended it.
     pub(crate) fn is_poisoned(&self) -> bool {
         lock(&self.fault).is_some()
@@ -146,6 +165,8 @@ impl Context {
         stream::remove_all(self.handle);
         event::remove_all(self.handle);
         module::remove_all(self.handle);
+        texture::remove_all(self.handle);
+        array::remove_all(self.handle);
         memory::remove_all(self.handle);
         *lock(&self.fault) = None;
         peer::remove_all(self.handle);
@@ -188,6 +209,11 @@ pub(crate) fn current() -> Result<Arc<Context>> {
 /// The current context, whatever its state.
 fn top() -> Option<Arc<Context>> {
     STACK.with_borrow(|stack| stack.last().cloned())
+}
+
+/// Makes these the current contexts of this thread, the last one first, and returns those that were.
+pub(crate) fn replace_stack(contexts: Vec<Arc<Context>>) -> Vec<Arc<Context>> {
+    STACK.replace(contexts)
 }
 
 /// Makes a context the current one, in the place of the one that was; `None` takes that away.
@@ -369,13 +395,12 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
         context.check()?;
         let primary = Context::primary(device)?;
-        let _change = lock(&CHANGE);
-        primary.retained.fetch_add(1, Ordering::Relaxed);
+        primary.retain();
         context.set(primary.handle)
     }
 
     fn cuDevicePrimaryCtxRelease_v2 | cuDevicePrimaryCtxRelease(device: i32) {
-        release(device)
+        Context::primary(device)?.release()
     }
 
     fn cuDevicePrimaryCtxReset_v2 | cuDevicePrimaryCtxReset(device: i32) {
@@ -431,17 +456,6 @@ fn destroy(handle: Handle) -> Result<()> {
         }
     });
     Ok(())
-}
-
-fn release(device: i32) -> Result<()> {
-    let primary = Context::primary(device)?;
-    let _change = lock(&CHANGE);
-    let released = primary.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
-    match released {
-        Ok(1) => primary.clear(),
-        Ok(_) => Ok(()),
-        Err(_) => Err(Code::INVALID_CONTEXT.into()),
-    }
 }
 
 fn reset(device: i32) -> Result<()> {

@@ -114,13 +114,6 @@ impl Function {
         self.kernel.program().max_registers.map_or(REGISTERS, |most| most.min(REGISTERS))
     }
 
-    /// The architecture that its PTX is written for, as a number: 80.
-    fn ptx_version(&self) -> Option<i32> {
-        let module = self.module.upgrade()?;
-        let digits = module.instance.module().target().trim_start_matches("sm_").trim_end_matches(['a', 'f']);
-        digits.parse().ok()
-    }
-
     /// Bytes of local memory of a thread.
     pub(crate) fn local_bytes(&self) -> u32 {
         self.kernel.program().functions[0].frame_bytes
@@ -136,7 +129,8 @@ impl Function {
             2 => 0,
             3 => self.local_bytes() as i32,
             4 => self.registers() as i32,
-            5 => self.ptx_version().unwrap_or((major * 10 + minor) as i32),
+            // compute_90a is version 90.
+            5 => self.kernel.target().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0),
             6 => (major * 10 + minor) as i32,
             7 => 0,
             CLUSTER_WIDTH..=13 => {

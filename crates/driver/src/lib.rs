@@ -28,10 +28,13 @@
 //!
 //! The crate must not know cust, ladders or who links it.
 
+mod array;
 mod attributes;
 mod call;
 mod context;
 mod copy;
+mod copy3d;
+mod copy_batch;
 mod device;
 mod error;
 mod event;
@@ -43,40 +46,59 @@ mod jit;
 mod launch;
 mod library;
 mod limits;
+mod link;
+mod location;
 mod memory;
 mod module;
 mod occupancy;
 mod op;
 mod peer;
 mod platform;
+mod pool;
 mod queue;
 mod report;
 mod runtime;
+mod simulation;
 mod state;
 mod stream;
 mod symbols;
+mod tensor_map;
+mod texture;
+mod virtual_memory;
 
 pub use call::Function;
 pub use device::{DEVICE, DEVICES};
 pub use report::LOG;
+pub use simulation::{InUse, Inside, Kernel, Simulation};
+pub use state::is_inside;
 pub use symbols::{counts, function};
 
 /// The functions of all modules.
 const ALL: &[&[(&str, Function)]] = &[
+    array::FUNCTIONS,
     context::FUNCTIONS,
     copy::FUNCTIONS,
+    copy3d::FUNCTIONS,
+    copy_batch::FUNCTIONS,
     device::FUNCTIONS,
     error::FUNCTIONS,
     event::FUNCTIONS,
     function::FUNCTIONS,
     launch::FUNCTIONS,
     library::FUNCTIONS,
+    link::FUNCTIONS,
     memory::FUNCTIONS,
+    memory::managed::FUNCTIONS,
+    memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
     occupancy::FUNCTIONS,
     peer::FUNCTIONS,
+    pool::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,
     symbols::FUNCTIONS,
+    tensor_map::FUNCTIONS,
+    texture::FUNCTIONS,
+    virtual_memory::FUNCTIONS,
 ];

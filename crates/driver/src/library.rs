@@ -150,7 +150,12 @@ functions! {
         if !library.ptx.variables().any(|own| own.name == name && own.is_managed) {
             return Err(Code::NOT_FOUND.into());
         }
-        let (at, size) = library.module()?.variable(name)?;
+        // The runtime asks before there is a context: it is about to use the first device's.
+        let context = context::current().or_else(|error| match error.code {
+            Code::INVALID_CONTEXT => Context::primary(0),
+            _ => Err(error),
+        })?;
+        let (at, size) = library.module_in(&context)?.variable(name)?;
         address.offer(at);
         bytes.offer(size as usize);
         Ok(())

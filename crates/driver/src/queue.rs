@@ -42,7 +42,13 @@ impl Queue {
         let mut state = lock(&self.state);
         if !state.has_thread {
             let thread = std::thread::Builder::new().name("simulated GPU".to_owned());
-            thread.spawn(|| self.work()).map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
+            let driver = crate::state::inside();
+            thread
+                .spawn(move || {
+                    crate::state::enter(driver);
+                    self.work();
+                })
+                .map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
             state.has_thread = true;
         }
         state.waiting.push_back(Job { context, op });

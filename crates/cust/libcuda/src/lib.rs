@@ -67,6 +67,8 @@
 //! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
 //! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
 
+pub use driver::{InUse, Inside, Kernel, Simulation};
+
 mod codes;
 mod load;
 mod table;
@@ -120,6 +122,19 @@ impl Status {
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         matches!(self, Status::Loaded { .. })
+    }
+
+    /// Why there is no real driver, in one line; `None` when there is one.
+    #[must_use]
+    pub fn no_driver(&self) -> Option<String> {
+        match self {
+            Status::Loaded { .. } => None,
+            Status::Simulated { tried } if tried.is_empty() => Some(format!("{CHOICE} asks for the simulated driver")),
+            Status::Simulated { tried } => {
+                Some(Status::NotFound { tried: tried.clone(), overridden: false }.to_string())
+            }
+            other => Some(other.to_string()),
+        }
     }
 
     /// Whether kernels run on the CPU.

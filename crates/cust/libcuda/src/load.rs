@@ -39,7 +39,7 @@ pub(crate) fn look<T>(read: Read<T>) -> Found<T> {
 }
 
 /// The simulated driver, in the place of others that were tried.
-fn simulated<T>(read: Read<T>, tried: Vec<(String, String)>) -> Found<T> {
+pub(crate) fn simulated<T>(read: Read<T>, tried: Vec<(String, String)>) -> Found<T> {
     let (table, _) = read(&|name| driver::function(name).map(|function| function.0));
     Found { status: Status::Simulated { tried }, table: Some(table) }
 }

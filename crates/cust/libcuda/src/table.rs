@@ -91,9 +91,17 @@ pub(crate) fn found() -> &'static Found<Table> {
     })
 }
 
-/// The driver's functions, where there is a driver.
+/// The driver's functions, where there is a driver: the simulated one for threads that are inside a
+/// [`driver::Simulation`].
 fn driver() -> Option<&'static Table> {
-    found().table.as_ref()
+    static SIMULATED: OnceLock<Option<Table>> = OnceLock::new();
+    match driver::is_inside() {
+        // SAFETY: the driver's functions, which are a part of this program.
+        true => SIMULATED
+            .get_or_init(|| load::simulated(|lookup| (unsafe { Table::new(lookup) }, Vec::new()), Vec::new()).table)
+            .as_ref(),
+        false => found().table.as_ref(),
+    }
 }
 
 /// The result of every function when there is no driver. It is the driver's own result on a machine without a GPU, and
