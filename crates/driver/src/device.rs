@@ -38,6 +38,9 @@ pub(crate) struct Device {
     pub(crate) uuid: [u8; 16],
 }
 
+/// The device that is simulated without being asked for.
+const DEFAULT: &str = "h200";
+
 /// The devices that the environment asks for.
 ///
 /// # Errors
@@ -47,16 +50,24 @@ pub(crate) fn simulated() -> Result<Vec<Device>> {
     let given = |name: &str, default: &str| {
         variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
     };
-    let name = given(DEVICE, "h200");
+    devices(&given(DEVICE, DEFAULT), &given(DEVICES, "1"))
+}
+
+/// The device that there is where nobody asks for another one.
+pub(crate) fn default() -> Result<Vec<Device>> {
+    devices(DEFAULT, "1")
+}
+
+/// So many devices of a name or a file.
+fn devices(name: &str, count: &str) -> Result<Vec<Device>> {
     let refused = |why: String| {
         let known = Description::known().join(", ");
         Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known})"))
     };
-    let description = Description::open(&name).map_err(|error| refused(error.to_string()))?;
+    let description = Description::open(name).map_err(|error| refused(error.to_string()))?;
     let limits = Limits::named(&description.arch).map_err(|error| refused(error.to_string()))?;
     let board = description.board.clone();
     let board = board.ok_or_else(|| refused("the description has no section [board]".to_owned()))?;
-    let count = given(DEVICES, "1");
     let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
         Error::new(Code::INVALID_VALUE, format!("{DEVICES}={count}: there can be 1 to {MOST} simulated devices"))
     })?;

@@ -38,6 +38,8 @@ pub(crate) struct Function {
     module: Weak<Module>,
     module_handle: Handle,
     pub(crate) kernel: simt::Function,
+    /// Whether it can allocate or free memory of the heap.
+    pub(crate) uses_heap: bool,
     /// Its name, ending in a NUL.
     name: std::ffi::CString,
     /// The attributes that a program has set, by number.
@@ -52,6 +54,7 @@ pub(crate) fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function>
             module: Arc::downgrade(module),
             module_handle: module.handle,
             name: std::ffi::CString::new(kernel.name()).unwrap_or_default(),
+            uses_heap: kernel.program().uses_heap(),
             kernel,
             set: Default::default(),
         };
@@ -114,6 +117,13 @@ impl Function {
         self.kernel.program().max_registers.map_or(REGISTERS, |most| most.min(REGISTERS))
     }
 
+    /// The architecture that its PTX is written for, as a number: 80.
+    fn ptx_version(&self) -> Option<i32> {
+        let module = self.module.upgrade()?;
+        let digits = module.instance.module().target().trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+        digits.parse().ok()
+    }
+
     /// Bytes of local memory of a thread.
     pub(crate) fn local_bytes(&self) -> u32 {
         self.kernel.program().functions[0].frame_bytes
@@ -129,8 +139,7 @@ impl Function {
             2 => 0,
             3 => self.local_bytes() as i32,
             4 => self.registers() as i32,
-            // compute_90a is version 90.
-            5 => self.kernel.target().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0),
+            5 => self.ptx_version().unwrap_or((major * 10 + minor) as i32),
             6 => (major * 10 + minor) as i32,
             7 => 0,
             CLUSTER_WIDTH..=13 => {

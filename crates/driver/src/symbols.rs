@@ -29,6 +29,7 @@ extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
 /// The functions by their names.
 static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
     let implemented: HashMap<&str, Function> = crate::ALL.iter().flat_map(|list| list.iter().copied()).collect();
+    debug_assert_eq!(implemented.len(), crate::ALL.iter().map(|list| list.len()).sum::<usize>(), "each function once");
     let found = |name: &'static str, stand_in: Function| {
         let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")).unwrap_or(name);
         implemented.get(name).or_else(|| implemented.get(plain)).copied().unwrap_or(stand_in)
