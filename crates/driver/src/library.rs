@@ -36,7 +36,7 @@ struct Kernel {
 impl Library {
     /// The module that the current context has of it.
     fn module(&self) -> Result<Arc<Module>> {
-        self.module_in(&context::current()?)
+        self.module_in(&*context::current()?)
     }
 
     /// The module that a context has of it.
@@ -67,7 +67,7 @@ impl Library {
 /// The function that a kernel is in the current context.
 pub(crate) fn function(kernel: Handle) -> Result<Arc<Function>> {
     KERNELS.get(kernel)?;
-    function_in(kernel, &context::current()?)
+    function_in(kernel, &*context::current()?)
 }
 
 /// The function that a kernel is in a context.
