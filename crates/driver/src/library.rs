@@ -73,8 +73,14 @@ impl Library {
 
 /// The function that a kernel is in the current context.
 pub(crate) fn function(kernel: Handle) -> Result<Arc<Function>> {
+    KERNELS.get(kernel)?;
+    function_in(kernel, &*context::current()?)
+}
+
+/// The function that a kernel is in a context.
+pub(crate) fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
     let kernel = KERNELS.get(kernel)?;
-    LIBRARIES.get(kernel.library)?.module()?.function(&kernel.name)
+    LIBRARIES.get(kernel.library)?.module_in(context)?.function(&kernel.name)
 }
 
 fn add(library: Out<Handle>, code: Result<simt::Module>) -> Result<()> {

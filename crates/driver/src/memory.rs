@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 use simt::{Machine, MemoryError};
 
 use crate::call::{Out, functions};
-use crate::context;
+use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, lock};
 use crate::pool;
@@ -41,6 +41,11 @@ impl Kind {
     /// Whether it is page-locked memory of the host.
     pub(crate) fn is_host(self) -> bool {
         matches!(self, Kind::Host | Kind::Registered)
+    }
+
+    /// Whether it is memory of a device.
+    fn is_device(self) -> bool {
+        matches!(self, Kind::Device | Kind::Mapped | Kind::Array | Kind::Owned)
     }
 }
 
@@ -145,7 +150,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     let memory = machine.memory_mut();
     let most = driver.devices[context.device].memory_bytes;
     // What all devices use together fits into the memory of one nearly always.
-    if matches!(kind, Kind::Device | Kind::Owned) && memory.used().saturating_add(bytes as u64) > most {
+    if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
         let used = used_by(context.device);
         if used.saturating_add(bytes as u64) > most {
             let what = format!("{bytes} bytes of device memory; {used} of {most} are in use");
@@ -165,8 +170,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
 /// The bytes of a device's memory that are in use.
 fn used_by(device: usize) -> u64 {
     let is_own = |range: &&Range| {
-        matches!(range.kind, Kind::Device | Kind::Owned)
-            && context::Context::of(range.context).is_ok_and(|context| context.device == device)
+        range.kind.is_device() && Context::of(range.context).is_ok_and(|context| context.device == device)
     };
     ranges().values().filter(is_own).map(|range| range.bytes).sum()
 }
