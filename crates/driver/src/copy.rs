@@ -240,7 +240,7 @@ impl Fill {
             return Ok(());
         }
         let range = memory::range_of(self.address).ok_or(Code::INVALID_VALUE)?;
-        if self.address % self.size != 0 || self.pitch % self.size != 0 {
+        if !self.address.is_multiple_of(self.size) || !self.pitch.is_multiple_of(self.size) {
             return Err(Code::INVALID_VALUE.into());
         }
         if self.rows > 1 && self.width.checked_mul(self.size).is_none_or(|row| row > self.pitch) {
