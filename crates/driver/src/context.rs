@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles, lock};
 use crate::state::driver;
 use crate::stream::Stream;
-use crate::{event, memory, module, stream};
+use crate::{capture, event, memory, module, stream};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -55,8 +55,6 @@ pub(crate) struct Context {
 thread_local! {
     /// The current contexts of this thread. The last one is current.
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
-    /// The primary contexts of all devices, once they are asked for.
-    static CAPTURE_MODE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 /// The primary contexts, by the numbers of their devices.
@@ -131,14 +129,20 @@ impl Context {
 
     /// Waits for all of its work, and prints what its kernels have printed.
     pub(crate) fn synchronize(&self) -> Result<()> {
-        driver()?.queue.wait_for_all();
+        capture::check_context(self.handle)?;
+        driver()?.queue.wait_for_context(self.handle);
         memory::print_printed();
         self.check()
     }
 
+    /// Whether it is the primary context of its device.
+    pub(crate) fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+
     /// Frees everything that belongs to it.
     fn clear(&self) -> Result<()> {
-        driver()?.queue.wait_for_all();
+        driver()?.queue.wait_for_context(self.handle);
         memory::print_printed();
         let values = std::mem::take(&mut *lock(&self.values));
         for (key, (value, destructor)) in values {
@@ -393,16 +397,6 @@ functions! {
         let primary = Context::primary(device)?;
         flags.set(primary.flags.load(Ordering::Relaxed))?;
         active.set(primary.is_active().into())
-    }
-
-    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
-        mode.check()?;
-        // SAFETY: it was checked that there is a place, which holds the new mode.
-        let new = unsafe { mode.as_ptr().read_unaligned() };
-        if new > 2 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        mode.set(CAPTURE_MODE.replace(new))
     }
 }
 

@@ -78,6 +78,11 @@ impl Function {
         self.set[MAX_DYNAMIC_SHARED as usize].load(Ordering::Relaxed) as u32
     }
 
+    /// The handle of the context of its module; 0 when that is unloaded.
+    pub(crate) fn context(&self) -> Handle {
+        self.module.upgrade().map_or(0, |module| module.context)
+    }
+
     /// The most threads that a block of it may have.
     pub(crate) fn max_threads(&self) -> u32 {
         let program = self.kernel.program();

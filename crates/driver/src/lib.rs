@@ -11,7 +11,8 @@
 //! - `state` has the devices and the machine, `context` the contexts, `handles` all objects by their handles.
 //! - `image` and `fatbin` find PTX in what a program loads; `module`, `library` and `function` hold it.
 //! - `launch`, `copy` and the others check what a program asks for and make an operation (`op`) of it, which `stream`
-//!   enqueues and `queue` does, in a thread of its own.
+//!   enqueues and `queue` does, in a thread of its own. `mem_op` and `event` are the operations between streams.
+//! - `capture` makes nodes of a `graph` of the operations of a stream instead.
 //!
 //! # Errors
 //!
@@ -22,19 +23,24 @@
 //!
 //! The crate must not know cust, ladders or who links it.
 
+mod attributes;
 mod call;
+mod capture;
 mod context;
 mod copy;
+mod copy3d;
 mod device;
 mod error;
 mod event;
 mod fatbin;
 mod function;
+mod graph;
 mod handles;
 mod image;
 mod jit;
 mod launch;
 mod library;
+mod mem_op;
 mod memory;
 mod module;
 mod occupancy;
@@ -52,15 +58,25 @@ pub use report::LOG;
 pub use symbols::{counts, function};
 
 /// The functions of all modules.
-const ALL: &[&[(&str, Function)]] = &[
+const ALL: &[&[call::Entry]] = &[
+    capture::calls::FUNCTIONS,
     context::FUNCTIONS,
     copy::FUNCTIONS,
     device::FUNCTIONS,
     error::FUNCTIONS,
     event::FUNCTIONS,
     function::FUNCTIONS,
+    graph::calls::FUNCTIONS,
+    graph::exec::FUNCTIONS,
+    graph::generic::FUNCTIONS,
+    graph::kernel::FUNCTIONS,
+    graph::memory::FUNCTIONS,
+    graph::nodes::FUNCTIONS,
+    graph::objects::FUNCTIONS,
+    graph::transfer::FUNCTIONS,
     launch::FUNCTIONS,
     library::FUNCTIONS,
+    mem_op::FUNCTIONS,
     memory::FUNCTIONS,
     module::FUNCTIONS,
     runtime::FUNCTIONS,

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, lock};
 use crate::op::Op;
 use crate::state::driver;
-use crate::stream;
+use crate::{capture, graph, stream};
 
 /// What a range of addresses is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Managed,
     /// A variable of a module, or an array; freed with it.
     Owned,
+    /// Memory of a graph; freed with it.
+    Graph,
 }
 
 /// A range of addresses that kernels can access.
@@ -81,7 +83,7 @@ pub(crate) fn remove_all(context: Handle) {
     // The machine is always locked first.
     let mut machine = driver.machine();
     lock(&RANGES).retain(|_, range| {
-        let is_meant = range.context == context && range.kind != Kind::Owned;
+        let is_meant = range.context == context && !matches!(range.kind, Kind::Owned | Kind::Graph);
         if is_meant {
             machine.memory_mut().free(range.machine_base);
         }
@@ -91,6 +93,16 @@ pub(crate) fn remove_all(context: Handle) {
 
 /// Allocates memory of a kind in the current context, and returns its address.
 pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32) -> Result<u64> {
+    capture::check_unsafe()?;
+    allocate_unchecked(bytes, kind, flags)
+}
+
+/// Allocates memory that captures may allocate too.
+pub(crate) fn reserve(bytes: usize, kind: Kind) -> Result<u64> {
+    allocate_unchecked(bytes, kind, 0)
+}
+
+fn allocate_unchecked(bytes: usize, kind: Kind, flags: u32) -> Result<u64> {
     let context = context::current()?;
     if bytes == 0 {
         return Err(Code::INVALID_VALUE.into());
@@ -98,7 +110,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32) -> Result<u64> {
     let mut machine = driver()?.machine();
     let memory = machine.memory_mut();
     let allocated = match kind {
-        Kind::Device | Kind::Owned => memory.allocate_aligned(bytes as u64, 512),
+        Kind::Device | Kind::Owned | Kind::Graph => memory.allocate_aligned(bytes as u64, 512),
         _ => memory.allocate_for_both(bytes as u64),
     };
     let address = allocated.map_err(out_of_memory)?;
@@ -114,14 +126,18 @@ pub(crate) fn out_of_memory(error: MemoryError) -> Error {
 
 /// Frees the range that begins at an address, if it is one of these kinds. Work that may use it is waited for.
 fn free(address: u64, kinds: &[Kind]) -> Result<()> {
+    capture::check_unsafe()?;
     if address == 0 {
         return Ok(());
     }
-    context::current()?;
+    let context = context::current()?;
     let range = range_of(address).filter(|range| range.base == address && kinds.contains(&range.kind));
     range.ok_or(Code::INVALID_VALUE)?;
-    driver()?.queue.wait_for_all();
+    driver()?.queue.wait_for_context(context.handle);
     print_printed();
+    if graph::memory::free(address)? {
+        return Ok(());
+    }
     free_now(&mut driver()?.machine(), address)
 }
 
@@ -177,7 +193,7 @@ functions! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        free(address, &[Kind::Device, Kind::Managed])
+        free(address, &[Kind::Device, Kind::Managed, Kind::Graph])
     }
 
     fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) {
@@ -199,6 +215,7 @@ functions! {
 
     fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: u32) {
         let context = context::current()?;
+        capture::check_unsafe()?;
         if flags & !REGISTER_FLAGS != 0 || bytes == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
@@ -255,13 +272,20 @@ functions! {
 
     fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) {
         address.check()?;
-        stream::Stream::of(stream)?;
-        address.set(allocate(bytes, Kind::Device, 0)?)
+        let captured = graph::memory::capture_allocation(&*stream::Stream::of(stream)?.0, bytes)?;
+        address.set(captured.map_or_else(|| allocate(bytes, Kind::Device, 0), Ok)?)
     }
 
     fn cuMemFreeAsync(address: u64, stream: Handle) {
-        let range = range_of(address).filter(|range| range.base == address && range.kind == Kind::Device);
-        range.ok_or(Code::INVALID_VALUE)?;
+        let is_captured = capture::is_captured(&*stream::Stream::of(stream)?.0)?;
+        if !is_captured {
+            capture::check_unsafe()?;
+        }
+        let is_meant = |range: &Range| range.base == address && matches!(range.kind, Kind::Device | Kind::Graph);
+        range_of(address).filter(is_meant).ok_or(Code::INVALID_VALUE)?;
+        if !is_captured && graph::memory::free(address)? {
+            return Ok(());
+        }
         stream::enqueue(stream, Op::Free(address))
     }
 
