@@ -133,7 +133,7 @@ fn mistakes_are_errors() {
     assert!(sim.copy(buffer, other).is_err());
     let error = sim.alloc(1 << 60).unwrap_err();
     let text = error.to_string();
-    assert!(text.starts_with("the device failed while allocating: 1152921504606846976 bytes"));
+    assert!(text.starts_with("the device failed while allocating a buffer: 1152921504606846976 bytes"));
     assert_eq!((error.is_failure(), text.lines().count()), (true, 1));
     sim.fill(buffer, 7).unwrap();
     sim.fill(other, 7).unwrap();
@@ -151,7 +151,7 @@ fn mistakes_are_errors() {
     };
     refused(&launch, &[other], "buffer 1 of 1 is an argument");
     launch.args.pop();
-    refused(&launch, &[other; 2], "2 arguments for 3 parameters");
+    refused(&launch, &[other; 2], "the kernel's parameters have [8, 8, 4] bytes, the arguments [8, 8]");
     launch.entry = "reduce_nothing".into();
     refused(&launch, &[other; 2], "the PTX has no such entry");
 }

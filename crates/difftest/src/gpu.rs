@@ -31,9 +31,8 @@ impl Gpu {
     /// # Errors
     /// [`GpuError`] when there is no driver or no device.
     pub fn open() -> Result<Self, GpuError> {
-        let status = libcuda::status();
-        if !status.is_loaded() {
-            return Err(GpuError(status.to_string()));
+        if let Some(reason) = libcuda::status().no_driver() {
+            return Err(GpuError(reason));
         }
         cust::init(cust::CudaFlags::empty()).map_err(failed("starting the driver"))?;
         let device = cust::device::Device::get_device(0).map_err(failed("looking for a GPU"))?;

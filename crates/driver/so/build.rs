@@ -1,6 +1,29 @@
-//! Gives the library the name that programs look for.
+//! Gives the library the name that programs look for, and a folder that holds it under that name: `sim` beside the
+//! library itself.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+    // OUT_DIR is target/PROFILE/build/PACKAGE/out.
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).expect("cargo sets OUT_DIR");
+    let profile = out.ancestors().nth(3).expect("OUT_DIR lies below the profile's folder");
+    if let Err(error) = link(profile) {
+        println!("cargo::warning=no folder with libcuda.so.1 below {}: {error}", profile.display());
+    }
+}
+
+#[cfg(unix)]
+fn link(profile: &Path) -> std::io::Result<()> {
+    let folder = profile.join("sim");
+    fs::create_dir_all(&folder)?;
+    let _ = fs::remove_file(folder.join("libcuda.so.1"));
+    std::os::unix::fs::symlink("../libcuda_sim.so", folder.join("libcuda.so.1"))
+}
+
+#[cfg(not(unix))]
+fn link(_profile: &Path) -> std::io::Result<()> {
+    Ok(())
 }

@@ -219,6 +219,13 @@ impl<T: Copy> In<T> {
     }
 }
 
+impl In<std::ffi::c_void> {
+    /// A value whose type another argument says.
+    pub(crate) fn cast<T>(self) -> In<T> {
+        In(self.0.cast())
+    }
+}
+
 impl<T> In<T> {
     /// A null pointer.
     pub(crate) const fn none() -> Self {

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles, lock};
 use crate::state::driver;
 use crate::stream::Stream;
-use crate::{capture, event, memory, module, stream};
+use crate::{array, capture, event, memory, module, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -57,8 +57,8 @@ thread_local! {
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The primary contexts, by the numbers of their devices.
-static PRIMARY: Mutex<Vec<Arc<Context>>> = Mutex::new(Vec::new());
+/// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
+static CHANGE: Mutex<()> = Mutex::new(());
 
 impl Context {
     fn new(device: usize, flags: u32, is_primary: bool) -> Arc<Self> {
@@ -90,7 +90,7 @@ impl Context {
     pub(crate) fn primary(device: i32) -> Result<Arc<Self>> {
         let driver = driver()?;
         driver.device(device)?;
-        let mut all = lock(&PRIMARY);
+        let mut all = lock(&driver.primary);
         if all.is_empty() {
             all.extend((0..driver.devices.len()).map(|device| Self::new(device, 0, true)));
         }
@@ -120,6 +120,28 @@ impl Context {
     /// Ends it with an error. The first one stays.
     pub(crate) fn poison(&self, code: Code) {
         lock(&self.fault).get_or_insert(code);
+    }
+
+    /// Lets it go on after an error.
+    pub(crate) fn forgive(&self) {
+        *lock(&self.fault) = None;
+    }
+
+    /// Keeps it, if it is a primary context.
+    pub(crate) fn retain(&self) {
+        let _change = lock(&CHANGE);
+        self.retained.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Lets it go. Who lets it go last ends it.
+    pub(crate) fn release(&self) -> Result<()> {
+        let _change = lock(&CHANGE);
+        let less = |count: u64| count.checked_sub(1);
+        match self.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(1) => self.clear(),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Code::INVALID_CONTEXT.into()),
+        }
     }
 
     /// Whether an error has ended it.
@@ -154,6 +176,8 @@ impl Context {
         stream::remove_all(self.handle);
         event::remove_all(self.handle);
         module::remove_all(self.handle);
+        texture::remove_all(self.handle);
+        array::remove_all(self.handle);
         memory::remove_all(self.handle);
         *lock(&self.fault) = None;
         *lock(&self.limits) = LIMITS.into();
@@ -188,6 +212,11 @@ pub(crate) fn current() -> Result<Arc<Context>> {
 /// The current context, whatever its state.
 fn top() -> Option<Arc<Context>> {
     STACK.with_borrow(|stack| stack.last().cloned())
+}
+
+/// Makes these the current contexts of this thread, the last one first, and returns those that were.
+pub(crate) fn replace_stack(contexts: Vec<Arc<Context>>) -> Vec<Arc<Context>> {
+    STACK.replace(contexts)
 }
 
 /// Makes a context the current one, in the place of the one that was; `None` takes that away.
@@ -376,12 +405,12 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
         context.check()?;
         let primary = Context::primary(device)?;
-        primary.retained.fetch_add(1, Ordering::Relaxed);
+        primary.retain();
         context.set(primary.handle)
     }
 
     fn cuDevicePrimaryCtxRelease_v2 | cuDevicePrimaryCtxRelease(device: i32) {
-        release(device)
+        Context::primary(device)?.release()
     }
 
     fn cuDevicePrimaryCtxReset_v2 | cuDevicePrimaryCtxReset(device: i32) {
@@ -429,18 +458,9 @@ fn destroy(handle: Handle) -> Result<()> {
     Ok(())
 }
 
-fn release(device: i32) -> Result<()> {
-    let primary = Context::primary(device)?;
-    let released = primary.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
-    match released {
-        Ok(1) => primary.clear(),
-        Ok(_) => Ok(()),
-        Err(_) => Err(Code::INVALID_CONTEXT.into()),
-    }
-}
-
 fn reset(device: i32) -> Result<()> {
     let primary = Context::primary(device)?;
+    let _change = lock(&CHANGE);
     primary.clear()?;
     primary.retained.store(0, Ordering::Relaxed);
     Ok(())

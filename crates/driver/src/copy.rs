@@ -8,8 +8,9 @@ use crate::call::{In, functions};
 use crate::context;
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
-use crate::memory::{self, Range};
+use crate::memory::{self, Kind, Range};
 use crate::op::Op;
+use crate::state::driver;
 use crate::stream;
 
 /// One side of a copy.
@@ -58,15 +59,15 @@ impl Copy {
 
     /// Refuses a copy that reaches beyond an allocation of the device: `CUDA_ERROR_INVALID_VALUE`.
     pub(crate) fn check(&self, from: Space, to: Space) -> Result<()> {
-        if self.bytes == 0 || self.rows == 0 || self.slices == 0 {
+        if self.is_empty() {
             return Ok(());
         }
         for (side, space) in [(self.from, from), (self.to, to)] {
-            let last = side.slice * (self.slices - 1) + side.pitch * (self.rows - 1);
-            let needed = last + self.bytes;
+            let needed = extent([(side.slice, self.slices - 1), (side.pitch, self.rows - 1), (self.bytes, 1)])?;
             match (memory::range_of(side.address), space) {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
-                (None, Space::Device) => {
+                // What kernels once could access is no memory of the host.
+                (None, space) if space == Space::Device || driver()?.machine().memory().is_own_address(side.address) => {
                     return Err(Error::new(
                         Code::INVALID_VALUE,
                         format!("{:#x} is no address of the device's memory", side.address),
@@ -83,6 +84,11 @@ impl Copy {
     /// of the host that is not page-locked.
     fn is_pageable(&self) -> bool {
         [self.from, self.to].iter().any(|side| memory::range_of(side.address).is_none())
+    }
+
+    /// Whether nothing is copied.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0 || self.rows == 0 || self.slices == 0
     }
 
     /// Enqueues it. It is waited for where `waits`, and where the program cannot know when it is done.
@@ -107,8 +113,27 @@ impl Copy {
     }
 }
 
+/// The sum of steps and how often they are taken: `CUDA_ERROR_INVALID_VALUE` when no memory has so many bytes.
+fn extent(steps: [(u64, u64); 3]) -> Result<u64> {
+    let sum = steps.into_iter().try_fold(0_u64, |sum, (step, count)| sum.checked_add(step.checked_mul(count)?));
+    sum.ok_or_else(|| Code::INVALID_VALUE.into())
+}
+
+/// Refuses more bytes than are left behind an address in its range, or in those that a program has mapped behind it.
 fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
-    let left = range.base + range.bytes - address;
+    let mut end = range.base + range.bytes;
+    if range.kind == Kind::Mapped {
+        let mut last = Some(range.clone());
+        while let Some(range) = last.take().filter(Range::is_accessible) {
+            end = range.base + range.bytes;
+            last = memory::range_of(end).filter(|next| next.kind == Kind::Mapped && end - address < needed);
+        }
+        if !range.is_accessible() {
+            let what = format!("nobody may access what is mapped at {:#x}; use cuMemSetAccess", range.base);
+            return Err(Error::new(Code::INVALID_VALUE, what));
+        }
+    }
+    let left = end - address;
     match needed <= left {
         true => Ok(()),
         false => Err(Error::new(
@@ -118,12 +143,29 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
     }
 }
 
-fn copy_row(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<()> {
-    let len = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
-    if len == 0 {
-        return Ok(());
+/// How many of so many bytes from an address on lie in one piece of memory.
+fn piece(machine: &Machine, address: u64, bytes: u64) -> u64 {
+    let memory = machine.memory();
+    let left = memory.span(address, 0).map(|(own, at)| own.bytes - at);
+    left.filter(|left| *left > 0).map_or(bytes, |left| left.min(bytes))
+}
+
+/// Copies bytes in a row, whose pieces may have been mapped one behind the other.
+fn copy_row(machine: &mut Machine, mut from: u64, mut to: u64, mut bytes: u64) -> Result<()> {
+    while bytes > 0 {
+        let part = piece(machine, from, bytes).min(piece(machine, to, bytes));
+        copy_piece(machine, from, to, part)?;
+        (from, to, bytes) = (from + part, to + part, bytes - part);
     }
+    Ok(())
+}
+
+fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<()> {
+    let len = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
     let device = machine.memory_mut();
+    if [from, to].iter().any(|address| device.span(*address, bytes).is_none() && device.is_own_address(*address)) {
+        return Err(Code::ILLEGAL_ADDRESS.into());
+    }
     let source = device.span(from, bytes).is_some();
     match (source, device.span(to, bytes).is_some()) {
         (true, true) => {
@@ -199,18 +241,27 @@ impl Fill {
         if self.address % self.size != 0 || self.pitch % self.size != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        check_inside(&range, self.address, self.pitch * (self.rows - 1) + self.width * self.size)
+        if self.rows > 1 && self.width.checked_mul(self.size).is_none_or(|row| row > self.pitch) {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let needed = extent([(self.pitch, self.rows - 1), (self.width, self.size), (0, 0)])?;
+        check_inside(&range, self.address, needed)
     }
 
     /// Does it.
     pub(crate) fn run(&self, machine: &mut Machine) -> Result<()> {
         let value = &self.value.to_le_bytes()[..self.size as usize];
         for row in 0..self.rows {
-            let bytes = self.width * self.size;
-            let found = machine.memory_mut().span_mut(self.address + row * self.pitch, bytes);
-            let (allocation, at) = found.ok_or(Code::ILLEGAL_ADDRESS)?;
-            let row = &mut allocation.bytes_mut()[at as usize..][..bytes as usize];
-            row.chunks_exact_mut(value.len()).for_each(|own| own.copy_from_slice(value));
+            let mut left = self.width * self.size;
+            let mut address = self.address + row * self.pitch;
+            while left > 0 {
+                let bytes = piece(machine, address, left);
+                let found = machine.memory_mut().span_mut(address, bytes);
+                let (allocation, at) = found.ok_or(Code::ILLEGAL_ADDRESS)?;
+                let row = &mut allocation.bytes_mut()[at as usize..][..bytes as usize];
+                row.chunks_exact_mut(value.len()).for_each(|own| own.copy_from_slice(value));
+                (address, left) = (address + bytes, left - bytes);
+            }
         }
         Ok(())
     }

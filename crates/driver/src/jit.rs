@@ -18,6 +18,11 @@ pub(crate) struct JitOptions {
     error: Option<Buffer>,
 }
 
+// SAFETY: places that the program keeps for whichever thread uses the options.
+unsafe impl Send for JitOptions {}
+// SAFETY: as above; of two messages at once, either may be the one that stays.
+unsafe impl Sync for JitOptions {}
+
 /// A buffer for messages.
 struct Buffer {
     text: Out<c_char>,

@@ -23,12 +23,14 @@
 //!
 //! The crate must not know cust, ladders or who links it.
 
+mod array;
 mod attributes;
 mod call;
 mod capture;
 mod context;
 mod copy;
 mod copy3d;
+mod copy_batch;
 mod device;
 mod error;
 mod event;
@@ -40,28 +42,40 @@ mod image;
 mod jit;
 mod launch;
 mod library;
+mod link;
+mod location;
 mod mem_op;
 mod memory;
 mod module;
 mod occupancy;
 mod op;
 mod platform;
+mod pool;
 mod queue;
 mod report;
 mod runtime;
+mod simulation;
 mod state;
 mod stream;
 mod symbols;
+mod tensor_map;
+mod texture;
+mod virtual_memory;
 
 pub use call::Function;
 pub use report::LOG;
+pub use simulation::{InUse, Inside, Kernel, Simulation};
+pub use state::is_inside;
 pub use symbols::{counts, function};
 
 /// The functions of all modules.
 const ALL: &[&[call::Entry]] = &[
+    array::FUNCTIONS,
     capture::calls::FUNCTIONS,
     context::FUNCTIONS,
     copy::FUNCTIONS,
+    copy3d::FUNCTIONS,
+    copy_batch::FUNCTIONS,
     device::FUNCTIONS,
     error::FUNCTIONS,
     event::FUNCTIONS,
@@ -77,10 +91,17 @@ const ALL: &[&[call::Entry]] = &[
     launch::FUNCTIONS,
     library::FUNCTIONS,
     mem_op::FUNCTIONS,
+    link::FUNCTIONS,
     memory::FUNCTIONS,
+    memory::managed::FUNCTIONS,
+    memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
+    pool::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,
     symbols::FUNCTIONS,
+    tensor_map::FUNCTIONS,
+    texture::FUNCTIONS,
+    virtual_memory::FUNCTIONS,
 ];

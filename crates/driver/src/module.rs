@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::function::{self, Function};
 use crate::handles::{Handle, Handles, lock};
 use crate::jit::JitOptions;
-use crate::memory::{self, Kind};
+use crate::memory::{self, Kind, Range};
 use crate::state::driver;
 use crate::{capture, image, report};
 
@@ -37,7 +37,7 @@ impl Module {
         for variable in ptx.variables() {
             let place = instance.address_of(&variable.name);
             if let Some(address) = place {
-                memory::add(address, variable.bytes, Kind::Owned, context.handle, 0);
+                memory::add(Range::new(address, variable.bytes, Kind::Owned, context.handle));
             }
         }
         let functions = Mutex::default();

@@ -137,8 +137,12 @@ impl Queue {
         if state.has_threads {
             return Ok(());
         }
+        let driver = crate::state::inside();
         let start = |name: &str, work: fn(&'static Self)| {
-            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || work(self));
+            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+                crate::state::enter(driver);
+                work(self);
+            });
             thread.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))
         };
         start("simulated GPU", Self::work)?;

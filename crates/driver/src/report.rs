@@ -6,6 +6,8 @@ use std::io::Write as _;
 use std::sync::{LazyLock, Mutex};
 
 use crate::error::{Code, Error};
+use crate::handles::lock;
+use crate::state::driver;
 
 /// The environment variable that names the file for the driver's messages.
 pub const LOG: &str = "LADDER_DRIVER_LOG";
@@ -21,6 +23,9 @@ static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::defa
 
 /// Writes a message. Nobody may be there to read it, which is no error.
 pub(crate) fn tell(text: &str) {
+    if keep(text) {
+        return;
+    }
     let text = format!("simulated CUDA driver: {text}\n");
     let _ = match &*FILE {
         Some(file) => match file.lock() {
@@ -31,11 +36,21 @@ pub(crate) fn tell(text: &str) {
     };
 }
 
+/// Keeps a message where messages are kept for who asks, and says whether that is so.
+fn keep(text: &str) -> bool {
+    let keeper = driver().ok().filter(|driver| driver.keeps_messages);
+    if let Some(driver) = keeper.filter(|_| !text.is_empty()) {
+        lock(&driver.messages).push(text.to_owned());
+    }
+    keeper.is_some()
+}
+
 /// Writes about an error of a function, if there is more to say than its code does.
 pub(crate) fn error(function: &str, error: &Error) {
     let Error { code, reason } = error;
     match *code {
         Code::NOT_SUPPORTED => unsupported(function, reason),
+        _ if keep(reason) => {}
         _ if !reason.is_empty() => tell(&format!("{function}: {reason} ({code})")),
         _ => {}
     }

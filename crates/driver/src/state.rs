@@ -1,10 +1,13 @@
 //! The driver as a whole: its devices, the machine behind them, and the work that waits.
 
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use simt::{Config, Machine};
 
 use crate::call::{Out, functions};
+use crate::context::Context;
 use crate::device::{self, Device};
 use crate::error::{Code, Error, Result};
 use crate::handles::lock;
@@ -22,14 +25,49 @@ pub(crate) struct Driver {
     pub(crate) devices: Vec<Device>,
     machine: Mutex<Machine>,
     pub(crate) queue: Queue,
+    /// The primary contexts, by the numbers of their devices.
+    pub(crate) primary: Mutex<Vec<Arc<Context>>>,
+    /// What kernels have printed and nobody has waited for yet.
+    pub(crate) printed: Mutex<Vec<u8>>,
+    /// Messages that are kept for who asks for them, and not written.
+    pub(crate) messages: Mutex<Vec<String>>,
+    /// Whether messages are kept.
+    pub(crate) keeps_messages: bool,
     /// The process that initialized it: its threads do not exist in a child that it forks.
     process: u32,
+}
+
+/// Addresses that each machine has to itself.
+const MACHINE_BYTES: u64 = 1 << 40;
+
+thread_local! {
+    /// The driver that this thread is inside of, if it is not the one of all.
+    static INSIDE: Cell<Option<&'static Driver>> = const { Cell::new(None) };
+}
+
+/// Makes a driver the one of this thread, and returns the one that was.
+pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
+    INSIDE.replace(driver)
+}
+
+/// The driver that this thread is inside of.
+pub(crate) fn inside() -> Option<&'static Driver> {
+    INSIDE.get()
+}
+
+/// Whether this thread's calls mean a simulated GPU of its own.
+#[must_use]
+pub fn is_inside() -> bool {
+    INSIDE.get().is_some()
 }
 
 static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
 
 /// The driver: `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in a process that was forked behind it.
 pub(crate) fn driver() -> Result<&'static Driver> {
+    if let Some(driver) = INSIDE.get() {
+        return Ok(driver);
+    }
     let driver = DRIVER.get().ok_or(Code::NOT_INITIALIZED)?;
     let driver = driver.as_ref().map_err(Clone::clone)?;
     match driver.process == std::process::id() {
@@ -39,15 +77,27 @@ pub(crate) fn driver() -> Result<&'static Driver> {
 }
 
 impl Driver {
-    fn start() -> Result<Self> {
+    /// A driver whose machine runs on so many threads; 0 for one per core.
+    pub(crate) fn start(threads: usize, keeps_messages: bool) -> Result<Self> {
+        static MACHINES: AtomicU64 = AtomicU64::new(0);
         let devices = device::simulated()?;
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
-        let config =
-            Config { max_instructions: MAX_INSTRUCTIONS, max_memory_bytes: memory.min(available), ..Config::default() };
+        let max_memory_bytes = memory.min(available);
+        let config = Config { threads, max_instructions: MAX_INSTRUCTIONS, max_memory_bytes, ..Config::default() };
         let machine = Machine::new(config);
-        let machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
-        Ok(Self { devices, machine: Mutex::new(machine), queue: Queue::default(), process: std::process::id() })
+        let mut machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
+        machine.memory_mut().skip(MACHINES.fetch_add(1, Ordering::Relaxed) * MACHINE_BYTES);
+        Ok(Self {
+            devices,
+            machine: Mutex::new(machine),
+            queue: Queue::default(),
+            primary: Mutex::default(),
+            printed: Mutex::default(),
+            messages: Mutex::default(),
+            keeps_messages,
+            process: std::process::id(),
+        })
     }
 
     /// The machine. While a kernel runs, this waits for its end.
@@ -67,7 +117,7 @@ functions! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        DRIVER.get_or_init(Driver::start);
+        DRIVER.get_or_init(|| Driver::start(0, false));
         driver().map(drop)
     }
 

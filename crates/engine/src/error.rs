@@ -111,6 +111,15 @@ impl Error {
         Self::Device { doing, reason }
     }
 
+    /// The same error of a device with another reason.
+    pub(crate) fn because(self, reason: String) -> Self {
+        match self {
+            Self::Launch { launch, .. } => Self::Launch { launch, reason },
+            Self::Device { doing, .. } => Self::Device { doing, reason },
+            other => other,
+        }
+    }
+
     /// Whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
     /// for something else.
     pub fn is_failure(&self) -> bool {

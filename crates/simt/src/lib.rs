@@ -48,7 +48,7 @@ pub use counters::Counters;
 #[doc(hidden)]
 pub mod forms;
 pub use demangle::demangled;
-pub use memory::global::MemoryError;
+pub use memory::global::{MemoryError, PhysicalMemory};
 pub use memory::tensor::{Im2col, Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{

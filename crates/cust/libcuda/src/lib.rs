@@ -15,9 +15,11 @@
 //!   the same name, asks for nothing.
 //! - **To link**, this crate defines the functions that cust calls, `cuInit` and some hundred others, under
 //!   their own names.
-//! - **To run**, the first call opens the real library and looks all of them up, once. From then on each of
-//!   our functions is a jump through a table. Where there is no library, each returns
-//!   `CUDA_ERROR_NO_DEVICE`, and `cust::init` is an `Err` like any other.
+//! - **To run**, the first call chooses the driver, once: the real one where it finds a GPU, else the simulated one, which
+//!   runs the same kernels on the CPU. From then on each of our functions is a jump through a table.
+//!
+//! [`CHOICE`], an environment variable, says which one: `gpu`, `sim`, or `auto` as without it. With `gpu` and no real driver,
+//! each function returns `CUDA_ERROR_NO_DEVICE`, and `cust::init` is an `Err` like any other.
 //!
 //! # Using it
 //!
@@ -37,7 +39,8 @@
 //! use cust::error::CudaError;
 //!
 //! match cust::init(CudaFlags::empty()) {
-//!     Ok(()) => println!("ready"),
+//!     // "CUDA driver libcuda.so.1", or "simulated CUDA driver"
+//!     Ok(()) => println!("ready: {}", libcuda::status()),
 //!     // "no CUDA driver on this machine (looked for libcuda.so.1, libcuda.so)"
 //!     Err(CudaError::NoDevice) if !libcuda::status().is_loaded() => println!("{}", libcuda::status()),
 //!     // A driver, but no GPU, or none that it can use.
@@ -64,11 +67,17 @@
 //! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
 //! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
 
+pub use driver::{InUse, Inside, Kernel, Simulation};
+
 mod codes;
 mod load;
 mod table;
 
 use std::fmt;
+
+/// The environment variable that chooses the driver: `gpu` for the real one, `sim` for the simulated one, `auto` for the
+/// real one where it finds a GPU and else the simulated one.
+pub const CHOICE: &str = "LADDER_DRIVER";
 
 /// The environment variable that names the driver's library. When it is set, and not empty, no other is
 /// looked for. A value without a slash is a name for the system's loader to find.
@@ -91,6 +100,14 @@ pub enum Status {
         /// The functions that this driver lacks. Calling one gives `CudaError::NotSupported`.
         missing: Vec<&'static str>,
     },
+    /// The simulated driver takes cust's calls, and kernels run on the CPU.
+    Simulated {
+        /// Each library that was looked for before, and why it would not do, in one line. Empty when the simulated driver
+        /// was asked for.
+        tried: Vec<(String, String)>,
+    },
+    /// [`CHOICE`] has a value that it cannot have, and each of cust's calls gives `CudaError::NoDevice`.
+    UnknownChoice(String),
     /// There is no driver, and each of cust's calls gives `CudaError::NoDevice`.
     NotFound {
         /// Each library that was looked for, and why it would not do, in one line.
@@ -101,10 +118,29 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether there is a driver. That says nothing about a GPU: `cust::init` does.
+    /// Whether there is a real driver. That says nothing about a GPU: `cust::init` does.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         matches!(self, Status::Loaded { .. })
+    }
+
+    /// Why there is no real driver, in one line; `None` when there is one.
+    #[must_use]
+    pub fn no_driver(&self) -> Option<String> {
+        match self {
+            Status::Loaded { .. } => None,
+            Status::Simulated { tried } if tried.is_empty() => Some(format!("{CHOICE} asks for the simulated driver")),
+            Status::Simulated { tried } => {
+                Some(Status::NotFound { tried: tried.clone(), overridden: false }.to_string())
+            }
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// Whether kernels run on the CPU.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Status::Simulated { .. })
     }
 }
 
@@ -118,6 +154,10 @@ impl fmt::Display for Status {
                     write!(f, " (without {})", missing.join(", "))?;
                 }
                 Ok(())
+            }
+            Status::Simulated { .. } => f.write_str("simulated CUDA driver"),
+            Status::UnknownChoice(choice) => {
+                write!(f, "no CUDA driver: {CHOICE} is `{choice}`, and may be gpu, sim or auto")
             }
             // The user named this one library, so its error is reported.
             Status::NotFound { tried, overridden: true } => {

@@ -10,10 +10,9 @@ use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::sync::OnceLock;
 
 use cust_raw::*;
-use libloading::Library;
 
 use crate::codes;
-use crate::load::{self, Found};
+use crate::load::{self, Found, Lookup};
 
 /// Defines [`Table`] and the functions from one list.
 ///
@@ -31,12 +30,14 @@ macro_rules! functions {
             /// Looks every function up, once.
             ///
             /// # Safety
-            /// `library` is a CUDA driver, or imitates one: what it exports under a name of our list has
-            /// that function's signature. The table must not outlive it.
-            pub(crate) unsafe fn new(library: &Library) -> Table {
+            /// `lookup` finds the functions of a CUDA driver, or of what imitates one: those under a name of our list
+            /// have that function's signature, and exist as long as the table.
+            pub(crate) unsafe fn new(lookup: &Lookup<'_>) -> Table {
                 Table {
-                    // SAFETY: the caller's promise about the signatures.
-                    $($name: unsafe { library.get(stringify!($name)) }.ok().map(|symbol| *symbol),)*
+                    $($name: lookup(stringify!($name)).map(|function| {
+                        // SAFETY: the caller's promise about the signatures.
+                        unsafe { std::mem::transmute::<*const (), unsafe extern "C" fn($($ty),*) -> c_uint>(function) }
+                    }),)*
                 }
             }
 
@@ -81,18 +82,26 @@ macro_rules! functions {
 pub(crate) fn found() -> &'static Found<Table> {
     static FOUND: OnceLock<Found<Table>> = OnceLock::new();
     FOUND.get_or_init(|| {
-        load::look(|library| {
-            // SAFETY: `look` gives a library that has cuInit, so it is a driver, and that stays open.
-            let table = unsafe { Table::new(library) };
+        load::look(|lookup| {
+            // SAFETY: `look` gives the functions of a driver, which stays loaded.
+            let table = unsafe { Table::new(lookup) };
             let missing = table.missing();
             (table, missing)
         })
     })
 }
 
-/// The driver's functions, where there is a driver.
+/// The driver's functions, where there is a driver: the simulated one for threads that are inside a
+/// [`driver::Simulation`].
 fn driver() -> Option<&'static Table> {
-    found().table.as_ref()
+    static SIMULATED: OnceLock<Option<Table>> = OnceLock::new();
+    match driver::is_inside() {
+        // SAFETY: the driver's functions, which are a part of this program.
+        true => SIMULATED
+            .get_or_init(|| load::simulated(|lookup| (unsafe { Table::new(lookup) }, Vec::new()), Vec::new()).table)
+            .as_ref(),
+        false => found().table.as_ref(),
+    }
 }
 
 /// The result of every function when there is no driver. It is the driver's own result on a machine without a GPU, and

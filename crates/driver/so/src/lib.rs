@@ -66,6 +66,10 @@ macro_rules! jump {
 
 driver::for_each_symbol!(export);
 
+/// Tells programs of this project that this is not the driver of a GPU.
+#[unsafe(no_mangle)]
+extern "C" fn ladder_simulated_driver() {}
+
 /// The system's loader calls it when it loads the library.
 #[used]
 // SAFETY: the section holds the addresses of functions without arguments.

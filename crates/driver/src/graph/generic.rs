@@ -7,7 +7,7 @@ use super::nodes::{self, BatchNodeParams, HostParams, add, child_node, record_no
 use super::transfer::{FillParams, check_context, copy_node};
 use super::{EdgeData, get};
 use crate::call::{In, Out, functions};
-use crate::copy3d::Copy3d;
+use crate::copy3d::Memcpy3d;
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
 use crate::op::Op;
@@ -29,7 +29,7 @@ struct CopyParams {
     flags: u32,
     reserved: u32,
     context: Handle,
-    copy: Copy3d,
+    copy: Memcpy3d,
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS_v2`.

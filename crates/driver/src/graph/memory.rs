@@ -90,7 +90,7 @@ impl AllocateParams {
 
 impl GraphMemory {
     fn new(bytes: usize, device: usize) -> Result<Arc<Self>> {
-        let address = memory::reserve(bytes, Kind::Graph)?;
+        let address = memory::allocate(bytes, Kind::Graph, 0, 0)?;
         let made = Arc::new(Self { address, bytes: bytes as u64, device });
         lock(&TABLE).all.insert(address, Arc::downgrade(&made));
         Ok(made)
@@ -153,6 +153,18 @@ pub(crate) fn capture_allocation(stream: &Stream, bytes: usize) -> Result<Option
     let memory = GraphMemory::new(bytes, context::current()?.device)?;
     capture::take(stream, &Op::Allocate(memory.clone()))?;
     Ok(Some(memory.address))
+}
+
+/// Lets a stream free what a launch has allocated, or captures that, and says whether it is memory of a graph.
+pub(crate) fn free_later(stream: &Stream, address: u64) -> Result<bool> {
+    if !capture::is_captured(stream)? {
+        capture::check_unsafe()?;
+        return free(address);
+    }
+    match is_of_graph(address) {
+        true => capture::take(stream, &Op::Free(address)),
+        false => Err(Error::new(Code::INVALID_VALUE, "a graph frees only what graphs allocate")),
+    }
 }
 
 /// What a graph allocates and frees.

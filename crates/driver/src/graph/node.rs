@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{CopyKind, Dependency, GRAPHS, Graph};
 use crate::attributes::Attributes;
+use crate::copy3d::Memcpy3d;
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
 use crate::op::Op;
@@ -67,6 +68,8 @@ pub(crate) struct Node {
     pub(crate) original: Handle,
     /// What of its parameters was shown: memory that the program may read as long as it does not change the node.
     pub(crate) shown: Vec<Box<[u64]>>,
+    /// How the program has described its copy, if it has.
+    pub(crate) copied: Option<Memcpy3d>,
     /// Whether the arguments of its kernel were given in one buffer.
     pub(crate) has_buffer: bool,
 }
@@ -75,7 +78,7 @@ impl Node {
     /// A node with nothing but its work.
     pub(crate) fn new(work: Work) -> Self {
         let (after, shown, attributes) = Default::default();
-        Self { work, after, attributes, is_enabled: true, original: 0, shown, has_buffer: false }
+        Self { work, after, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
     }
 
     /// With these attributes, if its work has any.
@@ -88,7 +91,7 @@ impl Node {
 
     /// A copy for another graph, where it comes after these.
     pub(crate) fn copy_of(&self, original: Handle, after: Vec<Dependency>) -> Self {
-        let Self { work, attributes, is_enabled, has_buffer, .. } = self;
+        let Self { work, attributes, is_enabled, copied, has_buffer, .. } = self;
         Self {
             work: work.clone(),
             after,
@@ -96,6 +99,7 @@ impl Node {
             is_enabled: *is_enabled,
             original,
             shown: Vec::new(),
+            copied: *copied,
             has_buffer: *has_buffer,
         }
     }
@@ -113,7 +117,7 @@ impl Node {
         if let (Work::Op(Op::Launch(new)), Work::Op(Op::Launch(old))) = (&mut other.work, &self.work) {
             (new.is_cooperative, new.cluster) = (old.is_cooperative, old.cluster);
         }
-        (self.work, self.has_buffer) = (other.work, other.has_buffer);
+        (self.work, self.copied, self.has_buffer) = (other.work, other.copied, other.has_buffer);
         self.shown.clear();
         Ok(())
     }

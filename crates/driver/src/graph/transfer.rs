@@ -6,7 +6,7 @@ use super::with_node;
 use crate::call::{In, Out, functions};
 use crate::context::{self, Context};
 use crate::copy::Fill;
-use crate::copy3d::Copy3d;
+use crate::copy3d::{self, Memcpy3d};
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
 use crate::op::Op;
@@ -42,8 +42,12 @@ impl FillParams {
 }
 
 /// A node that copies memory.
-pub(crate) fn copy_node(params: &Copy3d) -> Result<Node> {
-    Ok(Node::new(Work::Op(Op::Copy(params.copy()?))))
+pub(crate) fn copy_node(params: &Memcpy3d) -> Result<Node> {
+    let copy = copy3d::read(params)?;
+    if copy.is_empty() {
+        return Err(Error::new(Code::INVALID_VALUE, "a copy of no bytes"));
+    }
+    Ok(Node { copied: Some(*params), ..Node::new(Work::Op(Op::Copy(copy))) })
 }
 
 /// Refuses a context that does not exist; 0 is the current one.
@@ -54,9 +58,9 @@ pub(crate) fn check_context(context: Handle) -> Result<()> {
     }
 }
 
-fn copy_params(node: &mut Node) -> Result<Copy3d> {
+fn copy_params(node: &mut Node) -> Result<Memcpy3d> {
     match &node.work {
-        Work::Op(Op::Copy(copy)) => Ok(Copy3d::of(copy)),
+        Work::Op(Op::Copy(copy)) => Ok(node.copied.unwrap_or_else(|| copy3d::describe(copy))),
         _ => Err(Code::INVALID_VALUE.into()),
     }
 }
@@ -73,22 +77,22 @@ fn fill_params(node: &mut Node) -> Result<FillParams> {
 
 functions! {
     fn cuGraphAddMemcpyNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<Copy3d>, context: Handle,
+        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<Memcpy3d>, context: Handle,
     ) {
         check_context(context)?;
         add(node, graph, after, In::none(), count, || copy_node(&params.get()?))
     }
 
-    fn cuGraphMemcpyNodeGetParams(node: Handle, params: Out<Copy3d>) {
+    fn cuGraphMemcpyNodeGetParams(node: Handle, params: Out<Memcpy3d>) {
         params.check()?;
         params.set(with_node(node, copy_params)?)
     }
 
-    fn cuGraphMemcpyNodeSetParams(node: Handle, params: In<Copy3d>) {
+    fn cuGraphMemcpyNodeSetParams(node: Handle, params: In<Memcpy3d>) {
         set(node, node::COPY, || copy_node(&params.get()?))
     }
 
-    fn cuGraphExecMemcpyNodeSetParams(exec: Handle, node: Handle, params: In<Copy3d>, context: Handle) {
+    fn cuGraphExecMemcpyNodeSetParams(exec: Handle, node: Handle, params: In<Memcpy3d>, context: Handle) {
         check_context(context)?;
         set_in(exec, node, node::COPY, || copy_node(&params.get()?))
     }

@@ -112,7 +112,8 @@ fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, In
 fn apply(changes: Vec<Change>) {
     for Change { graph, node, from } in changes {
         if let Some(own) = graph.lock().nodes.get_mut(&node) {
-            (own.work, own.attributes, own.has_buffer) = (from.work, from.attributes, from.has_buffer);
+            let (original, after, is_enabled) = (own.original, std::mem::take(&mut own.after), own.is_enabled);
+            *own = Node { original, after, is_enabled, ..from };
         }
     }
 }

@@ -56,21 +56,30 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
-        let status = libcuda::status();
-        if !status.is_loaded() {
-            return Err(Error::NoGpu { what: status.to_string() });
+        if let Some(what) = libcuda::status().no_driver() {
+            return Err(Error::NoGpu { what });
         }
-        let none = |reason| Error::NoGpu { what: format!("{status} finds no GPU ({reason})") };
+        let info = |device| info::device_info(device);
+        Self::open_driver(kernels, SourceLines::Drop, info)
+    }
+
+    /// Opens the first GPU of the driver that this thread's calls go to. `info` says what is known of the device.
+    pub(super) fn open_driver(
+        kernels: &'static Kernels,
+        lines: SourceLines,
+        info: impl FnOnce(CudaDevice) -> Result<DeviceInfo, CudaError>,
+    ) -> Result<Self, Error> {
+        let none = |reason| Error::NoGpu { what: format!("{} finds no GPU ({reason})", libcuda::status()) };
         cust::init(cust::CudaFlags::empty()).map_err(|e| none(describe(e)))?;
         let device = CudaDevice::get_device(0).map_err(|e| none(describe(e)))?;
 
         let opening = failed("opening the GPU");
         let context = Context::new(device).map_err(&opening)?;
         CurrentContext::set_current(&context).map_err(&opening)?;
-        let info = info::device_info(device).map_err(&opening)?;
+        let info = info(device).map_err(&opening)?;
         Ok(Self {
             buffers: Allocations::new(),
-            codes: Codes::new(kernels.modules, info.compute_capability, SourceLines::Drop),
+            codes: Codes::new(kernels.modules, info.compute_capability, lines),
             timing: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
@@ -108,52 +117,87 @@ impl Gpu {
 
     /// Enqueues a kernel on the stream, after the event `start` when the launch is timed.
     fn enqueue(&mut self, launch: &Launch, bound: &[BufferId], is_timed: bool) -> Result<(), Error> {
-        let cuda = refused_by_cuda(launch);
-
-        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
-        let parameters = parameters
-            .get(&launch.entry)
-            .ok_or_else(|| Error::launch(launch, "its parameters cannot be read in the PTX"))?;
-        let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
-        if *parameters != given {
-            return Err(Error::launch(
-                launch,
-                format!("the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"),
-            ));
-        }
-        let function = module.get_function(&launch.entry).map_err(&cuda)?;
-        let mut slots = Vec::with_capacity(launch.args.len());
-        for arg in &launch.args {
-            slots.push(match *arg {
-                Arg::Buffer(index) => {
-                    let buffer = self.buffers.argument(launch, bound, index)?;
-                    let pointer = buffer.as_device_ptr().as_raw();
-                    Slot { pointer }
-                }
-                Arg::U32(value) => Slot { u32: value },
-                Arg::I32(value) => Slot { i32: value },
-                Arg::U64(value) => Slot { u64: value },
-                Arg::F32(value) => Slot { f32: value },
-            });
-        }
-        let pointers = slots.iter_mut().map(|slot| ptr::from_mut(slot).cast());
-        let args: Vec<*mut c_void> = pointers.collect();
-
-        if launch.shared_bytes > MAX_SHARED {
-            allow_shared(&function, launch.shared_bytes).map_err(&cuda)?;
-        }
-        let [gx, gy, gz] = launch.grid;
-        let [bx, by, bz] = launch.block;
-        if is_timed {
-            self.start.record(&self.stream.stream).map_err(&cuda)?;
-        }
-        // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
-        // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
-        // kernel does with the device's memory cannot touch the host's.
-        unsafe { self.stream.stream.launch(&function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, &args) }
-            .map_err(&cuda)?;
-        Ok(())
+        let (start, stream) = (&self.start, &self.stream.stream);
+        with_prepared(&mut self.codes, &self.buffers, launch, bound, |function, args| {
+            let cuda = refused_by_cuda(launch);
+            if launch.shared_bytes > MAX_SHARED {
+                allow_shared(function, launch.shared_bytes).map_err(&cuda)?;
+            }
+            let [gx, gy, gz] = launch.grid;
+            let [bx, by, bz] = launch.block;
+            if is_timed {
+                start.record(stream).map_err(&cuda)?;
+            }
+            // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
+            // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
+            // kernel does with the device's memory cannot touch the host's.
+            unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) }.map_err(cuda)
+        })
     }
+
+    /// Calls `run` with the driver's handle of the launch's function and the addresses of its arguments.
+    pub(super) fn with_function<R>(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        run: impl FnOnce(usize, &[*const c_void]) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        with_prepared(&mut self.codes, &self.buffers, launch, bound, |function, args| {
+            if launch.shared_bytes > MAX_SHARED {
+                allow_shared(function, launch.shared_bytes).map_err(refused_by_cuda(launch))?;
+            }
+            let args: Vec<*const c_void> = args.iter().map(|arg| arg.cast_const()).collect();
+            run(function.to_raw().addr(), &args)
+        })
+    }
+
+    /// Says no longer what compute capability the device has.
+    pub(super) fn forget_capability(&mut self) {
+        self.info.compute_capability = None;
+    }
+
+    /// The first address of a buffer and its size in bytes.
+    pub(super) fn range(&self, buffer: BufferId) -> Result<(u64, u64), Error> {
+        let buffer = self.buffers.get(buffer)?;
+        Ok((buffer.as_device_ptr().as_raw(), buffer.len() as u64))
+    }
+}
+
+/// Calls `run` with the launch's function and the addresses of its arguments, as many and as large as the function's parameters.
+fn with_prepared<R>(
+    codes: &mut Codes<Module>,
+    buffers: &Allocations<DeviceBuffer<u8>>,
+    launch: &Launch,
+    bound: &[BufferId],
+    run: impl FnOnce(&Function<'_>, &[*mut c_void]) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let Compiled { module, parameters } = codes.get(launch, compile)?;
+    let parameters = parameters
+        .get(&launch.entry)
+        .ok_or_else(|| Error::launch(launch, "its parameters cannot be read in the PTX"))?;
+    let given: Vec<u32> = launch.args.iter().map(size_in_bytes).collect();
+    if *parameters != given {
+        return Err(Error::launch(
+            launch,
+            format!("the kernel's parameters have {parameters:?} bytes, the arguments {given:?}"),
+        ));
+    }
+    let function = module.get_function(&launch.entry).map_err(refused_by_cuda(launch))?;
+    let mut slots = Vec::with_capacity(launch.args.len());
+    for arg in &launch.args {
+        slots.push(match *arg {
+            Arg::Buffer(index) => {
+                let buffer = buffers.argument(launch, bound, index)?;
+                Slot { pointer: buffer.as_device_ptr().as_raw() }
+            }
+            Arg::U32(value) => Slot { u32: value },
+            Arg::I32(value) => Slot { i32: value },
+            Arg::U64(value) => Slot { u64: value },
+            Arg::F32(value) => Slot { f32: value },
+        });
+    }
+    let args: Vec<*mut c_void> = slots.iter_mut().map(|slot| ptr::from_mut(slot).cast()).collect();
+    run(&function, &args)
 }
 
 impl Device for Gpu {

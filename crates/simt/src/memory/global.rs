@@ -3,10 +3,16 @@
 //! Kernels of different blocks run on different host threads and may race, as on a GPU, so every word is
 //! an atomic, accessed relaxed: on the host that costs what an ordinary access does.
 
+mod error;
+mod physical;
+
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use error::MemoryError;
+pub use physical::PhysicalMemory;
 
 use super::texture::Objects;
 use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
@@ -33,12 +39,23 @@ pub struct Allocation {
     pub words: Words,
 }
 
-/// The words of an allocation: its own, or memory of the host's program that [`GlobalMemory::map`] was given.
+/// The words of an allocation: its own, memory of the host's program that [`GlobalMemory::map`] was given, or a part of
+/// [`PhysicalMemory`].
 #[derive(Debug)]
 pub struct Words {
     words: NonNull<[AtomicU64]>,
-    /// How they were allocated; `None` for those of the host's program.
-    layout: Option<Layout>,
+    owner: Owner,
+}
+
+/// Who frees words.
+#[derive(Debug)]
+enum Owner {
+    /// Whoever drops them; they were allocated so.
+    Words(Layout),
+    /// The host's program.
+    Program,
+    /// Whoever drops the last part of this memory.
+    Physical { _memory: PhysicalMemory },
 }
 
 // SAFETY: atomics may be shared between threads, and own words are freed by whoever drops them.
@@ -54,7 +71,7 @@ impl Words {
         let layout = Layout::array::<AtomicU64>(words.max(1)).ok()?.align_to(align).ok()?;
         // SAFETY: the layout is that of at least one word.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { words: NonNull::slice_from_raw_parts(start.cast(), words), layout: Some(layout) })
+        Some(Self { words: NonNull::slice_from_raw_parts(start.cast(), words), owner: Owner::Words(layout) })
     }
 }
 
@@ -70,82 +87,12 @@ impl Deref for Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        if let Some(layout) = self.layout {
+        if let Owner::Words(layout) = self.owner {
             // SAFETY: `zeroed` has allocated them so, and nobody uses them any more.
             unsafe { dealloc(self.words.as_ptr().cast(), layout) };
         }
     }
 }
-
-/// An allocation of device memory that fails, or a buffer that cannot be used.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MemoryError {
-    /// The size in bytes of so many elements does not fit into 64 bits.
-    #[error("{len} elements of {element_bytes} bytes are more bytes than 64 bits can count; ask for fewer")]
-    TooLarge {
-        /// Elements asked for.
-        len: usize,
-        /// Bytes of each.
-        element_bytes: usize,
-    },
-    /// The allocation would exceed the machine's limit.
-    #[error(
-        "{bytes} bytes of device memory asked for, and {used} of the {limit} that this machine may have \
-         (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
-    )]
-    Limit {
-        /// Bytes asked for.
-        bytes: u64,
-        /// Bytes in use.
-        used: u64,
-        /// Bytes that the machine may have.
-        limit: u64,
-    },
-    /// The host gives no more memory.
-    #[error("the host has no {bytes} bytes of memory left to give; ask for less or free buffers")]
-    Host {
-        /// Bytes asked for.
-        bytes: u64,
-    },
-    /// The machine's addresses are used up: those of freed memory are not given out again, so that each
-    /// access to it is found.
-    #[error("{bytes} bytes asked for, and the machine has {left} device addresses left; make a new machine")]
-    Addresses {
-        /// Bytes asked for.
-        bytes: u64,
-        /// Bytes for which there are addresses.
-        left: u64,
-    },
-    /// The data has more elements than the buffer.
-    #[error("{data} elements do not fit into a buffer of {buffer}; copy fewer or make it larger")]
-    TooLong {
-        /// Elements of the data.
-        data: usize,
-        /// Elements of the buffer.
-        buffer: usize,
-    },
-    /// The buffer was freed.
-    #[error("the buffer at {address:#x} was freed; free it after its last use")]
-    Freed {
-        /// Its address.
-        address: u64,
-    },
-    /// The memory is a variable's, which is freed with its instance.
-    #[error("the memory at {address:#x} is a variable of a loaded module; unload the module instead")]
-    Variable {
-        /// Its address.
-        address: u64,
-    },
-    /// The buffer belongs to another machine.
-    #[error("the buffer at {address:#x} is another machine's; use it with the machine that made it")]
-    Foreign {
-        /// Its address.
-        address: u64,
-    },
-}
-
-crate::error::debug_like_display!(MemoryError);
 
 /// All allocations, in the order of their addresses.
 #[derive(Debug)]
@@ -171,6 +118,11 @@ impl GlobalMemory {
         Self { allocations: Vec::new(), next: FIRST, used: 0, limit, objects: Objects::default() }
     }
 
+    /// Leaves addresses out: those behind are given out from now on. So several machines have different ones.
+    pub fn skip(&mut self, bytes: u64) {
+        self.next = self.next.saturating_add(bytes).min(END);
+    }
+
     /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,
     /// at which nothing can be accessed.
     ///
@@ -187,22 +139,29 @@ impl GlobalMemory {
     /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
     /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
     pub fn allocate_aligned(&mut self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
-        let used = self.used.checked_add(bytes);
-        let used = used.filter(|used| *used <= self.limit).ok_or(MemoryError::Limit {
-            bytes,
-            used: self.used,
-            limit: self.limit,
-        })?;
-        let base = self.next.checked_next_multiple_of(align.max(ALIGN)).unwrap_or(END);
-        let left = END.saturating_sub(base);
-        if left == 0 || bytes > left {
-            return Err(MemoryError::Addresses { bytes, left });
-        }
+        let used = self.used_with(bytes)?;
+        let base = self.addresses(bytes, align)?;
         let words = Words::zeroed(bytes, size_of::<AtomicU64>()).ok_or(MemoryError::Host { bytes })?;
         self.next = base + bytes + GUARD;
         self.used = used;
         self.insert(Allocation { base, bytes, words });
         Ok(base)
+    }
+
+    /// How many bytes are in use with so many more.
+    fn used_with(&self, bytes: u64) -> Result<u64, MemoryError> {
+        let used = self.used.checked_add(bytes).filter(|used| *used <= self.limit);
+        used.ok_or(MemoryError::Limit { bytes, used: self.used, limit: self.limit })
+    }
+
+    /// The first of so many addresses that are not in use.
+    fn addresses(&self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
+        let base = self.next.checked_next_multiple_of(align.max(ALIGN)).unwrap_or(END);
+        let left = END.saturating_sub(base);
+        match left > 0 && bytes <= left {
+            true => Ok(base),
+            false => Err(MemoryError::Addresses { bytes, left }),
+        }
     }
 
     /// Allocates zeroed memory that the host's program accesses at the same address as kernels do, a multiple of 4096:
@@ -224,14 +183,18 @@ impl GlobalMemory {
     /// Whether host memory cannot be told from what kernels have at these addresses.
     fn is_taken(&self, base: u64, bytes: u64) -> bool {
         let end = base.saturating_add(bytes);
-        let after = self.allocations.partition_point(|own| own.base < end);
-        let overlaps = after.checked_sub(1).is_some_and(|at| {
-            let own = &self.allocations[at];
-            base < own.base + own.bytes
-        });
         let device = FIRST..self.next.max(FIRST + GUARD);
         let windows = SHARED_WINDOW..WINDOWS_END;
-        overlaps || [device, windows].iter().any(|taken| base < taken.end && taken.start < end)
+        self.overlaps(base, end) || [device, windows].iter().any(|taken| base < taken.end && taken.start < end)
+    }
+
+    /// Whether there is an allocation between two addresses.
+    fn overlaps(&self, base: u64, end: u64) -> bool {
+        let after = self.allocations.partition_point(|own| own.base < end);
+        after.checked_sub(1).is_some_and(|at| {
+            let own = &self.allocations[at];
+            base < own.base + own.bytes
+        })
     }
 
     /// Keeps allocations in the order of their addresses. Those of the device come one behind the other.
@@ -256,7 +219,7 @@ impl GlobalMemory {
         }
         let start = memory.as_ptr().map_addr(|address| address & !7).cast::<AtomicU64>();
         let words = NonNull::new(std::ptr::slice_from_raw_parts_mut(start, bytes.div_ceil(8) as usize))?;
-        self.insert(Allocation { base, bytes, words: Words { words, layout: None } });
+        self.insert(Allocation { base, bytes, words: Words { words, owner: Owner::Program } });
         Some(base)
     }
 
@@ -284,7 +247,7 @@ impl GlobalMemory {
         let index = self.index(base);
         if let Some(index) = index {
             let freed = self.allocations.remove(index);
-            if !freed.is_for_both() {
+            if matches!(freed.words.owner, Owner::Words(_)) && !freed.is_for_both() {
                 self.used -= freed.bytes;
             }
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Ptx;
+use crate::launch::Arg;
 
 #[test]
 fn variables_keep_their_values_from_launch_to_launch() {

@@ -207,6 +207,16 @@ impl TensorMap {
         }
     }
 
+    /// Lets the tensor of an encoded map begin at another address.
+    ///
+    /// # Errors
+    /// A description in words when the bytes are no map, or the driver would refuse the address.
+    pub fn replace_address(bytes: &mut [u8; 128], address: u64) -> Result<(), String> {
+        let (map, im2col) = Self::read(bytes)?;
+        *bytes = Self { address, ..map }.encode_as(im2col.as_ref())?;
+        Ok(())
+    }
+
     /// The map that was encoded, and its im2col.
     ///
     /// # Errors
