@@ -10,7 +10,7 @@ pub(crate) const HELP: &str = include_str!("help.txt");
 /// The commands of the program `ladder`.
 const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices";
 
-const OWN: [&str; 6] = ["setup", "doctor", "test", "circles", "new", "versus"];
+const OWN: [&str; 8] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples"];
 
 /// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,12 @@ pub(crate) enum Task {
     Ladder(Vec<OsString>),
     /// Run `versus` with these arguments.
     Versus(Vec<OsString>),
+    /// Run a program with its arguments on the simulated GPU.
+    Sim(Vec<OsString>),
+    /// Print the folder of the simulated GPU's library.
+    SimPath,
+    /// Run NVIDIA's samples of this checkout on the simulated GPU.
+    Samples { checkout: String },
 }
 
 /// Parses the arguments of `cargo xtask`.
@@ -51,6 +57,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
     }
     if task == "versus" {
         return Ok(Task::Versus(rest));
+    }
+    if task == "sim" {
+        return sim(rest);
     }
     if LADDER.split(' ').any(|name| name == task) {
         return Ok(Task::Ladder(ladder(task, rest)));
@@ -78,6 +87,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
+        ("samples", [checkout]) => Ok(Task::Samples { checkout: (*checkout).to_owned() }),
         ("new", ["ladder", name]) => {
             let name = (*name).to_owned();
             Ok(Task::NewLadder { name })
@@ -89,6 +99,26 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         _ => Err(Failure::request(format!("`cargo xtask {task}` does not take `{}`", words.join(" ")))
             .hint("`cargo xtask --help` says what each task takes")),
     }
+}
+
+/// `sim`, whose own options stand before the program: what comes behind it is the program's.
+fn sim(mut rest: Vec<OsString>) -> Result<Task> {
+    let first = rest.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
+    match first.as_str() {
+        "--help" | "-h" => return Ok(Task::Help),
+        "--print-path" if rest.len() == 1 => return Ok(Task::SimPath),
+        "--" => drop(rest.remove(0)),
+        option if option.starts_with('-') => {
+            let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
+            return Err(Failure::request(format!("`cargo xtask sim` does not take `{}`", words.join(" ")))
+                .hint("`sim -- PROGRAM ...` runs a program, `sim --print-path` prints the library's folder"));
+        }
+        _ => {}
+    }
+    if rest.is_empty() {
+        return Err(Failure::request("`cargo xtask sim` takes a program").hint("`cargo xtask sim -- PROGRAM ...`"));
+    }
+    Ok(Task::Sim(rest))
 }
 
 /// The arguments for `ladder`. `run` without a ladder runs the reduction.
@@ -133,6 +163,23 @@ mod tests {
         }
         let versus = parsed("versus reduce --json");
         assert_eq!(versus, Ok(Task::Versus(vec!["reduce".into(), "--json".into()])));
+    }
+
+    #[test]
+    fn sim_passes_everything_behind_the_program_on() {
+        let run = |words: &[&str]| Ok(Task::Sim(words.iter().map(Into::into).collect()));
+        assert_eq!(parsed("sim ./program"), run(&["./program"]));
+        assert_eq!(parsed("sim -- ./program -x -- --help"), run(&["./program", "-x", "--", "--help"]));
+        assert_eq!(parsed("sim ./program --print-path"), run(&["./program", "--print-path"]));
+        assert_eq!(parsed("sim -- --print-path"), run(&["--print-path"]));
+        assert_eq!(parsed("sim --print-path"), Ok(Task::SimPath));
+        assert_eq!(parsed("sim --help"), Ok(Task::Help));
+        for line in ["sim", "sim --", "sim --print-path program", "sim --device h100 program"] {
+            assert_eq!(parsed(line).expect_err("it does not take that").code, 2, "{line}");
+        }
+        let checkout = "../cuda-samples".to_owned();
+        assert_eq!(parsed("samples ../cuda-samples"), Ok(Task::Samples { checkout }));
+        assert_eq!(parsed("samples").expect_err("it takes a folder").code, 2);
     }
 
     #[test]

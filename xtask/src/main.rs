@@ -16,8 +16,11 @@ mod gpu;
 mod install;
 mod new;
 mod process;
+mod samples;
+mod sim;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Task;
@@ -42,6 +45,9 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewProject { folder } => new::project(folder)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => return versus(arguments),
+        Task::Sim(program) => return sim::run(program),
+        Task::SimPath => println!("{}", sim::folder()?.display()),
+        Task::Samples { checkout } => samples::run(Path::new(checkout))?,
     }
     Ok(ExitCode::SUCCESS)
 }

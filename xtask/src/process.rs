@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::console::{Failure, Result};
 
@@ -39,8 +39,13 @@ pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitC
         .args(arguments)
         .status()
         .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+    Ok(exit_code(status))
+}
+
+/// The exit code of a program that has run; that of a failure where it has none, because a signal ended it.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Runs a program and returns its standard output.

@@ -67,7 +67,9 @@ impl Copy {
             match (memory::range_of(side.address), space) {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
                 // What kernels once could access is no memory of the host.
-                (None, space) if space == Space::Device || driver()?.machine().memory().is_own_address(side.address) => {
+                (None, space)
+                    if space == Space::Device || driver()?.machine().memory().is_own_address(side.address) =>
+                {
                     return Err(Error::new(
                         Code::INVALID_VALUE,
                         format!("{:#x} is no address of the device's memory", side.address),

@@ -54,12 +54,7 @@ fn check_stream(stream: Handle) -> Result<()> {
 }
 
 /// Reads each operation of a batch, says which one is wrong if one is, and then enqueues them all.
-fn enqueue<T>(
-    operations: Vec<T>,
-    read: impl Fn(&T) -> Result<Copy>,
-    failed: Out<usize>,
-    stream: Handle,
-) -> Result<()> {
+fn enqueue<T>(operations: Vec<T>, read: impl Fn(&T) -> Result<Copy>, failed: Out<usize>, stream: Handle) -> Result<()> {
     let check = |(at, operation): (usize, &T)| {
         let copy = read(operation).and_then(|copy| copy.check(EITHER, EITHER).map(|()| copy));
         copy.inspect_err(|_| failed.offer(at))

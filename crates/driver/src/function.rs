@@ -114,7 +114,9 @@ impl Function {
             2 => 0,
             3 => self.local_bytes() as i32,
             4 => self.registers() as i32,
-            5 | 6 => (major * 10 + minor) as i32,
+            // compute_90a is version 90.
+            5 => self.kernel.target().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0),
+            6 => (major * 10 + minor) as i32,
             7 => 0,
             CLUSTER_WIDTH..=13 => {
                 let side = attribute - CLUSTER_WIDTH;

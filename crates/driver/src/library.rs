@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex};
 
 use crate::call::{In, Out, functions};
-use crate::context;
+use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::function::Function;
 use crate::handles::{Handle, Handles, lock};
@@ -36,12 +36,16 @@ struct Kernel {
 impl Library {
     /// The module that the current context has of it.
     fn module(&self) -> Result<Arc<Module>> {
-        let context = context::current()?;
+        self.module_in(&*context::current()?)
+    }
+
+    /// The module that a context has of it.
+    fn module_in(&self, context: &Context) -> Result<Arc<Module>> {
         let mut loaded = lock(&self.loaded);
         if let Some(module) = loaded.get(&context.handle).and_then(|handle| module::get(*handle).ok()) {
             return Ok(module);
         }
-        let module = Module::load(&context, &self.ptx)?;
+        let module = Module::load(context, &self.ptx)?;
         loaded.insert(context.handle, module.handle);
         Ok(module)
     }
@@ -140,7 +144,12 @@ functions! {
         if !library.ptx.variables().any(|own| own.name == name && own.is_managed) {
             return Err(Code::NOT_FOUND.into());
         }
-        let (at, size) = library.module()?.variable(name)?;
+        // The runtime asks before there is a context: it is about to use the first device's.
+        let context = context::current().or_else(|error| match error.code {
+            Code::INVALID_CONTEXT => Context::primary(0),
+            _ => Err(error),
+        })?;
+        let (at, size) = library.module_in(&context)?.variable(name)?;
         address.offer(at);
         bytes.offer(size as usize);
         Ok(())

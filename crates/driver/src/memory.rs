@@ -6,8 +6,8 @@ pub(crate) mod pointer;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use simt::{Machine, MemoryError};
 
@@ -84,38 +84,42 @@ impl Range {
     }
 }
 
-/// All ranges by their first addresses.
-static RANGES: Mutex<BTreeMap<u64, Range>> = Mutex::new(BTreeMap::new());
+/// All ranges of the driver by their first addresses.
+fn ranges() -> MutexGuard<'static, BTreeMap<u64, Range>> {
+    /// Before the driver begins there are none.
+    static NONE: Mutex<BTreeMap<u64, Range>> = Mutex::new(BTreeMap::new());
+    lock(driver().map_or(&NONE, |driver| &driver.ranges))
+}
 
 /// The range that an address lies in.
 pub(crate) fn range_of(address: u64) -> Option<Range> {
-    let ranges = lock(&RANGES);
+    let ranges = ranges();
     let (_, range) = ranges.range(..=address).next_back()?;
     (address - range.base < range.bytes.max(1)).then(|| range.clone())
 }
 
 /// The last range that has one of so many bytes from an address on.
 pub(crate) fn overlapping(address: u64, bytes: u64) -> Option<Range> {
-    let ranges = lock(&RANGES);
+    let ranges = ranges();
     let (_, range) = ranges.range(..address.saturating_add(bytes)).next_back()?;
     (range.base + range.bytes > address).then(|| range.clone())
 }
 
 /// Adds a range.
 pub(crate) fn add(range: Range) {
-    lock(&RANGES).insert(range.base, range);
+    ranges().insert(range.base, range);
 }
 
 /// Changes the range that an address lies in: `CUDA_ERROR_INVALID_VALUE` when there is none.
 pub(crate) fn change(address: u64, change: impl FnOnce(&mut Range) -> Result<()>) -> Result<()> {
-    let mut ranges = lock(&RANGES);
+    let mut ranges = ranges();
     let range = ranges.range_mut(..=address).next_back().map(|(_, range)| range);
     change(range.filter(|range| address - range.base < range.bytes.max(1)).ok_or(Code::INVALID_VALUE)?)
 }
 
 /// Takes a range away; its memory stays.
 pub(crate) fn forget(base: u64) {
-    lock(&RANGES).remove(&base);
+    ranges().remove(&base);
 }
 
 /// Frees all memory of a context.
@@ -123,7 +127,7 @@ pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
     // The machine is always locked first.
     let mut machine = driver.machine();
-    lock(&RANGES).retain(|_, range| {
+    ranges().retain(|_, range| {
         let stays = matches!(range.kind, Kind::Owned | Kind::Mapped) || range.context != context;
         if !stays {
             give_back(&mut machine, range);
@@ -191,7 +195,7 @@ pub(crate) fn free_later(address: u64) -> Result<()> {
 
 /// Frees the range that begins at an address.
 pub(crate) fn free_now(machine: &mut Machine, address: u64) -> Result<()> {
-    let range = lock(&RANGES).remove(&address).ok_or(Code::INVALID_VALUE)?;
+    let range = ranges().remove(&address).ok_or(Code::INVALID_VALUE)?;
     give_back(machine, &range);
     Ok(())
 }

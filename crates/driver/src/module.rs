@@ -186,7 +186,8 @@ functions! {
     }
 
     fn cuModuleGetLoadingMode(mode: Out<u32>) {
-        mode.set(1)
+        // CU_MODULE_LAZY_LOADING, as the real driver has it: the runtime asks for a kernel when it is launched.
+        mode.set(2)
     }
 
     fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: In<c_char>) {

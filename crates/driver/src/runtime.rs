@@ -150,7 +150,7 @@ struct Table {
 const PROOFS: usize = 5;
 const RUNTIME: usize = 0;
 
-static TABLES: [Table; 7] = [
+static TABLES: [Table; 8] = [
     Table {
         name: "runtime interface",
         id: 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9_u128.to_be_bytes(),
@@ -220,9 +220,16 @@ static TABLES: [Table; 7] = [
         slots: &[size(3), slot(prove as *const ()), unknown!(5, 2)],
     },
     Table {
-        name: "first question",
+        name: "log of the runtime",
         id: 0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9_u128.to_be_bytes(),
-        slots: &[size(3), unknown!(6, 1), unknown!(6, 2)],
+        // They take what the runtime logs: a component, a level, and a text with its arguments as `vprintf` has them.
+        slots: &[size(3), slot(zero as *const ()), slot(zero as *const ())],
+    },
+    // Runtimes from CUDA 13.4 on look whether it is there. Drivers have 94 slots in it.
+    Table {
+        name: "contexts for tools",
+        id: 0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2_u128.to_be_bytes(),
+        slots: &[size(4), unknown!(7, 1), unknown!(7, 2), unknown!(7, 3)],
     },
 ];
 

@@ -157,6 +157,7 @@ impl Drop for InUse {
         if let Some(simulation) = self.0.take() {
             let inside = simulation.enter();
             let released = simulation.context.release();
+            simulation.driver.machine().memory_mut().begin_again();
             drop(inside);
             if released.is_ok() {
                 lock(&FREE).push(simulation);

@@ -1,7 +1,7 @@
 //! The driver as a whole: its devices, the machine behind them, and the work that waits.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use simt::{Config, Machine};
@@ -11,7 +11,9 @@ use crate::context::Context;
 use crate::device::{self, Device};
 use crate::error::{Code, Error, Result};
 use crate::handles::lock;
+use crate::memory::Range;
 use crate::queue::Queue;
+use crate::texture::Object;
 
 /// The newest version of CUDA whose interface the driver has: 13.0.
 pub(crate) const VERSION: i32 = 13000;
@@ -27,6 +29,10 @@ pub(crate) struct Driver {
     pub(crate) queue: Queue,
     /// The primary contexts, by the numbers of their devices.
     pub(crate) primary: Mutex<Vec<Arc<Context>>>,
+    /// What the addresses are that kernels can access, by the first address of each range.
+    pub(crate) ranges: Mutex<BTreeMap<u64, Range>>,
+    /// The textures and surfaces, by their handles.
+    pub(crate) objects: Mutex<HashMap<u64, Object>>,
     /// What kernels have printed and nobody has waited for yet.
     pub(crate) printed: Mutex<Vec<u8>>,
     /// Messages that are kept for who asks for them, and not written.
@@ -36,9 +42,6 @@ pub(crate) struct Driver {
     /// The process that initialized it: its threads do not exist in a child that it forks.
     process: u32,
 }
-
-/// Addresses that each machine has to itself.
-const MACHINE_BYTES: u64 = 1 << 40;
 
 thread_local! {
     /// The driver that this thread is inside of, if it is not the one of all.
@@ -79,20 +82,20 @@ pub(crate) fn driver() -> Result<&'static Driver> {
 impl Driver {
     /// A driver whose machine runs on so many threads; 0 for one per core.
     pub(crate) fn start(threads: usize, keeps_messages: bool) -> Result<Self> {
-        static MACHINES: AtomicU64 = AtomicU64::new(0);
         let devices = device::simulated()?;
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);
         let config = Config { threads, max_instructions: MAX_INSTRUCTIONS, max_memory_bytes, ..Config::default() };
         let machine = Machine::new(config);
-        let mut machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
-        machine.memory_mut().skip(MACHINES.fetch_add(1, Ordering::Relaxed) * MACHINE_BYTES);
+        let machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
         Ok(Self {
             devices,
             machine: Mutex::new(machine),
             queue: Queue::default(),
             primary: Mutex::default(),
+            ranges: Mutex::default(),
+            objects: Mutex::default(),
             printed: Mutex::default(),
             messages: Mutex::default(),
             keeps_messages,

@@ -1,8 +1,5 @@
 //! Texture and surface objects: arrays and memory that kernels read as texels.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex};
-
 use simt::memory::texture::{Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription};
 
 use crate::array::{self, Array, Mipmapped};
@@ -78,14 +75,12 @@ pub(crate) struct View {
 }
 
 /// A texture or surface as a program has described it.
-struct Object {
+pub(crate) struct Object {
     context: Handle,
     resource: Resource,
     /// How a texture is read; `None` of a surface.
     sampling: Option<(Sampling, View)>,
 }
-
-static OBJECTS: LazyLock<Mutex<HashMap<u64, Object>>> = LazyLock::new(Mutex::default);
 
 fn invalid(what: impl Into<String>) -> Error {
     Error::new(Code::INVALID_VALUE, what)
@@ -159,8 +154,16 @@ impl Resource {
 /// The format of a view (`CUresourceViewFormat`): 1, 2 and 4 channels, for each kind of numbers and each size of them.
 fn view_format(format: u32) -> Result<TexelFormat> {
     use Channels::{Float, Signed, Unsigned};
-    let kinds =
-        [(Unsigned, 8), (Signed, 8), (Unsigned, 16), (Signed, 16), (Unsigned, 32), (Signed, 32), (Float, 16), (Float, 32)];
+    let kinds = [
+        (Unsigned, 8),
+        (Signed, 8),
+        (Unsigned, 16),
+        (Signed, 16),
+        (Unsigned, 32),
+        (Signed, 32),
+        (Float, 16),
+        (Float, 32),
+    ];
     match format {
         1..=0x18 => {
             let (channels, bits) = kinds[(format as usize - 1) / 3];
@@ -192,7 +195,9 @@ fn of_array(array: &Array, view: Option<&View>) -> Result<(Image, bool)> {
         Some(_) if view.first_layer != 0 || view.last_layer as usize + 1 != sides.depth => {
             return Err(Error::new(Code::NOT_SUPPORTED, "views of some layers of a cube map"));
         }
-        None if view.first_layer != 0 || view.last_layer != 0 => return Err(invalid("a view of layers that are not there")),
+        None if view.first_layer != 0 || view.last_layer != 0 => {
+            return Err(invalid("a view of layers that are not there"));
+        }
         _ => {}
     }
     image.format = format;
@@ -255,14 +260,20 @@ impl Sampling {
             _ => Addressing::Border,
         });
         let normalized_coordinates = self.flags & NORMALIZED_COORDINATES != 0;
-        Ok(TextureDescription { image, addressing, filter, normalized_coordinates, normalized_values, border: self.border })
+        Ok(TextureDescription {
+            image,
+            addressing,
+            filter,
+            normalized_coordinates,
+            normalized_values,
+            border: self.border,
+        })
     }
 }
 
 /// The object of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none of its kind.
 fn find<T>(handle: u64, is_texture: bool, read: impl FnOnce(&Object) -> T) -> Result<T> {
-    driver()?;
-    let objects = lock(&OBJECTS);
+    let objects = lock(&driver()?.objects);
     let object = objects.get(&handle).filter(|own| own.sampling.is_some() == is_texture);
     object.map(read).ok_or_else(|| Code::INVALID_VALUE.into())
 }
@@ -275,7 +286,7 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
     find(handle, is_texture, |_| ())?;
     driver.queue.wait_for_all();
     driver.machine().destroy_object(handle);
-    lock(&OBJECTS).remove(&handle);
+    lock(&driver.objects).remove(&handle);
     Ok(())
 }
 
@@ -283,7 +294,7 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
     let mut machine = driver.machine();
-    lock(&OBJECTS).retain(|handle, own| {
+    lock(&driver.objects).retain(|handle, own| {
         if own.context == context {
             machine.destroy_object(*handle);
         }
@@ -305,7 +316,7 @@ functions! {
         let made = driver()?.machine().texture(description);
         let handle = made.map_err(|error| invalid(error.to_string()))?;
         let sampling = Some((sampling, given.unwrap_or_default()));
-        lock(&OBJECTS).insert(handle, Object { context, resource, sampling });
+        lock(&driver()?.objects).insert(handle, Object { context, resource, sampling });
         texture.set(handle)
     }
 
@@ -337,7 +348,7 @@ functions! {
         let (image, _) = resource.image(None, |_| Ok(0))?;
         let made = driver()?.machine().surface(image);
         let handle = made.map_err(|error| invalid(error.to_string()))?;
-        lock(&OBJECTS).insert(handle, Object { context, resource, sampling: None });
+        lock(&driver()?.objects).insert(handle, Object { context, resource, sampling: None });
         surface.set(handle)
     }
 

@@ -73,6 +73,11 @@ impl Function {
         &self.program.functions[0].name
     }
 
+    /// The target that its module was compiled for, such as `sm_80`.
+    pub fn target(&self) -> &str {
+        &self.module.target
+    }
+
     /// The program that the kernel was lowered to.
     pub fn program(&self) -> &Program {
         &self.program
@@ -83,6 +88,7 @@ impl Function {
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) ptx: String,
+    target: String,
     /// By their numbers; `None` for one that no kernel can use.
     pub(crate) variables: Vec<Option<ModuleVariable>>,
 }
@@ -163,7 +169,8 @@ impl Module {
         });
         let kernels = kernels.collect();
         let variables = lowered.variables.into_iter().map(Result::ok).collect();
-        Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone() }), kernels })
+        let target = ast.target.first().copied().unwrap_or_default().to_owned();
+        Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone(), target }), kernels })
     }
 
     /// The names of the module's kernels, in the order of the text.

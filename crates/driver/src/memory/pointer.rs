@@ -126,8 +126,15 @@ impl Range {
 fn unknown_attribute(attribute: u32, address: u64) -> Result<Value> {
     let reserved = virtual_memory::reservation_of(address);
     Ok(match attribute {
-        MEMORY_TYPE | SYNC_MEMOPS | IS_MANAGED | IS_LEGACY_CUDA_IPC_CAPABLE | MAPPED | IS_GPU_DIRECT_RDMA_CAPABLE
-        | ACCESS_FLAGS | MEMORY_BLOCK_ID | IS_HW_DECOMPRESS_CAPABLE => Value::Word(0),
+        MEMORY_TYPE
+        | SYNC_MEMOPS
+        | IS_MANAGED
+        | IS_LEGACY_CUDA_IPC_CAPABLE
+        | MAPPED
+        | IS_GPU_DIRECT_RDMA_CAPABLE
+        | ACCESS_FLAGS
+        | MEMORY_BLOCK_ID
+        | IS_HW_DECOMPRESS_CAPABLE => Value::Word(0),
         DEVICE_ORDINAL => Value::Word(-2_i32 as u32),
         // Where it is not reserved either, this is taken for memory of the host.
         HOST_POINTER => Value::Long(address),

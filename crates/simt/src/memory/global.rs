@@ -118,9 +118,12 @@ impl GlobalMemory {
         Self { allocations: Vec::new(), next: FIRST, used: 0, limit, objects: Objects::default() }
     }
 
-    /// Leaves addresses out: those behind are given out from now on. So several machines have different ones.
-    pub fn skip(&mut self, bytes: u64) {
-        self.next = self.next.saturating_add(bytes).min(END);
+    /// Gives out addresses from the first one on again, if nothing is allocated: for a new user, to whom the addresses that
+    /// another one has freed mean nothing.
+    pub fn begin_again(&mut self) {
+        if self.allocations.is_empty() {
+            self.next = FIRST;
+        }
     }
 
     /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,

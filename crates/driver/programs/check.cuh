@@ -1,0 +1,18 @@
+// What the programs share: a call that has to succeed, and a call whose result is shown.
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+
+inline void check(cudaError_t error, const char* call, int line) {
+    if (error == cudaSuccess) return;
+    std::printf("line %d: %s is %s\n", line, call, cudaGetErrorName(error));
+    std::exit(1);
+}
+
+// Ends the program unless the call succeeds.
+#define CHECK(call) check((call), #call, __LINE__)
+// Prints the call and the name of what it returns.
+#define SHOW(call) std::printf("%s: %s\n", #call, cudaGetErrorName(call))
+// Prints whether something holds.
+#define HOLDS(condition) std::printf("%s: %s\n", #condition, (condition) ? "yes" : "NO")
