@@ -11,7 +11,7 @@ use crate::handles::Handle;
 use crate::op::{LaunchOp, Op};
 use crate::state::driver;
 use crate::stream::{self, Stream};
-use crate::{attributes, capture, event};
+use crate::{capture, event, launch_attributes as attributes};
 
 /// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
 const BUFFER_POINTER: usize = 1;

@@ -24,7 +24,6 @@
 //! The crate must not know cust, ladders or who links it.
 
 mod array;
-mod attributes;
 mod call;
 mod capture;
 mod context;
@@ -41,6 +40,7 @@ mod handles;
 mod image;
 mod jit;
 mod launch;
+mod launch_attributes;
 mod library;
 mod link;
 mod location;

@@ -38,7 +38,7 @@ pub(crate) enum Op {
     /// Allocates memory of a graph, which has its address from the beginning.
     Allocate(Arc<GraphMemory>),
     /// Nothing, behind all operations of an executable graph, which lives as long.
-    End(Arc<Exec>),
+    End(#[expect(dead_code, reason = "it is kept, and not used")] Arc<Exec>),
     /// Nothing.
     Nothing,
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use crate::attributes::{Attributes, Owner, Value};
+use crate::launch_attributes::{Attributes, Owner, Value};
 use crate::call::{self, In, Out, functions, host_function};
 use crate::capture;
 use crate::context::{self, Context};

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::attributes::Attributes;
+use crate::launch_attributes::Attributes;
 use crate::error::{Code, Error, Result};
 use crate::graph::node::{Node, Work};
 use crate::graph::{Dependency, EdgeData, Graph};

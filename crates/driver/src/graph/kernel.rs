@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::node::{self, Node, Work};
 use super::nodes::{add, set, set_in};
 use super::with_node;
-use crate::attributes::{CLUSTER, COOPERATIVE, Owner, Value, number};
+use crate::launch_attributes::{CLUSTER, COOPERATIVE, Owner, Value, number};
 use crate::call::{In, Out, functions};
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{CopyKind, Dependency, GRAPHS, Graph};
-use crate::attributes::Attributes;
+use crate::launch_attributes::Attributes;
 use crate::copy3d::Memcpy3d;
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;

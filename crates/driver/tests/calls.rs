@@ -1,0 +1,6 @@
+//! The driver's functions, called as programs call them.
+
+mod captures;
+mod graphs;
+mod streams;
+mod support;

@@ -1,0 +1,505 @@
+//! Graphs: their nodes and edges, and executable ones. The codes are those of an H200.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::captures::ADD;
+use crate::streams::{device_memory, event, number, stream};
+use crate::support::{Handle, INVALID_VALUE, OK, context, cuMemFree_v2, functions, kernel};
+
+functions! {
+    fn cuGraphCreate(graph: *mut Handle, flags: u32);
+    fn cuGraphDestroy(graph: Handle);
+    fn cuGraphClone(clone: *mut Handle, graph: Handle);
+    fn cuGraphNodeFindInClone(node: *mut Handle, original: Handle, clone: Handle);
+    fn cuGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize);
+    fn cuGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize);
+    fn cuGraphGetEdges_v2(graph: Handle, from: *mut Handle, to: *mut Handle, data: *mut u64, count: *mut usize);
+    fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: *mut Handle, data: *mut u64, count: *mut usize);
+    fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: *mut Handle, data: *mut u64, count: *mut usize);
+    fn cuGraphAddDependencies_v2(
+        graph: Handle, from: *const Handle, to: *const Handle, data: *const u64, count: usize,
+    );
+    fn cuGraphRemoveDependencies_v2(
+        graph: Handle, from: *const Handle, to: *const Handle, data: *const u64, count: usize,
+    );
+    fn cuGraphNodeGetType(node: Handle, kind: *mut u32);
+    fn cuGraphDestroyNode(node: Handle);
+    fn cuGraphAddEmptyNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize);
+    fn cuGraphAddKernelNode_v2(
+        node: *mut Handle, graph: Handle, after: *const Handle, count: usize, params: *const KernelParams,
+    );
+    fn cuGraphKernelNodeGetParams_v2(node: Handle, params: *mut KernelParams);
+    fn cuGraphKernelNodeSetParams_v2(node: Handle, params: *const KernelParams);
+    fn cuGraphExecKernelNodeSetParams_v2(exec: Handle, node: Handle, params: *const KernelParams);
+    fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, value: *mut [u32; 16]);
+    fn cuGraphKernelNodeSetAttribute(node: Handle, id: u32, value: *const [u32; 16]);
+    fn cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle);
+    fn cuGraphAddMemsetNode(
+        node: *mut Handle, graph: Handle, after: *const Handle, count: usize, params: *const Fill, context: Handle,
+    );
+    fn cuGraphMemsetNodeGetParams(node: Handle, params: *mut Fill);
+    fn cuGraphExecMemsetNodeSetParams(exec: Handle, node: Handle, params: *const Fill, context: Handle);
+    fn cuGraphAddNode_v2(
+        node: *mut Handle, graph: Handle, after: *const Handle, data: *const u64, count: usize, params: *mut [u64; 32],
+    );
+    fn cuGraphNodeSetParams(node: Handle, params: *mut [u64; 32]);
+    fn cuGraphAddHostNode(
+        node: *mut Handle, graph: Handle, after: *const Handle, count: usize, params: *const HostCall,
+    );
+    fn cuGraphAddChildGraphNode(
+        node: *mut Handle, graph: Handle, after: *const Handle, count: usize, child: Handle,
+    );
+    fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: *mut Handle);
+    fn cuGraphAddEventRecordNode(
+        node: *mut Handle, graph: Handle, after: *const Handle, count: usize, event: Handle,
+    );
+    fn cuGraphEventRecordNodeGetEvent(node: Handle, event: *mut Handle);
+    fn cuGraphEventWaitNodeGetEvent(node: Handle, event: *mut Handle);
+    fn cuGraphAddMemAllocNode(
+        node: *mut Handle, graph: Handle, after: *const Handle, count: usize, params: *mut [u64; 15],
+    );
+    fn cuGraphAddMemFreeNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize, address: u64);
+    fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: *mut u64);
+    fn cuGraphInstantiateWithFlags(exec: *mut Handle, graph: Handle, flags: u64);
+    fn cuGraphInstantiateWithParams(exec: *mut Handle, graph: Handle, params: *mut [u64; 4]);
+    fn cuGraphExecGetFlags(exec: Handle, flags: *mut u64);
+    fn cuGraphLaunch(exec: Handle, stream: Handle);
+    fn cuGraphExecDestroy(exec: Handle);
+    fn cuGraphExecUpdate_v2(exec: Handle, graph: Handle, result: *mut [u64; 3]);
+    fn cuGraphNodeSetEnabled(exec: Handle, node: Handle, is_enabled: u32);
+    fn cuGraphNodeGetEnabled(exec: Handle, node: Handle, is_enabled: *mut u32);
+    fn cuGraphDebugDotPrint(graph: Handle, path: *const u8, flags: u32);
+    fn cuUserObjectCreate(
+        object: *mut Handle, data: *mut c_void, destroy: extern "C" fn(*mut c_void), count: u32, flags: u32,
+    );
+    fn cuUserObjectRetain(object: Handle, count: u32);
+    fn cuUserObjectRelease(object: Handle, count: u32);
+    fn cuGraphRetainUserObject(graph: Handle, object: Handle, count: u32, flags: u32);
+    fn cuGraphReleaseUserObject(graph: Handle, object: Handle, count: u32);
+    fn cuStreamSynchronize(stream: Handle);
+    fn cuEventQuery(event: Handle);
+    fn cuLaunchKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: Handle, params: *const *const u64, extra: *const usize,
+    );
+}
+
+const UPDATE_FAILURE: u32 = 910;
+const INVALID_HANDLE: u32 = 400;
+const NOT_SUPPORTED: u32 = 801;
+const OPERATING_SYSTEM: u32 = 304;
+
+/// `CUgraphNodeType`.
+pub(crate) const KERNEL: u32 = 0;
+
+/// `CUDA_KERNEL_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct KernelParams {
+    function: Handle,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    params: *const *const u64,
+    extra: *const usize,
+    kernel: Handle,
+    context: Handle,
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+struct Fill {
+    address: u64,
+    pitch: usize,
+    value: u32,
+    element: u32,
+    width: usize,
+    height: usize,
+}
+
+/// `CUDA_HOST_NODE_PARAMS`.
+#[repr(C)]
+struct HostCall {
+    function: extern "C" fn(*mut c_void),
+    data: *mut c_void,
+}
+
+/// Launches so many blocks of the kernel `ADD`.
+pub(crate) fn launch_blocks(function: Handle, stream: Handle, place: u64, add: u32, blocks: u32) -> u32 {
+    let add = u64::from(add);
+    let params = [&raw const place, &raw const add];
+    cuLaunchKernel(function, blocks, 1, 1, 1, 1, 1, 0, stream, params.as_ptr(), std::ptr::null())
+}
+
+/// Launches the kernel `ADD`.
+pub(crate) fn launch(function: Handle, stream: Handle, place: u64, add: u32) -> u32 {
+    launch_blocks(function, stream, place, add, 1)
+}
+
+/// The nodes of a graph.
+pub(crate) fn nodes(graph: Handle) -> Vec<Handle> {
+    let mut count = 0;
+    assert_eq!(cuGraphGetNodes(graph, std::ptr::null_mut(), &mut count), OK);
+    let mut nodes = vec![0; count];
+    assert_eq!(cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut count), OK);
+    nodes
+}
+
+/// The type of a node.
+pub(crate) fn kind(node: Handle) -> u32 {
+    let mut kind = 99;
+    assert_eq!(cuGraphNodeGetType(node, &mut kind), OK);
+    kind
+}
+
+fn graph() -> Handle {
+    let mut graph = 0;
+    assert_eq!(cuGraphCreate(&mut graph, 0), OK);
+    graph
+}
+
+fn executable(graph: Handle, flags: u64) -> Handle {
+    let mut exec = 0;
+    assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, flags), OK);
+    exec
+}
+
+fn run(exec: Handle, stream: Handle) {
+    assert_eq!(cuGraphLaunch(exec, stream), OK);
+    assert_eq!(cuStreamSynchronize(stream), OK);
+}
+
+/// Makes a graph executable, launches it and waits.
+pub(crate) fn launch_and_wait(graph: Handle, stream: Handle) {
+    let exec = executable(graph, 0);
+    run(exec, stream);
+    assert_eq!(cuGraphExecDestroy(exec), OK);
+}
+
+/// Adds a node that fills one number.
+fn fill(graph: Handle, after: &[Handle], address: u64, value: u32) -> Handle {
+    let fill = Fill { address, value, element: 4, width: 1, height: 1, pitch: 0 };
+    let mut node = 0;
+    assert_eq!(cuGraphAddMemsetNode(&mut node, graph, after.as_ptr(), after.len(), &fill, 0), OK);
+    node
+}
+
+fn empty(graph: Handle, after: &[Handle]) -> Handle {
+    let mut node = 0;
+    assert_eq!(cuGraphAddEmptyNode(&mut node, graph, after.as_ptr(), after.len()), OK);
+    node
+}
+
+/// Gives `with` the parameters of a launch of `ADD`.
+fn with_params<R>(function: Handle, place: u64, add: u32, with: impl FnOnce(KernelParams) -> R) -> R {
+    let add = u64::from(add);
+    let params = [&raw const place, &raw const add];
+    let (params, extra) = (params.as_ptr(), std::ptr::null());
+    let (grid, block) = ([1; 3], [1; 3]);
+    with(KernelParams { function, grid, block, shared_bytes: 0, params, extra, kernel: 0, context: 0 })
+}
+
+/// Adds a node that adds to a number.
+fn addition(graph: Handle, after: &[Handle], function: Handle, place: u64, add: u32) -> Handle {
+    let mut node = 0;
+    let added = with_params(function, place, add, |params| {
+        cuGraphAddKernelNode_v2(&mut node, graph, after.as_ptr(), after.len(), &params)
+    });
+    assert_eq!(added, OK);
+    node
+}
+
+#[test]
+fn nodes_and_edges() {
+    context(0);
+    let (own, other) = (graph(), graph());
+    let (a, b, c) = (empty(own, &[]), empty(own, &[]), empty(other, &[]));
+    let connect = |from: Handle, to: Handle| cuGraphAddDependencies_v2(own, &from, &to, std::ptr::null(), 1);
+    assert_eq!((connect(a, b), connect(a, b), connect(a, a), connect(a, c)), (OK, INVALID_VALUE, INVALID_VALUE, INVALID_VALUE));
+    let (mut from, mut to, mut data, mut count) = ([9; 3], [9; 3], [9; 3], 3);
+    assert_eq!(
+        cuGraphGetEdges_v2(own, from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr(), &mut count),
+        OK
+    );
+    assert_eq!((from, to, data, count), ([a, 0, 0], [b, 0, 0], [0; 3], 1));
+    count = 3;
+    assert_eq!(cuGraphGetRootNodes(own, from.as_mut_ptr(), &mut count), OK);
+    assert_eq!((from, count), ([a, 0, 0], 1));
+    count = 1;
+    assert_eq!(cuGraphNodeGetDependencies_v2(b, from.as_mut_ptr(), std::ptr::null_mut(), &mut count), OK);
+    assert_eq!((from[0], count), (a, 1));
+    assert_eq!(cuGraphNodeGetDependentNodes_v2(a, to.as_mut_ptr(), std::ptr::null_mut(), &mut count), OK);
+    assert_eq!((to[0], count), (b, 1));
+    assert_eq!(cuGraphAddEmptyNode(&mut 0, own, [a, a].as_ptr(), 2), INVALID_VALUE);
+    assert_eq!(cuGraphAddEmptyNode(&mut 0, own, std::ptr::null(), 1), INVALID_VALUE);
+    assert_eq!(cuGraphGetNodes(own, std::ptr::null_mut(), std::ptr::null_mut()), INVALID_VALUE);
+    // Only edges from kernel to kernel have data.
+    assert_eq!(cuGraphAddDependencies_v2(own, &b, &a, &0x0001_0001, 1), INVALID_VALUE);
+    let add = kernel(ADD);
+    let place = device_memory(4);
+    let (first, second) = (addition(other, &[], add, place, 1), addition(other, &[], add, place, 1));
+    assert_eq!(cuGraphAddDependencies_v2(other, &first, &second, &0x0001_0000, 1), INVALID_VALUE);
+    assert_eq!(cuGraphAddDependencies_v2(other, &first, &second, &0x0001_0001, 1), OK);
+    assert_eq!(cuGraphRemoveDependencies_v2(other, &first, &second, std::ptr::null(), 1), INVALID_VALUE);
+    assert_eq!(cuGraphRemoveDependencies_v2(other, &first, &second, &0x0001_0001, 1), OK);
+    // A circle is found when the graph is made executable.
+    assert_eq!(connect(b, a), OK);
+    let mut params = [0; 4];
+    assert_eq!(cuGraphInstantiateWithFlags(&mut 0, own, 0), INVALID_VALUE);
+    assert_eq!(cuGraphInstantiateWithParams(&mut 0, own, &mut params), INVALID_VALUE);
+    assert_eq!((params[2], params[3] as u32), (b as u64, 2));
+    assert_eq!(cuGraphDestroyNode(b), OK);
+    assert_eq!((nodes(own), cuGraphDestroyNode(b), cuGraphNodeGetType(b, &mut 0)), (vec![a], INVALID_VALUE, INVALID_VALUE));
+    assert_eq!((cuGraphDestroy(own), cuGraphDestroy(own)), (OK, INVALID_VALUE));
+    assert_eq!(cuGraphNodeGetType(a, &mut 0), INVALID_VALUE);
+}
+
+#[test]
+fn kernel_nodes_are_checked_as_launches_are() {
+    context(0);
+    let (own, add, place, stream) = (graph(), kernel(ADD), device_memory(64), stream(0));
+    let refused = |change: fn(&mut KernelParams), code: u32| {
+        let added = with_params(add, place, 1, |mut params| {
+            change(&mut params);
+            cuGraphAddKernelNode_v2(&mut 0, own, std::ptr::null(), 0, &params)
+        });
+        assert_eq!(added, code);
+    };
+    refused(|own| own.grid[0] = 0, INVALID_VALUE);
+    refused(|own| own.grid[1] = 70_000, INVALID_VALUE);
+    refused(|own| own.block[0] = 2048, INVALID_VALUE);
+    refused(|own| own.shared_bytes = 1 << 20, INVALID_VALUE);
+    refused(|own| own.params = std::ptr::null(), INVALID_VALUE);
+    refused(|own| own.extra = std::ptr::dangling(), INVALID_VALUE);
+    refused(|own| own.function = 0, INVALID_HANDLE);
+    let node = addition(own, &[], add, place, 5);
+    let mut params = with_params(add, place, 1, |params| params);
+    assert_eq!(cuGraphKernelNodeGetParams_v2(node, &mut params), OK);
+    assert_eq!((params.function, params.grid, params.extra.is_null()), (add, [1; 3], true));
+    // SAFETY: the driver shows two addresses of arguments, of eight and four bytes.
+    let shown = unsafe { (**params.params, *(*params.params.add(1)).cast::<u32>()) };
+    assert_eq!(shown, (place, 5));
+    let set = with_params(add, place, 7, |params| cuGraphKernelNodeSetParams_v2(node, &params));
+    assert_eq!(set, OK);
+    launch_and_wait(own, stream);
+    assert_eq!(number(place), 7);
+    let not_kernel = empty(own, &[]);
+    assert_eq!(cuGraphKernelNodeGetParams_v2(not_kernel, &mut params), INVALID_VALUE);
+    // Attributes.
+    let mut value = [0; 16];
+    for id in 0..18 {
+        let known = [1, 2, 4, 5, 8, 9, 10, 13, 14].contains(&id);
+        let code = if known { OK } else { INVALID_VALUE };
+        assert_eq!(cuGraphKernelNodeGetAttribute(node, id, &mut value), code, "{id}");
+    }
+    value = [0; 16];
+    value[0] = -3_i32 as u32;
+    assert_eq!(cuGraphKernelNodeSetAttribute(node, 8, &value), OK);
+    let copy = addition(own, &[], add, place, 1);
+    assert_eq!(cuGraphKernelNodeCopyAttributes(copy, node), OK);
+    assert_eq!(cuGraphKernelNodeGetAttribute(copy, 8, &mut value), OK);
+    assert_eq!(value[0] as i32, -3);
+    assert_eq!(cuGraphKernelNodeGetAttribute(not_kernel, 8, &mut value), INVALID_VALUE);
+}
+
+#[test]
+fn nodes_of_all_types_by_one_function() {
+    context(0);
+    let (own, place, stream) = (graph(), device_memory(64), stream(0));
+    let mut params = [0_u64; 32];
+    params[0] = 2;
+    (params[2], params[4], params[5], params[6]) = (place, 30 | 4 << 32, 1, 1);
+    let mut node = 0;
+    assert_eq!(cuGraphAddNode_v2(&mut node, own, std::ptr::null(), std::ptr::null(), 0, &mut params), OK);
+    let mut fill = Fill::default();
+    assert_eq!(cuGraphMemsetNodeGetParams(node, &mut fill), OK);
+    assert_eq!(fill, Fill { address: place, pitch: 0, value: 30, element: 4, width: 1, height: 1 });
+    params[4] = 31 | 4 << 32;
+    assert_eq!(cuGraphNodeSetParams(node, &mut params), OK);
+    launch_and_wait(own, stream);
+    assert_eq!(number(place), 31);
+    let mut wrong = |change: fn(&mut [u64; 32]), code: u32| {
+        let mut params = params;
+        change(&mut params);
+        assert_eq!(cuGraphAddNode_v2(&mut 0, own, std::ptr::null(), std::ptr::null(), 0, &mut params), code);
+    };
+    wrong(|params| params[31] = 1, INVALID_VALUE);
+    wrong(|params| params[1] = 1, INVALID_VALUE);
+    wrong(|params| params[0] = 99, INVALID_VALUE);
+    wrong(|params| params[0] = 13, NOT_SUPPORTED);
+    wrong(|params| params[5] = 0, INVALID_VALUE);
+    wrong(|params| params[5] = 1 << 62, INVALID_VALUE);
+    wrong(|params| params[2] += 1, INVALID_VALUE);
+}
+
+extern "C" fn count(counter: *mut c_void) {
+    // SAFETY: the tests give the address of a counter that lives as long as the process.
+    unsafe { &*counter.cast::<AtomicU32>() }.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn children_clones_and_functions_of_the_program() {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    context(0);
+    let (child, own, add, place, stream) = (graph(), graph(), kernel(ADD), device_memory(64), stream(0));
+    let first = addition(child, &[], add, place, 1);
+    let call = HostCall { function: count, data: (&raw const CALLS).cast_mut().cast() };
+    assert_eq!(cuGraphAddHostNode(&mut 0, child, &first, 1, &call), OK);
+    let start = fill(own, &[], place, 20);
+    let (mut node, mut embedded, mut end) = (0, 0, 0);
+    assert_eq!(cuGraphAddChildGraphNode(&mut node, own, &start, 1, child), OK);
+    assert_eq!(cuGraphChildGraphNodeGetGraph(node, &mut embedded), OK);
+    assert_eq!((embedded == child, cuGraphDestroy(embedded), nodes(embedded).len()), (false, INVALID_VALUE, 2));
+    let reached = event(0);
+    assert_eq!(cuGraphAddEventRecordNode(&mut end, own, &node, 1, reached), OK);
+    let mut shown = 0;
+    assert_eq!(cuGraphEventRecordNodeGetEvent(end, &mut shown), OK);
+    assert_eq!((shown, cuGraphEventWaitNodeGetEvent(end, &mut shown)), (reached, INVALID_VALUE));
+    assert_eq!(cuGraphAddEventRecordNode(&mut 0, own, std::ptr::null(), 0, 0), INVALID_VALUE);
+    let mut clone = 0;
+    assert_eq!(cuGraphClone(&mut clone, own), OK);
+    let mut copy = 0;
+    assert_eq!(cuGraphNodeFindInClone(&mut copy, start, clone), OK);
+    assert_ne!(copy, start);
+    assert_eq!(cuGraphNodeFindInClone(&mut copy, start, own), INVALID_VALUE);
+    assert_eq!(cuGraphNodeFindInClone(&mut copy, first, clone), INVALID_VALUE);
+    launch_and_wait(clone, stream);
+    assert_eq!((number(place), CALLS.load(Ordering::Relaxed), cuEventQuery(reached)), (21, 1, OK));
+    assert_eq!(cuGraphDestroy(own), OK);
+    assert_eq!(cuGraphGetNodes(embedded, std::ptr::null_mut(), &mut 0), INVALID_VALUE);
+}
+
+#[test]
+fn executable_graphs_are_changed() {
+    context(0);
+    let (own, add, place, stream) = (graph(), kernel(ADD), device_memory(64), stream(0));
+    let start = fill(own, &[], place, 10);
+    let addend = addition(own, &[start], add, place, 1);
+    let exec = executable(own, 0);
+    let set = with_params(add, place, 3, |params| cuGraphExecKernelNodeSetParams_v2(exec, addend, &params));
+    assert_eq!(set, OK);
+    run(exec, stream);
+    assert_eq!(number(place), 13);
+    let changed = Fill { address: place, pitch: 0, value: 40, element: 4, width: 1, height: 1 };
+    assert_eq!(cuGraphExecMemsetNodeSetParams(exec, start, &changed, 0), OK);
+    assert_eq!(cuGraphExecMemsetNodeSetParams(exec, addend, &changed, 0), INVALID_VALUE);
+    assert_eq!(cuGraphNodeSetEnabled(exec, addend, 0), OK);
+    let mut is_enabled = 9;
+    assert_eq!(cuGraphNodeGetEnabled(exec, addend, &mut is_enabled), OK);
+    run(exec, stream);
+    assert_eq!((number(place), is_enabled), (40, 0));
+    assert_eq!(cuGraphNodeSetEnabled(exec, addend, 1), OK);
+    // The whole graph.
+    let other = graph();
+    let first = fill(other, &[], place, 7);
+    let second = addition(other, &[first], add, place, 2);
+    let mut result = [9; 3];
+    assert_eq!(cuGraphExecUpdate_v2(exec, other, &mut result), OK);
+    assert_eq!((result[0] as u32, result[1], result[2]), (0, 0, 0));
+    run(exec, stream);
+    assert_eq!(number(place), 9);
+    let mut refused = |expected: [u64; 3]| {
+        assert_eq!(cuGraphExecUpdate_v2(exec, other, &mut result), UPDATE_FAILURE);
+        assert_eq!([u64::from(result[0] as u32), result[1], result[2]], expected);
+    };
+    let third = empty(other, &[second]);
+    refused([2, 0, 0]);
+    assert_eq!(cuGraphDestroyNode(third), OK);
+    assert_eq!(cuGraphRemoveDependencies_v2(other, &first, &second, std::ptr::null(), 1), OK);
+    refused([2, second as u64, 0]);
+    assert_eq!(cuGraphAddDependencies_v2(other, &second, &first, std::ptr::null(), 1), OK);
+    refused([3, first as u64, 0]);
+    // Flags.
+    let mut flags = 9;
+    assert_eq!(cuGraphExecGetFlags(executable(own, 1 | 8), &mut flags), OK);
+    assert_eq!(flags, 9);
+    for wrong in [2, 5, 16] {
+        assert_eq!(cuGraphInstantiateWithFlags(&mut 0, own, wrong), INVALID_VALUE, "{wrong}");
+    }
+    assert_eq!((cuGraphLaunch(0, stream), cuGraphLaunch(exec, 0x1230)), (INVALID_VALUE, INVALID_HANDLE));
+    assert_eq!((cuGraphExecDestroy(exec), cuGraphExecDestroy(exec)), (OK, INVALID_VALUE));
+}
+
+#[test]
+fn graphs_allocate_memory() {
+    context(0);
+    let (own, place, stream) = (graph(), device_memory(64), stream(0));
+    // `CUDA_MEM_ALLOC_NODE_PARAMS`: pinned memory of device 0.
+    let mut params = [0_u64; 15];
+    (params[0], params[1], params[13]) = (1, 1, 1000);
+    let mut node = 0;
+    let mut add = |params: &mut [u64; 15]| cuGraphAddMemAllocNode(&mut node, own, std::ptr::null(), 0, params);
+    assert_eq!(add(&mut params), OK);
+    for (at, value) in [(13, 0), (1, 1 | 50 << 32), (0, 0)] {
+        let mut wrong = params;
+        wrong[at] = value;
+        assert_eq!(add(&mut wrong), INVALID_VALUE, "{at}");
+    }
+    let address = params[14];
+    assert_ne!(address, 0);
+    fill(own, &[node], address, 55);
+    let exec = executable(own, 0);
+    assert_eq!(cuGraphInstantiateWithFlags(&mut 0, own, 0), NOT_SUPPORTED);
+    assert_eq!((cuGraphClone(&mut 0, own), cuGraphDestroyNode(node)), (NOT_SUPPORTED, NOT_SUPPORTED));
+    run(exec, stream);
+    assert_eq!(number(address), 55);
+    assert_eq!(cuGraphLaunch(exec, stream), INVALID_VALUE);
+    let mut used = 0;
+    assert_eq!(cuDeviceGetGraphMemAttribute(0, 0, &mut used), OK);
+    assert!(used >= 1000, "{used}");
+    assert_eq!((cuMemFree_v2(address), cuMemFree_v2(address)), (OK, INVALID_VALUE));
+    run(exec, stream);
+    assert_eq!(cuGraphExecDestroy(exec), OK);
+    let exec = executable(own, 1);
+    run(exec, stream);
+    run(exec, stream);
+    assert_eq!((cuMemFree_v2(address), cuGraphExecDestroy(exec)), (OK, OK));
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, own, &node, 1, place), INVALID_VALUE);
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, own, &node, 1, address), OK);
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, own, &node, 1, address), INVALID_VALUE);
+    let exec = executable(own, 0);
+    run(exec, stream);
+    run(exec, stream);
+}
+
+#[test]
+fn graphs_keep_objects_of_the_program() {
+    static ENDS: AtomicU32 = AtomicU32::new(0);
+    context(0);
+    let data = (&raw const ENDS).cast_mut().cast();
+    let (mut object, own, stream) = (0, graph(), stream(0));
+    assert_eq!(cuUserObjectCreate(&mut object, data, count, 1, 0), INVALID_VALUE);
+    assert_eq!(cuUserObjectCreate(&mut object, data, count, 0, 1), INVALID_VALUE);
+    assert_eq!(cuUserObjectCreate(&mut object, data, count, 2, 1), OK);
+    assert_eq!((cuUserObjectRetain(object, 1), cuUserObjectRetain(object, 0)), (OK, INVALID_VALUE));
+    assert_eq!(cuUserObjectRelease(object, 2), OK);
+    assert_eq!(cuGraphRetainUserObject(own, object, 1, 2), INVALID_VALUE);
+    assert_eq!((cuGraphRetainUserObject(own, object, 1, 0), cuGraphRetainUserObject(own, object, 1, 1)), (OK, OK));
+    assert_eq!(cuGraphReleaseUserObject(own, object, 1), OK);
+    let exec = executable(own, 0);
+    assert_eq!((cuGraphDestroy(own), ENDS.load(Ordering::Relaxed)), (OK, 0));
+    run(exec, stream);
+    assert_eq!(cuGraphExecDestroy(exec), OK);
+    while ENDS.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(cuUserObjectRelease(object, 1), INVALID_VALUE);
+}
+
+#[test]
+fn graphs_are_drawn() {
+    context(0);
+    let (own, add, place) = (graph(), kernel(ADD), device_memory(64));
+    let start = fill(own, &[], place, 1);
+    addition(own, &[start], add, place, 1);
+    let path = std::env::temp_dir().join(format!("graph-{}.dot", std::process::id()));
+    let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    assert_eq!(cuGraphDebugDotPrint(own, name.as_ptr().cast(), 0), OK);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(text.starts_with("digraph") && text.contains("MEMSET") && text.matches("->").count() == 1, "{text}");
+    assert_eq!(cuGraphDebugDotPrint(own, std::ptr::null(), 0), INVALID_VALUE);
+    assert_eq!(cuGraphDebugDotPrint(own, c"/nowhere/at/all".as_ptr().cast(), 0), OPERATING_SYSTEM);
+}
