@@ -93,7 +93,8 @@ fn samples(checkout: &Path) -> Result<Vec<String>> {
             Failure::file("read", &folder, &error).hint("the folder is a checkout of github.com/NVIDIA/cuda-samples")
         })?;
         folders.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()));
-        let is_sample = fs::read_to_string(folder.join("CMakeLists.txt")).is_ok_and(|text| text.contains("add_executable("));
+        let is_sample =
+            fs::read_to_string(folder.join("CMakeLists.txt")).is_ok_and(|text| text.contains("add_executable("));
         let name = folder.strip_prefix(checkout.join("Samples")).ok();
         samples.extend(name.filter(|_| is_sample).map(|name| name.display().to_string()));
     }
@@ -218,7 +219,8 @@ fn short(line: &str) -> String {
 /// The document.
 fn document(results: &[(&str, Result<(), String>)], date: &str, nvcc: &str, commit: &str) -> String {
     let runs = results.iter().filter(|(_, result)| result.is_ok()).count();
-    let untried = results.iter().filter(|(_, result)| matches!(result, Err(why) if why.starts_with("not tried"))).count();
+    let untried =
+        results.iter().filter(|(_, result)| matches!(result, Err(why) if why.starts_with("not tried"))).count();
     let mut text = format!(
         "# NVIDIA's cuda-samples on the simulated GPU\n\n\
          `cargo xtask samples CHECKOUT` builds each sample with `nvcc {}`, runs it with this repository's libcuda.so.1 \

@@ -9,6 +9,9 @@ pub enum Error {
     /// A rung cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
+    /// There is no such device or architecture.
+    #[error(transparent)]
+    Device(#[from] devices::Error),
     /// One of NVIDIA's tools is missing or failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),

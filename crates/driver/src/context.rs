@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use crate::call::{In, Out, functions};
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles, lock};
-use crate::state::driver;
+use crate::limits::{self, Limits};
+use crate::state::{Driver, driver};
 use crate::stream::Stream;
-use crate::{array, capture, event, memory, module, stream, texture};
+use crate::{array, capture, event, memory, module, peer, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -18,15 +19,6 @@ static CONTEXTS: Handles<Context> = Handles::new();
 /// The API version that `cuCtxGetApiVersion` answers for contexts of the current interface.
 const API_VERSION: u32 = 3020;
 
-/// The limits that a context has by number (`CUlimit`), with their values at the beginning: what an H200 has. The others are
-/// not supported.
-const LIMITS: [(u32, u64); 8] =
-    [(0, 1024), (1, 8_650_752), (2, 8 << 20), (4, 2048), (5, 64), (6, 11_796_480), (7, 232_448), (8, 0)];
-
-/// The limit of the bytes that `printf` may print between two synchronizations.
-const PRINTF_BYTES: u32 = 1;
-/// The limit of the bytes that `malloc` gives out in kernels.
-const HEAP_BYTES: u32 = 2;
 /// A function that the static runtime wants to be called when a context ends: of the context, the key and the value.
 type Destructor = unsafe extern "C" fn(Handle, usize, usize);
 
@@ -38,7 +30,7 @@ pub(crate) struct Context {
     /// Whether it is the primary context of its device.
     is_primary: bool,
     pub(crate) flags: AtomicU32,
-    limits: Mutex<HashMap<u32, u64>>,
+    limits: Mutex<Limits>,
     /// The error that has ended it. All that comes after returns it too.
     fault: Mutex<Option<Code>>,
     is_destroyed: AtomicBool,
@@ -61,13 +53,14 @@ thread_local! {
 static CHANGE: Mutex<()> = Mutex::new(());
 
 impl Context {
-    fn new(device: usize, flags: u32, is_primary: bool) -> Arc<Self> {
+    fn new(driver: &Driver, device: usize, flags: u32, is_primary: bool) -> Arc<Self> {
+        let limits = limits::initial(&driver.devices[device]);
         CONTEXTS.add(|handle| Self {
             handle,
             device,
             is_primary,
             flags: flags.into(),
-            limits: Mutex::new(LIMITS.into()),
+            limits: Mutex::new(limits),
             fault: Mutex::default(),
             is_destroyed: false.into(),
             retained: 0.into(),
@@ -92,7 +85,7 @@ impl Context {
         driver.device(device)?;
         let mut all = lock(&driver.primary);
         if all.is_empty() {
-            all.extend((0..driver.devices.len()).map(|device| Self::new(device, 0, true)));
+            all.extend((0..driver.devices.len()).map(|device| Self::new(driver, device, 0, true)));
         }
         Ok(all[device as usize].clone())
     }
@@ -180,8 +173,16 @@ impl Context {
         array::remove_all(self.handle);
         memory::remove_all(self.handle);
         *lock(&self.fault) = None;
-        *lock(&self.limits) = LIMITS.into();
+        peer::remove_all(self.handle);
+        *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
         Ok(())
+    }
+
+    /// The bytes that its kernels may print, and those that `malloc` gives out in them.
+    pub(crate) fn buffers(&self) -> (u64, u64) {
+        let limits = lock(&self.limits);
+        let of = |limit| limits.get(&limit).copied().unwrap_or_default();
+        (of(limits::PRINTF_BYTES), of(limits::HEAP_BYTES))
     }
 
     /// Stores a value of the runtime.
@@ -230,7 +231,7 @@ pub(crate) fn set_current(context: Option<Arc<Context>>) {
 fn create(device: i32, flags: u32) -> Result<Handle> {
     let driver = driver()?;
     driver.device(device)?;
-    let context = Context::new(device as usize, flags, false);
+    let context = Context::new(driver, device as usize, flags, false);
     STACK.with_borrow_mut(|stack| stack.push(context.clone()));
     Ok(context.handle)
 }
@@ -351,25 +352,18 @@ functions! {
     }
 
     fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
-        let limits = current()?;
-        let limits = lock(&limits.limits);
-        let found = limits.get(&limit).ok_or(if limit < 10 { Code::UNSUPPORTED_LIMIT } else { Code::INVALID_VALUE })?;
-        value.set(*found as usize)
+        let context = current()?;
+        let found = limits::find(&lock(&context.limits), limit)?;
+        value.set(found as usize)
     }
 
     fn cuCtxSetLimit(limit: u32, value: usize) {
         let context = current()?;
-        if !LIMITS.iter().any(|(known, _)| *known == limit) {
-            return Err(if limit < 10 { Code::UNSUPPORTED_LIMIT } else { Code::INVALID_VALUE }.into());
-        }
+        limits::find(&lock(&context.limits), limit)?;
+        let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
+        // Launches that wait have the limits that there were when they were enqueued.
         driver()?.queue.wait_for_all();
-        let mut machine = driver()?.machine();
-        match limit {
-            PRINTF_BYTES => machine.config_mut().printf_bytes = value as u64,
-            HEAP_BYTES => machine.config_mut().heap_bytes = value as u64,
-            _ => {}
-        }
-        lock(&context.limits).insert(limit, value as u64);
+        lock(&context.limits).insert(limit, value);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::io::Read as _;
 
 use crate::error::{Code, Error, Result};
-use crate::image::no_ptx;
+use crate::image::{no_ptx, runs_on, target};
 
 /// The first bytes of the wrapper that nvcc puts around a fatbin, and of the fatbin itself.
 const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
@@ -63,15 +63,21 @@ fn newest(entries: &[u8], (major, minor): (u32, u32)) -> Result<Vec<u8>> {
     let entries = read_entries(entries)?;
     let device = major * 10 + minor;
     let ptx = || entries.iter().filter(|own| own.kind == PTX);
-    let found = ptx().filter(|own| own.arch <= device).max_by_key(|own| own.arch);
-    found.map(unpack).unwrap_or_else(|| {
-        let archs: Vec<String> = ptx().map(|own| format!("compute_{}", own.arch)).collect();
-        Err(match archs.is_empty() {
-            true => no_ptx("the program's fatbin holds machine code for GPUs and no PTX"),
-            false => {
-                no_ptx(&format!("the program's fatbin has PTX for {}, and the device is sm_{device}", archs.join(", ")))
-            }
-        })
+    let mut found: Vec<_> = ptx().filter(|own| own.arch <= device).collect();
+    found.sort_by_key(|own| std::cmp::Reverse(own.arch));
+    for entry in found {
+        let text = unpack(entry)?;
+        // PTX of `compute_90a` runs on 9.0 alone.
+        if target(&String::from_utf8_lossy(&text)).is_none_or(|target| runs_on(target, (major, minor))) {
+            return Ok(text);
+        }
+    }
+    let archs: Vec<String> = ptx().map(|own| format!("compute_{}", own.arch)).collect();
+    Err(match archs.is_empty() {
+        true => no_ptx("the program's fatbin holds machine code for GPUs and no PTX"),
+        false => {
+            no_ptx(&format!("the program's fatbin has PTX for {}, and the device is sm_{device}", archs.join(", ")))
+        }
     })
 }
 

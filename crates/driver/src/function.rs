@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use crate::call::{Out, functions};
 use crate::context;
+use crate::device::Device;
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles};
 use crate::library;
@@ -17,8 +18,11 @@ static FUNCTIONS_BY_HANDLE: Handles<Function> = Handles::new();
 /// Bytes of shared memory that a block may have without being asked for more.
 pub(crate) const SHARED_BYTES: u32 = 48 << 10;
 
-/// Registers of a multiprocessor.
-const REGISTERS: u32 = 65_536;
+/// The most threads of a block, on all architectures.
+const MAX_THREADS: u32 = 1024;
+
+/// The registers that a thread is taken to have.
+const REGISTERS: u32 = 32;
 
 /// `CUfunction_attribute`: those that a program may set.
 const MAX_DYNAMIC_SHARED: u32 = 8;
@@ -83,17 +87,33 @@ impl Function {
         self.module.upgrade().map_or(0, |module| module.context)
     }
 
-    /// The most threads that a block of it may have.
-    pub(crate) fn max_threads(&self) -> u32 {
-        let program = self.kernel.program();
-        let required = program.required_block.map(|sides| sides.iter().product());
-        required.or(program.max_threads).unwrap_or(1024).min(1024)
+    /// The device of its context.
+    pub(crate) fn device(&self) -> Result<&'static Device> {
+        let module = self.module.upgrade().ok_or(Code::INVALID_HANDLE)?;
+        Ok(&driver()?.devices[context::Context::of(module.context)?.device])
     }
 
-    /// The registers of a thread: PTX does not say how many a GPU gives it, so what most kernels have, or fewer where the
-    /// largest block would not fit otherwise.
+    /// Whether it may have clusters that not every GPU takes.
+    pub(crate) fn is_non_portable(&self) -> bool {
+        self.set[NON_PORTABLE_CLUSTER as usize].load(Ordering::Relaxed) != 0
+    }
+
+    /// The most threads that a block of it may have. As the driver has it, the block that it requires is another matter.
+    pub(crate) fn max_threads(&self) -> u32 {
+        self.kernel.program().max_threads.unwrap_or(MAX_THREADS).min(MAX_THREADS)
+    }
+
+    /// The registers of a thread: PTX does not say how many a GPU gives it, so what most kernels have, or fewer where it
+    /// asks for that. The largest block always fits with so many.
     pub(crate) fn registers(&self) -> u32 {
-        (REGISTERS / self.max_threads().max(1)).min(32)
+        self.kernel.program().max_registers.map_or(REGISTERS, |most| most.min(REGISTERS))
+    }
+
+    /// The architecture that its PTX is written for, as a number: 80.
+    fn ptx_version(&self) -> Option<i32> {
+        let module = self.module.upgrade()?;
+        let digits = module.instance.module().target().trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+        digits.parse().ok()
     }
 
     /// Bytes of local memory of a thread.
@@ -103,19 +123,15 @@ impl Function {
 
     /// An attribute by number (`CUfunction_attribute`).
     fn attribute(&self, attribute: u32) -> Result<i32> {
-        let driver = driver()?;
-        let device = self.module.upgrade().and_then(|module| context::Context::of(module.context).ok());
-        let device = &driver.devices[device.map_or(0, |context| context.device)];
+        let (major, minor) = self.device()?.capability;
         let program = self.kernel.program();
-        let (major, minor) = device.capability;
         Ok(match attribute {
             0 => self.max_threads() as i32,
             1 => program.shared_bytes as i32,
             2 => 0,
             3 => self.local_bytes() as i32,
             4 => self.registers() as i32,
-            // compute_90a is version 90.
-            5 => self.kernel.target().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0),
+            5 => self.ptx_version().unwrap_or((major * 10 + minor) as i32),
             6 => (major * 10 + minor) as i32,
             7 => 0,
             CLUSTER_WIDTH..=13 => {
@@ -133,7 +149,7 @@ impl Function {
     fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
         match attribute {
             MAX_DYNAMIC_SHARED => {
-                let most = driver()?.devices[0].shared_per_block_optin;
+                let most = self.device()?.limits.shared_opt_in;
                 let fixed = self.kernel.program().shared_bytes;
                 let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= most);
                 if !fits {

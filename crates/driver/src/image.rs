@@ -35,6 +35,29 @@ pub(crate) unsafe fn ptx(image: *const c_void, capability: (u32, u32)) -> Result
     Ok(text.to_bytes().to_vec())
 }
 
+/// The architecture that a PTX text names as its own: `sm_90a`.
+pub(crate) fn target(ptx: &str) -> Option<&str> {
+    let mut lines = ptx.lines().map(str::trim_start);
+    let rest = lines.find_map(|line| line.strip_prefix(".target"))?;
+    rest.split(',').next().map(str::trim)
+}
+
+/// Whether PTX for an architecture runs on devices of a compute capability: on later ones too, but with the suffix `a` on
+/// none but its own, and with `f` on the later ones of its major version.
+pub(crate) fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
+    let number = target.trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+    let Ok(number) = number.parse::<u32>() else {
+        // The parser says what is wrong with it.
+        return true;
+    };
+    let (own_major, own_minor) = (number / 10, number % 10);
+    match target.chars().last() {
+        Some('a') => (own_major, own_minor) == (major, minor),
+        Some('f') => own_major == major && own_minor <= minor,
+        _ => (own_major, own_minor) <= (major, minor),
+    }
+}
+
 /// The error for code that has no PTX.
 pub(crate) fn no_ptx(what: &str) -> Error {
     let remedy = "compile with `nvcc -arch=compute_80 -code=compute_80`, or embed PTX besides";

@@ -9,9 +9,8 @@ use crate::error::{Code, Error, Result};
 use crate::function::{self, Function};
 use crate::handles::Handle;
 use crate::op::{LaunchOp, Op};
-use crate::state::driver;
 use crate::stream::{self, Stream};
-use crate::{capture, event, launch_attributes as attributes};
+use crate::{capture, event, launch_attributes as attributes, occupancy};
 
 /// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
 const BUFFER_POINTER: usize = 1;
@@ -70,26 +69,27 @@ impl Request {
             return invalid(format!("{shared_bytes} bytes of dynamic shared memory; the function may have {most}"));
         }
         if let Some(cluster) = self.cluster.or(program.required_cluster) {
-            let blocks: u32 = cluster.iter().product();
-            let divides = grid.iter().zip(cluster).all(|(side, of)| of > 0 && side % of == 0);
-            if !divides || blocks > 16 {
-                let what = format!("clusters of {cluster:?} blocks in a grid of {grid:?}");
-                return Err(Error::new(Code::INVALID_CLUSTER_SIZE, what));
-            }
+            occupancy::check_cluster(&function, grid, cluster)?;
         }
-        if self.is_cooperative {
-            let device = &driver()?.devices[0];
-            let most = u64::from(crate::occupancy::blocks(device, &function, threads as u32, shared_bytes))
-                * u64::from(device.multiprocessors());
-            let blocks: u64 = grid.iter().map(|side| u64::from(*side)).product();
-            if blocks > most {
-                let what = format!("{blocks} blocks of a cooperative launch; at most {most} run at a time");
-                return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
-            }
+        let resident = occupancy::blocks_of_device(function.device()?, &function, threads as u32, shared_bytes);
+        let blocks: u64 = grid.iter().map(|side| u64::from(*side)).product();
+        if self.is_cooperative && blocks > resident {
+            let what = format!("{blocks} blocks of a cooperative launch; at most {resident} run at a time");
+            return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
         }
         let args = self.arguments(&function)?;
         let (cluster, is_cooperative) = (self.cluster, self.is_cooperative);
-        Ok(LaunchOp { function, grid, block, shared_bytes, cluster, is_cooperative, args })
+        Ok(LaunchOp {
+            asked: self.function,
+            function,
+            grid,
+            block,
+            shared_bytes,
+            cluster,
+            is_cooperative,
+            resident,
+            args,
+        })
     }
 
     /// Copies the arguments.
@@ -165,9 +165,9 @@ impl Request {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct LaunchConfig {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
     stream: Handle,
     attributes: In<LaunchAttribute>,
     attribute_count: u32,
@@ -239,6 +239,25 @@ fn untimed(handle: Handle) -> Result<Handle> {
     match event::get(handle)?.has_time() {
         true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with a time")),
         false => Ok(handle),
+    }
+}
+
+impl LaunchConfig {
+    /// The value of an attribute, if it is given.
+    fn attribute(&self, id: u32) -> Result<Option<[u32; 16]>> {
+        let attributes = self.attributes.all(self.attribute_count as usize)?;
+        Ok(attributes.iter().find(|own| own.id == id).map(|own| own.value))
+    }
+
+    /// The sides of its clusters, if it has some.
+    pub(crate) fn cluster(&self) -> Result<Option<[u32; 3]>> {
+        Ok(self.attribute(attributes::CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
+    }
+
+    /// The threads of a block.
+    pub(crate) fn threads(&self) -> Result<u32> {
+        let threads = self.block.iter().try_fold(1u32, |threads, side| threads.checked_mul(*side));
+        threads.filter(|threads| *threads > 0).ok_or_else(|| Code::INVALID_VALUE.into())
     }
 }
 

@@ -14,6 +14,12 @@
 //!   enqueues and `queue` does, in a thread of its own. `mem_op` and `event` are the operations between streams.
 //! - `capture` makes nodes of a `graph` of the operations of a stream instead.
 //!
+//! # Devices
+//!
+//! The environment variable [`DEVICE`] names the simulated GPU and [`DEVICES`] says how many of them there are. They are
+//! run by one machine and share its memory: a kernel on one device can access the memory of another, whether or not the
+//! program has enabled that (`cuCtxEnablePeerAccess`). What each has in use is counted for itself.
+//!
 //! # Errors
 //!
 //! Every function returns the code that the real driver returns, and nothing else reaches the program: no panic, no
@@ -24,6 +30,7 @@
 //! The crate must not know cust, ladders or who links it.
 
 mod array;
+mod attributes;
 mod call;
 mod capture;
 mod context;
@@ -42,6 +49,7 @@ mod jit;
 mod launch;
 mod launch_attributes;
 mod library;
+mod limits;
 mod link;
 mod location;
 mod mem_op;
@@ -49,6 +57,7 @@ mod memory;
 mod module;
 mod occupancy;
 mod op;
+mod peer;
 mod platform;
 mod pool;
 mod queue;
@@ -63,6 +72,7 @@ mod texture;
 mod virtual_memory;
 
 pub use call::Function;
+pub use device::{DEVICE, DEVICES};
 pub use report::LOG;
 pub use simulation::{InUse, Inside, Kernel, Simulation};
 pub use state::is_inside;
@@ -97,6 +107,8 @@ const ALL: &[&[call::Entry]] = &[
     memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
     pool::FUNCTIONS,
+    occupancy::FUNCTIONS,
+    peer::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,

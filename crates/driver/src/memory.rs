@@ -145,8 +145,18 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     if bytes == 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let mut machine = driver()?.machine();
+    let driver = driver()?;
+    let mut machine = driver.machine();
     let memory = machine.memory_mut();
+    let most = driver.devices[context.device].memory_bytes;
+    // What all devices use together fits into the memory of one nearly always.
+    if matches!(kind, Kind::Device | Kind::Owned) && memory.used().saturating_add(bytes as u64) > most {
+        let used = used_by(context.device);
+        if used.saturating_add(bytes as u64) > most {
+            let what = format!("{bytes} bytes of device memory; {used} of {most} are in use");
+            return Err(Error::new(Code::OUT_OF_MEMORY, what));
+        }
+    }
     let allocated = match kind {
         Kind::Host | Kind::Managed => memory.allocate_for_both(bytes as u64),
         _ => memory.allocate_aligned(bytes as u64, 512),
@@ -155,6 +165,15 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     drop(machine);
     add(Range { flags, pool, ..Range::new(address, bytes as u64, kind, context.handle) });
     Ok(address)
+}
+
+/// The bytes of a device's memory that are in use.
+fn used_by(device: usize) -> u64 {
+    let is_own = |range: &&Range| {
+        matches!(range.kind, Kind::Device | Kind::Owned)
+            && context::Context::of(range.context).is_ok_and(|context| context.device == device)
+    };
+    ranges().values().filter(is_own).map(|range| range.bytes).sum()
 }
 
 /// The driver's code for memory that is not to be had.
@@ -351,8 +370,11 @@ functions! {
         let context = context::current()?;
         let driver = driver()?;
         let all = driver.devices[context.device].memory_bytes;
-        let used = driver.machine().memory().used();
-        free.set(all.saturating_sub(used) as usize)?;
+        // The host may have less memory than the device.
+        let mut machine = driver.machine();
+        let left = machine.config_mut().max_memory_bytes.saturating_sub(machine.memory().used());
+        drop(machine);
+        free.set(all.saturating_sub(used_by(context.device)).min(left) as usize)?;
         total.set(all as usize)
     }
 

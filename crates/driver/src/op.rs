@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::function::Function;
 use crate::graph::exec::Exec;
 use crate::graph::memory::GraphMemory;
+use crate::handles::Handle;
 use crate::mem_op::MemOp;
 use crate::state::{Driver, driver};
 use crate::stream::HostCall;
@@ -46,12 +47,16 @@ pub(crate) enum Op {
 /// A launch.
 #[derive(Clone)]
 pub(crate) struct LaunchOp {
+    /// The handle that the program gave: of the function, or of the kernel of a library that it is.
+    pub(crate) asked: Handle,
     pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared_bytes: u32,
     pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) is_cooperative: bool,
+    /// How many blocks its device has room for at a time.
+    pub(crate) resident: u64,
     pub(crate) args: Vec<Arg>,
 }
 
@@ -82,7 +87,7 @@ impl Op {
             return Ok(());
         }
         match self {
-            Op::Launch(launch) => launch.run(driver),
+            Op::Launch(launch) => launch.run(driver, context),
             Op::Copy(copy) => copy.run(&mut driver.machine()),
             Op::Fill(fill) => fill.run(&mut driver.machine()),
             Op::Host(call) => call.run(context),
@@ -103,8 +108,11 @@ impl Op {
 }
 
 impl LaunchOp {
-    fn run(&self, driver: &Driver) -> Result<()> {
+    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
         let mut machine = driver.machine();
+        let config = machine.config_mut();
+        config.resident_blocks = self.resident;
+        (config.printf_bytes, config.heap_bytes) = context.buffers();
         let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
             .with_shared_bytes(self.shared_bytes)
             .with_cooperative(self.is_cooperative)

@@ -45,11 +45,12 @@ fn keep(text: &str) -> bool {
     keeper.is_some()
 }
 
-/// Writes about an error of a function, if there is more to say than its code does.
+/// Writes about an error of a function, if there is more to say than its code does. What the real driver does not support
+/// either has no reason.
 pub(crate) fn error(function: &str, error: &Error) {
     let Error { code, reason } = error;
     match *code {
-        Code::NOT_SUPPORTED => unsupported(function, reason),
+        Code::NOT_SUPPORTED if !reason.is_empty() => unsupported(function, reason),
         _ if keep(reason) => {}
         _ if !reason.is_empty() => tell(&format!("{function}: {reason} ({code})")),
         _ => {}

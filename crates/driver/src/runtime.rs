@@ -10,6 +10,7 @@ use std::ffi::c_void;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md2::Md2;
 
+use crate::attributes::{PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 use crate::call::{Function, In, Out, functions};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};
@@ -255,8 +256,3 @@ fn proof(version: u32, seconds: u64) -> Result<[u8; 16]> {
     }
     Ok(hash.finalize().into_bytes().into())
 }
-
-/// `CUdevice_attribute`: where the device is plugged in.
-const PCI_DOMAIN: u32 = 50;
-const PCI_BUS: u32 = 33;
-const PCI_DEVICE: u32 = 34;

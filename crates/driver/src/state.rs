@@ -82,7 +82,7 @@ pub(crate) fn driver() -> Result<&'static Driver> {
 impl Driver {
     /// A driver whose machine runs on so many threads; 0 for one per core.
     pub(crate) fn start(threads: usize, keeps_messages: bool) -> Result<Self> {
-        let devices = device::simulated()?;
+        let devices = if keeps_messages { device::default()? } else { device::simulated()? };
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use crate::launch_attributes::{Attributes, Owner, Value};
 use crate::call::{self, In, Out, functions, host_function};
 use crate::capture;
 use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles, lock};
+use crate::launch_attributes::{Attributes, Owner, Value};
 use crate::memory;
 use crate::op::Op;
 use crate::state::driver;

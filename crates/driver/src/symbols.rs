@@ -30,6 +30,7 @@ extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
 static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
     let implemented: HashMap<&str, &Entry> =
         crate::ALL.iter().flat_map(|list| list.iter()).map(|own| (own.name, own)).collect();
+    debug_assert_eq!(implemented.len(), crate::ALL.iter().map(|list| list.len()).sum::<usize>(), "each function once");
     let found = |name: &'static str, stand_in: Function| {
         let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds"));
         match (implemented.get(name), plain.and_then(|plain| implemented.get(plain))) {

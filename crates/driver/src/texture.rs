@@ -359,11 +359,4 @@ functions! {
     fn cuSurfObjectGetResourceDesc(to: Out<Resource>, surface: u64) {
         to.set(find(surface, false, |own| own.resource)?)
     }
-
-    fn cuDeviceGetTexture1DLinearMaxWidth(texels: Out<usize>, format: u32, channels: u32, device: i32) {
-        texels.check()?;
-        array::format(format, channels)?;
-        let most = driver()?.device(device)?.attribute(MAX_LINEAR_WIDTH)?;
-        texels.set(most.max(0) as usize)
-    }
 }

@@ -3,8 +3,8 @@
 use crate::graphs::{KERNEL, kind, launch, launch_and_wait, nodes};
 use crate::streams::{device_memory, event, number, stream};
 use crate::support::{
-    Handle, INVALID_VALUE, OK, alone, context, cuCtxSetCurrent, cuCtxSynchronize, cuMemAlloc_v2, cuMemFree_v2, functions,
-    kernel,
+    Handle, INVALID_VALUE, OK, alone, context, cuCtxSetCurrent, cuCtxSynchronize, cuMemAlloc_v2, cuMemFree_v2,
+    functions, kernel,
 };
 
 functions! {

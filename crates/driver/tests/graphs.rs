@@ -96,7 +96,7 @@ pub(crate) const KERNEL: u32 = 0;
 /// `CUDA_KERNEL_NODE_PARAMS`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct KernelParams {
+pub(crate) struct KernelParams {
     function: Handle,
     grid: [u32; 3],
     block: [u32; 3],
@@ -110,7 +110,7 @@ struct KernelParams {
 /// `CUDA_MEMSET_NODE_PARAMS`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-struct Fill {
+pub(crate) struct Fill {
     address: u64,
     pitch: usize,
     value: u32,
@@ -121,7 +121,7 @@ struct Fill {
 
 /// `CUDA_HOST_NODE_PARAMS`.
 #[repr(C)]
-struct HostCall {
+pub(crate) struct HostCall {
     function: extern "C" fn(*mut c_void),
     data: *mut c_void,
 }
@@ -217,12 +217,12 @@ fn nodes_and_edges() {
     let (own, other) = (graph(), graph());
     let (a, b, c) = (empty(own, &[]), empty(own, &[]), empty(other, &[]));
     let connect = |from: Handle, to: Handle| cuGraphAddDependencies_v2(own, &from, &to, std::ptr::null(), 1);
-    assert_eq!((connect(a, b), connect(a, b), connect(a, a), connect(a, c)), (OK, INVALID_VALUE, INVALID_VALUE, INVALID_VALUE));
-    let (mut from, mut to, mut data, mut count) = ([9; 3], [9; 3], [9; 3], 3);
     assert_eq!(
-        cuGraphGetEdges_v2(own, from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr(), &mut count),
-        OK
+        (connect(a, b), connect(a, b), connect(a, a), connect(a, c)),
+        (OK, INVALID_VALUE, INVALID_VALUE, INVALID_VALUE)
     );
+    let (mut from, mut to, mut data, mut count) = ([9; 3], [9; 3], [9; 3], 3);
+    assert_eq!(cuGraphGetEdges_v2(own, from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr(), &mut count), OK);
     assert_eq!((from, to, data, count), ([a, 0, 0], [b, 0, 0], [0; 3], 1));
     count = 3;
     assert_eq!(cuGraphGetRootNodes(own, from.as_mut_ptr(), &mut count), OK);
@@ -251,7 +251,10 @@ fn nodes_and_edges() {
     assert_eq!(cuGraphInstantiateWithParams(&mut 0, own, &mut params), INVALID_VALUE);
     assert_eq!((params[2], params[3] as u32), (b as u64, 2));
     assert_eq!(cuGraphDestroyNode(b), OK);
-    assert_eq!((nodes(own), cuGraphDestroyNode(b), cuGraphNodeGetType(b, &mut 0)), (vec![a], INVALID_VALUE, INVALID_VALUE));
+    assert_eq!(
+        (nodes(own), cuGraphDestroyNode(b), cuGraphNodeGetType(b, &mut 0)),
+        (vec![a], INVALID_VALUE, INVALID_VALUE)
+    );
     assert_eq!((cuGraphDestroy(own), cuGraphDestroy(own)), (OK, INVALID_VALUE));
     assert_eq!(cuGraphNodeGetType(a, &mut 0), INVALID_VALUE);
 }
@@ -320,7 +323,7 @@ fn nodes_of_all_types_by_one_function() {
     assert_eq!(cuGraphNodeSetParams(node, &mut params), OK);
     launch_and_wait(own, stream);
     assert_eq!(number(place), 31);
-    let mut wrong = |change: fn(&mut [u64; 32]), code: u32| {
+    let wrong = |change: fn(&mut [u64; 32]), code: u32| {
         let mut params = params;
         change(&mut params);
         assert_eq!(cuGraphAddNode_v2(&mut 0, own, std::ptr::null(), std::ptr::null(), 0, &mut params), code);

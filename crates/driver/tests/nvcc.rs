@@ -90,14 +90,17 @@ impl Compiler {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
         fs::create_dir_all(&folder).expect("cargo's folder for tests can be written to");
         let sources = fs::read_dir(FOLDER).expect("the folder of the programs").flatten().map(|entry| entry.path());
-        let newest = sources.chain([nvcc.path.clone()]).filter_map(|file| written(&file)).max().expect("there are files");
+        let newest =
+            sources.chain([nvcc.path.clone()]).filter_map(|file| written(&file)).max().expect("there are files");
         Some(Self { nvcc, folder, newest })
     }
 
     /// Builds programs, as many at a time as there are processors.
     pub(crate) fn build(&self, programs: &[Program]) -> Vec<Built> {
-        let options = |program: &Program| program.text.lines().find_map(|line| line.strip_prefix("// nvcc: ")).map(str::to_owned);
-        let (alone, as_one): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|program| options(program).is_some());
+        let options =
+            |program: &Program| program.text.lines().find_map(|line| line.strip_prefix("// nvcc: ")).map(str::to_owned);
+        let (alone, as_one): (Vec<&Program>, Vec<&Program>) =
+            programs.iter().partition(|program| options(program).is_some());
         let all = self.write("all", &together(&as_one));
         // The longest first.
         let mut calls = vec![("all".to_owned(), all, OPTIONS.to_owned())];
@@ -106,7 +109,11 @@ impl Compiler {
             (program.name.clone(), source, options(program).unwrap_or_default())
         }));
         let paths = run::side_by_side(&calls, |(name, source, options)| self.compile(name, source, options));
-        let built = |program: &&Program, path: &Path, arguments| Built { name: program.name.clone(), path: path.to_owned(), arguments };
+        let built = |program: &&Program, path: &Path, arguments| Built {
+            name: program.name.clone(),
+            path: path.to_owned(),
+            arguments,
+        };
         let as_one = as_one.iter().map(|program| built(program, &paths[0], vec![program.name.clone()]));
         as_one.chain(alone.iter().zip(&paths[1..]).map(|(program, path)| built(program, path, Vec::new()))).collect()
     }

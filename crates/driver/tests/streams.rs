@@ -53,7 +53,7 @@ const PER_THREAD: Handle = 2;
 /// `CUstreamBatchMemOpParams`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct MemOp {
+pub(crate) struct MemOp {
     operation: u32,
     other_flags: u32,
     address: u64,

@@ -351,6 +351,8 @@ pub struct Program {
     pub required_block: Option<[u32; 3]>,
     /// The product of `.maxntid`, if given.
     pub max_threads: Option<u32>,
+    /// `.maxnreg`, if given: the registers that a thread may have.
+    pub max_registers: Option<u32>,
     /// `.reqnctapercluster`, if given.
     pub required_cluster: Option<[u32; 3]>,
     /// `.explicitcluster`

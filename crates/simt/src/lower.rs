@@ -180,6 +180,7 @@ fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lowe
         })
     };
     program.required_block = numbers_of("reqntid");
+    program.max_registers = numbers_of("maxnreg").map(|[registers, ..]| registers);
     program.required_cluster = numbers_of("reqnctapercluster");
     program.explicit_cluster = numbers_of("explicitcluster").is_some();
     program.max_threads =

@@ -73,11 +73,6 @@ impl Function {
         &self.program.functions[0].name
     }
 
-    /// The target that its module was compiled for, such as `sm_80`.
-    pub fn target(&self) -> &str {
-        &self.module.target
-    }
-
     /// The program that the kernel was lowered to.
     pub fn program(&self) -> &Program {
         &self.program
@@ -169,8 +164,13 @@ impl Module {
         });
         let kernels = kernels.collect();
         let variables = lowered.variables.into_iter().map(Result::ok).collect();
-        let target = ast.target.first().copied().unwrap_or_default().to_owned();
+        let target = ast.target.first().map(|target| (*target).to_owned()).unwrap_or_default();
         Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone(), target }), kernels })
+    }
+
+    /// The architecture that it is written for: `sm_80`.
+    pub fn target(&self) -> &str {
+        &self.text.target
     }
 
     /// The names of the module's kernels, in the order of the text.

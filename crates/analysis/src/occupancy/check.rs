@@ -3,8 +3,7 @@
 use serde::Serialize;
 use toolkit::Usage;
 
-use super::calculator::of;
-use super::limits::Limits;
+use super::{Limits, block_of, of};
 use crate::Error;
 use engine::device::{Device, Resident};
 use engine::launch::{Code, Launch};
@@ -76,7 +75,7 @@ pub fn check(
             let usage = Usage { registers: driver.registers, shared_bytes: driver.static_shared, ..Usage::default() };
             found.comparisons.push(Comparison {
                 rung: rung.name,
-                calculated: of(limits, usage, &launch).blocks,
+                calculated: of(limits, usage, block_of(&launch)).blocks,
                 entry: launch.entry,
                 block: launch.block,
                 dynamic_shared: launch.shared_bytes,

@@ -17,13 +17,26 @@
 //! assert_eq!(found.limited_by, [occupancy::Limiter::Registers]);
 //! ```
 
-mod calculator;
 pub mod check;
-mod limits;
 mod report;
 mod resources;
 
-pub use calculator::{Block, Limiter, Occupancy, of};
-pub use limits::Limits;
+pub use devices::Limits;
+pub use devices::occupancy::{Block, Limiter, Occupancy};
+use engine::launch::Launch;
 pub use report::{EntryOccupancy, RungOccupancy, Step};
 pub use resources::{source, usage};
+use toolkit::Usage;
+
+/// The number of blocks of a kernel that a multiprocessor holds at once ([`devices::occupancy::of`]).
+pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
+    let Usage { registers, shared_bytes, barriers, .. } = usage;
+    devices::occupancy::of(limits, devices::occupancy::Usage { registers, shared_bytes, barriers }, block)
+}
+
+/// What a launch adds for each of its blocks.
+fn block_of(launch: &Launch) -> Block {
+    let threads = u32::try_from(launch.threads()).unwrap_or(u32::MAX);
+    // `Device::launch` opts in where it is needed.
+    Block { threads, dynamic_shared: launch.shared_bytes }
+}

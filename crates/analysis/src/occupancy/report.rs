@@ -3,9 +3,7 @@
 use serde::Serialize;
 use toolkit::Usage;
 
-use super::calculator::{Block, Occupancy, of};
-use super::limits::Limits;
-use super::resources::usage;
+use super::{Block, Limits, Occupancy, block_of, of, usage};
 use crate::Error;
 use engine::Kernels;
 use engine::device::Resident;
@@ -58,7 +56,7 @@ impl EntryOccupancy {
             spill_store_bytes: usage.spill_store_bytes,
             spill_load_bytes: usage.spill_load_bytes,
             barriers: usage.barriers,
-            occupancy: of(limits, usage, launch),
+            occupancy: of(limits, usage, block_of(launch)),
         }
     }
 
@@ -130,7 +128,7 @@ impl RungOccupancy {
                 Err(error) => return Err(error.into()),
             }
         }
-        let block = Block::from(launch);
+        let block = block_of(launch);
         let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
             let usage = Usage { shared_bytes, ..usage };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use toolkit::{Found, Tool, Usage, ptxas};
 
-use super::limits::Limits;
+use super::Limits;
 use crate::Error;
 use engine::launch::{Code, Launch};
 use engine::{Kernels, Ptx};

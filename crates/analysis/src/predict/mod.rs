@@ -1,5 +1,5 @@
 //! Predicts how long a rung would take on another device. The model is analytic: it combines counters of the SIMT
-//! machine ([`sample`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`description`].
+//! machine ([`sample`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`Description`].
 //!
 //! ```no_run
 //! use analysis::predict::{self, Description, model::Constants};
@@ -20,7 +20,6 @@
 
 pub mod against;
 pub mod calibrate;
-pub mod description;
 pub mod model;
 pub mod sample;
 mod score;
@@ -30,7 +29,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::occupancy::{self, EntryOccupancy, Limits};
-pub use description::Description;
+pub use devices::Description;
 use engine::Kernels;
 use engine::device::Sim;
 use engine::launch::Launch;

@@ -22,8 +22,8 @@
 use serde::Serialize;
 use simt::critical_path::Pipe;
 
-use super::description::Description;
 use super::sample::Sample;
+use devices::Description;
 
 /// Instructions that a multiprocessor can issue in a clock: one for each of its four schedulers.
 const SCHEDULERS: f64 = 4.0;

@@ -66,7 +66,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let capability = device.as_ref().and_then(|own| own.info().compute_capability);
     let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
     let arch = args.arch.clone().or_else(own_arch).unwrap_or(ARCH.to_owned());
-    let limits = Limits::named(&arch)?;
+    let limits = Limits::named(&arch).map_err(analysis::Error::from)?;
 
     let (kernels, style) = (env.catalog.kernels, env.style());
     let is_one = matches!(&selected[..], [one] if one.rungs().len() == 1);

@@ -24,7 +24,7 @@ pub(crate) const PREDICT: Command = Command {
 
 #[derive(Args, Debug, Clone)]
 struct Arguments {
-    /// The device: h100, a100, l4, rtx4090, rtx3080, t4, or a file as crates/analysis/devices has them
+    /// The device: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a file as crates/devices/known has them
     #[arg(long, value_name = "DEVICE", default_value = "h100")]
     on: String,
     /// Measured times to compare with: what `ladder run --json` printed, or a file with the tables that
@@ -46,7 +46,7 @@ const MARKER: &str = "predict";
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
-    let device = Description::open(&args.on)?;
+    let device = Description::open(&args.on).map_err(analysis::Error::from)?;
     let times = match &args.against {
         Some(path) => Some(against::read(env.catalog.ladders, path)?),
         None => None,

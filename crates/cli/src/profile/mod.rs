@@ -100,7 +100,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
         style: env.style(),
     };
 
-    let model = Description::open(MODEL)?;
+    let model = Description::open(MODEL).map_err(analysis::Error::from)?;
     let mut printer = Printer::new(own.format, env.style(), out);
     let mut profiles = Vec::new();
     let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();

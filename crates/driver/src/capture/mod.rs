@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::launch_attributes::Attributes;
 use crate::error::{Code, Error, Result};
 use crate::graph::node::{Node, Work};
 use crate::graph::{Dependency, EdgeData, Graph};
 use crate::handles::{Handle, lock};
+use crate::launch_attributes::Attributes;
 use crate::op::Op;
 use crate::platform;
 use crate::stream::{Stream, Waits};

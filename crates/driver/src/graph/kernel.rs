@@ -5,11 +5,12 @@ use std::ffi::c_void;
 use super::node::{self, Node, Work};
 use super::nodes::{add, set, set_in};
 use super::with_node;
-use crate::launch_attributes::{CLUSTER, COOPERATIVE, Owner, Value, number};
 use crate::call::{In, Out, functions};
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
 use crate::launch::Request;
+use crate::launch_attributes::{CLUSTER, COOPERATIVE, Owner, Value, number};
+use crate::occupancy;
 use crate::op::{LaunchOp, Op};
 use simt::Arg;
 
@@ -71,7 +72,7 @@ fn launch(node: &mut Node) -> Result<&mut LaunchOp> {
 /// The parameters of a node. The arguments stay where they are shown as long as the node is not changed.
 fn params(node: &mut Node) -> Result<KernelParams2> {
     let launch = launch(node)?.clone();
-    let LaunchOp { function, grid, block, shared_bytes, args, .. } = launch;
+    let LaunchOp { asked, function, grid, block, shared_bytes, args, .. } = launch;
     let places = &function.kernel.program().params;
     let bytes: usize = places.iter().map(|own| (own.offset + own.bytes) as usize).max().unwrap_or_default();
     let mut buffer = vec![0_u8; bytes.next_multiple_of(8)];
@@ -100,8 +101,9 @@ fn params(node: &mut Node) -> Result<KernelParams2> {
         params = list.as_ptr().cast();
     }
     let context = function.context();
-    let first = KernelParams { function: function.handle, grid, block, shared_bytes, params, extra };
-    Ok(KernelParams2 { first, kernel: 0, context })
+    let (shown, kernel) = if asked == function.handle { (asked, 0) } else { (0, asked) };
+    let first = KernelParams { function: shown, grid, block, shared_bytes, params, extra };
+    Ok(KernelParams2 { first, kernel, context })
 }
 
 fn attribute(node: Handle, id: u32) -> Result<Value> {
@@ -123,14 +125,19 @@ fn set_attribute(node: Handle, id: u32, value: Value) -> Result<()> {
     with_node(node, |node| {
         let launch = launch(node)?;
         match id {
-            COOPERATIVE => launch.is_cooperative = value[0] != 0,
-            CLUSTER => {
-                let cluster = [value[0], value[1], value[2]];
-                let is_divided = launch.grid.iter().zip(cluster).all(|(side, of)| of > 0 && side % of == 0);
-                if cluster != [0; 3] && !is_divided {
-                    return Err(Code::INVALID_CLUSTER_SIZE.into());
+            COOPERATIVE => {
+                let blocks: u64 = launch.grid.iter().map(|side| u64::from(*side)).product();
+                if value[0] != 0 && blocks > launch.resident {
+                    return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE.into());
                 }
-                launch.cluster = (cluster != [0; 3]).then_some(cluster);
+                launch.is_cooperative = value[0] != 0;
+            }
+            CLUSTER => {
+                let cluster = (value[..3] != [0; 3]).then_some([value[0], value[1], value[2]]);
+                if let Some(cluster) = cluster {
+                    occupancy::check_cluster(&launch.function, launch.grid, cluster)?;
+                }
+                launch.cluster = cluster;
             }
             _ => return node.attributes.set(Owner::Node, id, value),
         }
@@ -153,7 +160,9 @@ functions! {
 
     fn cuGraphKernelNodeGetParams(node: Handle, params: Out<KernelParams>) {
         params.check()?;
-        params.set(with_node(node, self::params)?.first)
+        let KernelParams2 { first, kernel, .. } = with_node(node, self::params)?;
+        let function = if first.function == 0 { kernel } else { first.function };
+        params.set(KernelParams { function, ..first })
     }
 
     fn cuGraphKernelNodeGetParams_v2(node: Handle, params: Out<KernelParams2>) {

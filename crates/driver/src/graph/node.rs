@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{CopyKind, Dependency, GRAPHS, Graph};
-use crate::launch_attributes::Attributes;
 use crate::copy3d::Memcpy3d;
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
+use crate::launch_attributes::Attributes;
 use crate::op::Op;
 
 /// `CUgraphNodeType`.

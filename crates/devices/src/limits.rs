@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::Error;
-use crate::counters::embedded;
+use crate::{Error, embedded};
 
 /// The resources of a multiprocessor (SM) of one compute capability, and their allocation units. `limits.toml` has them,
 /// with their sources.
@@ -48,7 +47,7 @@ pub struct Limits {
 }
 
 /// Threads of a warp.
-pub(super) const WARP: u32 = 32;
+pub const WARP: u32 = 32;
 
 /// The file of the limits.
 #[derive(Deserialize)]
@@ -77,7 +76,7 @@ impl Limits {
     /// The limits of a compute capability, major and minor.
     ///
     /// # Errors
-    /// [`Error::Request`] when the compute capability is not in the tables.
+    /// [`Error::NoSuchArchitecture`] when the compute capability is not in the tables.
     pub fn of((major, minor): (u32, u32)) -> Result<&'static Self, Error> {
         Self::named(&format!("sm_{major}{minor}"))
     }
@@ -85,14 +84,14 @@ impl Limits {
     /// The limits of an architecture by NVIDIA's name for it, `sm_90`. A suffix `a` or `f` is ignored.
     ///
     /// # Errors
-    /// [`Error::Request`] when the name is not that of an architecture in the tables.
+    /// [`Error::NoSuchArchitecture`] when the name is not that of an architecture in the tables.
     pub fn named(arch: &str) -> Result<&'static Self, Error> {
         let plain = arch.strip_suffix(['a', 'f']).unwrap_or(arch);
         let mut all = ALL.iter();
         let limits = all.find(|limits| limits.arch() == plain);
         limits.ok_or_else(|| {
-            let known: Vec<String> = ALL.iter().map(Self::arch).collect();
-            Error::Request(format!("no limits are known of `{arch}`; the architectures are {}", known.join(", ")))
+            let known = ALL.iter().map(Self::arch).collect();
+            Error::NoSuchArchitecture { arch: arch.to_owned(), known }
         })
     }
 

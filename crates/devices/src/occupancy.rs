@@ -1,25 +1,27 @@
 //! The occupancy calculation: how many blocks fit, from the resources of a multiprocessor and the use of a block.
 
 use serde::Serialize;
-use toolkit::Usage;
 
-use super::limits::{Limits, WARP};
-use engine::launch::Launch;
+use crate::{Limits, WARP};
+
+/// The resources of a multiprocessor that a kernel uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Registers a thread.
+    pub registers: u32,
+    /// Bytes of static shared memory a block.
+    pub shared_bytes: u32,
+    /// Named barriers.
+    pub barriers: u32,
+}
 
 /// The resources that a launch adds for each of its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Its threads.
     pub threads: u32,
-    /// Bytes of dynamic shared memory. For more than [`Limits::shared_per_block`] bytes an opt-in is assumed, which
-    /// [`Device::launch`](engine::Device::launch) does.
+    /// Bytes of dynamic shared memory. For more than [`Limits::shared_per_block`] bytes an opt-in is assumed.
     pub dynamic_shared: u32,
-}
-
-impl From<&Launch> for Block {
-    fn from(launch: &Launch) -> Self {
-        Self { threads: u32::try_from(launch.threads()).unwrap_or(u32::MAX), dynamic_shared: launch.shared_bytes }
-    }
 }
 
 /// A resource of a multiprocessor that can limit the number of blocks.
@@ -61,8 +63,18 @@ pub struct Occupancy {
 /// The number of blocks that a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
 /// (`cuda_occupancy.h` of the CUDA toolkit 13.5), with the largest carveout for shared memory, which is the driver's
 /// default.
-pub fn of(limits: &Limits, usage: Usage, block: impl Into<Block>) -> Occupancy {
-    let block = block.into();
+///
+/// ```
+/// use devices::Limits;
+/// use devices::occupancy::{self, Block, Usage};
+///
+/// let hopper = Limits::named("sm_90").unwrap();
+/// let kernel = Usage { registers: 40, barriers: 1, ..Usage::default() };
+/// let found = occupancy::of(hopper, kernel, Block { threads: 256, dynamic_shared: 0 });
+/// assert_eq!((found.blocks, found.warps), (6, 48));
+/// assert_eq!(found.limited_by, [occupancy::Limiter::Registers]);
+/// ```
+pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     let warps = block.threads.div_ceil(WARP).max(1);
     let registers = (u64::from(usage.registers) * u64::from(WARP)).next_multiple_of(u64::from(limits.register_unit));
     let shared = [usage.shared_bytes, block.dynamic_shared, limits.shared_reserved];

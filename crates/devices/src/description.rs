@@ -10,22 +10,20 @@ use simt::critical_path::Latencies;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::Error;
-use crate::counters::embedded;
-use crate::occupancy::Limits;
-use engine::names::did_you_mean;
+use crate::{Error, Limits, embedded};
 
-/// The descriptions that come with the program: the names that `--on` takes, and the files.
-const KNOWN: [(&str, &str); 6] = [
-    ("h100", include_str!("../../devices/h100.toml")),
-    ("a100", include_str!("../../devices/a100.toml")),
-    ("l4", include_str!("../../devices/l4.toml")),
-    ("rtx4090", include_str!("../../devices/rtx4090.toml")),
-    ("rtx3080", include_str!("../../devices/rtx3080.toml")),
-    ("t4", include_str!("../../devices/t4.toml")),
+/// The descriptions that come with the crate: the names of the devices, and the files.
+const KNOWN: [(&str, &str); 7] = [
+    ("h200", include_str!("../known/h200.toml")),
+    ("h100", include_str!("../known/h100.toml")),
+    ("a100", include_str!("../known/a100.toml")),
+    ("l4", include_str!("../known/l4.toml")),
+    ("rtx4090", include_str!("../known/rtx4090.toml")),
+    ("rtx3080", include_str!("../known/rtx3080.toml")),
+    ("t4", include_str!("../known/t4.toml")),
 ];
 
-/// The figures of a device that a prediction needs.
+/// The figures of a device that a prediction or a simulation needs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
@@ -47,6 +45,8 @@ pub struct Description {
     pub multiprocessor: Multiprocessor,
     /// The latencies of operations in cycles.
     pub latency: Latencies,
+    /// What the CUDA driver says of its board besides. Predictions do not need it.
+    pub board: Option<Board>,
 }
 
 /// A device's memory.
@@ -92,12 +92,34 @@ pub struct Multiprocessor {
     pub matrix: f64,
 }
 
+/// What is on a device's board.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Bytes of memory that programs have.
+    pub memory_bytes: u64,
+    /// The clock of the memory in MHz. Two bits are transferred in a cycle on each line of the bus.
+    pub memory_mhz: f64,
+    /// The width of the memory's bus in bits.
+    pub memory_bits: u32,
+    /// Whether the memory corrects errors (ECC).
+    pub ecc: bool,
+    /// Whether other devices access the memory over PCI Express (GPUDirect RDMA).
+    pub gpudirect: bool,
+    /// The engines that copy memory while kernels run.
+    pub copy_engines: u32,
+    /// NVIDIA's number for the device, by which it is known on the PCI bus.
+    pub pci_device: u32,
+    /// NVIDIA's number for the board.
+    pub pci_subsystem: u32,
+}
+
 /// The least and the largest value of a figure, or of all those of a section.
 static BOUNDS: LazyLock<BTreeMap<String, [f64; 2]>> =
     LazyLock::new(|| embedded("bounds.toml", include_str!("bounds.toml")));
 
 impl Description {
-    /// The names of the devices that come with the program.
+    /// The names of the devices that come with the crate.
     pub fn known() -> Vec<&'static str> {
         KNOWN.iter().map(|(name, _)| *name).collect()
     }
@@ -105,33 +127,29 @@ impl Description {
     /// The device of this name, or the one that a file describes.
     ///
     /// # Errors
-    /// [`Error::Request`] when the name is neither a known device's nor a file's, and when the file cannot be read or
+    /// [`Error`] when the name is neither a known device's nor a file's, and when the file cannot be read or
     /// does not describe a device.
     pub fn open(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
-            return Self::parse(&format!("crates/analysis/devices/{name}.toml"), text);
+            return Self::parse(&format!("crates/devices/known/{name}.toml"), text);
         }
         let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
         if !is_path && !Path::new(name).exists() {
-            let hint = did_you_mean(name, "devices", &Self::known());
-            return Err(Error::Request(format!(
-                "no device is named `{name}`; {hint}, or give a file (`./mine.toml`) as those of crates/analysis/devices"
-            )));
+            return Err(Error::NoSuchDevice { name: name.to_owned(), nearest: nearest(name) });
         }
         let text = std::fs::read_to_string(name);
-        let text = text.map_err(|error| Error::file("read", Path::new(name), error))?;
+        let text = text.map_err(|error| Error::Unread { path: name.to_owned(), why: error.to_string() })?;
         Self::parse(name, &text)
     }
 
     /// Reads a description. `path` is for messages.
     ///
     /// # Errors
-    /// [`Error::Request`] when a figure is missing, unknown, not a number or impossible.
+    /// [`Error::Wrong`] when a figure is missing, unknown, not a number or impossible.
     pub fn parse(path: &str, text: &str) -> Result<Self, Error> {
-        let wrong = |span: Option<Range<usize>>, problem| {
-            let line = |at: Range<usize>| text[..at.start.min(text.len())].matches('\n').count() + 1;
-            let place = span.map_or(String::new(), |at| format!(", line {}", line(at)));
-            Error::Request(format!("{path}{place}: {problem}"))
+        let wrong = |span: Option<Range<usize>>, problem: String| {
+            let line = |at: Range<usize>| 1 + text[..at.start.min(text.len())].matches('\n').count();
+            Error::Wrong { path: path.to_owned(), line: span.map(line), problem }
         };
         let unread = |error: toml::de::Error| {
             let problem = error.message().replace('\n', " ");
@@ -161,6 +179,14 @@ impl Description {
     }
 }
 
+/// The known name that is most like this one, ignoring case, if one is.
+fn nearest(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let known = Description::known().into_iter();
+    let known = known.map(|known| (strsim::damerau_levenshtein(&name, known), known));
+    known.min().filter(|(distance, known)| *distance <= 2 + known.len() / 4).map(|(_, known)| known)
+}
+
 /// The values of a file, each with its name: `arch`, `memory.gb_per_s`.
 fn figures<'a>(file: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeValue<'a>>)> {
     let figures = file.iter().flat_map(|(key, value)| match value.get_ref() {
@@ -173,3 +199,6 @@ fn figures<'a>(file: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeValue<'a>>)>
     });
     figures.collect()
 }
+
+#[cfg(test)]
+mod tests;

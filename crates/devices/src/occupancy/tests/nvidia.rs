@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use toolkit::{Tool, Usage};
+use toolkit::Tool;
 
-use super::super::{Block, Limiter, Limits, of};
+use super::super::{Block, Limiter, Limits, Usage, of};
 
 /// Says what there is not, which is this machine's business unless it is CI's: `cargo xtask setup --nvidia` runs
 /// there first.

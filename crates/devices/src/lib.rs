@@ -1,0 +1,25 @@
+//! NVIDIA's GPUs as data: a [`Description`] of each known one, the [`Limits`] of the multiprocessors of each compute
+//! capability, and the [`occupancy`] that follows from them.
+//!
+//! What flows in are the names of devices and architectures, and files that describe devices; what flows out are figures,
+//! each with its source in a TOML file: `known/*.toml` and `src/limits.toml`.
+//!
+//! The crate must not know what the figures are used for: predictions, kernels, the CUDA driver. Of `simt` it knows the
+//! [latencies](simt::critical_path::Latencies) that a description gives.
+
+mod description;
+mod error;
+mod limits;
+pub mod occupancy;
+
+pub use description::{Board, Description, L2, Memory, Multiprocessor};
+pub use error::Error;
+pub use limits::{Limits, WARP};
+
+/// The table of a TOML file that is compiled into this program.
+///
+/// # Panics
+/// When the text is not such a table. Tests read every file.
+fn embedded<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> T {
+    toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
