@@ -2,11 +2,11 @@
 
 use crate::array::Array;
 use crate::call::{In, functions};
-use crate::context::{self, Context};
+use crate::context::Context;
 use crate::copy::{Copy, Side, Space};
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
-use crate::memory;
+use crate::{memory, stream};
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;
@@ -172,7 +172,7 @@ pub(crate) fn describe(copy: &Copy) -> Memcpy3d {
 }
 
 fn enqueue(params: &Memcpy3d, stream: Handle, waits: bool) -> Result<()> {
-    context::current()?;
+    stream::Stream::of(stream)?;
     read(params)?.enqueue(Space::Either, Space::Either, stream, waits)
 }
 

@@ -155,7 +155,7 @@ impl Request {
     fn enqueue(&self, stream: Handle) -> Result<()> {
         let prepared = self.prepare();
         if prepared.is_err() {
-            capture::invalidate(&*Stream::of(stream)?.0);
+            capture::invalidate(&Stream::of(stream)?.0);
         }
         stream::enqueue(stream, Op::Launch(prepared?))
     }

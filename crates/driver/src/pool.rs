@@ -78,7 +78,7 @@ impl Pool {
 
     /// Allocates memory of it.
     fn allocate(&self, bytes: usize, stream: Handle) -> Result<u64> {
-        if let Some(address) = graph::memory::capture_allocation(&*Stream::of(stream)?.0, bytes)? {
+        if let Some(address) = graph::memory::capture_allocation(&Stream::of(stream)?.0, bytes)? {
             return Ok(address);
         }
         if bytes == 0 {
@@ -231,7 +231,7 @@ functions! {
     }
 
     fn cuMemFreeAsync(address: u64, stream: Handle) {
-        if address == 0 || graph::memory::free_later(&*Stream::of(stream)?.0, address)? {
+        if address == 0 || graph::memory::free_later(&Stream::of(stream)?.0, address)? {
             return Ok(());
         }
         let range = memory::range_of(address).ok_or(Code::INVALID_VALUE)?;

@@ -253,7 +253,7 @@ functions! {
     }
 
     fn cuStreamAttachMemAsync(stream: Handle, _address: u64, _bytes: usize, _flags: u32) {
-        capture::refuse(&*Stream::of(stream)?.0)
+        capture::refuse(&Stream::of(stream)?.0)
     }
 
     fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, data: usize) {
@@ -266,7 +266,7 @@ functions! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        capture::refuse(&*Stream::of(stream)?.0)?;
+        capture::refuse(&Stream::of(stream)?.0)?;
         enqueue(stream, Op::Host(HostCall::Callback(callback, stream, data)))
     }
 }

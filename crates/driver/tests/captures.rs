@@ -36,6 +36,8 @@ functions! {
     fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: Handle);
     fn cuMemFreeAsync(address: u64, stream: Handle);
     fn cuStreamAttachMemAsync(stream: Handle, address: u64, bytes: usize, flags: u32);
+    fn cuStreamAddCallback(stream: Handle, function: extern "C" fn(usize, u32, usize), data: usize, flags: u32);
+    fn cuGraphLaunch(exec: Handle, stream: Handle);
     fn cuGraphCreate(graph: *mut Handle, flags: u32);
     fn cuGraphDestroy(graph: Handle);
     fn cuGraphAddEmptyNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize);
@@ -223,11 +225,15 @@ fn the_default_stream_is_refused_meanwhile() {
     end_in_vain(per_thread);
 }
 
+extern "C" fn never(_stream: usize, _status: u32, _data: usize) {}
+
 #[test]
 fn what_no_node_can_stand_for_ends_the_capture() {
     context(0);
     let (own, other, data, add) = (stream(1), stream(1), device_memory(64), kernel(ADD));
-    let mut address = 0;
+    let (mut graph, mut exec, mut address) = (0, 0, 0);
+    assert_eq!(cuGraphCreate(&mut graph, 0), OK);
+    assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), OK);
     let mut calls: Vec<(u32, Box<dyn FnMut() -> u32>)> = vec![
         (UNSUPPORTED, Box::new(|| cuMemAlloc_v2(&mut address, 4))),
         (UNSUPPORTED, Box::new(|| cuMemFree_v2(0))),
@@ -236,6 +242,8 @@ fn what_no_node_can_stand_for_ends_the_capture() {
         (UNSUPPORTED, Box::new(|| cuStreamQuery(own))),
         (UNSUPPORTED, Box::new(|| cuStreamQuery(other))),
         (UNSUPPORTED, Box::new(|| cuStreamAttachMemAsync(own, data, 0, 1))),
+        (UNSUPPORTED, Box::new(|| cuStreamAddCallback(own, never, 0, 0))),
+        (UNSUPPORTED, Box::new(|| cuGraphLaunch(exec, own))),
         (INVALID_VALUE, Box::new(|| crate::graphs::launch_blocks(add, own, data, 1, 0))),
     ];
     for (at, (code, call)) in calls.iter_mut().enumerate() {

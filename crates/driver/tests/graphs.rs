@@ -87,6 +87,7 @@ functions! {
 
 const UPDATE_FAILURE: u32 = 910;
 const INVALID_HANDLE: u32 = 400;
+const LOSSY_QUERY: u32 = 402;
 const NOT_SUPPORTED: u32 = 801;
 const OPERATING_SYSTEM: u32 = 304;
 
@@ -240,7 +241,29 @@ fn nodes_and_edges() {
     let add = kernel(ADD);
     let place = device_memory(4);
     let (first, second) = (addition(other, &[], add, place, 1), addition(other, &[], add, place, 1));
-    assert_eq!(cuGraphAddDependencies_v2(other, &first, &second, &0x0001_0000, 1), INVALID_VALUE);
+    let last = empty(other, &[]);
+    // The port that an edge comes from, its type, and whether it may lead to a kernel and to another node.
+    for (port, kind, to_kernel, to_other) in [
+        (0, 1, false, false),
+        (1, 0, false, false),
+        (1, 1, true, false),
+        (2, 0, true, true),
+        (2, 1, true, false),
+        (2, 2, false, false),
+        (3, 0, false, false),
+    ] {
+        let data = port | kind << 16;
+        for (to, is_known) in [(second, to_kernel), (last, to_other)] {
+            let code = cuGraphAddDependencies_v2(other, &first, &to, &data, 1);
+            assert_eq!(code, if is_known { OK } else { INVALID_VALUE }, "{port} {kind}");
+            if is_known {
+                let (mut from, mut count) = (0, 1);
+                let shown = cuGraphNodeGetDependencies_v2(to, &mut from, std::ptr::null_mut(), &mut count);
+                assert_eq!(shown, LOSSY_QUERY);
+                assert_eq!(cuGraphRemoveDependencies_v2(other, &first, &to, &data, 1), OK);
+            }
+        }
+    }
     assert_eq!(cuGraphAddDependencies_v2(other, &first, &second, &0x0001_0001, 1), OK);
     assert_eq!(cuGraphRemoveDependencies_v2(other, &first, &second, std::ptr::null(), 1), INVALID_VALUE);
     assert_eq!(cuGraphRemoveDependencies_v2(other, &first, &second, &0x0001_0001, 1), OK);
@@ -459,12 +482,26 @@ fn graphs_allocate_memory() {
     run(exec, stream);
     run(exec, stream);
     assert_eq!((cuMemFree_v2(address), cuGraphExecDestroy(exec)), (OK, OK));
-    assert_eq!(cuGraphAddMemFreeNode(&mut 0, own, &node, 1, place), INVALID_VALUE);
-    assert_eq!(cuGraphAddMemFreeNode(&mut 0, own, &node, 1, address), OK);
     assert_eq!(cuGraphAddMemFreeNode(&mut 0, own, &node, 1, address), INVALID_VALUE);
-    let exec = executable(own, 0);
+    // Another graph frees it.
+    let other = graph();
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, other, std::ptr::null(), 0, address), OK);
+    let (exec, free) = (executable(own, 0), executable(other, 0));
+    assert_eq!(cuGraphLaunch(free, stream), INVALID_VALUE);
+    run(exec, stream);
+    run(free, stream);
+    assert_eq!(cuGraphLaunch(free, stream), INVALID_VALUE);
+    run(exec, stream);
+    // One that allocates and frees can be launched again and again.
+    let both = graph();
+    assert_eq!(cuGraphAddMemAllocNode(&mut node, both, std::ptr::null(), 0, &mut params), OK);
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, both, &node, 1, place), INVALID_VALUE);
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, both, &node, 1, params[14]), OK);
+    assert_eq!(cuGraphAddMemFreeNode(&mut 0, both, &node, 1, params[14]), INVALID_VALUE);
+    let exec = executable(both, 0);
     run(exec, stream);
     run(exec, stream);
+    assert_eq!(cuMemFree_v2(params[14]), INVALID_VALUE);
 }
 
 #[test]

@@ -76,12 +76,12 @@ functions! {
     fn cuStreamEndCapture(stream: Handle, into: Out<Handle>) {
         into.check()?;
         into.offer(0);
-        into.set(end(&*Stream::of(stream)?.0)?.handle)
+        into.set(end(&Stream::of(stream)?.0)?.handle)
     }
 
     fn cuStreamIsCapturing(stream: Handle, state: Out<u32>) {
         state.check()?;
-        state.set(status(&*Stream::of(stream)?.0)?)
+        state.set(status(&Stream::of(stream)?.0)?)
     }
 
     fn cuStreamGetCaptureInfo(stream: Handle, status: Out<u32>, id: Out<u64>) {

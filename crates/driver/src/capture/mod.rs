@@ -152,9 +152,9 @@ impl Capture {
     }
 
     /// Adds a node behind what a stream has had before.
-    fn add(&mut self, stream: &Stream, work: Work) -> Result<()> {
+    fn add(&mut self, stream: &Stream, op: Op) -> Result<()> {
         let Some(part) = self.parts.get_mut(&stream.id) else { return Ok(()) };
-        let node = Node::new(work).with_attributes(Attributes::with_priority(stream.priority()));
+        let node = Node::new(Work::Op(op)).with_attributes(Attributes::with_priority(stream.priority()));
         let added = self.graph.add(node, &part.after)?;
         part.after = vec![Dependency::on(added)];
         Ok(())
@@ -205,16 +205,11 @@ pub(crate) fn invalidate(stream: &Stream) {
 
 /// Captures an operation, if its stream is captured, and says whether it is.
 pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
-    take_work(stream, || Work::Op(op.clone()))
-}
-
-/// The same for the work of any node.
-pub(crate) fn take_work(stream: &Stream, work: impl FnOnce() -> Work) -> Result<bool> {
     let Some(mut captures) = captures() else { return Ok(false) };
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
-    capture.add(stream, work())?;
+    capture.add(stream, op.clone())?;
     Ok(true)
 }
 

@@ -64,11 +64,11 @@ impl Edges {
         self.write(&edges)
     }
 
-    fn to_node(&self, node: Handle) -> Result<()> {
+    fn before(&self, node: Handle) -> Result<()> {
         self.write(&with_node(node, |own| Ok(own.after.iter().map(|after| (*after, node)).collect::<Vec<_>>()))?)
     }
 
-    fn from_node(&self, node: Handle) -> Result<()> {
+    fn behind(&self, node: Handle) -> Result<()> {
         let edges = of_node(node)?.lock().edges();
         self.write(&edges.into_iter().filter(|(after, _)| after.node == node).collect::<Vec<_>>())
     }
@@ -177,19 +177,19 @@ functions! {
     }
 
     fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: nodes, to: none(), data: none(), count }.to_node(node)
+        Edges { from: nodes, to: none(), data: none(), count }.before(node)
     }
 
     fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: nodes, to: none(), data, count }.to_node(node)
+        Edges { from: nodes, to: none(), data, count }.before(node)
     }
 
     fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: none(), to: nodes, data: none(), count }.from_node(node)
+        Edges { from: none(), to: nodes, data: none(), count }.behind(node)
     }
 
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: none(), to: nodes, data, count }.from_node(node)
+        Edges { from: none(), to: nodes, data, count }.behind(node)
     }
 
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {

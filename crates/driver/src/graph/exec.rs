@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use super::generic::Params;
 use super::memory::Used;
-use super::node::{Child, Node, Work};
+use super::node::{Node, Work};
 use super::update::Info;
 use super::{CopyKind, Graph, Inner, get as graph};
 use crate::call::{In, Out, functions};
@@ -96,6 +96,7 @@ fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, Ref
         return Err(Error::new(Code::NOT_SUPPORTED, what).into());
     }
     inner.executables += 1;
+    inner.was_executable = true;
     drop(inner);
     let copy = source.copy(CopyKind::Executable);
     let source = Arc::downgrade(&source);
@@ -115,10 +116,7 @@ impl Exec {
 
     fn launch(self: &Arc<Self>, stream: Handle) -> Result<()> {
         let (stream, context) = Stream::of(stream)?;
-        if capture::is_captured(&stream)? {
-            capture::take_work(&stream, || Work::Child(Child::new(&self.graph)))?;
-            return Ok(());
-        }
+        capture::refuse(&stream)?;
         let mut used = Used::default();
         used.collect(&self.graph.lock());
         if !used.is_empty() {
@@ -266,7 +264,7 @@ functions! {
 
     fn cuGraphUpload(exec: Handle, stream: Handle) {
         get(exec)?;
-        capture::refuse(&*Stream::of(stream)?.0)
+        capture::refuse(&Stream::of(stream)?.0)
     }
 
     fn cuGraphExecDestroy(exec: Handle) {

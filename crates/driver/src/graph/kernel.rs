@@ -57,7 +57,11 @@ impl KernelParams2 {
         if self.context != 0 {
             crate::context::Context::of(self.context)?;
         }
-        KernelParams { function, ..self.first }.node()
+        let mut node = KernelParams { function, ..self.first }.node()?;
+        if self.kernel != 0 {
+            launch(&mut node)?.asked = self.kernel;
+        }
+        Ok(node)
     }
 }
 
@@ -101,8 +105,8 @@ fn params(node: &mut Node) -> Result<KernelParams2> {
         params = list.as_ptr().cast();
     }
     let context = function.context();
-    let (shown, kernel) = if asked == function.handle { (asked, 0) } else { (0, asked) };
-    let first = KernelParams { function: shown, grid, block, shared_bytes, params, extra };
+    let kernel = if asked == function.handle { 0 } else { asked };
+    let first = KernelParams { function: function.handle, grid, block, shared_bytes, params, extra };
     Ok(KernelParams2 { first, kernel, context })
 }
 
@@ -160,9 +164,7 @@ functions! {
 
     fn cuGraphKernelNodeGetParams(node: Handle, params: Out<KernelParams>) {
         params.check()?;
-        let KernelParams2 { first, kernel, .. } = with_node(node, self::params)?;
-        let function = if first.function == 0 { kernel } else { first.function };
-        params.set(KernelParams { function, ..first })
+        params.set(with_node(node, self::params)?.first)
     }
 
     fn cuGraphKernelNodeGetParams_v2(node: Handle, params: Out<KernelParams2>) {

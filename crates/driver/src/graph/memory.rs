@@ -115,15 +115,16 @@ impl GraphMemory {
     }
 }
 
-/// A node that frees memory which a graph has allocated: `CUDA_ERROR_INVALID_VALUE` for any other, and for what the same
-/// graph frees already.
+/// A node that frees memory which a graph has allocated: `CUDA_ERROR_INVALID_VALUE` for any other, for what the same
+/// graph frees already, and for its own once it was executable, as others free that then.
 pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
     let is_known = lock(&TABLE).all.get(&address).is_some_and(|own| own.strong_count() > 0);
-    let mut used = Used::default();
-    used.collect(&graph.lock());
-    match is_known && !used.freed.contains(&address) {
+    let (mut used, inner) = (Used::default(), graph.lock());
+    used.collect(&inner);
+    let is_others = inner.was_executable && used.allocated.iter().any(|own| own.address == address);
+    match is_known && !is_others && !used.freed.contains(&address) {
         true => Ok(Node::new(Work::Op(Op::Free(address)))),
-        false => Err(Error::new(Code::INVALID_VALUE, "no memory of a graph, or freed by this one already")),
+        false => Err(Error::new(Code::INVALID_VALUE, "no memory of a graph, or freed by this one or others already")),
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) objects: Vec<Reference>,
     /// How many executable graphs it has.
     pub(crate) executables: usize,
+    /// Whether it has had one.
+    pub(crate) was_executable: bool,
 }
 
 /// `CUgraphEdgeData`: all zero where a node waits for the end of another one.
@@ -57,6 +59,14 @@ pub(crate) struct EdgeData {
     pub(crate) kind: u8,
     pub(crate) reserved: [u8; 5],
 }
+
+/// The ports of nodes: its end, and of kernels, its own signal and the beginning of all blocks.
+const WHOLE: u8 = 0;
+const PROGRAMMATIC_PORT: u8 = 1;
+const LAUNCH_ORDER: u8 = 2;
+/// `CUgraphDependencyType`.
+const PLAIN: u8 = 0;
+const PROGRAMMATIC: u8 = 1;
 
 /// What a node comes after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,15 +224,20 @@ impl Drop for Graph {
 }
 
 impl Inner {
-    /// Refuses data of an edge that its nodes do not have: only from kernel to kernel there is some.
+    /// Refuses data of an edge that its nodes do not have.
     fn check_data(&self, after: &Dependency, to: u32) -> Result<()> {
         let EdgeData { from_port, to_port, kind, reserved } = after.data;
         let from = self.nodes.get(&after.node).map(Node::kind);
-        let is_plain = (from_port, to_port, kind, reserved) == (0, 0, 0, [0; 5]);
-        let is_programmatic = (to_port, kind, reserved) == (0, 1, [0; 5])
-            && matches!(from_port, 1 | 2)
-            && (from, to) == (Some(node::KERNEL), node::KERNEL);
-        if is_plain || is_programmatic { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
+        let is_known = match (from_port, kind) {
+            (WHOLE, PLAIN) => true,
+            (LAUNCH_ORDER, PLAIN) => from == Some(node::KERNEL),
+            (PROGRAMMATIC_PORT | LAUNCH_ORDER, PROGRAMMATIC) => (from, to) == (Some(node::KERNEL), node::KERNEL),
+            _ => false,
+        };
+        match is_known && to_port == 0 && reserved == [0; 5] {
+            true => Ok(()),
+            false => Err(Error::new(Code::INVALID_VALUE, "data of an edge that its nodes do not have")),
+        }
     }
 
     /// Adds an edge.

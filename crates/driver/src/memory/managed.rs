@@ -179,7 +179,7 @@ fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advi
         PREFERRED_LOCATION_ID => id(preferred),
         LAST_PREFETCH_LOCATION_TYPE => kind(prefetched),
         LAST_PREFETCH_LOCATION_ID => id(prefetched),
-        ACCESSED_BY if room > 0 && room % 4 == 0 => {
+        ACCESSED_BY if room > 0 && room.is_multiple_of(4) => {
             let first = said.first().map_or(&[][..], |own| &own.accessed_by);
             let all = first.iter().filter(|number| said.iter().all(|own| own.accessed_by.contains(number)));
             let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(room / 4);
