@@ -63,7 +63,9 @@ struct State {
     enqueued: u64,
     /// By the handles of the contexts.
     orders: HashMap<Handle, Order>,
-    has_threads: bool,
+    has_thread: bool,
+    /// Whether there is the thread that calls the program.
+    has_caller: bool,
 }
 
 /// The queue.
@@ -89,7 +91,10 @@ impl Queue {
         after: &[u64],
     ) -> Result<u64> {
         let mut state = lock(&self.state);
-        self.start_threads(&mut state)?;
+        if !state.has_thread {
+            self.start("simulated GPU", Self::work)?;
+            state.has_thread = true;
+        }
         let State { jobs, enqueued, orders, .. } = &mut *state;
         let order = orders.entry(context.handle).or_default();
         let mut base = vec![stream.last.load(Ordering::Relaxed)];
@@ -133,22 +138,14 @@ impl Queue {
         Ok(last)
     }
 
-    fn start_threads(&'static self, state: &mut State) -> Result<()> {
-        if state.has_threads {
-            return Ok(());
-        }
+    /// Starts a thread that does `work` until the process ends.
+    fn start(&'static self, name: &str, work: fn(&'static Self)) -> Result<()> {
         let driver = crate::state::inside();
-        let start = |name: &str, work: fn(&'static Self)| {
-            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-                crate::state::enter(driver);
-                work(self);
-            });
-            thread.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))
-        };
-        start("simulated GPU", Self::work)?;
-        start("host functions", Self::call)?;
-        state.has_threads = true;
-        Ok(())
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            crate::state::enter(driver);
+            work(self);
+        });
+        thread.map(drop).map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))
     }
 
     fn sleep<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
@@ -222,8 +219,15 @@ impl Queue {
     }
 
     /// Lets the other thread make a call of the program, and waits for it as long as there is patience.
-    fn hand_over(&self, number: u64, job: Arc<Job>) {
+    fn hand_over(&'static self, number: u64, job: Arc<Job>) {
         let mut state = lock(&self.state);
+        if !state.has_caller {
+            if self.start("host functions", Self::call).is_err() {
+                drop(state);
+                return self.run(number, &job);
+            }
+            state.has_caller = true;
+        }
         state.call = Some((number, job));
         self.changed.notify_all();
         let end = Instant::now() + PATIENCE;

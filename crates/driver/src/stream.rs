@@ -248,6 +248,11 @@ functions! {
         Ok(())
     }
 
+    fn cuStreamGetGreenCtx(stream: Handle, green: Out<Handle>) {
+        Stream::of(stream)?;
+        green.set(0)
+    }
+
     fn cuStreamGetDevice(stream: Handle, device: Out<i32>) {
         device.set(Stream::of(stream)?.1.device as i32)
     }

@@ -2,6 +2,7 @@
 
 mod captures;
 mod devices;
+mod executables;
 mod graphs;
 mod occupancy;
 mod streams;

@@ -278,7 +278,7 @@ fn modes_say_what_other_threads_may_do() {
             assert_eq!(cuCtxSetCurrent(context), OK);
             call(own)
         });
-        thread.join().unwrap()
+        thread.join().expect("no panic")
     };
     for (mode, allocation, ending) in
         [(GLOBAL, UNSUPPORTED, INVALIDATED), (THREAD_LOCAL, OK, WRONG_THREAD), (RELAXED, OK, OK)]

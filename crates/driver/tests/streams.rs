@@ -150,7 +150,7 @@ fn each_thread_has_a_default_stream_of_its_own() {
         assert_eq!(cuCtxSetCurrent(own), OK);
         id(cuStreamGetId, PER_THREAD)
     });
-    assert_ne!(other.join().unwrap(), id(cuStreamGetId, PER_THREAD));
+    assert_ne!(other.join().expect("no panic"), id(cuStreamGetId, PER_THREAD));
     let data = device_memory(4);
     assert_eq!(cuStreamWriteValue32_v2_ptsz(0, data, 9, 0), OK);
     assert_eq!(number(data), 9);

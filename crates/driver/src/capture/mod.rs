@@ -151,6 +151,13 @@ impl Capture {
         if self.is_valid { Ok(()) } else { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) }
     }
 
+    /// Forgets the graph, unless it is the program's own.
+    fn discard(self) {
+        if !self.is_given {
+            self.graph.destroy();
+        }
+    }
+
     /// Adds a node behind what a stream has had before.
     fn add(&mut self, stream: &Stream, op: Op) -> Result<()> {
         let Some(part) = self.parts.get_mut(&stream.id) else { return Ok(()) };
@@ -282,9 +289,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     match finish() {
         Ok(()) => Ok(capture.graph),
         Err(error) => {
-            if !capture.is_given {
-                capture.graph.destroy();
-            }
+            capture.discard();
             Err(error)
         }
     }
@@ -298,8 +303,10 @@ pub(crate) fn forget(stream: &Stream) {
         capture.is_valid = false;
         capture.origin == stream.id
     });
-    if is_origin == Some(true) {
-        captures.remove(id);
+    let removed = if is_origin == Some(true) { captures.remove(id) } else { None };
+    drop(captures);
+    if let Some(capture) = removed {
+        capture.discard();
     }
 }
 
