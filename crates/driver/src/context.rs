@@ -11,7 +11,7 @@ use crate::handles::{Handle, Handles, lock};
 use crate::limits::{self, Limits};
 use crate::state::{Driver, driver};
 use crate::stream::Stream;
-use crate::{array, event, memory, module, peer, stream, texture};
+use crate::{array, capture, event, memory, module, peer, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -49,8 +49,6 @@ pub(crate) struct Context {
 thread_local! {
     /// The current contexts of this thread. The last one is current.
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
-    /// The primary contexts of all devices, once they are asked for.
-    static CAPTURE_MODE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 /// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
@@ -160,14 +158,20 @@ impl Context {
 
     /// Waits for all of its work, and prints what its kernels have printed.
     pub(crate) fn synchronize(&self) -> Result<()> {
-        driver()?.queue.wait_for_all();
+        capture::check_context(self.handle)?;
+        driver()?.queue.wait_for_context(self.handle);
         memory::print_printed();
         self.check()
     }
 
+    /// Whether it is the primary context of its device.
+    pub(crate) fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+
     /// Frees everything that belongs to it.
     fn clear(&self) -> Result<()> {
-        driver()?.queue.wait_for_all();
+        driver()?.queue.wait_for_context(self.handle);
         memory::print_printed();
         let values = std::mem::take(&mut *lock(&self.values));
         for (key, (value, destructor)) in values {
@@ -446,16 +450,6 @@ functions! {
         let primary = Context::primary(device)?;
         flags.set(primary.flags.load(Ordering::Relaxed))?;
         active.set(primary.is_active().into())
-    }
-
-    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
-        mode.check()?;
-        // SAFETY: it was checked that there is a place, which holds the new mode.
-        let new = unsafe { mode.as_ptr().read_unaligned() };
-        if new > 2 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        mode.set(CAPTURE_MODE.replace(new))
     }
 }
 

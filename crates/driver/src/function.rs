@@ -95,6 +95,11 @@ impl Function {
         self.set[MAX_DYNAMIC_SHARED as usize].load(Ordering::Relaxed) as u32
     }
 
+    /// The handle of the context of its module; 0 when that is unloaded.
+    pub(crate) fn context(&self) -> Handle {
+        self.module.upgrade().map_or(0, |module| module.context)
+    }
+
     /// The device of its context.
     pub(crate) fn device(&self) -> Result<&'static Device> {
         let module = self.module.upgrade().ok_or(Code::INVALID_HANDLE)?;

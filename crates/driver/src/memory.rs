@@ -14,8 +14,8 @@ use crate::call::{Out, functions};
 use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, lock};
-use crate::pool;
 use crate::state::driver;
+use crate::{capture, graph, pool};
 
 /// What a range of addresses is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Array,
     /// A variable of a module; freed with it.
     Owned,
+    /// Memory of a graph; freed with it.
+    Graph,
 }
 
 impl Kind {
@@ -141,6 +143,9 @@ pub(crate) fn remove_all(context: Handle) {
 /// Allocates memory of a kind in the current context, and returns its address.
 pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Result<u64> {
     let context = context::current()?;
+    if kind != Kind::Graph {
+        capture::check_unsafe()?;
+    }
     if bytes == 0 {
         return Err(Code::INVALID_VALUE.into());
     }
@@ -181,14 +186,18 @@ pub(crate) fn out_of_memory(error: MemoryError) -> Error {
 
 /// Frees the range that begins at an address, if it is one of these kinds. Work that may use it is waited for.
 fn free(address: u64, kinds: &[Kind]) -> Result<()> {
+    capture::check_unsafe()?;
     if address == 0 {
         return Ok(());
     }
-    context::current()?;
+    let context = context::current()?;
     let range = range_of(address).filter(|range| range.base == address && kinds.contains(&range.kind));
     range.filter(|range| !range.is_freed).ok_or(Code::INVALID_VALUE)?;
-    driver()?.queue.wait_for_all();
+    driver()?.queue.wait_for_context(context.handle);
     print_printed();
+    if graph::memory::free(address)? {
+        return Ok(());
+    }
     free_now(&mut driver()?.machine(), address)
 }
 
@@ -269,7 +278,7 @@ functions! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        free(address, &[Kind::Device, Kind::Managed])
+        free(address, &[Kind::Device, Kind::Managed, Kind::Graph])
     }
 
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {

@@ -14,7 +14,7 @@ use crate::handles::{Handle, Handles, lock};
 use crate::jit::JitOptions;
 use crate::memory::{self, Kind, Range};
 use crate::state::driver;
-use crate::{image, report};
+use crate::{capture, image, report};
 
 static MODULES: Handles<Module> = Handles::new();
 
@@ -199,6 +199,7 @@ functions! {
 
     fn cuModuleUnload(module: Handle) {
         context::current()?;
+        capture::check_unsafe()?;
         driver()?.queue.wait_for_all();
         memory::print_printed();
         unload(module)
