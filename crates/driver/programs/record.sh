@@ -26,17 +26,17 @@ for name in $names; do
         failed=1
         continue
     fi
-    timeout 60 "$folder/$name" >"$folder/output" 2>"$folder/errors"
+    timeout 60 "$folder/$name" >"$folder/$name.stdout" 2>"$folder/$name.stderr"
     code=$?
     if [ "${1:-}" = --write ] && [ $code = 0 ]; then
-        cp "$folder/output" "$name.out"
+        cp "$folder/$name.stdout" "$name.out"
     fi
-    if [ $code = 0 ] && cmp -s "$name.out" "$folder/output"; then
+    if [ $code = 0 ] && cmp -s "$name.out" "$folder/$name.stdout"; then
         echo "$name: right"
     else
         echo "$name: exit code $code"
-        diff "$name.out" "$folder/output"
-        head -n 5 "$folder/errors"
+        diff "$name.out" "$folder/$name.stdout"
+        head -n 5 "$folder/$name.stderr"
         failed=1
     fi
 done
