@@ -358,7 +358,11 @@ functions! {
         limits::find(&lock(&context.limits), limit)?;
         let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
         // Launches that wait have the limits that there were when they were enqueued.
-        driver()?.queue.wait_for_all();
+        let driver = driver()?;
+        driver.queue.wait_for_all();
+        if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
+            return Err(Error::new(Code::INVALID_VALUE, "kernels use the heap already, which has the size that it had"));
+        }
         lock(&context.limits).insert(limit, value);
         Ok(())
     }

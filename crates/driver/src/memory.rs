@@ -239,9 +239,8 @@ pub(crate) fn print_printed() {
 /// `CU_MEM_ATTACH_GLOBAL` and `CU_MEM_ATTACH_HOST`.
 const ATTACH_GLOBAL: u32 = 1;
 const ATTACH_HOST: u32 = 2;
-/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has, and `CU_MEMHOSTALLOC_WRITECOMBINED`.
+/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has.
 const DEVICE_MAP: u32 = 2;
-const WRITE_COMBINED: u32 = 4;
 /// All flags of page-locked memory that is allocated, and of that which is registered.
 const HOST_FLAGS: u32 = 7;
 const REGISTER_FLAGS: u32 = 15;
@@ -258,7 +257,7 @@ fn allocate_host(address: Out<u64>, bytes: usize, flags: u32) -> Result<()> {
     context::current()?;
     match bytes {
         0 => address.set(0),
-        _ => address.set(allocate(bytes, Kind::Host, flags & WRITE_COMBINED | DEVICE_MAP, 0)?),
+        _ => address.set(allocate(bytes, Kind::Host, flags | DEVICE_MAP, 0)?),
     }
 }
 

@@ -188,6 +188,11 @@ impl Machine {
         &mut self.config
     }
 
+    /// Whether a kernel has used the heap, which has its size since.
+    pub fn has_heap(&self) -> bool {
+        self.heap.lock().expect("the heap does not panic").is_placed
+    }
+
     /// How many host threads it runs on.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
