@@ -86,7 +86,8 @@ unsafe fn linked(mut parts: *const *const c_void, capability: (u32, u32)) -> Res
     if texts.is_empty() {
         return Err(none);
     }
-    let linked = merge(&texts).map_err(|problem| Error::new(Code::INVALID_SOURCE, format!("linking PTX: {problem}")))?;
+    let linked =
+        merge(&texts).map_err(|problem| Error::new(Code::INVALID_SOURCE, format!("linking PTX: {problem}")))?;
     Ok(linked.into_bytes())
 }
 

@@ -56,7 +56,10 @@ impl Request {
             return invalid(format!("a block of {block:?} threads; the kernel needs {required:?} (.reqntid)"));
         }
         if threads > u64::from(function.max_threads()) {
-            return invalid(format!("{threads} threads in a block; the kernel is compiled for {}", function.max_threads()));
+            return invalid(format!(
+                "{threads} threads in a block; the kernel is compiled for {}",
+                function.max_threads()
+            ));
         }
         if shared_bytes > function.max_dynamic_shared() {
             let most = function.max_dynamic_shared();
