@@ -40,8 +40,6 @@ pub(crate) struct Context {
     values: Mutex<HashMap<usize, (usize, Option<Destructor>)>>,
     /// The stream that its functions use where they are given none.
     pub(crate) default_stream: Arc<Stream>,
-    /// Whether a kernel has used the heap, which then has its size.
-    pub(crate) uses_heap: AtomicBool,
     cache: AtomicU32,
     shared_banks: AtomicU32,
 }
@@ -68,7 +66,6 @@ impl Context {
             retained: 0.into(),
             values: Mutex::default(),
             default_stream: Stream::default_of(handle),
-            uses_heap: false.into(),
             cache: 0.into(),
             shared_banks: 0.into(),
         })
@@ -189,7 +186,6 @@ impl Context {
         driver()?.machine().free_heap();
         *lock(&self.fault) = None;
         peer::remove_all(self.handle);
-        self.uses_heap.store(false, Ordering::Relaxed);
         *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
         Ok(())
     }
@@ -385,13 +381,11 @@ functions! {
         let context = current()?;
         limits::find(&lock(&context.limits), limit)?;
         let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
-        if limit == limits::HEAP_BYTES && driver()?.machine().has_heap() {
-            return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
-        }
         // Launches that wait have the limits that there were when they were enqueued.
-        driver()?.queue.wait_for_all();
-        if limit == limits::HEAP_BYTES && context.uses_heap.load(Ordering::Relaxed) {
-            return Err(Error::new(Code::INVALID_VALUE, "kernels have used the heap, whose size stays from then on"));
+        let driver = driver()?;
+        driver.queue.wait_for_all();
+        if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
+            return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
         }
         lock(&context.limits).insert(limit, value);
         Ok(())

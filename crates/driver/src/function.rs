@@ -38,8 +38,6 @@ pub(crate) struct Function {
     module: Weak<Module>,
     module_handle: Handle,
     pub(crate) kernel: simt::Function,
-    /// Whether it can allocate or free memory of the heap.
-    pub(crate) uses_heap: bool,
     /// Its name, ending in a NUL.
     name: std::ffi::CString,
     /// The attributes that a program has set, by number.
@@ -54,7 +52,6 @@ pub(crate) fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function>
             module: Arc::downgrade(module),
             module_handle: module.handle,
             name: std::ffi::CString::new(kernel.name()).unwrap_or_default(),
-            uses_heap: kernel.program().uses_heap(),
             kernel,
             set: Default::default(),
         };

@@ -1,7 +1,6 @@
 //! Operations: what a stream does, and what the nodes of graphs are.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
 
@@ -114,7 +113,6 @@ impl LaunchOp {
         let config = machine.config_mut();
         config.resident_blocks = self.resident;
         (config.printf_bytes, config.heap_bytes) = context.buffers();
-        context.uses_heap.fetch_or(self.function.uses_heap, Ordering::Relaxed);
     }
 
     fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
