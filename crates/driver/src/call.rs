@@ -16,6 +16,20 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
+/// A function by its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) function: Function,
+    /// The same for programs that are compiled for a default stream of each thread (`_ptsz` and `_ptds`).
+    pub(crate) with_own_default: Function,
+}
+
+/// A function by its name.
+pub(crate) const fn entry(name: &'static str, function: *const (), with_own_default: *const ()) -> Entry {
+    Entry { name, function: Function(function), with_own_default: Function(with_own_default) }
+}
+
 /// Defines functions of the driver as `cuda.h` declares them, and lists them as `FUNCTIONS`.
 ///
 /// A body is that of a Rust function that returns [`Result<()>`](crate::error::Result). `fn a | b(…)` is exported as `a` and
@@ -30,11 +44,23 @@ macro_rules! functions {
             }
         )*
 
+        /// The same functions for programs that are compiled for a default stream of each thread.
+        #[allow(unused_imports, non_snake_case, clippy::too_many_arguments, reason = "as above")]
+        mod with_own_default {
+            use super::*;
+            $(
+                pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
+                    // SAFETY: the caller keeps what the driver's interface asks for.
+                    $crate::call::with_own_default(|| unsafe { super::$name($($arg),*) })
+                }
+            )*
+        }
+
         /// The functions of this module by their names.
-        pub(crate) const FUNCTIONS: &[(&str, $crate::call::Function)] =
+        pub(crate) const FUNCTIONS: &[$crate::call::Entry] =
             &[$(
-                (stringify!($name), $crate::call::Function($name as *const ())),
-                $((stringify!($alias), $crate::call::Function($name as *const ())),)*
+                $crate::call::entry(stringify!($name), $name as *const (), with_own_default::$name as *const ()),
+                $($crate::call::entry(stringify!($alias), $name as *const (), with_own_default::$name as *const ()),)*
             )*];
     };
 }
@@ -43,6 +69,21 @@ pub(crate) use functions;
 thread_local! {
     /// Whether this thread runs a host function that was enqueued in a stream.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    /// Whether the stream 0 is this thread's own default stream in the call that it makes.
+    static HAS_OWN_DEFAULT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the stream 0 is the default stream of this thread alone, in the call that it makes.
+pub(crate) fn has_own_default() -> bool {
+    HAS_OWN_DEFAULT.get()
+}
+
+/// Makes a call in which the stream 0 is the default stream of this thread alone.
+pub(crate) fn with_own_default(call: impl FnOnce() -> u32) -> u32 {
+    HAS_OWN_DEFAULT.set(true);
+    let code = call();
+    HAS_OWN_DEFAULT.set(false);
+    code
 }
 
 /// Runs the body of a function, and turns its result into the driver's code. A panic ends here.
@@ -186,6 +227,16 @@ impl In<std::ffi::c_void> {
 }
 
 impl<T> In<T> {
+    /// A null pointer.
+    pub(crate) const fn none() -> Self {
+        Self(std::ptr::null())
+    }
+
+    /// What lies there.
+    pub(crate) const fn from_ptr(place: *const T) -> Self {
+        Self(place)
+    }
+
     /// The place itself.
     pub(crate) fn as_ptr(self) -> *const T {
         self.0

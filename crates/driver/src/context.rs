@@ -11,7 +11,7 @@ use crate::handles::{Handle, Handles, lock};
 use crate::limits::{self, Limits};
 use crate::state::{Driver, driver};
 use crate::stream::Stream;
-use crate::{array, event, memory, module, peer, stream, texture};
+use crate::{array, capture, event, memory, module, peer, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
@@ -47,8 +47,6 @@ pub(crate) struct Context {
 thread_local! {
     /// The current contexts of this thread. The last one is current.
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
-    /// The primary contexts of all devices, once they are asked for.
-    static CAPTURE_MODE: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 /// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
@@ -115,17 +113,28 @@ impl Context {
     /// Ends it with an error. The first one stays.
     pub(crate) fn poison(&self, code: Code) {
         lock(&self.fault).get_or_insert(code);
+        if let Ok(driver) = driver() {
+            lock(&driver.fault).get_or_insert(code);
+        }
     }
 
     /// Lets it go on after an error.
     pub(crate) fn forgive(&self) {
         *lock(&self.fault) = None;
+        if let Ok(driver) = driver() {
+            *lock(&driver.fault) = None;
+        }
     }
 
     /// Keeps it, if it is a primary context.
-    pub(crate) fn retain(&self) {
+    ///
+    /// # Errors
+    /// The error of a kernel that has ended a context of this process before: as with a real GPU, none begins any more.
+    pub(crate) fn retain(&self) -> Result<()> {
         let _change = lock(&CHANGE);
+        check_process()?;
         self.retained.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Lets it go. Who lets it go last ends it.
@@ -146,14 +155,20 @@ impl Context {
 
     /// Waits for all of its work, and prints what its kernels have printed.
     pub(crate) fn synchronize(&self) -> Result<()> {
-        driver()?.queue.wait_for_all();
+        capture::check_context(self.handle)?;
+        driver()?.queue.wait_for_context(self.handle);
         memory::print_printed();
         self.check()
     }
 
+    /// Whether it is the primary context of its device.
+    pub(crate) fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+
     /// Frees everything that belongs to it.
     fn clear(&self) -> Result<()> {
-        driver()?.queue.wait_for_all();
+        driver()?.queue.wait_for_context(self.handle);
         memory::print_printed();
         let values = std::mem::take(&mut *lock(&self.values));
         for (key, (value, destructor)) in values {
@@ -168,6 +183,7 @@ impl Context {
         texture::remove_all(self.handle);
         array::remove_all(self.handle);
         memory::remove_all(self.handle);
+        driver()?.machine().free_heap();
         *lock(&self.fault) = None;
         peer::remove_all(self.handle);
         *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
@@ -194,6 +210,14 @@ impl Context {
     /// Takes a value of the runtime away.
     pub(crate) fn delete(&self, key: usize) {
         lock(&self.values).remove(&key);
+    }
+}
+
+/// Refuses to begin a context in a process in which an error of a kernel has ended one.
+fn check_process() -> Result<()> {
+    match *lock(&driver()?.fault) {
+        Some(code) => Err(code.into()),
+        None => Ok(()),
     }
 }
 
@@ -358,7 +382,11 @@ functions! {
         limits::find(&lock(&context.limits), limit)?;
         let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
         // Launches that wait have the limits that there were when they were enqueued.
-        driver()?.queue.wait_for_all();
+        let driver = driver()?;
+        driver.queue.wait_for_all();
+        if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
+            return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
+        }
         lock(&context.limits).insert(limit, value);
         Ok(())
     }
@@ -395,7 +423,7 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
         context.check()?;
         let primary = Context::primary(device)?;
-        primary.retain();
+        primary.retain()?;
         context.set(primary.handle)
     }
 
@@ -416,16 +444,6 @@ functions! {
         let primary = Context::primary(device)?;
         flags.set(primary.flags.load(Ordering::Relaxed))?;
         active.set(primary.is_active().into())
-    }
-
-    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
-        mode.check()?;
-        // SAFETY: it was checked that there is a place, which holds the new mode.
-        let new = unsafe { mode.as_ptr().read_unaligned() };
-        if new > 2 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        mode.set(CAPTURE_MODE.replace(new))
     }
 }
 

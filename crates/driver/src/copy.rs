@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use simt::Machine;
 
 use crate::call::{In, functions};
-use crate::context;
+use crate::context::Context;
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
 use crate::memory::{self, Kind, Range};
@@ -95,7 +95,7 @@ impl Copy {
 
     /// Enqueues it. It is waited for where `waits`, and where the program cannot know when it is done.
     pub(crate) fn enqueue(self, from: Space, to: Space, stream: Handle, waits: bool) -> Result<()> {
-        context::current()?;
+        stream::Stream::of(stream)?;
         self.check(from, to)?;
         match waits || self.is_pageable() {
             true => stream::enqueue_and_wait(stream, Op::Copy(self)),
@@ -227,7 +227,7 @@ impl Fill {
 
     /// Enqueues it: `CUDA_ERROR_INVALID_VALUE` for memory that is not the device's, or at the wrong alignment.
     pub(crate) fn enqueue(self, stream: Handle, waits: bool) -> Result<()> {
-        context::current()?;
+        stream::Stream::of(stream)?;
         self.check()?;
         match waits {
             true => stream::enqueue_and_wait(stream, Op::Fill(self)),
@@ -369,5 +369,5 @@ fn rectangle(address: u64, pitch: usize, value: u32, size: u64, [width, rows]: [
 
 /// Refuses contexts that do not exist.
 fn peer(contexts: [Handle; 2]) -> Result<()> {
-    contexts.into_iter().try_for_each(|context| context::Context::of(context).map(drop))
+    contexts.into_iter().try_for_each(|context| Context::of(context).map(drop))
 }

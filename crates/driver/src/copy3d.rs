@@ -2,10 +2,11 @@
 
 use crate::array::Array;
 use crate::call::{In, functions};
-use crate::context::{self, Context};
+use crate::context::Context;
 use crate::copy::{Copy, Side, Space};
 use crate::error::{Code, Error, Result};
 use crate::handles::Handle;
+use crate::{memory, stream};
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;
@@ -157,8 +158,21 @@ pub(crate) fn read(params: &Memcpy3d) -> Result<Copy> {
     Ok(copy)
 }
 
+/// The description of a copy as one of memory, by its addresses.
+pub(crate) fn describe(copy: &Copy) -> Memcpy3d {
+    let Copy { from, to, bytes, rows, slices } = *copy;
+    let [width_bytes, height, depth] = [bytes, rows, slices].map(|length| length as usize);
+    let operand = |Side { address, pitch, slice }: Side| {
+        let is_device = memory::range_of(address).is_some_and(|range| !range.kind.is_host());
+        let (kind, host, device) = if is_device { (DEVICE, 0, address) } else { (HOST, address, 0) };
+        let height = slice.checked_div(pitch).unwrap_or_default() as usize;
+        Operand { kind, host, device, pitch: pitch as usize, height, ..Operand::default() }
+    };
+    Memcpy3d { from: operand(from), to: operand(to), width_bytes, height, depth }
+}
+
 fn enqueue(params: &Memcpy3d, stream: Handle, waits: bool) -> Result<()> {
-    context::current()?;
+    stream::Stream::of(stream)?;
     read(params)?.enqueue(Space::Either, Space::Either, stream, waits)
 }
 

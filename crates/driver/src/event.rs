@@ -1,12 +1,13 @@
 //! Events: marks in streams, with the time at which they were reached.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::call::{Out, functions};
-use crate::context;
-use crate::error::{Code, Result};
+use crate::capture::events::{self as capture, Mark};
+use crate::context::{self, Context};
+use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, Handles, lock};
 use crate::op::Op;
 use crate::state::driver;
@@ -14,10 +15,13 @@ use crate::stream::{self, Stream};
 
 static EVENTS: Handles<Event> = Handles::new();
 
-/// `CU_EVENT_DISABLE_TIMING`.
+/// `CU_EVENT_DISABLE_TIMING` and `CU_EVENT_INTERPROCESS`.
 const WITHOUT_TIME: u32 = 2;
+const BETWEEN_PROCESSES: u32 = 4;
 /// All flags that an event may be created with.
 const FLAGS: u32 = 7;
+/// `CU_EVENT_RECORD_EXTERNAL` and `CU_EVENT_WAIT_EXTERNAL`.
+const EXTERNAL: u32 = 1;
 
 /// An event.
 pub(crate) struct Event {
@@ -28,6 +32,8 @@ pub(crate) struct Event {
     recorded: AtomicU64,
     /// When it was reached.
     time: Mutex<Option<Instant>>,
+    /// Where in a capture it was recorded, if that was the last time.
+    pub(crate) mark: Mutex<Option<Mark>>,
 }
 
 impl Event {
@@ -36,54 +42,96 @@ impl Event {
         *lock(&self.time) = Some(Instant::now());
     }
 
+    /// Says which operation records it.
+    pub(crate) fn record(&self, number: u64) {
+        self.recorded.store(number, Ordering::Relaxed);
+        *lock(&self.mark) = None;
+    }
+
+    /// The number of the operation that recorded it last; 0 as long as there is none.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
+    /// Whether it measures time.
+    pub(crate) fn has_time(&self) -> bool {
+        self.flags & WITHOUT_TIME == 0
+    }
+
     fn is_reached(&self) -> Result<bool> {
-        Ok(driver()?.queue.is_done(self.recorded.load(Ordering::Relaxed)))
+        Ok(driver()?.queue.is_done(self.recorded()))
+    }
+
+    /// Refuses an event of a context that is destroyed or that an error has ended.
+    fn check(&self) -> Result<()> {
+        match Context::of(self.context) {
+            Ok(context) => context.check(),
+            Err(_) => Err(Code::CONTEXT_IS_DESTROYED.into()),
+        }
     }
 }
 
 /// The event of a handle.
-pub(crate) fn get(handle: Handle) -> Result<std::sync::Arc<Event>> {
+pub(crate) fn get(handle: Handle) -> Result<Arc<Event>> {
     driver()?;
     EVENTS.get(handle)
 }
 
-/// Destroys the events of a context.
+/// Destroys the events of a context. Their handles stay known, and are refused.
 pub(crate) fn remove_all(context: Handle) {
-    EVENTS.remove_where(|own| own.context == context);
+    if Context::of(context).is_ok_and(|context| context.is_primary()) {
+        EVENTS.remove_where(|own| own.context == context);
+    }
 }
 
-fn record(event: Handle, stream: Handle) -> Result<()> {
+fn record(event: Handle, stream: Handle, flags: u32) -> Result<()> {
     let event = get(event)?;
-    stream::enqueue(stream, Op::Record(event.clone()))?;
-    let last = Stream::of(stream)?.0.last_number();
-    event.recorded.store(last, Ordering::Relaxed);
-    Ok(())
+    let (on, _) = Stream::of(stream)?;
+    if flags > EXTERNAL {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    if on.context != event.context {
+        return Err(Error::new(Code::INVALID_HANDLE, "an event and a stream of different contexts"));
+    }
+    if capture::record(&on, &event, flags == EXTERNAL)? {
+        return Ok(());
+    }
+    match flags {
+        EXTERNAL => Err(Code::ILLEGAL_STATE.into()),
+        _ => stream::enqueue(stream, Op::Record(event)),
+    }
+}
+
+/// Records an event behind a launch.
+pub(crate) fn record_behind(event: Handle, stream: Handle) -> Result<()> {
+    record(event, stream, 0)
 }
 
 fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result<()> {
-    milliseconds.check()?;
     let (start, end) = (get(start)?, get(end)?);
-    if start.flags & WITHOUT_TIME != 0 || end.flags & WITHOUT_TIME != 0 {
+    [&start, &end].into_iter().try_for_each(|own| capture::check_elapsed(own))?;
+    let is_known = |own: &Event| own.has_time() && own.recorded() != 0;
+    if !is_known(&start) || !is_known(&end) || start.context != end.context {
         return Err(Code::INVALID_HANDLE.into());
     }
-    if start.recorded.load(Ordering::Relaxed) == 0 || end.recorded.load(Ordering::Relaxed) == 0 {
-        return Err(Code::INVALID_HANDLE.into());
-    }
+    milliseconds.check()?;
     if !start.is_reached()? || !end.is_reached()? {
         return Err(Code::NOT_READY.into());
     }
-    let (start, end) = (*lock(&start.time), *lock(&end.time));
-    let (start, end) = (start.ok_or(Code::NOT_READY)?, end.ok_or(Code::NOT_READY)?);
-    let forwards = end.saturating_duration_since(start).as_secs_f32();
-    let backwards = start.saturating_duration_since(end).as_secs_f32();
-    milliseconds.set((forwards - backwards) * 1e3)
+    start.check()?;
+    // One after the other: they may be the same event.
+    let time = |own: &Event| lock(&own.time).ok_or(Code::NOT_READY);
+    let (start, end) = (time(&start)?, time(&end)?);
+    let forwards = end.saturating_duration_since(start).as_secs_f64();
+    let backwards = start.saturating_duration_since(end).as_secs_f64();
+    milliseconds.set(((forwards - backwards) * 1e3) as f32)
 }
 
 functions! {
     fn cuEventCreate(event: Out<Handle>, flags: u32) {
         event.check()?;
         let context = context::current()?;
-        if flags & !FLAGS != 0 {
+        if flags & !FLAGS != 0 || flags & (BETWEEN_PROCESSES | WITHOUT_TIME) == BETWEEN_PROCESSES {
             return Err(Code::INVALID_VALUE.into());
         }
         let made = EVENTS.add(|handle| Event {
@@ -92,6 +140,7 @@ functions! {
             flags,
             recorded: 0.into(),
             time: Mutex::default(),
+            mark: Mutex::default(),
         });
         event.set(made.handle)
     }
@@ -102,19 +151,18 @@ functions! {
     }
 
     fn cuEventRecord(event: Handle, stream: Handle) {
-        record(event, stream)
+        record(event, stream, 0)
     }
 
     fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32) {
-        if flags > 1 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        record(event, stream)
+        record(event, stream, flags)
     }
 
     fn cuEventQuery(event: Handle) {
-        context::current()?;
-        match get(event)?.is_reached()? {
+        let event = get(event)?;
+        capture::check_event(&event)?;
+        event.check()?;
+        match event.is_reached()? {
             true => Ok(()),
             false => Err(Code::NOT_READY.into()),
         }
@@ -122,17 +170,28 @@ functions! {
 
     fn cuEventSynchronize(event: Handle) {
         let event = get(event)?;
-        driver()?.queue.wait(event.recorded.load(Ordering::Relaxed));
+        capture::check_event(&event)?;
+        driver()?.queue.wait(event.recorded());
         crate::memory::print_printed();
-        context::current().map(drop)
+        event.check()
     }
 
     fn cuEventElapsedTime_v2 | cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {
         elapsed(milliseconds, start, end)
     }
 
-    fn cuStreamWaitEvent(stream: Handle, event: Handle, _flags: u32) {
+    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) {
         let event = get(event)?;
-        stream::enqueue(stream, Op::Wait(event))
+        let (on, _) = Stream::of(stream)?;
+        if flags > EXTERNAL {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        if capture::wait(&on, &event, flags == EXTERNAL)? {
+            return Ok(());
+        }
+        match flags {
+            EXTERNAL => Err(Code::ILLEGAL_STATE.into()),
+            _ => stream::enqueue(stream, Op::Wait(event)),
+        }
     }
 }

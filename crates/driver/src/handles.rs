@@ -54,11 +54,6 @@ impl<T> Handles<T> {
         let meant: Vec<Handle> = map.iter().filter(|(_, own)| is_meant(own)).map(|(handle, _)| *handle).collect();
         meant.iter().filter_map(|handle| map.remove(handle)).collect()
     }
-
-    /// All objects.
-    pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        self.map().values().cloned().collect()
-    }
 }
 
 /// Locks a mutex. A panic elsewhere has ended that call alone, and each change of the driver's state is one assignment or

@@ -9,7 +9,8 @@ use crate::error::{Code, Error, Result};
 use crate::function::{self, Function};
 use crate::handles::Handle;
 use crate::op::{LaunchOp, Op};
-use crate::{occupancy, stream};
+use crate::stream::{self, Stream};
+use crate::{capture, event, launch_attributes as attributes, occupancy};
 
 /// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
 const BUFFER_POINTER: usize = 1;
@@ -38,22 +39,18 @@ impl Request {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` when there is no such function, `CUDA_ERROR_INVALID_VALUE` when no device takes such a
-    /// grid or block, `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` when the kernel was compiled for smaller blocks.
+    /// grid or block, or the kernel was compiled for smaller blocks.
     pub(crate) fn prepare(&self) -> Result<LaunchOp> {
         let function = function::get(self.function)?;
         let invalid = |what: String| Err(Error::new(Code::INVALID_VALUE, what));
-        // The runtime launches kernels of libraries, and has a code of its own for this.
-        let is_kernel = function.handle != self.function;
-        let geometry = if is_kernel { Code::INVALID_CONFIGURATION } else { Code::INVALID_VALUE };
-        let impossible = |what: String| Err(Error::new(geometry, what));
         let Self { grid, block, shared_bytes, .. } = *self;
         let sides = |of: [u32; 3], most: [u32; 3]| of.iter().zip(most).all(|(side, most)| (1..=most).contains(side));
         if !sides(grid, MAX_GRID) {
-            return impossible(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
+            return invalid(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
         }
         let threads: u64 = block.iter().map(|side| u64::from(*side)).product();
         if !sides(block, MAX_BLOCK) || threads > 1024 {
-            return impossible(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
+            return invalid(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
         }
         let program = function.kernel.program();
         if let Some(required) = program.required_block.filter(|required| *required != block) {
@@ -61,7 +58,7 @@ impl Request {
         }
         if threads > u64::from(function.max_threads()) {
             let what = format!("{threads} threads in a block; the kernel is compiled for {}", function.max_threads());
-            return Err(Error::new(Code::LAUNCH_OUT_OF_RESOURCES, what));
+            return invalid(what);
         }
         if shared_bytes > function.max_dynamic_shared() {
             let most = function.max_dynamic_shared();
@@ -78,7 +75,17 @@ impl Request {
         }
         let args = self.arguments(&function)?;
         let (cluster, is_cooperative) = (self.cluster, self.is_cooperative);
-        Ok(LaunchOp { function, grid, block, shared_bytes, cluster, is_cooperative, resident, args })
+        Ok(LaunchOp {
+            asked: self.function,
+            function,
+            grid,
+            block,
+            shared_bytes,
+            cluster,
+            is_cooperative,
+            resident,
+            args,
+        })
     }
 
     /// Copies the arguments.
@@ -140,8 +147,13 @@ impl Request {
         Ok(Some((start.ok_or(Code::INVALID_VALUE)?, len.ok_or(Code::INVALID_VALUE)?)))
     }
 
+    /// Enqueues it. A launch that is wrong ends the capture of its stream.
     fn enqueue(&self, stream: Handle) -> Result<()> {
-        stream::enqueue(stream, Op::Launch(self.prepare()?))
+        let prepared = self.prepare();
+        if prepared.is_err() {
+            capture::invalidate(&Stream::of(stream)?.0);
+        }
+        stream::enqueue(stream, Op::Launch(prepared?))
     }
 }
 
@@ -166,6 +178,66 @@ pub(crate) struct LaunchAttribute {
     value: [u32; 16],
 }
 
+/// What the attributes of a launch change.
+#[derive(Default)]
+struct Changes {
+    cluster: Option<[u32; 3]>,
+    is_cooperative: bool,
+    /// Events that are recorded behind the launch.
+    events: Vec<Handle>,
+}
+
+impl Changes {
+    fn read(attributes: &[LaunchAttribute]) -> Result<Self> {
+        let mut changes = Self::default();
+        for LaunchAttribute { id, value, .. } in attributes {
+            let sides = [value[0], value[1], value[2]];
+            match *id {
+                attributes::COOPERATIVE => changes.is_cooperative = value[0] != 0,
+                attributes::CLUSTER => changes.cluster = Some(sides),
+                attributes::PROGRAMMATIC_EVENT | attributes::COMPLETION_EVENT => {
+                    let event = u64::from(value[0]) | u64::from(value[1]) << 32;
+                    changes.events.push(untimed(event as Handle)?);
+                }
+                attributes::PREFERRED_CLUSTER => {
+                    let regular = attributes.iter().find(|own| own.id == attributes::CLUSTER);
+                    let is_multiple = |own: &LaunchAttribute| {
+                        sides.iter().zip(own.value).all(|(side, of)| *side > 0 && of > 0 && side % of == 0)
+                    };
+                    if !regular.is_some_and(is_multiple) {
+                        let what = format!("{sides:?} as the preferred clusters, without smaller ones");
+                        return Err(Error::new(Code::INVALID_CLUSTER_SIZE, what));
+                    }
+                }
+                attributes::DEVICE_UPDATABLE => {
+                    return Err(Error::new(Code::NOT_SUPPORTED, "kernel nodes that kernels change"));
+                }
+                attributes::IGNORE
+                | attributes::ACCESS_POLICY_WINDOW
+                | attributes::CLUSTER_SCHEDULING
+                | attributes::PROGRAMMATIC_SERIALIZATION
+                | attributes::PRIORITY
+                | attributes::MEMORY_DOMAIN_MAP
+                | attributes::MEMORY_DOMAIN
+                | attributes::SHARED_CARVEOUT
+                | attributes::NVLINK_CENTRIC => {}
+                other => {
+                    return Err(Error::new(Code::INVALID_VALUE, format!("the attribute {other} of a launch")));
+                }
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// The handle of an event that has no time, which is what a launch records.
+fn untimed(handle: Handle) -> Result<Handle> {
+    match event::get(handle)?.has_time() {
+        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with a time")),
+        false => Ok(handle),
+    }
+}
+
 impl LaunchConfig {
     /// The value of an attribute, if it is given.
     fn attribute(&self, id: u32) -> Result<Option<[u32; 16]>> {
@@ -175,7 +247,7 @@ impl LaunchConfig {
 
     /// The sides of its clusters, if it has some.
     pub(crate) fn cluster(&self) -> Result<Option<[u32; 3]>> {
-        Ok(self.attribute(CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
+        Ok(self.attribute(attributes::CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
     }
 
     /// The threads of a block.
@@ -184,10 +256,6 @@ impl LaunchConfig {
         threads.filter(|threads| *threads > 0).ok_or_else(|| Code::INVALID_VALUE.into())
     }
 }
-
-/// `CUlaunchAttributeID`: the ones that change what a kernel computes.
-const COOPERATIVE: u32 = 2;
-const CLUSTER: u32 = 4;
 
 functions! {
     fn cuLaunchKernel(
@@ -211,9 +279,10 @@ functions! {
 
     fn cuLaunchKernelEx(config: In<LaunchConfig>, function: Handle, params: *const *const c_void, extra: *const usize) {
         let config = config.get()?;
-        let cluster = config.cluster()?;
-        let is_cooperative = config.attribute(COOPERATIVE)?.is_some_and(|value| value[0] != 0);
+        let attributes = config.attributes.all(config.attribute_count as usize)?;
+        let Changes { cluster, is_cooperative, events } = Changes::read(&attributes)?;
         let LaunchConfig { grid, block, shared_bytes, stream, .. } = config;
-        Request { function, grid, block, shared_bytes, cluster, is_cooperative, params, extra }.enqueue(stream)
+        Request { function, grid, block, shared_bytes, cluster, is_cooperative, params, extra }.enqueue(stream)?;
+        events.into_iter().try_for_each(|event| event::record_behind(event, stream))
     }
 }

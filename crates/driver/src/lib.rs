@@ -14,7 +14,8 @@
 //! - `image` and `fatbin` find PTX in what a program loads; `module`, `library` and `function` hold it; `link` makes one module of
 //!   several.
 //! - `launch`, `copy` and the others check what a program asks for and make an operation (`op`) of it, which `stream`
-//!   enqueues and `queue` does, in a thread of its own.
+//!   enqueues and `queue` does, in a thread of its own. `mem_op` and `event` are the operations between streams.
+//! - `capture` makes nodes of a `graph` of the operations of a stream instead.
 //!
 //! # Devices
 //!
@@ -34,6 +35,7 @@
 mod array;
 mod attributes;
 mod call;
+mod capture;
 mod context;
 mod copy;
 mod copy3d;
@@ -43,14 +45,17 @@ mod error;
 mod event;
 mod fatbin;
 mod function;
+mod graph;
 mod handles;
 mod image;
 mod jit;
 mod launch;
+mod launch_attributes;
 mod library;
 mod limits;
 mod link;
 mod location;
+mod mem_op;
 mod memory;
 mod module;
 mod occupancy;
@@ -77,8 +82,9 @@ pub use state::is_inside;
 pub use symbols::{counts, function};
 
 /// The functions of all modules.
-const ALL: &[&[(&str, Function)]] = &[
+const ALL: &[&[call::Entry]] = &[
     array::FUNCTIONS,
+    capture::calls::FUNCTIONS,
     context::FUNCTIONS,
     copy::FUNCTIONS,
     copy3d::FUNCTIONS,
@@ -87,8 +93,17 @@ const ALL: &[&[(&str, Function)]] = &[
     error::FUNCTIONS,
     event::FUNCTIONS,
     function::FUNCTIONS,
+    graph::calls::FUNCTIONS,
+    graph::exec::FUNCTIONS,
+    graph::generic::FUNCTIONS,
+    graph::kernel::FUNCTIONS,
+    graph::memory::FUNCTIONS,
+    graph::nodes::FUNCTIONS,
+    graph::objects::FUNCTIONS,
+    graph::transfer::FUNCTIONS,
     launch::FUNCTIONS,
     library::FUNCTIONS,
+    mem_op::FUNCTIONS,
     link::FUNCTIONS,
     memory::FUNCTIONS,
     memory::host::FUNCTIONS,

@@ -14,8 +14,8 @@ use crate::call::{Out, functions};
 use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, lock};
-use crate::pool;
 use crate::state::driver;
+use crate::{capture, graph, pool};
 
 /// What a range of addresses is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,19 @@ pub(crate) enum Kind {
     Array,
     /// A variable of a module; freed with it.
     Owned,
+    /// Memory of a graph; freed with it.
+    Graph,
 }
 
 impl Kind {
     /// Whether it is page-locked memory of the host.
     pub(crate) fn is_host(self) -> bool {
         matches!(self, Kind::Host | Kind::Registered)
+    }
+
+    /// Whether it is memory of a device.
+    fn is_device(self) -> bool {
+        matches!(self, Kind::Device | Kind::Mapped | Kind::Array | Kind::Owned)
     }
 }
 
@@ -136,6 +143,9 @@ pub(crate) fn remove_all(context: Handle) {
 /// Allocates memory of a kind in the current context, and returns its address.
 pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Result<u64> {
     let context = context::current()?;
+    if kind != Kind::Graph {
+        capture::check_unsafe()?;
+    }
     if bytes == 0 {
         return Err(Code::INVALID_VALUE.into());
     }
@@ -144,7 +154,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     let memory = machine.memory_mut();
     let most = driver.devices[context.device].memory_bytes;
     // What all devices use together fits into the memory of one nearly always.
-    if !matches!(kind, Kind::Host | Kind::Managed) && memory.used().saturating_add(bytes as u64) > most {
+    if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
         let used = used_by(context.device);
         if used.saturating_add(bytes as u64) > most {
             let what = format!("{bytes} bytes of device memory; {used} of {most} are in use");
@@ -164,9 +174,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
 /// The bytes of a device's memory that are in use.
 fn used_by(device: usize) -> u64 {
     let is_own = |range: &&Range| {
-        !range.kind.is_host()
-            && range.kind != Kind::Managed
-            && Context::of(range.context).is_ok_and(|context| context.device == device)
+        range.kind.is_device() && Context::of(range.context).is_ok_and(|context| context.device == device)
     };
     ranges().values().filter(is_own).map(|range| range.bytes).sum()
 }
@@ -178,14 +186,18 @@ pub(crate) fn out_of_memory(error: MemoryError) -> Error {
 
 /// Frees the range that begins at an address, if it is one of these kinds. Work that may use it is waited for.
 fn free(address: u64, kinds: &[Kind]) -> Result<()> {
+    capture::check_unsafe()?;
     if address == 0 {
         return Ok(());
     }
-    context::current()?;
+    let context = context::current()?;
     let range = range_of(address).filter(|range| range.base == address && kinds.contains(&range.kind));
     range.filter(|range| !range.is_freed).ok_or(Code::INVALID_VALUE)?;
-    driver()?.queue.wait_for_all();
+    driver()?.queue.wait_for_context(context.handle);
     print_printed();
+    if graph::memory::free(address)? {
+        return Ok(());
+    }
     free_now(&mut driver()?.machine(), address)
 }
 
@@ -266,7 +278,7 @@ functions! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        free(address, &[Kind::Device, Kind::Managed])
+        free(address, &[Kind::Device, Kind::Managed, Kind::Graph])
     }
 
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {

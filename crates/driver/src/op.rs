@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use simt::{Arg, FaultKind, Launch, LaunchError};
+use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
 
 use crate::context::Context;
 use crate::copy::{Copy, Fill};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::function::Function;
-use crate::memory;
-use crate::state::Driver;
+use crate::graph::exec::Exec;
+use crate::graph::memory::GraphMemory;
+use crate::handles::Handle;
+use crate::mem_op::MemOp;
+use crate::state::{Driver, driver};
 use crate::stream::HostCall;
+use crate::{graph, memory};
 
 /// An operation.
 #[derive(Clone)]
@@ -26,15 +30,25 @@ pub(crate) enum Op {
     Host(HostCall),
     /// Marks that an event is reached.
     Record(Arc<Event>),
-    /// Waits for an event, which is reached when this has its turn.
+    /// Waits for an event, as it was recorded last when this was enqueued.
     Wait(Arc<Event>),
     /// Frees memory.
     Free(u64),
+    /// Waits for values of words of memory and writes them, one after the other.
+    Batch(Arc<[MemOp]>),
+    /// Allocates memory of a graph, which has its address from the beginning.
+    Allocate(Arc<GraphMemory>),
+    /// Nothing, behind all operations of an executable graph, which lives as long.
+    End(#[expect(dead_code, reason = "it is kept, and not used")] Arc<Exec>),
+    /// Nothing.
+    Nothing,
 }
 
 /// A launch.
 #[derive(Clone)]
 pub(crate) struct LaunchOp {
+    /// The handle that the program gave: of the function, or of the kernel of a library that it is.
+    pub(crate) asked: Handle,
     pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -47,6 +61,26 @@ pub(crate) struct LaunchOp {
 }
 
 impl Op {
+    /// The operations that it is made of: those that can be done without a pause.
+    pub(crate) fn split(self) -> Vec<Self> {
+        match self {
+            Op::Batch(ops) if ops.is_empty() => vec![Op::Nothing],
+            Op::Batch(ops) => ops.iter().map(|op| Op::Batch([*op].into())).collect(),
+            other => vec![other],
+        }
+    }
+
+    /// Whether it need not wait for memory.
+    pub(crate) fn is_ready(&self) -> bool {
+        match self {
+            Op::Batch(ops) => driver().is_ok_and(|driver| {
+                let machine = driver.machine();
+                ops.iter().all(|op| op.is_fulfilled(&machine))
+            }),
+            _ => true,
+        }
+    }
+
     /// Does it. Of a context that an error has ended, nothing is done but calls of the program.
     pub(crate) fn run(&self, driver: &'static Driver, context: &Context) -> Result<()> {
         if context.is_poisoned() && !matches!(self, Op::Host(_)) {
@@ -61,18 +95,29 @@ impl Op {
                 event.reach();
                 Ok(())
             }
-            Op::Wait(_) => Ok(()),
+            Op::Batch(ops) => {
+                let mut machine = driver.machine();
+                ops.iter().try_for_each(|op| op.run(&mut machine))
+            }
+            Op::Wait(_) | Op::Allocate(_) | Op::End(_) | Op::Nothing => Ok(()),
+            // Memory of graphs is counted when they are launched, and freed with them.
+            Op::Free(address) if graph::memory::is_of_graph(*address) => Ok(()),
             Op::Free(address) => memory::free_now(&mut driver.machine(), *address),
         }
     }
 }
 
 impl LaunchOp {
-    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
-        let mut machine = driver.machine();
+    /// Gives the machine the limits of the device and of the context.
+    pub(crate) fn configure(&self, machine: &mut Machine, context: &Context) {
         let config = machine.config_mut();
         config.resident_blocks = self.resident;
         (config.printf_bytes, config.heap_bytes) = context.buffers();
+    }
+
+    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
+        let mut machine = driver.machine();
+        self.configure(&mut machine, context);
         let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
             .with_shared_bytes(self.shared_bytes)
             .with_cooperative(self.is_cooperative)

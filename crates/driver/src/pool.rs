@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::call::{In, Out, functions};
 use crate::error::{Code, Error, Result};
+use crate::graph;
 use crate::handles::{Handle, Handles, lock};
 use crate::location::{self, Access, Location, NO_ACCESS, READ_WRITE};
 use crate::memory::{self, Kind, Range};
@@ -77,7 +78,9 @@ impl Pool {
 
     /// Allocates memory of it.
     fn allocate(&self, bytes: usize, stream: Handle) -> Result<u64> {
-        Stream::of(stream)?;
+        if let Some(address) = graph::memory::capture_allocation(&Stream::of(stream)?.0, bytes)? {
+            return Ok(address);
+        }
         if bytes == 0 {
             return Ok(0);
         }
@@ -216,8 +219,7 @@ functions! {
     }
 
     fn cuMemFreeAsync(address: u64, stream: Handle) {
-        Stream::of(stream)?;
-        if address == 0 {
+        if address == 0 || graph::memory::free_later(&Stream::of(stream)?.0, address)? {
             return Ok(());
         }
         let range = memory::range_of(address).ok_or(Code::INVALID_VALUE)?;

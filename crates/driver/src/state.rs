@@ -36,6 +36,8 @@ pub(crate) struct Driver {
     pub(crate) ranges: Mutex<BTreeMap<u64, Range>>,
     /// The textures and surfaces, by their handles.
     pub(crate) objects: Mutex<HashMap<u64, Object>>,
+    /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
+    pub(crate) fault: Mutex<Option<Code>>,
     /// The addresses that programs have reserved, and what is mapped there.
     pub(crate) addresses: Addresses,
     /// The pools of devices and the host.
@@ -105,6 +107,7 @@ impl Driver {
             primary: Mutex::default(),
             ranges: Mutex::default(),
             objects: Mutex::default(),
+            fault: Mutex::default(),
             addresses: Addresses::default(),
             pools: Mutex::default(),
             advice: Mutex::default(),

@@ -1,12 +1,16 @@
 //! Streams: operations that are done one behind the other.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
-use crate::call::{Out, functions, host_function};
+use crate::call::{self, In, Out, functions, host_function};
+use crate::capture;
 use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
-use crate::handles::{Handle, Handles};
+use crate::handles::{Handle, Handles, lock};
+use crate::launch_attributes::{Attributes, Owner, Value};
 use crate::memory;
 use crate::op::Op;
 use crate::state::driver;
@@ -22,24 +26,48 @@ const NON_BLOCKING: u32 = 1;
 
 static STREAMS: Handles<Stream> = Handles::new();
 
+thread_local! {
+    /// The default streams of this thread alone, by the handles of their contexts.
+    static OWN_DEFAULT: RefCell<HashMap<Handle, Arc<Stream>>> = RefCell::default();
+}
+
+/// How a stream and the default stream of its context wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// It is the default stream.
+    IsDefault,
+    /// Each waits for what the other one has had before.
+    ForDefault,
+    /// Neither waits.
+    NotForOthers,
+}
+
 /// A stream.
 pub(crate) struct Stream {
     pub(crate) handle: Handle,
     /// The handle of its context.
-    context: Handle,
+    pub(crate) context: Handle,
     flags: u32,
-    priority: i32,
     /// Its number, which no other stream of the process has.
-    id: u64,
+    pub(crate) id: u64,
     /// The number of its last operation.
-    last: AtomicU64,
+    pub(crate) last: AtomicU64,
+    /// The number of the capture that it takes part in; 0 without one.
+    pub(crate) capture: AtomicU64,
+    attributes: Mutex<Attributes>,
 }
 
 impl Stream {
     fn new(handle: Handle, context: Handle, flags: u32, priority: i32) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { handle, context, flags, priority, id, last: 0.into() }
+        let attributes = Mutex::new(Attributes::with_priority(priority));
+        Self { handle, context, flags, id, last: 0.into(), capture: 0.into(), attributes }
+    }
+
+    /// Its priority: the smaller, the more urgent.
+    pub(crate) fn priority(&self) -> i32 {
+        lock(&self.attributes).priority()
     }
 
     /// The default stream of a context.
@@ -49,29 +77,55 @@ impl Stream {
 
     /// The stream of a handle, with its context.
     pub(crate) fn of(handle: Handle) -> Result<(Arc<Self>, Arc<Context>)> {
+        let (stream, context) = Self::find(handle)?;
+        context.check()?;
+        Ok((stream, context))
+    }
+
+    /// The stream of a handle, whatever the state of its context.
+    fn find(handle: Handle) -> Result<(Arc<Self>, Arc<Context>)> {
         match handle {
-            0 | LEGACY | PER_THREAD => {
+            0 if call::has_own_default() => Self::find(PER_THREAD),
+            0 | LEGACY => {
                 let context = context::current()?;
                 Ok((context.default_stream.clone(), context))
+            }
+            PER_THREAD => {
+                let context = context::current()?;
+                let make = || Arc::new(Self::new(PER_THREAD, context.handle, 0, 0));
+                let stream = OWN_DEFAULT.with_borrow_mut(|own| own.entry(context.handle).or_insert_with(make).clone());
+                Ok((stream, context))
             }
             _ => {
                 driver()?;
                 let stream = STREAMS.get(handle)?;
                 let context = Context::of(stream.context)?;
-                context.check()?;
                 Ok((stream, context))
             }
         }
     }
 
-    /// The number of its last operation.
-    pub(crate) fn last_number(&self) -> u64 {
-        self.last.load(Ordering::Relaxed)
+    /// How it and the default stream wait for each other.
+    pub(crate) fn waits(&self) -> Waits {
+        match self.handle {
+            LEGACY => Waits::IsDefault,
+            _ if self.flags & NON_BLOCKING == 0 => Waits::ForDefault,
+            _ => Waits::NotForOthers,
+        }
+    }
+
+    /// The operations that one of it would come after.
+    fn before(&self) -> Result<Vec<u64>> {
+        Ok(match self.waits() {
+            Waits::IsDefault => driver()?.queue.before_default(self.context),
+            _ => vec![self.last.load(Ordering::Relaxed)],
+        })
     }
 
     /// Waits for its operations.
     pub(crate) fn synchronize(&self, context: &Context) -> Result<()> {
-        driver()?.queue.wait(self.last.load(Ordering::Relaxed));
+        let driver = driver()?;
+        self.before()?.into_iter().for_each(|number| driver.queue.wait(number));
         memory::print_printed();
         context.check()
     }
@@ -84,15 +138,17 @@ pub(crate) fn enqueue(stream: Handle, op: Op) -> Result<()> {
     push(stream, op, *BLOCKING)
 }
 
-/// Enqueues an operation in the stream of a handle, and waits for it.
+/// Enqueues an operation in the stream of a handle, and waits for it, unless it is captured.
 pub(crate) fn enqueue_and_wait(stream: Handle, op: Op) -> Result<()> {
     push(stream, op, true)
 }
 
 fn push(stream: Handle, op: Op, waits: bool) -> Result<()> {
     let (stream, context) = Stream::of(stream)?;
-    let number = driver()?.queue.push(context.clone(), op)?;
-    stream.last.fetch_max(number, Ordering::Relaxed);
+    if capture::take(&stream, &op)? {
+        return Ok(());
+    }
+    driver()?.queue.push(&context, &stream, op)?;
     if waits { stream.synchronize(&context) } else { Ok(()) }
 }
 
@@ -131,23 +187,43 @@ functions! {
         if stream <= PER_THREAD {
             return Err(Code::INVALID_HANDLE.into());
         }
-        STREAMS.remove(stream).map(drop)
+        capture::forget(&*STREAMS.remove(stream)?);
+        Ok(())
     }
 
     fn cuStreamSynchronize(stream: Handle) {
         let (stream, context) = Stream::of(stream)?;
-        match stream.handle {
-            LEGACY => context.synchronize(),
-            _ => stream.synchronize(&context),
-        }
+        capture::check_synchronous(&stream)?;
+        stream.synchronize(&context)
     }
 
     fn cuStreamQuery(stream: Handle) {
         let (stream, _) = Stream::of(stream)?;
-        match driver()?.queue.is_done(stream.last.load(Ordering::Relaxed)) {
+        capture::check_synchronous(&stream)?;
+        let queue = &driver()?.queue;
+        match stream.before()?.into_iter().all(|number| queue.is_done(number)) {
             true => Ok(()),
             false => Err(Code::NOT_READY.into()),
         }
+    }
+
+    fn cuStreamGetAttribute(stream: Handle, id: u32, value: Out<Value>) {
+        let (stream, _) = Stream::of(stream)?;
+        value.check()?;
+        value.set(lock(&stream.attributes).get(Owner::Stream, id)?)
+    }
+
+    fn cuStreamSetAttribute(stream: Handle, id: u32, value: In<Value>) {
+        let (stream, _) = Stream::of(stream)?;
+        let value = value.get()?;
+        lock(&stream.attributes).set(Owner::Stream, id, value)
+    }
+
+    fn cuStreamCopyAttributes(to: Handle, from: Handle) {
+        let ((to, _), (from, _)) = (Stream::of(to)?, Stream::of(from)?);
+        let copied = lock(&from.attributes).clone();
+        *lock(&to.attributes) = copied;
+        Ok(())
     }
 
     fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) {
@@ -155,7 +231,7 @@ functions! {
     }
 
     fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) {
-        priority.set(Stream::of(stream)?.0.priority)
+        priority.set(Stream::of(stream)?.0.priority())
     }
 
     fn cuStreamGetId(stream: Handle, id: Out<u64>) {
@@ -166,12 +242,23 @@ functions! {
         context.set(Stream::of(stream)?.1.handle)
     }
 
+    fn cuStreamGetCtx_v2(stream: Handle, context: Out<Handle>, green: Out<Handle>) {
+        context.set(Stream::of(stream)?.1.handle)?;
+        green.offer(0);
+        Ok(())
+    }
+
+    fn cuStreamGetGreenCtx(stream: Handle, green: Out<Handle>) {
+        Stream::of(stream)?;
+        green.set(0)
+    }
+
     fn cuStreamGetDevice(stream: Handle, device: Out<i32>) {
         device.set(Stream::of(stream)?.1.device as i32)
     }
 
     fn cuStreamAttachMemAsync(stream: Handle, _address: u64, _bytes: usize, _flags: u32) {
-        Stream::of(stream).map(drop)
+        capture::refuse(&Stream::of(stream)?.0)
     }
 
     fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, data: usize) {
@@ -184,6 +271,7 @@ functions! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
+        capture::refuse(&Stream::of(stream)?.0)?;
         enqueue(stream, Op::Host(HostCall::Callback(callback, stream, data)))
     }
 }

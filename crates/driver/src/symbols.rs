@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::sync::LazyLock;
 
-use crate::call::{Function, In, Out, functions};
+use crate::call::{Entry, Function, In, Out, functions};
 use crate::error::{Code, Error, Result};
 use crate::report;
 
@@ -28,11 +28,16 @@ extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
 
 /// The functions by their names.
 static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
-    let implemented: HashMap<&str, Function> = crate::ALL.iter().flat_map(|list| list.iter().copied()).collect();
+    let implemented: HashMap<&str, &Entry> =
+        crate::ALL.iter().flat_map(|list| list.iter()).map(|own| (own.name, own)).collect();
     debug_assert_eq!(implemented.len(), crate::ALL.iter().map(|list| list.len()).sum::<usize>(), "each function once");
     let found = |name: &'static str, stand_in: Function| {
-        let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")).unwrap_or(name);
-        implemented.get(name).or_else(|| implemented.get(plain)).copied().unwrap_or(stand_in)
+        let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds"));
+        match (implemented.get(name), plain.and_then(|plain| implemented.get(plain))) {
+            (Some(own), _) => own.function,
+            (None, Some(plain)) => plain.with_own_default,
+            (None, None) => stand_in,
+        }
     };
     STAND_INS.iter().map(|(name, stand_in)| (*name, found(name, *stand_in))).collect()
 });

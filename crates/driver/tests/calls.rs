@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where there is no value")]
 
+mod captures;
 mod copies;
 mod devices;
+mod executables;
+mod graphs;
 mod linking;
 mod memory;
 mod nothing;
 mod occupancy;
 mod pools;
+mod streams;
 mod structs;
 mod support;
 mod tensor_maps;

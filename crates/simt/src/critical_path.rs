@@ -15,6 +15,7 @@ mod resource_use;
 mod steps;
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use crate::code::Program;
@@ -47,6 +48,28 @@ pub struct CriticalPath {
     banks: Banks,
 }
 
+/// Numbers of sectors. A launch has millions of them, and nobody chooses them so that hashes collide.
+type Sectors = HashSet<u64, BuildHasherDefault<Multiplied>>;
+
+/// A hash that is a multiplication.
+#[derive(Debug, Clone, Copy, Default)]
+struct Multiplied(u64);
+
+impl Hasher for Multiplied {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Cycles since the block began: first if loads that miss the L1 are served by the L2, then if they are served by
 /// memory.
 type Times = [u64; 2];
@@ -59,13 +82,13 @@ struct Block {
     /// The last arrival at each of the block's barriers since it was released.
     barriers: HashMap<u32, Times>,
     /// Sectors that the L1 got recently.
-    young: HashSet<u64>,
+    young: Sectors,
     /// Sectors that the L1 got before those.
-    old: HashSet<u64>,
+    old: Sectors,
     /// Sectors of stores.
-    stored: HashSet<u64>,
+    stored: Sectors,
     /// Sectors of loads, however long ago.
-    loaded: HashSet<u64>,
+    loaded: Sectors,
     /// The memory instruction that was issued last and may have accesses to come.
     pending: Option<Pending>,
 }
@@ -169,7 +192,7 @@ impl CriticalPath {
             _ => 0,
         };
         let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
-        let begins = used.chain(warp.groups[..waited].iter().copied()).fold(warp.next, later);
+        let begins = warp.groups[..waited].iter().copied().fold(used.fold(warp.next, later), later);
         let cost = &step.cost;
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
         self.sums.products += f64::from(cost.products);
@@ -202,8 +225,7 @@ impl CriticalPath {
 
     fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
         let sectors = Self::sectors(access);
-        let mut lines: Vec<u64> = sectors.iter().map(|sector| sector * SECTOR / LINE).collect();
-        lines.dedup();
+        let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE).count() as u64;
         let latencies = self.latencies;
         match access.kind {
             AccessKind::Atomic | AccessKind::Reduction => {
@@ -220,29 +242,28 @@ impl CriticalPath {
                 [u64::from(latencies.l2); 2]
             }
             AccessKind::Store => {
-                self.sums.tags += lines.len() as u64;
+                self.sums.tags += lines;
                 self.sums.l2_writes += sectors.len() as u64;
                 self.block.stored.extend(sectors);
                 [0; 2]
             }
             AccessKind::Load | AccessKind::AsyncCopy => {
-                self.sums.tags += lines.len() as u64;
+                self.sums.tags += lines;
                 self.block.loaded.extend(&sectors);
                 let block = &mut self.block;
                 let mut missed = 0;
                 for sector in sectors {
-                    let there = block.young.contains(&sector) || block.old.contains(&sector);
+                    let there = !block.young.insert(sector) || block.old.contains(&sector);
                     if past_l1 || !there {
                         missed += 1;
                     }
-                    block.young.insert(sector);
                 }
                 // Sectors that were not used while half of the L1 was refilled are evicted.
                 if block.young.len() > self.l1_sectors / 2 {
                     block.old = std::mem::take(&mut block.young);
                 }
                 self.sums.l2_reads += missed;
-                let more = lines.len() as u64 - 1;
+                let more = lines - 1;
                 let after = |latency: u32| u64::from(latency) + more;
                 match missed {
                     0 => [after(latencies.l1); 2],

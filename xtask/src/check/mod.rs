@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io::stdout;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
@@ -142,6 +143,11 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
     let time = Instant::now();
     let mut command = cargo();
     command.current_dir(root()).args(arguments.split(' '));
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        // Many tests wait for the compilers that they have started.
+        let cores = available_parallelism().map_or(1, usize::from);
+        command.env("RUST_TEST_THREADS", (2 * cores).to_string());
+    }
     if step.documents {
         command.env("RUSTDOCFLAGS", "-Dwarnings").envs(clippys_environment().into_iter().flatten());
     }

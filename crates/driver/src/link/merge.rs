@@ -72,7 +72,7 @@ pub(super) fn check(texts: &[String], text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// In words, when a module uses what no module defines.
-pub(super) fn merge(texts: &[String]) -> Result<String, String> {
+pub(crate) fn merge(texts: &[String]) -> Result<String, String> {
     let parsed: Result<Vec<Module<'_>>, _> = texts.iter().map(|text| ptx::parse(text)).collect();
     let parsed = parsed.map_err(|error| error.to_string())?;
     let modules: Vec<Vec<Symbol<'_>>> = texts.iter().zip(&parsed).map(|(text, own)| symbols(text, own)).collect();

@@ -5,13 +5,12 @@ use std::ptr::NonNull;
 
 use super::{Kind, Range, add, allocate, free, overlapping, range_of};
 use crate::call::{Out, functions};
-use crate::context;
 use crate::error::{Code, Error, Result};
 use crate::state::driver;
+use crate::{capture, context};
 
-/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has, and `CU_MEMHOSTALLOC_WRITECOMBINED`.
+/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has.
 const DEVICE_MAP: u32 = 2;
-const WRITE_COMBINED: u32 = 4;
 /// All flags of page-locked memory that is allocated, and of that which is registered.
 const HOST_FLAGS: u32 = 7;
 const REGISTER_FLAGS: u32 = 15;
@@ -28,7 +27,7 @@ fn allocate_host(address: Out<u64>, bytes: usize, flags: u32) -> Result<()> {
     context::current()?;
     match bytes {
         0 => address.set(0),
-        _ => address.set(allocate(bytes, Kind::Host, flags & WRITE_COMBINED | DEVICE_MAP, 0)?),
+        _ => address.set(allocate(bytes, Kind::Host, flags | DEVICE_MAP, 0)?),
     }
 }
 
@@ -47,6 +46,7 @@ functions! {
 
     fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: u32) {
         let context = context::current()?;
+        capture::check_unsafe()?;
         if flags & !REGISTER_FLAGS != 0 || bytes == 0 || (memory as u64).checked_add(bytes as u64).is_none() {
             return Err(Code::INVALID_VALUE.into());
         }

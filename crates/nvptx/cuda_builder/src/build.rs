@@ -2,6 +2,7 @@
 
 use std::iter;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
@@ -12,7 +13,10 @@ use crate::module::{Module, Piece, join};
 use crate::panics;
 use crate::parts::{Store, in_parallel};
 use crate::ptx;
-use crate::toolchain::{self, DeviceToolchain};
+use crate::toolchain::{self, DeviceToolchain, NotFound};
+
+/// Found once for all builds of a process: each of several programs has to be started for it.
+static TOOLCHAIN: LazyLock<Result<DeviceToolchain, NotFound>> = LazyLock::new(toolchain::discover);
 
 impl CudaBuilder {
     /// Builds the crate and returns the path of the PTX: the [`copy_to`](Self::copy_to) path if there
@@ -29,7 +33,7 @@ impl CudaBuilder {
             return Err(CudaBuilderError::CratePathDoesntExist(self.path_to_crate().to_owned()));
         }
         compile::watch_environment();
-        let toolchain = toolchain::discover()?;
+        let toolchain = TOOLCHAIN.clone()?;
         let paths = Paths::of(&self)?;
 
         let raw = compile::to_ir(&self, &toolchain, &paths)?;

@@ -27,23 +27,22 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
         // Another build into this folder was faster.
         return Ok(None);
     }
-    for other in fs::read_dir(parent)? {
-        let other = other?.path();
-        let is_alike = other.to_string_lossy().ends_with(&format!("-{profile}"));
-        if !is_alike || !other.join(TARGET).exists() {
-            continue;
-        }
-        let parts = [Path::new(profile).to_owned(), Path::new(TARGET).join(profile)];
-        // These are the files that cargo locks while it writes there.
-        let locks = parts.iter().map(|part| File::open(other.join(part).join(".cargo-lock")));
-        let locks = locks.collect::<io::Result<Vec<_>>>()?;
-        locks.iter().try_for_each(File::lock_shared)?;
-        for part in &parts {
-            copy(&other.join(part), &folder.join(part))?;
-        }
-        return Ok(None);
+    let entries = fs::read_dir(parent)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let alike = entries.into_iter().filter(|other| other.to_string_lossy().ends_with(&format!("-{profile}")));
+    // The one into which something was compiled last is the likeliest to have what this build needs.
+    let compiled = |other: &Path| fs::metadata(other.join(TARGET).join(profile).join("deps"))?.modified();
+    let Some((_, other)) = alike.filter_map(|other| Some((compiled(&other).ok()?, other))).max() else {
+        return Ok(Some(lock));
+    };
+    let parts = [Path::new(profile).to_owned(), Path::new(TARGET).join(profile)];
+    // These are the files that cargo locks while it writes there.
+    let locks = parts.iter().map(|part| File::open(other.join(part).join(".cargo-lock")));
+    let locks = locks.collect::<io::Result<Vec<_>>>()?;
+    locks.iter().try_for_each(File::lock_shared)?;
+    for part in &parts {
+        copy(&other.join(part), &folder.join(part))?;
     }
-    Ok(Some(lock))
+    Ok(None)
 }
 
 /// Copies a folder with the times of its files, by which cargo knows what is up to date.

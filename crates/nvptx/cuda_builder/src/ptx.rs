@@ -58,21 +58,28 @@ pub(crate) fn generate(
     let for_asm = parts.iter().map(|part| lowest_for_asm(&part.optimized));
     let for_arch = lowest_for_arch(builder.arch.capability());
     let lowest = for_asm.fold(for_arch, Version::max);
-    let mut refusal = None;
-    for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
-        let compiled = in_parallel(parts, |part| {
+    let compiled = |version: Version| {
+        in_parallel(parts, |part| {
             part.made(&format!("{version}.ptx"), |ptx| {
                 run_llc(builder, toolchain, version, &part.path, ptx)?;
                 // Without optimization most are generic, which is slower and no less right.
                 if builder.release { refuse_generic_shared(builder, &compile::read(ptx)?) } else { Ok(()) }
             })
-        });
-        match compiled {
+        })
+    };
+    let mut refusal = None;
+    for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
+        match compiled(version) {
             // LLVM knows which version introduced an instruction, and trying the versions in order asks
             // it.
-            Err(CudaBuilderError::Tool { tool, problem }) => {
-                refusal = refusal.or_else(|| Some(explained(builder, tool, &problem, parts)));
+            Err(CudaBuilderError::Tool { tool, problem }) if refusal.is_none() => {
+                refusal = Some(explained(builder, tool, &problem, parts));
+                // What the newest version does not have either is in none.
+                if let Err(CudaBuilderError::Tool { .. }) = compiled(VERSIONS[VERSIONS.len() - 1]) {
+                    break;
+                }
             }
+            Err(CudaBuilderError::Tool { .. }) => {}
             Err(other) => return Err(other),
             Ok(texts) => {
                 let mut for_parameters = VERSIONS[0];
@@ -137,6 +144,8 @@ fn run_llc(
     let level = if builder.release { "-O3" } else { "-O1" };
     let mut command = Command::new(&toolchain.llvm.llc);
     command
+        // A stack trace with names would take it longer than the compilation.
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .args([level, &format!("-mcpu={}", builder.arch.sm()), &format!("-mattr=+ptx{version}")])
         .args(compile::float_options(builder))
         .arg(ir)

@@ -16,7 +16,7 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
             return errors_before(error, item);
         }
     };
-    let ItemFn { attrs, vis, sig, block } = function;
+    let ItemFn { attrs, vis, sig, block, .. } = function;
     let name = sig.ident.to_string();
     let mut host = sig.clone();
     host.abi = None;

@@ -4,7 +4,7 @@ use crate::common::{Errors, errors_before, is_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, FnArg, ItemFn, Lit, ReturnType, Token, Type, TypeGroup, TypeParen, TypeReference,
+    Error, FnArg, ItemFn, Lit, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
     parse::{Parse, ParseStream, Parser},
     parse_quote,
     punctuated::Punctuated,
@@ -35,7 +35,7 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
         errors.push(Error::new_spanned(tokens.to_token_stream(), message));
     };
 
-    if signature.unsafety.is_none() {
+    if !matches!(signature.safety, Safety::Unsafe(_)) {
         reject(
             &signature.fn_token,
             format!(

@@ -12,6 +12,9 @@ pub fn manifest(folder: &Path, name: &str, dependencies: &str) {
          [dependencies]\n{dependencies}\n[workspace]\n"
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    // The versions that this workspace is built with, so that what is compiled for its kernels serves these too.
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(4).unwrap();
+    std::fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
 }
 
 /// The dependency on our `cuda_std`, without what takes long to compile.

@@ -1,11 +1,10 @@
 //! The names of docs/rust-cuda.md.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use cuda_builder::CudaBuilder;
+use cuda_builder::{CudaBuilder, NvvmArch};
 
-use crate::krate;
+use crate::{check, krate};
 
 /// A row of the table: an item of upstream's.
 struct Item {
@@ -60,14 +59,8 @@ fn uses<'a>(items: impl Iterator<Item = &'a Item>) -> String {
     format!("#![no_std]\n#![allow(unused_imports, deprecated)]\n{imports}pub fn methods() {{\n{methods}}}\n")
 }
 
-fn check(krate: &Path) -> (bool, String) {
-    let output = Command::new(env!("CARGO"))
-        .args(["check", "--quiet", "--message-format=short", "--target-dir"])
-        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("names-target"))
-        .current_dir(krate)
-        .output()
-        .unwrap();
-    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+fn errors(krate: &Path) -> String {
+    String::from_utf8(check(krate, &["--message-format=short"]).stderr).unwrap()
 }
 
 #[test]
@@ -80,12 +73,14 @@ fn the_table_has_every_item_once_and_all_that_are_there_compile() {
 
     let there = || items.iter().filter(|item| item.status != "missing");
     let on_host = krate("names_on_host", true, &uses(there().filter(|item| !item.on_gpu_only)));
-    let (compiles, errors) = check(&on_host);
-    assert!(compiles, "{errors}");
+    let checked = check(&on_host, &["--message-format=short"]);
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 
     let kernel = "#[cuda_std::kernel]\npub unsafe fn kernel() {}\n";
     let source = uses(there().filter(|item| !item.path.starts_with("cuda_builder::"))) + kernel;
-    let ptx: PathBuf = CudaBuilder::new(krate("names_on_gpu", false, &source)).build().unwrap();
+    // As in `kernels`, whose dependencies are compiled for this architecture.
+    let builder = CudaBuilder::new(krate("names_on_gpu", false, &source)).arch(NvvmArch::Compute90);
+    let ptx: PathBuf = builder.build().unwrap();
     assert!(std::fs::read_to_string(ptx).unwrap().contains(".entry kernel("));
 }
 
@@ -98,7 +93,7 @@ fn what_the_table_calls_missing_is_not_there() {
         ("names_missing", uses(missing().filter(|item| !is_method(item)))),
         ("names_missing_methods", uses(missing().filter(is_method))),
     ] {
-        let (_, errors) = check(&krate(name, true, &source));
+        let errors = errors(&krate(name, true, &source));
         for (number, line) in (1..)
             .zip(source.lines())
             .filter(|(_, line)| line.trim_start().starts_with("let") || line.starts_with("use"))

@@ -1,12 +1,15 @@
-//! `cuda_std` as a kernels crate uses it: upstream's names, and what printing, panics, `alloc` and the floats do on simt.
+//! `cuda_std` as a kernels crate uses it: upstream's names, the messages about mistakes, and what printing, panics, `alloc`
+//! and the floats do on simt.
 //!
-//! Both need a device compiler; without one they fail and say how to get it.
+//! Most of it needs a device compiler; without one it fails and says how to get it.
 #![allow(clippy::unwrap_used)]
 
 mod kernels;
+mod misuse;
 mod names;
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// Writes a crate that uses `cuda_std` and `cuda_builder`, or only the first.
 fn krate(name: &str, has_builder: bool, source: &str) -> PathBuf {
@@ -22,5 +25,19 @@ fn krate(name: &str, has_builder: bool, source: &str) -> PathBuf {
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.join("src/lib.rs"), source).unwrap();
+    // The versions that this workspace is built with, so that what is compiled for it serves the crate too.
+    std::fs::copy(nvptx.join("../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     folder
+}
+
+/// Runs `cargo check` with these arguments on a crate, with what is compiled of other people's crates for this workspace.
+fn check(krate: &Path, arguments: &[&str]) -> Output {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--config=profile.dev.debug=false", "--target-dir"])
+        .arg(target)
+        .args(arguments)
+        .current_dir(krate)
+        .output()
+        .unwrap()
 }

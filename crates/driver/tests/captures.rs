@@ -1,0 +1,342 @@
+//! Stream capture: what becomes a node, and what is refused meanwhile. The codes are those of an H200.
+
+use crate::graphs::{KERNEL, kind, launch, launch_and_wait, nodes};
+use crate::streams::{device_memory, event, number, stream};
+use crate::support::{
+    Handle, INVALID_VALUE, OK, alone, context, cuCtxSetCurrent, cuCtxSynchronize, cuMemAlloc_v2, cuMemFree_v2,
+    functions, kernel,
+};
+
+functions! {
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: u32);
+    fn cuStreamBeginCaptureToGraph(
+        stream: Handle, graph: Handle, nodes: *const Handle, data: *const u64, count: usize, mode: u32,
+    );
+    fn cuStreamEndCapture(stream: Handle, graph: *mut Handle);
+    fn cuStreamIsCapturing(stream: Handle, status: *mut u32);
+    fn cuStreamGetCaptureInfo_v3(
+        stream: Handle, status: *mut u32, id: *mut u64, graph: *mut Handle, nodes: *mut *const Handle,
+        edges: *mut *const u64, count: *mut usize,
+    );
+    fn cuStreamUpdateCaptureDependencies_v2(
+        stream: Handle, nodes: *const Handle, data: *const u64, count: usize, flags: u32,
+    );
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut u32);
+    fn cuStreamSynchronize(stream: Handle);
+    fn cuStreamQuery(stream: Handle);
+    fn cuStreamDestroy_v2(stream: Handle);
+    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32);
+    fn cuEventRecord(event: Handle, stream: Handle);
+    fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32);
+    fn cuEventQuery(event: Handle);
+    fn cuEventSynchronize(event: Handle);
+    fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: Handle);
+    fn cuMemsetD32_v2(address: u64, value: u32, count: usize);
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle);
+    fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: Handle);
+    fn cuMemFreeAsync(address: u64, stream: Handle);
+    fn cuStreamAttachMemAsync(stream: Handle, address: u64, bytes: usize, flags: u32);
+    fn cuStreamAddCallback(stream: Handle, function: extern "C" fn(usize, u32, usize), data: usize, flags: u32);
+    fn cuGraphLaunch(exec: Handle, stream: Handle);
+    fn cuGraphCreate(graph: *mut Handle, flags: u32);
+    fn cuGraphDestroy(graph: Handle);
+    fn cuGraphAddEmptyNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize);
+    fn cuGraphInstantiateWithFlags(exec: *mut Handle, graph: Handle, flags: u64);
+}
+
+const ILLEGAL_STATE: u32 = 401;
+const UNSUPPORTED: u32 = 900;
+const INVALIDATED: u32 = 901;
+const MERGE: u32 = 902;
+const UNMATCHED: u32 = 903;
+const UNJOINED: u32 = 904;
+const ISOLATION: u32 = 905;
+const IMPLICIT: u32 = 906;
+const CAPTURED_EVENT: u32 = 907;
+const WRONG_THREAD: u32 = 908;
+
+/// The modes, and the states of streams: not captured, captured, and captured in vain.
+const GLOBAL: u32 = 0;
+const THREAD_LOCAL: u32 = 1;
+const RELAXED: u32 = 2;
+const NONE: u32 = 0;
+const ACTIVE: u32 = 1;
+const FAILED: u32 = 2;
+
+fn status(stream: Handle) -> (u32, u32) {
+    let mut status = 77;
+    (cuStreamIsCapturing(stream, &mut status), status)
+}
+
+fn begin(stream: Handle) {
+    assert_eq!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL), OK);
+}
+
+fn end(stream: Handle) -> (u32, Handle) {
+    let mut graph = 1;
+    (cuStreamEndCapture(stream, &mut graph), graph)
+}
+
+/// Ends a capture that has failed.
+fn end_in_vain(stream: Handle) {
+    assert_eq!(status(stream), (OK, FAILED));
+    assert_eq!(end(stream), (INVALIDATED, 0));
+    assert_eq!(status(stream), (OK, NONE));
+}
+
+/// Adds a number to one in memory.
+pub(crate) const ADD: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 place, .param .u32 number)
+{
+    .reg .b64 %a;
+    .reg .b32 %r<3>;
+    ld.param.u64 %a, [place];
+    cvta.to.global.u64 %a, %a;
+    ld.param.u32 %r0, [number];
+    ld.global.u32 %r1, [%a];
+    add.u32 %r1, %r1, %r0;
+    st.global.u32 [%a], %r1;
+    ret;
+}
+";
+
+#[test]
+fn operations_of_a_captured_stream_become_nodes() {
+    context(0);
+    let (own, data, add) = (stream(0), device_memory(64), kernel(ADD));
+    begin(own);
+    assert_eq!(status(own), (OK, ACTIVE));
+    assert_eq!(cuStreamBeginCapture_v2(own, THREAD_LOCAL), ILLEGAL_STATE);
+    assert_eq!(cuMemsetD32Async(data, 5, 1, own), OK);
+    assert_eq!(launch(add, own, data, 3), OK);
+    let (mut graph, mut count, mut after) = (0, 0, std::ptr::null());
+    let (mut now, mut id, mut edges) = (0, 0, std::ptr::null());
+    let info = cuStreamGetCaptureInfo_v3(own, &mut now, &mut id, &mut graph, &mut after, &mut edges, &mut count);
+    assert_eq!((info, now, count), (OK, ACTIVE, 1));
+    assert_eq!(cuGraphDestroy(graph), INVALID_VALUE);
+    assert_eq!(end(own), (OK, graph));
+    assert_eq!(end(own), (ILLEGAL_STATE, 0));
+    assert_eq!(nodes(graph).iter().map(|node| kind(*node)).collect::<Vec<_>>(), [2, KERNEL]);
+    assert_eq!(number(data), 0);
+    launch_and_wait(graph, own);
+    assert_eq!(number(data), 8);
+}
+
+#[test]
+fn events_carry_a_capture_into_other_streams() {
+    context(0);
+    let (own, other, data, add) = (stream(0), stream(0), device_memory(64), kernel(ADD));
+    let (fork, join) = (event(2), event(2));
+    begin(own);
+    assert_eq!(launch(add, own, data, 1), OK);
+    assert_eq!(cuEventRecord(fork, own), OK);
+    assert_eq!(cuStreamWaitEvent(other, fork, 0), OK);
+    assert_eq!(status(other), (OK, ACTIVE));
+    assert_eq!(launch(add, other, data, 10), OK);
+    assert_eq!(cuEventRecord(join, other), OK);
+    assert_eq!(cuStreamWaitEvent(own, join, 0), OK);
+    assert_eq!(launch(add, own, data, 100), OK);
+    let (code, graph) = end(own);
+    assert_eq!((code, nodes(graph).len(), status(other)), (OK, 3, (OK, NONE)));
+    launch_and_wait(graph, own);
+    assert_eq!(number(data), 111);
+    // Work that is not joined, and the end in another stream.
+    for ends_in_other in [false, true] {
+        begin(own);
+        assert_eq!(cuEventRecord(fork, own), OK);
+        assert_eq!(cuStreamWaitEvent(other, fork, 0), OK);
+        assert_eq!(launch(add, other, data, 1), OK);
+        if ends_in_other {
+            assert_eq!(end(other), (UNMATCHED, 0));
+            end_in_vain(own);
+        } else {
+            assert_eq!(end(own), (UNJOINED, 0));
+        }
+        assert_eq!(status(other), (OK, NONE));
+    }
+    // A stream that has joined and done nothing is no matter.
+    begin(own);
+    assert_eq!(cuEventRecord(fork, own), OK);
+    assert_eq!(cuStreamWaitEvent(other, fork, 0), OK);
+    assert_eq!(end(own).0, OK);
+}
+
+#[test]
+fn events_from_elsewhere_are_refused() {
+    context(0);
+    let (own, other, data) = (stream(0), stream(0), device_memory(64));
+    let (inside, outside, never) = (event(0), event(0), event(0));
+    assert_eq!(cuEventRecord(outside, other), OK);
+    begin(own);
+    assert_eq!(cuStreamWaitEvent(own, never, 0), OK);
+    assert_eq!(cuStreamWaitEvent(own, outside, 0), ISOLATION);
+    end_in_vain(own);
+    for wait in [cuEventQuery, cuEventSynchronize] {
+        begin(own);
+        assert_eq!(cuEventRecord(inside, own), OK);
+        assert_eq!(wait(inside), CAPTURED_EVENT);
+        end_in_vain(own);
+        assert_eq!((wait(inside), cuStreamWaitEvent(other, inside, 0)), (INVALID_VALUE, INVALID_VALUE));
+    }
+    begin(own);
+    begin(other);
+    assert_eq!(cuEventRecord(inside, own), OK);
+    assert_eq!(cuStreamWaitEvent(other, inside, 0), MERGE);
+    end_in_vain(own);
+    end_in_vain(other);
+    // External events are nodes.
+    assert_eq!(cuEventRecord(inside, other), OK);
+    begin(own);
+    assert_eq!(cuStreamWaitEvent(own, outside, 1), OK);
+    assert_eq!(cuMemsetD32Async(data, 4, 1, own), OK);
+    assert_eq!(cuEventRecordWithFlags(inside, own, 1), OK);
+    let (code, graph) = end(own);
+    assert_eq!((code, nodes(graph).iter().map(|node| kind(*node)).collect::<Vec<_>>()), (OK, vec![6, 2, 7]));
+    launch_and_wait(graph, own);
+    assert_eq!((cuEventQuery(inside), number(data)), (OK, 4));
+}
+
+#[test]
+fn the_default_stream_is_refused_meanwhile() {
+    context(0);
+    let (own, free, data, add) = (stream(0), stream(1), device_memory(64), kernel(ADD));
+    assert_eq!((cuStreamBeginCapture_v2(0, 0), cuStreamBeginCapture_v2(1, 0)), (UNSUPPORTED, UNSUPPORTED));
+    assert_eq!(cuStreamBeginCapture_v2(own, 3), INVALID_VALUE);
+    assert_eq!(end(own), (ILLEGAL_STATE, 0));
+    begin(own);
+    assert_eq!(status(0).0, IMPLICIT);
+    assert_eq!(status(own), (OK, ACTIVE));
+    assert_eq!(launch(add, 0, data, 1), IMPLICIT);
+    assert_eq!(cuStreamQuery(0), IMPLICIT);
+    assert_eq!(cuMemsetD32_v2(data, 1, 1), IMPLICIT);
+    assert_eq!(launch(add, own, data, 1), INVALIDATED);
+    end_in_vain(own);
+    // It does not wait for streams that do not wait for it.
+    begin(free);
+    assert_eq!(launch(add, 0, data, 1), OK);
+    assert_eq!(end(free).0, OK);
+    // That of a thread can be captured.
+    let per_thread = 2;
+    begin(per_thread);
+    assert_eq!(launch(add, per_thread, data, 1), OK);
+    assert_eq!(launch(add, 0, data, 1), IMPLICIT);
+    end_in_vain(per_thread);
+}
+
+extern "C" fn never(_stream: usize, _status: u32, _data: usize) {}
+
+#[test]
+fn what_no_node_can_stand_for_ends_the_capture() {
+    context(0);
+    let (own, other, data, add) = (stream(1), stream(1), device_memory(64), kernel(ADD));
+    let (mut graph, mut exec, mut address) = (0, 0, 0);
+    assert_eq!(cuGraphCreate(&mut graph, 0), OK);
+    assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), OK);
+    let mut calls: Vec<(u32, Box<dyn FnMut() -> u32>)> = vec![
+        (UNSUPPORTED, Box::new(|| cuMemAlloc_v2(&mut address, 4))),
+        (UNSUPPORTED, Box::new(|| cuMemFree_v2(0))),
+        (UNSUPPORTED, Box::new(cuCtxSynchronize)),
+        (UNSUPPORTED, Box::new(|| cuStreamSynchronize(own))),
+        (UNSUPPORTED, Box::new(|| cuStreamQuery(own))),
+        (UNSUPPORTED, Box::new(|| cuStreamQuery(other))),
+        (UNSUPPORTED, Box::new(|| cuStreamAttachMemAsync(own, data, 0, 1))),
+        (UNSUPPORTED, Box::new(|| cuStreamAddCallback(own, never, 0, 0))),
+        (UNSUPPORTED, Box::new(|| cuGraphLaunch(exec, own))),
+        (INVALID_VALUE, Box::new(|| crate::graphs::launch_blocks(add, own, data, 1, 0))),
+    ];
+    for (at, (code, call)) in calls.iter_mut().enumerate() {
+        begin(own);
+        assert_eq!(call(), *code, "{at}");
+        end_in_vain(own);
+    }
+    // What is only wrong is refused alone.
+    begin(own);
+    assert_eq!(cuMemsetD32Async(data + 1, 1, 1, own), INVALID_VALUE);
+    assert_eq!(end(own).0, OK);
+    // In a relaxed capture what is only unsafe is allowed.
+    assert_eq!(cuStreamBeginCapture_v2(own, RELAXED), OK);
+    assert_eq!((cuMemAlloc_v2(&mut 0, 4), cuStreamSynchronize(other)), (OK, OK));
+    assert_eq!(cuCtxSynchronize(), UNSUPPORTED);
+    end_in_vain(own);
+    // A stream that is destroyed takes its capture with it.
+    begin(own);
+    assert_eq!(cuStreamDestroy_v2(own), OK);
+    assert_eq!(cuMemAlloc_v2(&mut 0, 4), OK);
+}
+
+#[test]
+fn modes_say_what_other_threads_may_do() {
+    if !alone("captures::modes_say_what_other_threads_may_do", &[]) {
+        return;
+    }
+    let context = context(0);
+    let own = stream(1);
+    let elsewhere = |call: fn(Handle) -> u32| {
+        let thread = std::thread::spawn(move || {
+            assert_eq!(cuCtxSetCurrent(context), OK);
+            call(own)
+        });
+        thread.join().expect("no panic")
+    };
+    for (mode, allocation, ending) in
+        [(GLOBAL, UNSUPPORTED, INVALIDATED), (THREAD_LOCAL, OK, WRONG_THREAD), (RELAXED, OK, OK)]
+    {
+        assert_eq!(cuStreamBeginCapture_v2(own, mode), OK);
+        assert_eq!(elsewhere(|_| cuMemAlloc_v2(&mut 0, 4)), allocation, "{mode}");
+        assert_eq!(elsewhere(|own| end(own).0), ending, "{mode}");
+        assert_eq!((status(own), end(own)), ((OK, NONE), (ILLEGAL_STATE, 0)), "{mode}");
+    }
+    let exchange = |mut mode: u32| {
+        assert_eq!(cuThreadExchangeStreamCaptureMode(&mut mode), OK);
+        mode
+    };
+    assert_eq!(exchange(RELAXED), GLOBAL);
+    assert_eq!(cuStreamBeginCapture_v2(own, GLOBAL), OK);
+    assert_eq!(cuMemAlloc_v2(&mut 0, 4), OK);
+    assert_eq!(exchange(THREAD_LOCAL), RELAXED);
+    assert_eq!(cuMemAlloc_v2(&mut 0, 4), UNSUPPORTED);
+    end_in_vain(own);
+}
+
+#[test]
+fn a_capture_goes_on_in_a_graph() {
+    context(0);
+    let (own, data, add) = (stream(0), device_memory(64), kernel(ADD));
+    let (mut graph, mut first, mut last, mut exec) = (0, 0, 0, 0);
+    assert_eq!(cuGraphCreate(&mut graph, 0), OK);
+    assert_eq!(cuGraphAddEmptyNode(&mut first, graph, std::ptr::null(), 0), OK);
+    assert_eq!(cuStreamUpdateCaptureDependencies_v2(own, &first, std::ptr::null(), 1, 1), ILLEGAL_STATE);
+    let into = |nodes: *const Handle| cuStreamBeginCaptureToGraph(own, graph, nodes, std::ptr::null(), 1, THREAD_LOCAL);
+    assert_eq!(into(&0), INVALID_VALUE);
+    assert_eq!(into(&first), OK);
+    assert_eq!(launch(add, own, data, 1), OK);
+    let update = |flags| cuStreamUpdateCaptureDependencies_v2(own, &first, std::ptr::null(), 1, flags);
+    assert_eq!((update(1), update(7)), (OK, INVALID_VALUE));
+    assert_eq!(launch(add, own, data, 2), OK);
+    assert_eq!(end(own), (OK, graph));
+    assert_eq!(cuGraphAddEmptyNode(&mut last, graph, &first, 1), OK);
+    assert_eq!(nodes(graph).len(), 4);
+    assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), OK);
+    launch_and_wait(graph, own);
+    assert_eq!(number(data), 3);
+}
+
+#[test]
+fn memory_is_allocated_by_captures() {
+    context(0);
+    let (own, data) = (stream(0), device_memory(64));
+    let mut address = 0;
+    begin(own);
+    assert_eq!(cuMemAllocAsync(&mut address, 1024, own), OK);
+    assert_eq!(cuMemsetD32Async(address, 3, 8, own), OK);
+    assert_eq!(cuMemcpyDtoDAsync_v2(data, address, 4, own), OK);
+    assert_eq!(cuMemFreeAsync(address, own), OK);
+    assert_eq!(cuMemFreeAsync(data, own), INVALID_VALUE);
+    let (code, graph) = end(own);
+    assert_eq!((code, nodes(graph).iter().map(|node| kind(*node)).collect::<Vec<_>>()), (OK, vec![10, 2, 1, 11]));
+    launch_and_wait(graph, own);
+    assert_eq!(number(data), 3);
+    assert_eq!(cuMemFree_v2(address), INVALID_VALUE);
+}

@@ -1,0 +1,41 @@
+//! What the attributes say to mistakes: each file of `ui/` fails to compile, with exactly the messages beside it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::{check, krate};
+
+/// The compiler's messages about each example, when it compiles one after the other.
+fn messages(stderr: &str) -> BTreeMap<String, String> {
+    let mut examples = BTreeMap::new();
+    let mut found = String::new();
+    for line in stderr.lines() {
+        if let Some(rest) = line.strip_prefix("error: could not compile `misuse` (example \"") {
+            examples.insert(rest.split('"').next().unwrap().to_owned(), std::mem::take(&mut found));
+        } else if !["Some errors have detailed", "For more information about"].iter().any(|it| line.starts_with(it)) {
+            found += line;
+            found += "\n";
+        }
+    }
+    examples
+}
+
+#[test]
+fn mistakes_are_explained_at_their_place() {
+    let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui");
+    let krate = krate("misuse", false, "");
+    let examples = krate.join("examples");
+    std::fs::create_dir_all(&examples).unwrap();
+    let files = std::fs::read_dir(&ui).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = files.filter(|file| file.extension().is_some_and(|it| it == "rs")).collect();
+    for file in &files {
+        std::fs::copy(file, examples.join(file.file_name().unwrap())).unwrap();
+    }
+    let stderr = String::from_utf8(check(&krate, &["--examples", "--keep-going", "--jobs=1"]).stderr).unwrap();
+    let found = messages(&stderr.replace(" examples/", " tests/ui/"));
+    assert_eq!(found.len(), files.len(), "{stderr}");
+    for (name, found) in found {
+        let expected = std::fs::read_to_string(ui.join(format!("{name}.stderr"))).unwrap();
+        assert_eq!(found.trim(), expected.trim(), "{found}");
+    }
+}
