@@ -164,7 +164,7 @@ fn pointers() {
     let at = pages(8192);
     assert_eq!(cuMemHostRegister_v2(at, 4000, 8), OK);
     let own = device(1000);
-    let host = made(|to| cuMemHostAlloc(to, 1000, 1));
+    let host = made(|to| cuMemHostAlloc(to, 1000, 0));
     let managed = made(|to| cuMemAllocManaged(to, 1000, 1));
     let bad = Err(INVALID_VALUE);
     for (address, bytes, kind, host_pointer, tokens, sync, is_managed, access) in [
