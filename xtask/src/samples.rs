@@ -24,6 +24,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What samples are compiled for: nothing but PTX.
 const PTX: [&str; 2] = ["-arch=compute_80", "-code=compute_80"];
 
+/// A header of a package that is not installed with the others, for two functions of the runtime.
+const PROFILER: &str = "#include <cuda_runtime_api.h>\nextern \"C\" cudaError_t cudaProfilerStart(void);\n\
+                        extern \"C\" cudaError_t cudaProfilerStop(void);\n";
+
 /// What a sample needs that is not tried, as its CMakeLists.txt has it, and in words.
 const NEEDS: [(&str, &str); 17] = [
     ("find_package(OpenGL", "OpenGL"),
@@ -115,6 +119,7 @@ impl Place {
         let build = self.build.join(name);
         let _ = fs::remove_dir_all(&build);
         fs::create_dir_all(&build).map_err(|error| error.to_string())?;
+        fs::write(build.join("cuda_profiler_api.h"), PROFILER).map_err(|error| error.to_string())?;
         self.compile(&source, &cmake, &build)?;
         // Samples look for their data in the folder that they are started in.
         for entry in source.read_dir().into_iter().flatten().flatten() {
@@ -167,8 +172,9 @@ impl Place {
 
     fn nvcc(&self, output: PathBuf, source: &Path) -> Command {
         let mut nvcc = Command::new(&self.nvcc);
-        nvcc.args(PTX).args(["-std=c++17", "-w", "-I"]).arg(self.checkout.join("Common")).arg("-o").arg(output);
-        nvcc.current_dir(source).stdin(Stdio::null());
+        let own = output.parent().expect("it is built into a folder");
+        nvcc.args(PTX).args(["-std=c++17", "-w", "-I"]).arg(self.checkout.join("Common")).arg("-I").arg(own);
+        nvcc.arg("-o").arg(&output).current_dir(source).stdin(Stdio::null());
         nvcc
     }
 

@@ -120,7 +120,9 @@ impl Descriptor {
         // The attributes of the device that are the greatest sides.
         let (most, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
             (CUBEMAP, ..) => (&[52], height == width && depth == 6),
-            (own, ..) if own == LAYERED | CUBEMAP => (&[53, 53, 54], height == width && depth > 0 && depth % 6 == 0),
+            (own, ..) if own == LAYERED | CUBEMAP => {
+                (&[53, 53, 54], height == width && depth > 0 && depth.is_multiple_of(6))
+            }
             (LAYERED, 0, _) => (&[42, 0, 43], depth > 0),
             (LAYERED, ..) => (&[27, 28, 29], depth > 0),
             (_, _, 1..) => (&[24, 25, 26], height > 0),

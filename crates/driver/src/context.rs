@@ -113,17 +113,28 @@ impl Context {
     /// Ends it with an error. The first one stays.
     pub(crate) fn poison(&self, code: Code) {
         lock(&self.fault).get_or_insert(code);
+        if let Ok(driver) = driver() {
+            lock(&driver.fault).get_or_insert(code);
+        }
     }
 
     /// Lets it go on after an error.
     pub(crate) fn forgive(&self) {
         *lock(&self.fault) = None;
+        if let Ok(driver) = driver() {
+            *lock(&driver.fault) = None;
+        }
     }
 
     /// Keeps it, if it is a primary context.
-    pub(crate) fn retain(&self) {
+    ///
+    /// # Errors
+    /// The error of a kernel that has ended a context of this process before: as with a real GPU, none begins any more.
+    pub(crate) fn retain(&self) -> Result<()> {
         let _change = lock(&CHANGE);
+        check_process()?;
         self.retained.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Lets it go. Who lets it go last ends it.
@@ -172,6 +183,7 @@ impl Context {
         texture::remove_all(self.handle);
         array::remove_all(self.handle);
         memory::remove_all(self.handle);
+        driver()?.machine().free_heap();
         *lock(&self.fault) = None;
         peer::remove_all(self.handle);
         *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
@@ -198,6 +210,14 @@ impl Context {
     /// Takes a value of the runtime away.
     pub(crate) fn delete(&self, key: usize) {
         lock(&self.values).remove(&key);
+    }
+}
+
+/// Refuses to begin a context in a process in which an error of a kernel has ended one.
+fn check_process() -> Result<()> {
+    match *lock(&driver()?.fault) {
+        Some(code) => Err(code.into()),
+        None => Ok(()),
     }
 }
 
@@ -362,7 +382,11 @@ functions! {
         limits::find(&lock(&context.limits), limit)?;
         let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
         // Launches that wait have the limits that there were when they were enqueued.
-        driver()?.queue.wait_for_all();
+        let driver = driver()?;
+        driver.queue.wait_for_all();
+        if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
+            return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
+        }
         lock(&context.limits).insert(limit, value);
         Ok(())
     }
@@ -399,7 +423,7 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
         context.check()?;
         let primary = Context::primary(device)?;
-        primary.retain();
+        primary.retain()?;
         context.set(primary.handle)
     }
 

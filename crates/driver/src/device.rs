@@ -4,6 +4,7 @@ use std::ffi::c_char;
 
 use devices::{Board, Description, Limits};
 
+use crate::array;
 use crate::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 use crate::call::{In, Out, functions};
 use crate::error::{Code, Error, Result};
@@ -124,16 +125,6 @@ const PROPERTIES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
 const LINEAR_TEXELS: usize = 1 << 30;
 const LINEAR_BYTES: usize = 1 << 32;
 
-/// The bytes of a channel of a texture (`CUarray_format`).
-fn channel_bytes(format: u32) -> Result<usize> {
-    match format {
-        0x01 | 0x08 => Ok(1),
-        0x02 | 0x09 | 0x10 => Ok(2),
-        0x03 | 0x0a | 0x20 => Ok(4),
-        _ => Err(Code::INVALID_VALUE.into()),
-    }
-}
-
 functions! {
     fn cuDeviceGetCount(count: Out<i32>) {
         count.set(driver()?.devices.len() as i32)
@@ -202,10 +193,8 @@ functions! {
 
     fn cuDeviceGetTexture1DLinearMaxWidth(texels: Out<usize>, format: u32, channels: u32, device: i32) {
         driver()?.device(device)?;
-        if !matches!(channels, 1 | 2 | 4) {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        texels.set(LINEAR_TEXELS.min(LINEAR_BYTES / (channel_bytes(format)? * channels as usize)))
+        let (format, _) = array::format(format, channels).map_err(|_| Code::INVALID_VALUE)?;
+        texels.set(LINEAR_TEXELS.min(LINEAR_BYTES / format.bytes() as usize))
     }
 
     fn cuDeviceGetExecAffinitySupport(is_supported: Out<i32>, _kind: u32, device: i32) {

@@ -8,10 +8,14 @@ use std::io::Read as _;
 
 use crate::error::{Code, Error, Result};
 use crate::image::{no_ptx, runs_on, target};
+use crate::link::merge::merge;
 
 /// The first bytes of the wrapper that nvcc puts around a fatbin, and of the fatbin itself.
 const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
 const CONTAINER: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
+
+/// The version of the wrapper of a program whose files were compiled for themselves.
+const RELOCATABLE: u32 = 2;
 
 /// The kind of an entry that is PTX.
 const PTX: u16 = 1;
@@ -38,24 +42,72 @@ struct Entry<'a> {
 /// # Safety
 /// The image begins with the magic number that it has, and is as long as its headers say.
 pub(crate) unsafe fn ptx(image: *const c_void, magic: [u8; 4], capability: (u32, u32)) -> Option<Result<Vec<u8>>> {
-    let container = match magic {
-        CONTAINER => image,
-        // SAFETY: behind the wrapper's magic number and its version is the address of the container.
-        WRAPPER => unsafe { image.byte_add(8).cast::<*const c_void>().read_unaligned() },
-        _ => return None,
-    };
+    if magic == CONTAINER {
+        // SAFETY: the caller's promise.
+        return Some(unsafe { container(image, capability) });
+    }
+    if magic != WRAPPER {
+        return None;
+    }
+    // SAFETY: a wrapper has these fields.
+    let wrapper = unsafe { image.cast::<Wrapper>().read_unaligned() };
+    Some(match wrapper.version {
+        // SAFETY: the wrapper says where the fatbins are.
+        RELOCATABLE => unsafe { linked(wrapper.parts, capability) },
+        // SAFETY: the wrapper says where the fatbin is.
+        _ => unsafe { container(wrapper.container, capability) },
+    })
+}
+
+/// The wrapper around a fatbin.
+#[repr(C)]
+struct Wrapper {
+    magic: [u8; 4],
+    version: u32,
+    container: *const c_void,
+    /// The fatbins of the program's files, up to a null, where each file was compiled for itself.
+    parts: *const *const c_void,
+}
+
+/// The PTX of fatbins that are to be linked. Those without PTX for the device, such as that of the device's runtime library,
+/// are left out.
+unsafe fn linked(mut parts: *const *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
+    let (mut texts, mut none) = (Vec::new(), no_ptx("the program's fatbins hold machine code for GPUs and no PTX"));
+    // SAFETY: the caller's promise: addresses up to a null.
+    while let Some(part) = unsafe { parts.as_ref() }.copied().filter(|part| !part.is_null()) {
+        // SAFETY: each is the address of a container.
+        match unsafe { container(part, capability) } {
+            Ok(text) => texts.push(String::from_utf8(text).map_err(|_| Code::INVALID_IMAGE)?),
+            Err(error) if error.code == Code::NO_BINARY_FOR_GPU => none = error,
+            Err(error) => return Err(error),
+        }
+        parts = parts.wrapping_add(1);
+    }
+    if texts.is_empty() {
+        return Err(none);
+    }
+    let linked =
+        merge(&texts).map_err(|problem| Error::new(Code::INVALID_SOURCE, format!("linking PTX: {problem}")))?;
+    Ok(linked.into_bytes())
+}
+
+/// The PTX of a fatbin.
+///
+/// # Safety
+/// The address is null or that of a container.
+unsafe fn container(container: *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
     if container.is_null() {
-        return Some(Err(Code::INVALID_IMAGE.into()));
+        return Err(Code::INVALID_IMAGE.into());
     }
     // SAFETY: a container's header has 16 bytes, and says how many follow it.
     let header = unsafe { std::slice::from_raw_parts(container.cast::<u8>(), 16) };
     let (size, rest) = (u16_at(header, 6), u64_at(header, 8));
     if header[..4] != CONTAINER || size < 16 {
-        return Some(Err(Error::new(Code::INVALID_IMAGE, "a fatbin whose header is damaged")));
+        return Err(Error::new(Code::INVALID_IMAGE, "a fatbin whose header is damaged"));
     }
     // SAFETY: as above.
     let entries = unsafe { std::slice::from_raw_parts(container.cast::<u8>().add(size.into()), rest as usize) };
-    Some(newest(entries, capability))
+    newest(entries, capability)
 }
 
 /// The PTX of the newest architecture that a device of this compute capability runs.

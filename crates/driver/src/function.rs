@@ -76,6 +76,16 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
     }
 }
 
+/// The function that a kernel of a library is on a device: in the current context, or in the primary one.
+fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
+    let primary = context::Context::primary(device)?;
+    if let Some(function) = FUNCTIONS_BY_HANDLE.find(kernel) {
+        return Ok(function);
+    }
+    let current = context::current().ok().filter(|current| current.device == primary.device);
+    library::function_in(kernel, &current.unwrap_or(primary))
+}
+
 impl Function {
     /// Bytes of dynamic shared memory that a launch may have.
     pub(crate) fn max_dynamic_shared(&self) -> u32 {
@@ -174,25 +184,25 @@ functions! {
         value.set(get(function)?.attribute(attribute)?)
     }
 
-    fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, _device: i32) {
+    fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
         value.check()?;
-        value.set(get(kernel)?.attribute(attribute)?)
+        value.set(on_device(kernel, device)?.attribute(attribute)?)
     }
 
     fn cuFuncSetAttribute(function: Handle, attribute: u32, value: i32) {
         get(function)?.set_attribute(attribute, value)
     }
 
-    fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, _device: i32) {
-        get(kernel)?.set_attribute(attribute, value)
+    fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, device: i32) {
+        on_device(kernel, device)?.set_attribute(attribute, value)
     }
 
     fn cuFuncSetCacheConfig(function: Handle, _config: u32) {
         get(function).map(drop)
     }
 
-    fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, _device: i32) {
-        get(kernel).map(drop)
+    fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
+        on_device(kernel, device).map(drop)
     }
 
     fn cuFuncSetSharedMemConfig(function: Handle, _config: u32) {

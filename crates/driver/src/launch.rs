@@ -39,22 +39,18 @@ impl Request {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` when there is no such function, `CUDA_ERROR_INVALID_VALUE` when no device takes such a
-    /// grid or block, `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES` when the kernel was compiled for smaller blocks.
+    /// grid or block, or the kernel was compiled for smaller blocks.
     pub(crate) fn prepare(&self) -> Result<LaunchOp> {
         let function = function::get(self.function)?;
         let invalid = |what: String| Err(Error::new(Code::INVALID_VALUE, what));
-        // The runtime launches kernels of libraries, and has a code of its own for this.
-        let is_kernel = function.handle != self.function;
-        let geometry = if is_kernel { Code::INVALID_CONFIGURATION } else { Code::INVALID_VALUE };
-        let impossible = |what: String| Err(Error::new(geometry, what));
         let Self { grid, block, shared_bytes, .. } = *self;
         let sides = |of: [u32; 3], most: [u32; 3]| of.iter().zip(most).all(|(side, most)| (1..=most).contains(side));
         if !sides(grid, MAX_GRID) {
-            return impossible(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
+            return invalid(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
         }
         let threads: u64 = block.iter().map(|side| u64::from(*side)).product();
         if !sides(block, MAX_BLOCK) || threads > 1024 {
-            return impossible(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
+            return invalid(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
         }
         let program = function.kernel.program();
         if let Some(required) = program.required_block.filter(|required| *required != block) {
@@ -62,7 +58,7 @@ impl Request {
         }
         if threads > u64::from(function.max_threads()) {
             let what = format!("{threads} threads in a block; the kernel is compiled for {}", function.max_threads());
-            return Err(Error::new(Code::LAUNCH_OUT_OF_RESOURCES, what));
+            return invalid(what);
         }
         if shared_bytes > function.max_dynamic_shared() {
             let most = function.max_dynamic_shared();

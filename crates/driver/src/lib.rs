@@ -9,7 +9,10 @@
 //! - `call` is the way in: arguments from C, results and errors to C. `symbols` has the functions by their names and
 //!   versions (`cuGetProcAddress`), `runtime` what NVIDIA's runtime library asks for besides.
 //! - `state` has the devices and the machine, `context` the contexts, `handles` all objects by their handles.
-//! - `image` and `fatbin` find PTX in what a program loads; `module`, `library` and `function` hold it.
+//! - `memory` has what lies at the addresses that kernels access; `pool` and `virtual_memory` are other ways to it, `array` and
+//!   `texture` what is read as texels, and `tensor_map` what describes tiles.
+//! - `image` and `fatbin` find PTX in what a program loads; `module`, `library` and `function` hold it; `link` makes one module of
+//!   several.
 //! - `launch`, `copy` and the others check what a program asks for and make an operation (`op`) of it, which `stream`
 //!   enqueues and `queue` does, in a thread of its own. `mem_op` and `event` are the operations between streams.
 //! - `capture` makes nodes of a `graph` of the operations of a stream instead.
@@ -103,12 +106,13 @@ const ALL: &[&[call::Entry]] = &[
     mem_op::FUNCTIONS,
     link::FUNCTIONS,
     memory::FUNCTIONS,
+    memory::host::FUNCTIONS,
     memory::managed::FUNCTIONS,
     memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
-    pool::FUNCTIONS,
     occupancy::FUNCTIONS,
     peer::FUNCTIONS,
+    pool::FUNCTIONS,
     runtime::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,

@@ -11,6 +11,7 @@ use crate::function::Function;
 use crate::handles::{Handle, Handles, lock};
 use crate::jit::JitOptions;
 use crate::module::{self, Module};
+use crate::report;
 use crate::state::driver;
 
 static LIBRARIES: Handles<Library> = Handles::new();
@@ -19,7 +20,8 @@ static KERNELS: Handles<Kernel> = Handles::new();
 /// A library.
 struct Library {
     handle: Handle,
-    ptx: simt::Module,
+    /// Its code. What is none that the driver knows is refused when it is used, as the real driver does.
+    code: Result<simt::Module>,
     /// The modules that contexts have loaded of it, by the contexts' handles.
     loaded: Mutex<HashMap<Handle, Handle>>,
     /// The kernels that were asked for, by their names.
@@ -34,6 +36,11 @@ struct Kernel {
 }
 
 impl Library {
+    /// Its code.
+    fn ptx(&self) -> Result<&simt::Module> {
+        self.code.as_ref().map_err(Clone::clone)
+    }
+
     /// The module that the current context has of it.
     fn module(&self) -> Result<Arc<Module>> {
         self.module_in(&*context::current()?)
@@ -45,13 +52,13 @@ impl Library {
         if let Some(module) = loaded.get(&context.handle).and_then(|handle| module::get(*handle).ok()) {
             return Ok(module);
         }
-        let module = Module::load(context, &self.ptx)?;
+        let module = Module::load(context, self.ptx()?)?;
         loaded.insert(context.handle, module.handle);
         Ok(module)
     }
 
     fn kernel(&self, name: &str) -> Result<Handle> {
-        if !self.ptx.kernels().any(|own| own == name) {
+        if !self.ptx()?.kernels().any(|own| own == name) {
             return Err(Error::new(Code::NOT_FOUND, format!("the library has no kernel `{name}`")));
         }
         let mut kernels = lock(&self.kernels);
@@ -66,12 +73,24 @@ impl Library {
 
 /// The function that a kernel is in the current context.
 pub(crate) fn function(kernel: Handle) -> Result<Arc<Function>> {
-    let kernel = KERNELS.get(kernel)?;
-    LIBRARIES.get(kernel.library)?.module()?.function(&kernel.name)
+    KERNELS.get(kernel)?;
+    function_in(kernel, &*context::current()?)
 }
 
-fn add(library: Out<Handle>, ptx: simt::Module) -> Result<()> {
-    let made = LIBRARIES.add(|handle| Library { handle, ptx, loaded: Mutex::default(), kernels: Mutex::default() });
+/// The function that a kernel is in a context.
+pub(crate) fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
+    let kernel = KERNELS.get(kernel)?;
+    LIBRARIES.get(kernel.library)?.module_in(context)?.function(&kernel.name)
+}
+
+fn add(library: Out<Handle>, code: Result<simt::Module>) -> Result<()> {
+    if let Err(error) = &code {
+        match error.code {
+            Code::INVALID_IMAGE => report::error("cuLibraryLoadData", error),
+            _ => return Err(error.clone()),
+        }
+    }
+    let made = LIBRARIES.add(|handle| Library { handle, code, loaded: Mutex::default(), kernels: Mutex::default() });
     library.set(made.handle)
 }
 
@@ -83,7 +102,7 @@ functions! {
         library.check()?;
         let options = JitOptions::read(count, options, values)?;
         // SAFETY: what the driver's interface asks of a program.
-        add(library, unsafe { module::read(image.as_ptr(), &options) }?)
+        add(library, unsafe { module::read(image.as_ptr(), &options) })
     }
 
     fn cuLibraryLoadFromFile(
@@ -95,7 +114,7 @@ functions! {
         let mut image = module::read_file(path.text()?)?;
         image.push(0);
         // SAFETY: a file's bytes, with a NUL behind them.
-        add(library, unsafe { module::read(image.as_ptr().cast(), &options) }?)
+        add(library, unsafe { module::read(image.as_ptr().cast(), &options) })
     }
 
     fn cuLibraryUnload(library: Handle) {
@@ -117,12 +136,12 @@ functions! {
     }
 
     fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) {
-        count.set(LIBRARIES.get(library)?.ptx.kernels().count() as u32)
+        count.set(LIBRARIES.get(library)?.ptx()?.kernels().count() as u32)
     }
 
     fn cuLibraryEnumerateKernels(kernels: Out<Handle>, room: u32, library: Handle) {
         let library = LIBRARIES.get(library)?;
-        let found: Result<Vec<Handle>> = library.ptx.kernels().map(|name| library.kernel(name)).collect();
+        let found: Result<Vec<Handle>> = library.ptx()?.kernels().map(|name| library.kernel(name)).collect();
         kernels.set_all(found?, room as usize);
         Ok(())
     }
@@ -141,7 +160,7 @@ functions! {
     fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: In<c_char>) {
         let library = LIBRARIES.get(library)?;
         let name = name.text()?;
-        if !library.ptx.variables().any(|own| own.name == name && own.is_managed) {
+        if !library.ptx()?.variables().any(|own| own.name == name && own.is_managed) {
             return Err(Code::NOT_FOUND.into());
         }
         // The runtime asks before there is a context: it is about to use the first device's.

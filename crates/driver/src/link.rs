@@ -1,6 +1,6 @@
 //! The linker: PTX modules become one.
 
-mod merge;
+pub(crate) mod merge;
 
 use std::ffi::{c_char, c_void};
 use std::sync::Mutex;

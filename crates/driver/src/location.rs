@@ -1,6 +1,6 @@
 //! Locations of memory: devices and the host.
 
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::state::driver;
 
 /// `CUmemLocation`: a kind (`CUmemLocationType`) and the number of a device or of a part of the host's memory.
@@ -62,3 +62,17 @@ pub(crate) struct Access {
 pub(crate) const NO_ACCESS: u32 = 0;
 pub(crate) const READ: u32 = 1;
 pub(crate) const READ_WRITE: u32 = 3;
+
+/// The bits of `CUmemAllocationHandleType`, and those of file descriptors and fabric handles.
+const HANDLE_TYPES: u32 = 15;
+const EXPORTABLE: u32 = 9;
+
+/// Refuses types of handles that no memory has. Memory that a program may want to export is memory like any other until it
+/// is exported, which no simulated device can do.
+pub(crate) fn check_handle_types(types: u32) -> Result<()> {
+    match types {
+        0..=HANDLE_TYPES if types & !EXPORTABLE == 0 => Ok(()),
+        0..=HANDLE_TYPES => Err(Error::new(Code::NOT_SUPPORTED, "memory with handles of Windows")),
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}

@@ -1,18 +1,17 @@
 //! Memory: allocations of the device's and the host's memory, by their addresses.
 
+pub(crate) mod host;
 pub(crate) mod managed;
 pub(crate) mod pointer;
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use simt::{Machine, MemoryError};
 
 use crate::call::{Out, functions};
-use crate::context;
+use crate::context::{self, Context};
 use crate::error::{Code, Error, Result};
 use crate::handles::{Handle, lock};
 use crate::state::driver;
@@ -43,6 +42,11 @@ impl Kind {
     /// Whether it is page-locked memory of the host.
     pub(crate) fn is_host(self) -> bool {
         matches!(self, Kind::Host | Kind::Registered)
+    }
+
+    /// Whether it is memory of a device.
+    fn is_device(self) -> bool {
+        matches!(self, Kind::Device | Kind::Mapped | Kind::Array | Kind::Owned)
     }
 }
 
@@ -150,7 +154,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     let memory = machine.memory_mut();
     let most = driver.devices[context.device].memory_bytes;
     // What all devices use together fits into the memory of one nearly always.
-    if matches!(kind, Kind::Device | Kind::Owned) && memory.used().saturating_add(bytes as u64) > most {
+    if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
         let used = used_by(context.device);
         if used.saturating_add(bytes as u64) > most {
             let what = format!("{bytes} bytes of device memory; {used} of {most} are in use");
@@ -170,8 +174,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
 /// The bytes of a device's memory that are in use.
 fn used_by(device: usize) -> u64 {
     let is_own = |range: &&Range| {
-        matches!(range.kind, Kind::Device | Kind::Owned)
-            && context::Context::of(range.context).is_ok_and(|context| context.device == device)
+        range.kind.is_device() && Context::of(range.context).is_ok_and(|context| context.device == device)
     };
     ranges().values().filter(is_own).map(|range| range.bytes).sum()
 }
@@ -248,29 +251,6 @@ pub(crate) fn print_printed() {
 /// `CU_MEM_ATTACH_GLOBAL` and `CU_MEM_ATTACH_HOST`.
 const ATTACH_GLOBAL: u32 = 1;
 const ATTACH_HOST: u32 = 2;
-/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has, and `CU_MEMHOSTALLOC_WRITECOMBINED`.
-const DEVICE_MAP: u32 = 2;
-const WRITE_COMBINED: u32 = 4;
-/// All flags of page-locked memory that is allocated, and of that which is registered.
-const HOST_FLAGS: u32 = 7;
-const REGISTER_FLAGS: u32 = 15;
-/// `CU_MEMHOSTREGISTER_IOMEMORY` and `CU_MEMHOSTREGISTER_READ_ONLY`.
-const IO_MEMORY: u32 = 4;
-pub(crate) const READ_ONLY: u32 = 8;
-
-/// Page-locked memory. Of no bytes, the address is null, which is no error.
-fn allocate_host(address: Out<u64>, bytes: usize, flags: u32) -> Result<()> {
-    address.check()?;
-    if flags & !HOST_FLAGS != 0 {
-        return Err(Code::INVALID_VALUE.into());
-    }
-    context::current()?;
-    match bytes {
-        0 => address.set(0),
-        _ => address.set(allocate(bytes, Kind::Host, flags & WRITE_COMBINED | DEVICE_MAP, 0)?),
-    }
-}
-
 functions! {
     fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) {
         address.check()?;
@@ -299,71 +279,6 @@ functions! {
 
     fn cuMemFree_v2(address: u64) {
         free(address, &[Kind::Device, Kind::Managed, Kind::Graph])
-    }
-
-    fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) {
-        allocate_host(address, bytes, 0)
-    }
-
-    fn cuMemHostAlloc(address: Out<u64>, bytes: usize, flags: u32) {
-        allocate_host(address, bytes, flags)
-    }
-
-    fn cuMemFreeHost(address: u64) {
-        free(address, &[Kind::Host])
-    }
-
-    fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: u32) {
-        let context = context::current()?;
-        capture::check_unsafe()?;
-        if flags & !REGISTER_FLAGS != 0 || bytes == 0 || (memory as u64).checked_add(bytes as u64).is_none() {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        if flags & IO_MEMORY != 0 {
-            return Err(Error::new(Code::INVALID_VALUE, "memory of other devices cannot be registered"));
-        }
-        let address = memory as u64;
-        match overlapping(address, bytes as u64) {
-            Some(range) if range.kind == Kind::Registered => return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into()),
-            Some(_) => return Err(Code::INVALID_VALUE.into()),
-            None => {}
-        }
-        let start = NonNull::new(memory.cast::<u8>()).ok_or(Code::INVALID_VALUE)?;
-        // SAFETY: the program says that it has this memory, and keeps it until it takes the registration back. Words
-        // of eight bytes never reach into another page.
-        let mapped = unsafe { driver()?.machine().memory_mut().map(start, bytes as u64) };
-        let machine_base = mapped.ok_or(Code::INVALID_VALUE)?;
-        let range = Range::new(address, bytes as u64, Kind::Registered, context.handle);
-        add(Range { machine_base, flags: flags & READ_ONLY | DEVICE_MAP, ..range });
-        Ok(())
-    }
-
-    fn cuMemHostUnregister(memory: u64) {
-        context::current()?;
-        match range_of(memory) {
-            Some(range) if range.base == memory && range.kind == Kind::Registered => free(memory, &[Kind::Registered]),
-            Some(_) => Err(Code::INVALID_VALUE.into()),
-            None => Err(Code::HOST_MEMORY_NOT_REGISTERED.into()),
-        }
-    }
-
-    fn cuMemHostGetDevicePointer_v2(address: Out<u64>, memory: u64, flags: u32) {
-        context::current()?;
-        let range = range_of(memory).filter(|range| range.kind.is_host() || range.kind == Kind::Mapped);
-        match range {
-            Some(_) if flags == 0 => address.set(memory),
-            _ => Err(Code::INVALID_VALUE.into()),
-        }
-    }
-
-    fn cuMemHostGetFlags(flags: Out<u32>, memory: u64) {
-        context::current()?;
-        let range = range_of(memory).ok_or(Code::INVALID_VALUE)?;
-        match range.kind {
-            Kind::Host | Kind::Registered => flags.set(range.flags & HOST_FLAGS),
-            Kind::Managed => flags.set(DEVICE_MAP),
-            _ => Err(Code::INVALID_VALUE.into()),
-        }
     }
 
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {

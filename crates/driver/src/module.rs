@@ -84,7 +84,7 @@ impl Module {
 /// The driver's code for PTX that cannot be run.
 pub(crate) fn load_error(error: &LoadError) -> Error {
     let code = match error {
-        LoadError::Refused { .. } => Code::NOT_SUPPORTED,
+        LoadError::Refused { is_valid: true, .. } => Code::NOT_SUPPORTED,
         LoadError::NoSuchKernel { .. } | LoadError::AmbiguousKernel { .. } => Code::NOT_FOUND,
         _ => Code::INVALID_PTX,
     };
@@ -109,6 +109,10 @@ pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<
     }
     let module =
         check_target(&text, capability).and_then(|()| simt::Module::from_ptx(text).map_err(|error| load_error(&error)));
+    let module = module.and_then(|module| match module.invalid() {
+        Some(error) => Err(load_error(error)),
+        None => Ok(module),
+    });
     if let Err(error) = &module {
         options.tell(&error.reason);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simt::{Arg, FaultKind, Launch, LaunchError};
+use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
 
 use crate::context::Context;
 use crate::copy::{Copy, Fill};
@@ -108,11 +108,16 @@ impl Op {
 }
 
 impl LaunchOp {
-    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
-        let mut machine = driver.machine();
+    /// Gives the machine the limits of the device and of the context.
+    pub(crate) fn configure(&self, machine: &mut Machine, context: &Context) {
         let config = machine.config_mut();
         config.resident_blocks = self.resident;
         (config.printf_bytes, config.heap_bytes) = context.buffers();
+    }
+
+    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
+        let mut machine = driver.machine();
+        self.configure(&mut machine, context);
         let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
             .with_shared_bytes(self.shared_bytes)
             .with_cooperative(self.is_cooperative)

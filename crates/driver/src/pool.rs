@@ -129,10 +129,8 @@ pub(crate) fn note_freed(range: &Range) {
     }
 }
 
-/// The pools that devices and the host have by themselves, once they were asked for, and the ones that are used now.
-static DEFAULTS: Mutex<Vec<Defaults>> = Mutex::new(Vec::new());
-
-struct Defaults {
+/// The pool that a device or the host has by itself, once it was asked for, and the one that is used now.
+pub(crate) struct Defaults {
     location: Location,
     kind: Kind,
     default: Arc<Pool>,
@@ -151,9 +149,8 @@ fn kind_of(location: Location, kind: u32) -> Result<Kind> {
 
 /// Does something with the default and the current pool of a location.
 fn with_defaults<T>(location: Location, kind: u32, with: impl FnOnce(&mut Defaults) -> T) -> Result<T> {
-    driver()?;
     let kind = kind_of(location, kind)?;
-    let mut all = lock(&DEFAULTS);
+    let mut all = lock(&driver()?.pools);
     let at = all.iter().position(|own| own.location == location && own.kind == kind).unwrap_or_else(|| {
         let default = Pool::add(location, kind, true, u64::MAX);
         all.push(Defaults { location, kind, current: default.handle, default });
@@ -196,20 +193,11 @@ pub(crate) struct Props {
     reserved: [u8; 54],
 }
 
-/// The most that `CUmemAllocationHandleType`'s bits can be together.
-const HANDLE_TYPES: u32 = 15;
-
 /// Makes a pool.
 pub(crate) fn create(props: &Props) -> Result<Handle> {
     driver()?;
-    if props.handle_types > HANDLE_TYPES {
-        return Err(Code::INVALID_VALUE.into());
-    }
+    location::check_handle_types(props.handle_types)?;
     let kind = kind_of(props.location, props.kind)?;
-    if props.handle_types != 0 {
-        let what = "pools of a simulated device belong to one process, and are exported to no other";
-        return Err(Error::new(Code::NOT_SUPPORTED, what));
-    }
     let max_bytes = match props.max_bytes as u64 {
         0 => u64::MAX,
         most => most.checked_next_multiple_of(PIECE_BYTES).unwrap_or(u64::MAX),

@@ -47,7 +47,10 @@ impl Simulation {
             Some(kept) => kept,
             None => Self::start(threads).map_err(|error| error.reason)?,
         };
-        simulation.context.retain();
+        let inside = simulation.enter();
+        let retained = simulation.context.retain();
+        drop(inside);
+        retained.map_err(|error| error.code.to_string())?;
         Ok(InUse(Some(simulation)))
     }
 
@@ -87,6 +90,7 @@ impl Simulation {
 
     /// Goes on after an error of a kernel, as no GPU does: memory is what it was when the kernel ended.
     pub fn forgive(&self) {
+        let _inside = self.enter();
         self.context.forgive();
     }
 
@@ -116,10 +120,12 @@ impl Simulation {
             extra: std::ptr::null(),
         };
         let words = |error: Error| if error.reason.is_empty() { error.code.to_string() } else { error.reason };
-        let LaunchOp { function, args, .. } = request.prepare().map_err(words)?;
+        let op = request.prepare().map_err(words)?;
         self.context.synchronize().map_err(words)?;
         let mut machine = self.driver.machine();
-        let launch = Launch::new(&function.kernel, grid, block, &args).with_shared_bytes(shared_bytes);
+        op.configure(&mut machine, &self.context);
+        let LaunchOp { function, args, .. } = &op;
+        let launch = Launch::new(&function.kernel, grid, block, args).with_shared_bytes(shared_bytes);
         let result = run(&mut machine, &launch);
         memory::keep_printed(machine.take_printed());
         drop(machine);

@@ -12,8 +12,11 @@ use crate::device::{self, Device};
 use crate::error::{Code, Error, Result};
 use crate::handles::lock;
 use crate::memory::Range;
+use crate::memory::managed::Pages;
+use crate::pool::Defaults;
 use crate::queue::Queue;
 use crate::texture::Object;
+use crate::virtual_memory::Addresses;
 
 /// The newest version of CUDA whose interface the driver has: 13.0.
 pub(crate) const VERSION: i32 = 13000;
@@ -33,6 +36,14 @@ pub(crate) struct Driver {
     pub(crate) ranges: Mutex<BTreeMap<u64, Range>>,
     /// The textures and surfaces, by their handles.
     pub(crate) objects: Mutex<HashMap<u64, Object>>,
+    /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
+    pub(crate) fault: Mutex<Option<Code>>,
+    /// The addresses that programs have reserved, and what is mapped there.
+    pub(crate) addresses: Addresses,
+    /// The pools of devices and the host.
+    pub(crate) pools: Mutex<Vec<Defaults>>,
+    /// All managed memory about which something is said, by its first address.
+    pub(crate) advice: Mutex<BTreeMap<u64, Pages>>,
     /// What kernels have printed and nobody has waited for yet.
     pub(crate) printed: Mutex<Vec<u8>>,
     /// Messages that are kept for who asks for them, and not written.
@@ -96,6 +107,10 @@ impl Driver {
             primary: Mutex::default(),
             ranges: Mutex::default(),
             objects: Mutex::default(),
+            fault: Mutex::default(),
+            addresses: Addresses::default(),
+            pools: Mutex::default(),
+            advice: Mutex::default(),
             printed: Mutex::default(),
             messages: Mutex::default(),
             keeps_messages,

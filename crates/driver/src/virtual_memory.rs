@@ -20,8 +20,6 @@ const GRANULARITY: u64 = 2 << 20;
 const PINNED: u32 = 1;
 /// `CU_MEM_ALLOC_GRANULARITY_RECOMMENDED`.
 const RECOMMENDED: u32 = 1;
-/// The most that `CUmemAllocationHandleType`'s bits can be together.
-const HANDLE_TYPES: u32 = 15;
 
 /// `CUmemAllocationProp`.
 #[derive(Clone, Copy)]
@@ -56,14 +54,19 @@ struct Mapping {
 }
 
 static PHYSICAL: Handles<Physical> = Handles::new();
-/// The sizes of what is reserved, by the first address.
-static RESERVED: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
-/// What is mapped, by the first address.
-static MAPPED: Mutex<BTreeMap<u64, Mapping>> = Mutex::new(BTreeMap::new());
+
+/// The addresses that a driver's programs manage themselves.
+#[derive(Default)]
+pub(crate) struct Addresses {
+    /// The sizes of what is reserved, by the first address.
+    reserved: Mutex<BTreeMap<u64, u64>>,
+    /// What is mapped, by the first address.
+    mapped: Mutex<BTreeMap<u64, Mapping>>,
+}
 
 /// The first address and the size of the reservation that an address lies in.
 pub(crate) fn reservation_of(address: u64) -> Option<(u64, u64)> {
-    let reserved = lock(&RESERVED);
+    let reserved = lock(&driver().ok()?.addresses.reserved);
     let (base, bytes) = reserved.range(..=address).next_back()?;
     (address - base < *bytes).then_some((*base, *bytes))
 }
@@ -78,9 +81,10 @@ fn check_granularity(numbers: &[u64]) -> Result<()> {
 
 impl Props {
     fn check(&self) -> Result<()> {
-        if self.kind != PINNED || self.handle_types > HANDLE_TYPES {
+        if self.kind != PINNED {
             return Err(Code::INVALID_VALUE.into());
         }
+        location::check_handle_types(self.handle_types)?;
         match self.location.kind {
             location::DEVICE => driver()?.device(self.location.id).map(drop),
             _ => self.location.checked().map(drop),
@@ -98,7 +102,7 @@ impl Physical {
 
     /// Forgets it, once it is neither mapped nor to be released any more.
     fn forget_if_unused(&self) -> Result<()> {
-        let is_mapped = lock(&MAPPED).values().any(|own| own.physical.handle == self.handle);
+        let is_mapped = lock(&driver()?.addresses.mapped).values().any(|own| own.physical.handle == self.handle);
         if self.references.load(Ordering::Relaxed) == 0 && !is_mapped && PHYSICAL.remove(self.handle).is_ok() {
             driver()?.machine().memory_mut().release(&self.memory);
         }
@@ -108,7 +112,7 @@ impl Physical {
 
 /// The first addresses of the mappings that lie between two addresses: `CUDA_ERROR_INVALID_VALUE` where a part of one does.
 fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
-    let mapped = lock(&MAPPED);
+    let mapped = lock(&driver()?.addresses.mapped);
     let end = base.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
     let before = mapped.range(..base).next_back().is_some_and(|(at, own)| at + own.bytes > base);
     let behind = mapped.range(base..end).next_back().is_some_and(|(at, own)| at + own.bytes > end);
@@ -121,7 +125,7 @@ fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
 /// Lets kernels and copies access a mapping, or not any more.
 fn set_access(base: u64, access: u32) -> Result<()> {
     let mut machine = driver()?.machine();
-    let mut mapped = lock(&MAPPED);
+    let mut mapped = lock(&driver()?.addresses.mapped);
     let mapping = mapped.get_mut(&base).ok_or(Code::INVALID_VALUE)?;
     let (was, is) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
     let memory = machine.memory_mut();
@@ -161,7 +165,7 @@ functions! {
         // The address that is wanted is a hint.
         let align = GRANULARITY.max(align as u64);
         let base = driver()?.machine().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
-        lock(&RESERVED).insert(base, bytes as u64);
+        lock(&driver()?.addresses.reserved).insert(base, bytes as u64);
         address.set(base)
     }
 
@@ -170,7 +174,7 @@ functions! {
         if !between(address, bytes)?.is_empty() {
             return Err(Error::new(Code::INVALID_VALUE, "memory is mapped there; unmap it first"));
         }
-        let mut reserved = lock(&RESERVED);
+        let mut reserved = lock(&driver()?.addresses.reserved);
         match reserved.get(&address) {
             Some(own) if *own == bytes as u64 => drop(reserved.remove(&address)),
             _ => return Err(Code::INVALID_VALUE.into()),
@@ -186,10 +190,6 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         check_granularity(&[bytes as u64])?;
-        if props.handle_types != 0 {
-            let what = "memory of a simulated device belongs to one process, and is exported to no other";
-            return Err(Error::new(Code::NOT_SUPPORTED, what));
-        }
         if !props.location.is_device() {
             return Err(Error::new(Code::NOT_SUPPORTED, "physical memory of the host; that of a device can be had"));
         }
@@ -207,7 +207,7 @@ functions! {
     fn cuMemRetainAllocationHandle(handle: Out<Handle>, address: u64) {
         driver()?;
         handle.check()?;
-        let mapped = lock(&MAPPED);
+        let mapped = lock(&driver()?.addresses.mapped);
         let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         mapping.physical.references.fetch_add(1, Ordering::Relaxed);
@@ -235,7 +235,7 @@ functions! {
         let bytes = bytes as u64;
         let device = Context::primary(physical.props.location.id)?;
         memory::add(Range::new(address, bytes, Kind::Mapped, device.handle));
-        lock(&MAPPED).insert(address, Mapping { bytes, physical, access: NO_ACCESS });
+        lock(&driver()?.addresses.mapped).insert(address, Mapping { bytes, physical, access: NO_ACCESS });
         Ok(())
     }
 
@@ -252,7 +252,7 @@ functions! {
         all.into_iter().try_for_each(|base| {
             set_access(base, NO_ACCESS)?;
             memory::forget(base);
-            let mapping = lock(&MAPPED).remove(&base);
+            let mapping = lock(&driver.addresses.mapped).remove(&base);
             mapping.map_or(Ok(()), |mapping| mapping.physical.forget_if_unused())
         })
     }
@@ -263,7 +263,9 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         let all = between(address, bytes)?;
-        let covered: u64 = all.iter().filter_map(|base| lock(&MAPPED).get(base).map(|own| own.bytes)).sum();
+        let mapped = lock(&driver()?.addresses.mapped);
+        let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|own| own.bytes).sum();
+        drop(mapped);
         if covered != bytes as u64 {
             return Err(Code::INVALID_VALUE.into());
         }
@@ -283,7 +285,7 @@ functions! {
         driver()?;
         flags.check()?;
         let location = location.get()?.checked()?;
-        let mapped = lock(&MAPPED);
+        let mapped = lock(&driver()?.addresses.mapped);
         let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         flags.set(if location.is_device() { mapping.access } else { NO_ACCESS }.into())

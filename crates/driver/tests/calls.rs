@@ -1,9 +1,19 @@
 //! The driver's functions, called as programs call them.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where there is no value")]
+
 mod captures;
+mod copies;
 mod devices;
 mod executables;
 mod graphs;
+mod linking;
+mod memory;
 mod occupancy;
+mod pools;
 mod streams;
+mod structs;
 mod support;
+mod tensor_maps;
+mod textures;
+mod virtual_memory;

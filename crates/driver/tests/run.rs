@@ -27,7 +27,9 @@ pub(crate) struct Done {
 pub(crate) fn run(program: &Built) -> Done {
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).env("LD_LIBRARY_PATH", library());
-    for variable in ["LADDER_SIM_DEVICE", "LADDER_DRIVER_LOG", "CUDA_LAUNCH_BLOCKING", "CUDA_VISIBLE_DEVICES"] {
+    for variable in
+        ["LADDER_SIM_DEVICE", "LADDER_SIM_DEVICES", "LADDER_DRIVER_LOG", "CUDA_LAUNCH_BLOCKING", "CUDA_VISIBLE_DEVICES"]
+    {
         command.env_remove(variable);
     }
     // Files, because a pipe that is full would hold the program up.

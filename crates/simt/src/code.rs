@@ -255,7 +255,7 @@ impl Program {
     }
 
     /// Whether it can allocate or free memory.
-    pub(crate) fn uses_heap(&self) -> bool {
+    pub fn uses_heap(&self) -> bool {
         self.any(|func| {
             func.code.iter().any(|inst| {
                 matches!(&inst.op, Op::Call(call)

@@ -45,7 +45,8 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     let found = forms::form(inst.opcode, operands.len());
     let (words, form) = found.ok_or_else(|| {
         let what = kind_of(inst.opcode).map_or(String::new(), |kind| format!(", {kind},"));
-        cx.unsupported(format!("instruction `{}`{what}", inst.opcode))
+        let is_valid = opcode::class(inst.opcode).is_some() || !what.is_empty();
+        LowerError { is_valid, ..cx.unsupported(format!("instruction `{}`{what}", inst.opcode)) }
     })?;
     let ordered = words.join(".");
     let mut decoder = Decoder { cx, opcode: inst.opcode, words: &words, operands: &operands, form: &ordered };

@@ -11,17 +11,19 @@ pub struct LowerError {
     pub message: String,
     /// Where it stands in the text.
     pub at: At,
+    /// Whether it is valid PTX, which this machine does not run.
+    pub is_valid: bool,
 }
 
 impl LowerError {
     /// An error for something that this machine does not support.
     pub fn unsupported(what: impl std::fmt::Display, at: At) -> Self {
-        Self { message: format!("{what} is not supported"), at }
+        Self { message: format!("{what} is not supported"), at, is_valid: true }
     }
 
     /// An error for something that is not valid PTX, or contradicts itself.
     pub fn invalid(message: impl Into<String>, at: At) -> Self {
-        Self { message: message.into(), at }
+        Self { message: message.into(), at, is_valid: false }
     }
 }
 

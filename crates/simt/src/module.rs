@@ -34,6 +34,8 @@ pub enum LoadError {
         entry: String,
         /// The reason, and its place in the text.
         error: ParseError,
+        /// Whether it is valid PTX, which this machine does not run.
+        is_valid: bool,
     },
     /// The module has no kernel of this name.
     #[error("there is no kernel `{name}`; there are {}", names::list(.known))]
@@ -158,6 +160,7 @@ impl Module {
         let kernels = lowered.kernels.into_iter().map(|(name, program)| {
             let program = program.map(Arc::new).map_err(|error| LoadError::Refused {
                 entry: name.clone(),
+                is_valid: error.is_valid,
                 error: ParseError::new(&source, error.at, error.message),
             });
             Kernel { name, program }
@@ -171,6 +174,12 @@ impl Module {
     /// The architecture that it is written for: `sm_80`.
     pub fn target(&self) -> &str {
         &self.text.target
+    }
+
+    /// Why a kernel of it is not valid PTX, if one is not.
+    pub fn invalid(&self) -> Option<&LoadError> {
+        let errors = self.kernels.iter().filter_map(|kernel| kernel.program.as_ref().err());
+        errors.into_iter().find(|error| matches!(error, LoadError::Refused { is_valid: false, .. }))
     }
 
     /// The names of the module's kernels, in the order of the text.

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::*;
 
 fn kernel(registers: u32, static_shared: u32) -> Usage {
-    Usage { registers, shared_bytes: static_shared, barriers: 1, ..Usage::default() }
+    Usage { registers, shared_bytes: static_shared, barriers: 1 }
 }
 
 fn block(threads: u32) -> Block {
@@ -92,7 +92,7 @@ fn launches() -> impl Strategy<Value = (&'static Limits, Usage, Block)> {
     (0..Limits::all().len(), resources, block).prop_map(|(index, resources, block)| {
         let (registers, shared_bytes, barriers) = resources;
         let (threads, dynamic_shared) = block;
-        let resources = Usage { registers, shared_bytes, barriers, ..Usage::default() };
+        let resources = Usage { registers, shared_bytes, barriers };
         let block = Block { threads, dynamic_shared };
         (&Limits::all()[index], resources, block)
     })
@@ -139,7 +139,7 @@ proptest! {
     #[test]
     fn any_number_is_taken(numbers in any::<[u32; 5]>()) {
         let [registers, shared_bytes, barriers, threads, dynamic_shared] = numbers;
-        let resources = Usage { registers, shared_bytes, barriers, ..Usage::default() };
+        let resources = Usage { registers, shared_bytes, barriers };
         for limits in Limits::all() {
             of(limits, resources, Block { threads, dynamic_shared });
         }

@@ -72,7 +72,7 @@ pub(super) fn check(texts: &[String], text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// In words, when a module uses what no module defines.
-pub(super) fn merge(texts: &[String]) -> Result<String, String> {
+pub(crate) fn merge(texts: &[String]) -> Result<String, String> {
     let parsed: Result<Vec<Module<'_>>, _> = texts.iter().map(|text| ptx::parse(text)).collect();
     let parsed = parsed.map_err(|error| error.to_string())?;
     let modules: Vec<Vec<Symbol<'_>>> = texts.iter().zip(&parsed).map(|(text, own)| symbols(text, own)).collect();
@@ -85,15 +85,14 @@ pub(super) fn merge(texts: &[String]) -> Result<String, String> {
             }
         }
     }
-    let is_dynamic = |own: &Symbol<'_>, text: &str| text[own.range.clone()].contains(".shared");
+    // The driver has some functions, and a launch says the size of some shared memory.
+    let is_elsewhere = |own: &Symbol<'_>, text: &str| {
+        own.is_function && RUNTIME.contains(&own.name) || text[own.range.clone()].contains(".shared")
+    };
     for (module, text) in modules.iter().zip(texts) {
-        let missing = module.iter().find(|own| {
-            own.linkage == Linkage::Extern
-                && !own.is_defined
-                && !owners.contains_key(own.name)
-                && !(own.is_function && RUNTIME.contains(&own.name))
-                && !is_dynamic(own, text)
-        });
+        let declared = module.iter().filter(|own| own.linkage == Linkage::Extern && !own.is_defined);
+        let mut undefined = declared.filter(|own| !owners.contains_key(own.name));
+        let missing = undefined.find(|own| !is_elsewhere(own, text));
         if let Some(missing) = missing {
             return Err(format!("`{}` is declared, and no module defines it", missing.name));
         }

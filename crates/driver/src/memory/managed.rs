@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::Mutex;
 
 use super::{Kind, range_of};
 use crate::call::{In, Out, functions};
@@ -10,6 +9,7 @@ use crate::context;
 use crate::error::{Code, Result};
 use crate::handles::{Handle, lock};
 use crate::location::Location;
+use crate::state::driver;
 use crate::stream::Stream;
 
 /// The granularity of advice.
@@ -38,7 +38,7 @@ const NOWHERE: i32 = -2;
 
 /// What a program has said about some pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Advice {
+pub(crate) struct Advice {
     read_mostly: bool,
     preferred: Option<Location>,
     /// The numbers of those that access them.
@@ -47,14 +47,13 @@ struct Advice {
 }
 
 /// Pages about which the same is said, by the first address; up to the next one.
-type Pages = BTreeMap<u64, Advice>;
-
-/// All managed memory about which something is said, by its first address.
-static ADVICE: Mutex<BTreeMap<u64, Pages>> = Mutex::new(BTreeMap::new());
+pub(crate) type Pages = BTreeMap<u64, Advice>;
 
 /// Forgets what is said about memory that is freed.
 pub(crate) fn forget(base: u64) {
-    lock(&ADVICE).remove(&base);
+    if let Ok(driver) = driver() {
+        lock(&driver.advice).remove(&base);
+    }
 }
 
 /// Where so many bytes of managed memory begin and end, in pages, and where the allocation begins:
@@ -71,7 +70,7 @@ fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
 /// Says something about so many bytes of managed memory.
 fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
     let (base, first, end) = pages(address, bytes)?;
-    let mut all = lock(&ADVICE);
+    let mut all = lock(&driver()?.advice);
     let pages = all.entry(base).or_insert_with(|| BTreeMap::from([(0, Advice::default())]));
     for edge in [first, end] {
         let before = pages.range(..=edge).next_back().map(|(_, own)| own.clone());
@@ -84,7 +83,7 @@ fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
 /// What is said about so many bytes of managed memory, each different thing once at least.
 fn said(address: u64, bytes: usize) -> Result<Vec<Advice>> {
     let (base, first, end) = pages(address, bytes)?;
-    let all = lock(&ADVICE);
+    let all = lock(&driver()?.advice);
     let Some(pages) = all.get(&base) else { return Ok(vec![Advice::default()]) };
     let before = pages.range(..=first).next_back().map(|(_, own)| own.clone());
     let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, own)| own.clone());

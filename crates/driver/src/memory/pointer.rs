@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use super::{Kind, READ_ONLY, Range};
+use super::host::READ_ONLY;
+use super::{Kind, Range};
 use crate::call::{In, Out, functions};
 use crate::context::Context;
 use crate::error::{Code, Error, Result};

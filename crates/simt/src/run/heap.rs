@@ -11,14 +11,14 @@ pub(crate) struct Heap {
     /// Free parts: where each begins, and its bytes.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
-    /// Whether it has memory.
-    pub(super) is_placed: bool,
+    /// Where its memory begins, once it has some.
+    pub(super) base: Option<u64>,
 }
 
 impl Heap {
     /// A heap in so many bytes of device memory.
     pub(super) fn new(base: u64, bytes: u64) -> Self {
-        Self { free: [(base, bytes)].into(), used: BTreeMap::new(), is_placed: true }
+        Self { free: [(base, bytes)].into(), used: BTreeMap::new(), base: Some(base) }
     }
 
     /// The address of so many bytes; 0 if there are none.

@@ -189,7 +189,7 @@ impl Machine {
             source,
         };
         let heap = self.heap.get_mut().expect("the heap does not panic");
-        if program.uses_heap() && !heap.is_placed {
+        if program.uses_heap() && heap.base.is_none() {
             let bytes = self.config.heap_bytes;
             let base = self.global.allocate(bytes);
             *heap = Heap::new(base.map_err(|source| missing("the heap", source))?, bytes);

@@ -188,6 +188,19 @@ impl Machine {
         &mut self.config
     }
 
+    /// Whether a kernel has used the heap, whose size is fixed since then.
+    pub fn has_heap(&mut self) -> bool {
+        self.heap.get_mut().expect("the heap does not panic").base.is_some()
+    }
+
+    /// Takes the heap away, with all that kernels have allocated and not freed.
+    pub fn free_heap(&mut self) {
+        let heap = std::mem::take(self.heap.get_mut().expect("the heap does not panic"));
+        if let Some(base) = heap.base {
+            self.global.free(base);
+        }
+    }
+
     /// How many host threads it runs on.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()

@@ -41,3 +41,38 @@ fn nothing_lies_in_an_allocation_of_nothing() {
     assert!(memory.find(next).is_none());
     assert!(memory.allocate(8).unwrap() > next);
 }
+
+#[test]
+fn physical_memory_has_the_addresses_that_it_is_given() {
+    let mut memory = GlobalMemory::with_limit(64);
+    let base = memory.reserve(32, 4096).unwrap();
+    assert!(base.is_multiple_of(4096) && memory.is_own_address(base + 31));
+    let [first, second] = [24, 16].map(|bytes| memory.physical(bytes).unwrap());
+    assert_eq!(memory.used(), 40);
+    assert!(memory.physical(32).is_err());
+    assert!(memory.find(base).is_none());
+    for (at, bytes, offset, is_possible) in [
+        (0, 24, 8, false),
+        (4, 8, 0, false),
+        (0, 0, 0, false),
+        (0, 16, 8, true),
+        (8, 8, 0, false),
+        (1 << 40, 8, 0, false),
+    ] {
+        assert_eq!(memory.map_physical(base + at, bytes, &first, offset), is_possible, "{bytes} bytes at {at}");
+    }
+    assert!(memory.map_physical(base + 16, 16, &second, 0));
+    // Beside each other, and yet two pieces.
+    memory.at_mut(base).unwrap().write(8, &[7]);
+    assert_eq!(memory.span(base + 8, 8).map(|(_, at)| at), Some(8));
+    assert!(memory.span(base + 8, 16).is_none());
+    assert!(memory.free(base) && memory.find(base).is_none());
+    // What was written stays, and is elsewhere now.
+    assert!(memory.map_physical(base, 8, &first, 16));
+    let mut byte = [0];
+    memory.at(base).unwrap().read(0, &mut byte);
+    assert_eq!((byte, memory.used()), ([7], 40));
+    memory.release(&first);
+    assert_eq!(memory.used(), 16);
+    assert!(memory.allocate(8).unwrap() >= base + 32);
+}
