@@ -9,6 +9,7 @@ mod executables;
 mod graphs;
 mod linking;
 mod memory;
+mod nothing;
 mod occupancy;
 mod pools;
 mod streams;
