@@ -27,7 +27,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
 /// A program's command, with the simulated GPU for a driver.
 pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     let others = std::env::var_os(LIBRARIES).filter(|others| !others.is_empty());
-    let folders = others.map(|others| std::env::split_paths(&others).collect()).unwrap_or_else(Vec::new);
+    let folders: Vec<PathBuf> = others.map(|others| std::env::split_paths(&others).collect()).unwrap_or_default();
     // Only a folder with a colon in its name cannot be listed.
     let all = std::env::join_paths([folder.to_owned()].into_iter().chain(folders));
     let mut command = Command::new(program);

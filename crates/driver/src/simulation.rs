@@ -39,6 +39,7 @@ impl Simulation {
     ///
     /// # Errors
     /// The reason, in words, when the host cannot start the threads.
+    #[expect(clippy::new_ret_no_self, reason = "a new one is in use from the beginning")]
     pub fn new(threads: usize) -> std::result::Result<InUse, String> {
         let mut free = lock(&FREE);
         let kept = free.iter().position(|own| own.threads == threads).map(|at| free.swap_remove(at));

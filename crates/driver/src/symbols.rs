@@ -77,21 +77,32 @@ const FOUND: u32 = 0;
 const NO_SUCH_SYMBOL: u32 = 1;
 const NOT_IN_THIS_VERSION: u32 = 2;
 
+/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+const OWN_DEFAULT_STREAM: u64 = 2;
+
 /// The function that a name means for a program that was written for this version of CUDA, or why there is none.
-fn proc_address(name: &str, version: i32) -> std::result::Result<Function, u32> {
+fn proc_address(name: &str, version: i32, flags: u64) -> std::result::Result<Function, u32> {
     // An empty name asks for `cuGetProcAddress` itself.
     let name = if name.is_empty() { "cuGetProcAddress" } else { name };
     let version = if name == "cuGetProcAddress" && version == 0 { i32::MAX } else { version };
     let versions = VERSIONS.get(name).ok_or(NO_SUCH_SYMBOL)?;
     let symbol = versions.iter().rev().find(|(since, _)| *since <= version);
     let (_, symbol) = symbol.ok_or(NOT_IN_THIS_VERSION)?;
-    function(symbol).ok_or(NO_SUCH_SYMBOL)
+    let own = ["_ptsz", "_ptds"].iter().find_map(|suffix| function(&format!("{symbol}{suffix}")));
+    let own = own.filter(|_| flags & OWN_DEFAULT_STREAM != 0);
+    own.or_else(|| function(symbol)).ok_or(NO_SUCH_SYMBOL)
 }
 
-fn get_proc_address(name: In<c_char>, address: Out<*const c_void>, version: i32, status: Out<u32>) -> Result<()> {
+fn get_proc_address(
+    name: In<c_char>,
+    address: Out<*const c_void>,
+    version: i32,
+    flags: u64,
+    status: Out<u32>,
+) -> Result<()> {
     address.check()?;
     let name = name.text()?;
-    let found = proc_address(name, version);
+    let found = proc_address(name, version, flags);
     status.offer(found.err().unwrap_or(FOUND));
     match found {
         Ok(function) => address.set(function.0.cast()),
@@ -107,13 +118,13 @@ fn get_proc_address(name: In<c_char>, address: Out<*const c_void>, version: i32,
 }
 
 functions! {
-    fn cuGetProcAddress(name: In<c_char>, address: Out<*const c_void>, version: i32, _flags: u64) {
-        get_proc_address(name, address, version, Out::from_address(0))
+    fn cuGetProcAddress(name: In<c_char>, address: Out<*const c_void>, version: i32, flags: u64) {
+        get_proc_address(name, address, version, flags, Out::from_address(0))
     }
 
     fn cuGetProcAddress_v2(
-        name: In<c_char>, address: Out<*const c_void>, version: i32, _flags: u64, status: Out<u32>,
+        name: In<c_char>, address: Out<*const c_void>, version: i32, flags: u64, status: Out<u32>,
     ) {
-        get_proc_address(name, address, version, status)
+        get_proc_address(name, address, version, flags, status)
     }
 }

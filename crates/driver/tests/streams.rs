@@ -12,6 +12,9 @@ use crate::support::{
 functions! {
     fn cuStreamCreate(stream: *mut Handle, flags: u32);
     fn cuStreamDestroy_v2(stream: Handle);
+    fn cuGetProcAddress_v2(
+        name: *const u8, address: *mut *const (), version: i32, flags: u64, status: *mut u32,
+    );
     fn cuStreamSynchronize(stream: Handle);
     fn cuStreamQuery(stream: Handle);
     fn cuStreamGetId(stream: Handle, id: *mut u64);
@@ -151,6 +154,13 @@ fn each_thread_has_a_default_stream_of_its_own() {
         id(cuStreamGetId, PER_THREAD)
     });
     assert_ne!(other.join().expect("no panic"), id(cuStreamGetId, PER_THREAD));
+    // Programs that are compiled for it ask for the functions by a flag.
+    for (flags, symbol) in [(0, "cuStreamGetId"), (1, "cuStreamGetId"), (2, "cuStreamGetId_ptsz")] {
+        let (mut found, expected) = (std::ptr::null(), driver::function(symbol).map(|own| own.0));
+        let name = c"cuStreamGetId".as_ptr().cast();
+        assert_eq!(cuGetProcAddress_v2(name, &mut found, 13_000, flags, std::ptr::null_mut()), OK);
+        assert_eq!(Some(found), expected, "{flags}");
+    }
     let data = device_memory(4);
     assert_eq!(cuStreamWriteValue32_v2_ptsz(0, data, 9, 0), OK);
     assert_eq!(number(data), 9);
