@@ -135,7 +135,7 @@ impl Description {
         }
         let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
         if !is_path && !Path::new(name).exists() {
-            return Err(Error::NoSuchDevice { name: name.to_owned(), nearest: nearest(name) });
+            return Err(Error::NoSuchDevice { name: name.to_owned(), nearest: nearest(name), known: Self::known() });
         }
         let text = std::fs::read_to_string(name);
         let text = text.map_err(|error| Error::Unread { path: name.to_owned(), why: error.to_string() })?;

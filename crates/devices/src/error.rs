@@ -13,12 +13,14 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The name is neither a known device's nor a file's.
-    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/devices/known", hint(.nearest))]
+    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/devices/known", hint(*.nearest, .known))]
     NoSuchDevice {
         /// What was given as its name.
         name: String,
         /// The known name that is most like it, if one is.
         nearest: Option<&'static str>,
+        /// The names of the known devices.
+        known: Vec<&'static str>,
     },
     /// The file cannot be read.
     #[error("cannot read {path}: {why}")]
@@ -41,9 +43,9 @@ pub enum Error {
 }
 
 /// Which device may be meant.
-fn hint(nearest: &Option<&'static str>) -> String {
+fn hint(nearest: Option<&'static str>, known: &[&'static str]) -> String {
     match nearest {
         Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => format!("the devices are {}", crate::Description::known().join(", ")),
+        None => format!("the devices are {}", known.join(", ")),
     }
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use simt::{Launch, LaunchError, Machine};
 
-use crate::context::{self, Context};
-use crate::error::{Error, Result};
-use crate::handles::{Handle, lock};
-use crate::launch::Request;
-use crate::memory;
-use crate::op::LaunchOp;
-use crate::state::{self, Driver};
+use crate::abi::error::{Error, Result};
+use crate::abi::handles::{Handle, lock};
+use crate::gpu::context::{self, Context};
+use crate::gpu::launch::Request;
+use crate::gpu::memory;
+use crate::gpu::op::LaunchOp;
+use crate::gpu::state::{self, Driver};
 
 /// A simulated GPU of one's own. While a thread is [inside](Simulation::enter) of it, the driver's functions mean this GPU,
 /// and its context is the current one.

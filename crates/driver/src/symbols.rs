@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::sync::LazyLock;
 
-use crate::call::{Entry, Function, In, Out, functions};
-use crate::error::{Code, Error, Result};
-use crate::report;
+use crate::abi::call::{Entry, Function, In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::report;
 
 include!(concat!(env!("OUT_DIR"), "/symbols.rs"));
 
@@ -28,9 +28,9 @@ extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
 
 /// The functions by their names.
 static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
-    let implemented: HashMap<&str, &Entry> =
-        crate::ALL.iter().flat_map(|list| list.iter()).map(|own| (own.name, own)).collect();
-    debug_assert_eq!(implemented.len(), crate::ALL.iter().map(|list| list.len()).sum::<usize>(), "each function once");
+    let all = || crate::ALL.iter().copied().flatten().copied().flatten();
+    let implemented: HashMap<&str, &Entry> = all().map(|own| (own.name, own)).collect();
+    debug_assert_eq!(implemented.len(), all().count(), "each function once");
     let found = |name: &'static str, stand_in: Function| {
         let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds"));
         match (implemented.get(name), plain.and_then(|plain| implemented.get(plain))) {

@@ -55,7 +55,7 @@ const COMPILED: [Step; 4] = [
     Step {
         name: "packages",
         arguments: "package --offline --quiet --no-verify --allow-dirty -p cuda_std -p cuda_std_macros -p cuda_builder \
-                    -p ladder-locate -p ladder-libcuda -p cust_core -p find_cuda_helper -p ladder-ptx -p simt-ptx -p simt_test",
+                    -p ladder-locate -p ladder-devices -p ladder-driver -p ladder-libcuda -p cust_core -p find_cuda_helper -p ladder-ptx -p simt-ptx -p simt_test",
         documents: false,
         remedy: "cargo says above what a crate lacks that others are to use",
     },

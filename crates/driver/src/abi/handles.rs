@@ -1,0 +1,63 @@
+//! Handles: the numbers by which a program names the driver's objects.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::abi::error::{Code, Result};
+
+/// The driver's type for a handle: to C, a pointer to something unknown.
+pub(crate) type Handle = usize;
+
+/// The next handle. No handle is ever used again, and none is small: the driver's interface gives small ones meanings.
+static NEXT: AtomicUsize = AtomicUsize::new(0x1000);
+
+/// The objects of one kind by their handles.
+pub(crate) struct Handles<T>(LazyLock<Mutex<HashMap<Handle, Arc<T>>>>);
+
+impl<T> Handles<T> {
+    /// No objects.
+    pub(crate) const fn new() -> Self {
+        Self(LazyLock::new(Mutex::default))
+    }
+
+    fn map(&self) -> MutexGuard<'_, HashMap<Handle, Arc<T>>> {
+        lock(&self.0)
+    }
+
+    /// Adds the object that `make` makes for its handle.
+    pub(crate) fn add(&self, make: impl FnOnce(Handle) -> T) -> Arc<T> {
+        let handle = NEXT.fetch_add(16, Ordering::Relaxed);
+        let object = Arc::new(make(handle));
+        self.map().insert(handle, object.clone());
+        object
+    }
+
+    /// The object of a handle: `CUDA_ERROR_INVALID_HANDLE` when there is none.
+    pub(crate) fn get(&self, handle: Handle) -> Result<Arc<T>> {
+        self.find(handle).ok_or_else(|| Code::INVALID_HANDLE.into())
+    }
+
+    /// The object of a handle, if there is one.
+    pub(crate) fn find(&self, handle: Handle) -> Option<Arc<T>> {
+        self.map().get(&handle).cloned()
+    }
+
+    /// Takes an object away: `CUDA_ERROR_INVALID_HANDLE` when there is none.
+    pub(crate) fn remove(&self, handle: Handle) -> Result<Arc<T>> {
+        self.map().remove(&handle).ok_or_else(|| Code::INVALID_HANDLE.into())
+    }
+
+    /// Takes away all objects of which this is true.
+    pub(crate) fn remove_where(&self, mut is_meant: impl FnMut(&T) -> bool) -> Vec<Arc<T>> {
+        let mut map = self.map();
+        let meant: Vec<Handle> = map.iter().filter(|(_, own)| is_meant(own)).map(|(handle, _)| *handle).collect();
+        meant.iter().filter_map(|handle| map.remove(handle)).collect()
+    }
+}
+
+/// Locks a mutex. A panic elsewhere has ended that call alone, and each change of the driver's state is one assignment or
+/// can be seen half done.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

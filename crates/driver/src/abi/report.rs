@@ -1,0 +1,80 @@
+//! What the driver tells the person in front of the program: on the standard error, or in a file.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::{LazyLock, Mutex};
+
+use crate::abi::error::{Code, Error};
+use crate::abi::handles::lock;
+
+/// The environment variable that names the file for the driver's messages.
+pub const LOG: &str = "LADDER_DRIVER_LOG";
+
+/// Where messages go. `None` is the standard error.
+static FILE: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
+    let path = std::env::var_os(LOG).filter(|path| !path.is_empty())?;
+    File::options().append(true).create(true).open(path).ok().map(Mutex::new)
+});
+
+/// The functions that were called and are not implemented.
+static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// Writes a message. Nobody may be there to read it, which is no error.
+pub(crate) fn tell(text: &str) {
+    if keep(text) {
+        return;
+    }
+    let text = format!("simulated CUDA driver: {text}\n");
+    let _ = match &*FILE {
+        Some(file) => match file.lock() {
+            Ok(mut file) => file.write_all(text.as_bytes()),
+            Err(_) => Ok(()),
+        },
+        None => std::io::stderr().write_all(text.as_bytes()),
+    };
+}
+
+thread_local! {
+    /// Where this thread's messages are kept, if they are.
+    static KEEPER: Cell<Option<&'static Mutex<Vec<String>>>> = const { Cell::new(None) };
+}
+
+/// From now on, this thread's messages are kept there for who asks; with `None`, they are written.
+pub(crate) fn keep_in(messages: Option<&'static Mutex<Vec<String>>>) {
+    KEEPER.set(messages);
+}
+
+/// Keeps a message where messages are kept, and says whether that is so.
+fn keep(text: &str) -> bool {
+    let keeper = KEEPER.get();
+    if let Some(messages) = keeper.filter(|_| !text.is_empty()) {
+        lock(messages).push(text.to_owned());
+    }
+    keeper.is_some()
+}
+
+/// Writes about an error of a function, if there is more to say than its code does. What the real driver does not support
+/// either has no reason.
+pub(crate) fn error(function: &str, error: &Error) {
+    let Error { code, reason } = error;
+    match *code {
+        Code::NOT_SUPPORTED if !reason.is_empty() => unsupported(function, reason),
+        _ if keep(reason) => {}
+        _ if !reason.is_empty() => tell(&format!("{function}: {reason} ({code})")),
+        _ => {}
+    }
+}
+
+/// Says once of a function, and of each reason, that it is not supported.
+pub(crate) fn unsupported(function: &str, reason: &str) {
+    let what = match reason {
+        "" => format!("{function} is not supported ({})", Code::NOT_SUPPORTED),
+        reason => format!("{function}: {reason} ({})", Code::NOT_SUPPORTED),
+    };
+    let is_new = UNSUPPORTED.lock().is_ok_and(|mut known| known.insert(what.clone()));
+    if is_new {
+        tell(&what);
+    }
+}

@@ -1,0 +1,78 @@
+//! What a program gives the driver as a module: PTX, a fatbin that holds PTX, or code that only a GPU runs.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::abi::error::{Code, Error, Result};
+use crate::code::fatbin;
+
+/// The first bytes of an ELF file, which a cubin is.
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// The PTX of an image.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_IMAGE` when it is none that the driver knows, `CUDA_ERROR_NO_BINARY_FOR_GPU` when it has no PTX that
+/// this device could be given.
+///
+/// # Safety
+/// The image is one that the driver's interface lets a program load: a text that ends in a NUL, a fatbin, the wrapper that
+/// nvcc puts around one, or an ELF file.
+pub(crate) unsafe fn ptx(image: *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
+    if image.is_null() {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    // SAFETY: each kind of image has four bytes, or a NUL among them.
+    let magic = unsafe { first_bytes(image.cast()) };
+    if magic == ELF {
+        return Err(no_ptx("the image is a cubin, which holds machine code for a GPU and no PTX"));
+    }
+    // SAFETY: the caller's promise.
+    if let Some(found) = unsafe { fatbin::ptx(image, magic, capability) } {
+        return found;
+    }
+    // SAFETY: what is left is a text that ends in a NUL.
+    let text = unsafe { CStr::from_ptr(image.cast::<c_char>()) };
+    Ok(text.to_bytes().to_vec())
+}
+
+/// The architecture that a PTX text names as its own: `sm_90a`.
+pub(crate) fn target(ptx: &str) -> Option<&str> {
+    let mut lines = ptx.lines().map(str::trim_start);
+    let rest = lines.find_map(|line| line.strip_prefix(".target"))?;
+    rest.split(',').next().map(str::trim)
+}
+
+/// Whether PTX for an architecture runs on devices of a compute capability: on later ones too, but with the suffix `a` on
+/// none but its own, and with `f` on the later ones of its major version.
+pub(crate) fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
+    let number = target.trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+    let Ok(number) = number.parse::<u32>() else {
+        // The parser says what is wrong with it.
+        return true;
+    };
+    let (own_major, own_minor) = (number / 10, number % 10);
+    match target.chars().last() {
+        Some('a') => (own_major, own_minor) == (major, minor),
+        Some('f') => own_major == major && own_minor <= minor,
+        _ => (own_major, own_minor) <= (major, minor),
+    }
+}
+
+/// The error for code that has no PTX.
+pub(crate) fn no_ptx(what: &str) -> Error {
+    let remedy = "compile with `nvcc -arch=compute_80 -code=compute_80`, or embed PTX besides";
+    Error::new(Code::NO_BINARY_FOR_GPU, format!("{what}; the simulated device runs PTX: {remedy}"))
+}
+
+/// The first four bytes of an image; behind a NUL they are zero, because a text may end there.
+unsafe fn first_bytes(image: *const u8) -> [u8; 4] {
+    let mut bytes = [0; 4];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        // SAFETY: the bytes before were no NUL, so there is another one.
+        *byte = unsafe { *image.add(at) };
+        if *byte == 0 {
+            break;
+        }
+    }
+    bytes
+}

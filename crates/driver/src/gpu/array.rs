@@ -1,0 +1,370 @@
+//! Arrays: memory for texels, of one to three dimensions, with layers, faces or smaller levels.
+
+use std::sync::Arc;
+
+use simt::memory::texture::{Channels, Image, Sides, TexelFormat};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles};
+use crate::gpu::context;
+use crate::gpu::copy::{Copy, Side, Space};
+use crate::gpu::memory::{self, Kind};
+use crate::gpu::state::driver;
+
+static ARRAYS: Handles<Array> = Handles::new();
+static MIPMAPPED: Handles<Mipmapped> = Handles::new();
+
+/// `CUDA_ARRAY3D_LAYERED` and the other flags of arrays.
+const LAYERED: u32 = 1;
+const CUBEMAP: u32 = 4;
+const DEPTH_TEXTURE: u32 = 0x10;
+const SPARSE: u32 = 0x40;
+const DEFERRED_MAPPING: u32 = 0x80;
+const FLAGS: u32 = 0x1ff;
+
+/// `CUDA_ARRAY_DESCRIPTOR`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Descriptor2d {
+    width: usize,
+    height: usize,
+    format: u32,
+    channels: u32,
+}
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`: the sides in texels; 0 for those that an array does not have.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Descriptor {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// The third side, or how many layers or faces there are.
+    pub(crate) depth: usize,
+    format: u32,
+    channels: u32,
+    flags: u32,
+}
+
+/// An array.
+pub(crate) struct Array {
+    handle: Handle,
+    context: Handle,
+    pub(crate) descriptor: Descriptor,
+    pub(crate) format: TexelFormat,
+    /// Whether the format makes numbers from 0 to 1, or -1 to 1, of integers.
+    pub(crate) is_normalized: bool,
+    /// The address of its first texel. Rows, and slices or layers, follow each other without a gap.
+    address: u64,
+    /// Whether it is a level of a mipmapped array, and freed with that.
+    is_level: bool,
+}
+
+/// A mipmapped array: levels, each with half the sides of the one before.
+pub(crate) struct Mipmapped {
+    handle: Handle,
+    context: Handle,
+    pub(crate) levels: Vec<Arc<Array>>,
+}
+
+/// The format of texels with so many channels (`CUarray_format`), and whether it normalizes integers.
+pub(crate) fn format(format: u32, channels: u32) -> Result<(TexelFormat, bool)> {
+    use Channels::{Float, Signed, Unsigned};
+    let (numbers, bits, count, is_normalized) = match format {
+        1 => (Unsigned, 8, channels, false),
+        2 => (Unsigned, 16, channels, false),
+        3 => (Unsigned, 32, channels, false),
+        8 => (Signed, 8, channels, false),
+        9 => (Signed, 16, channels, false),
+        10 => (Signed, 32, channels, false),
+        0x10 => (Float, 16, channels, false),
+        0x20 => (Float, 32, channels, false),
+        // `CU_AD_FORMAT_UNORM_INT8X1` up to `CU_AD_FORMAT_SNORM_INT16X4`: 1, 2 and 4 channels of 8 bits, then of 16.
+        0xc0..=0xcb => {
+            let (numbers, place) = if format < 0xc6 { (Unsigned, format - 0xc0) } else { (Signed, format - 0xc6) };
+            (numbers, 8 << (place / 3), 1 << (place % 3), true)
+        }
+        0x50 | 0x91..=0x9f | 0xa1..=0xb5 => {
+            return Err(Error::new(Code::NOT_SUPPORTED, format!("arrays of compressed texels or video ({format:#x})")));
+        }
+        _ => return Err(Code::INVALID_VALUE.into()),
+    };
+    match count {
+        1 | 2 | 4 if count == channels => Ok((TexelFormat { channels: numbers, bits, count }, is_normalized)),
+        _ => Err(Error::new(Code::INVALID_VALUE, format!("a format {format:#x} of {channels} channels"))),
+    }
+}
+
+impl Descriptor {
+    /// Whether the third side counts layers or faces.
+    pub(crate) fn has_layers(&self) -> bool {
+        self.flags & (LAYERED | CUBEMAP) != 0
+    }
+
+    pub(crate) fn is_cubemap(&self) -> bool {
+        self.flags & CUBEMAP != 0
+    }
+
+    /// The sides as numbers that can be multiplied.
+    fn lengths(&self) -> [u64; 3] {
+        [self.width, self.height.max(1), self.depth.max(1)].map(|length| length as u64)
+    }
+
+    /// Refuses sides that no array of the device has, and flags that there are not.
+    fn check(&self) -> Result<()> {
+        let Self { width, height, depth, flags, .. } = *self;
+        let invalid = || {
+            let what = format!("an array of {width} × {height} × {depth} texels with the flags {flags:#x}");
+            Error::new(Code::INVALID_VALUE, what)
+        };
+        // The attributes of the device that are the greatest sides.
+        let (most, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
+            (CUBEMAP, ..) => (&[52], height == width && depth == 6),
+            (own, ..) if own == LAYERED | CUBEMAP => {
+                (&[53, 53, 54], height == width && depth > 0 && depth.is_multiple_of(6))
+            }
+            (LAYERED, 0, _) => (&[42, 0, 43], depth > 0),
+            (LAYERED, ..) => (&[27, 28, 29], depth > 0),
+            (_, _, 1..) => (&[24, 25, 26], height > 0),
+            (_, 1.., 0) => (&[22, 23], true),
+            _ => (&[21], true),
+        };
+        let context = context::current()?;
+        let device = &driver()?.devices[context.device];
+        let limit = |attribute: u32| device.attribute(attribute).map_or(0, |most| most.max(0) as usize);
+        let sides = [width, height, depth];
+        let is_small = most.iter().zip(sides).all(|(attribute, side)| *attribute == 0 || side <= limit(*attribute));
+        if width == 0 || !is_shape || !is_small || flags & !FLAGS != 0 || flags & DEPTH_TEXTURE != 0 {
+            return Err(invalid());
+        }
+        if flags & (SPARSE | DEFERRED_MAPPING) != 0 {
+            return Err(Error::new(Code::NOT_SUPPORTED, "arrays whose memory the program maps itself"));
+        }
+        Ok(())
+    }
+
+    /// The descriptor of a level of a mipmapped array.
+    fn level(&self, level: u32) -> Self {
+        let half = |side: usize| if side == 0 { 0 } else { (side >> level).max(1) };
+        let depth = if self.has_layers() { self.depth } else { half(self.depth) };
+        Self { width: half(self.width), height: half(self.height), depth, ..*self }
+    }
+
+    /// How many levels there are up to the one with a single texel.
+    fn level_count(&self) -> u32 {
+        let depth = if self.has_layers() { 0 } else { self.depth };
+        self.width.max(self.height).max(depth).max(1).ilog2() + 1
+    }
+}
+
+impl Array {
+    fn create(descriptor: Descriptor, is_level: bool) -> Result<Arc<Self>> {
+        let (format, is_normalized) = format(descriptor.format, descriptor.channels)?;
+        descriptor.check()?;
+        let [width, height, depth] = descriptor.lengths();
+        let bytes = (width * u64::from(format.bytes())).saturating_mul(height).saturating_mul(depth);
+        let address = memory::allocate(bytes as usize, Kind::Array, 0, 0)?;
+        let context = context::current()?.handle;
+        Ok(ARRAYS.add(|handle| Self { handle, context, descriptor, format, is_normalized, address, is_level }))
+    }
+
+    /// The array of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
+        driver()?;
+        ARRAYS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "an array that does not exist"))
+    }
+
+    /// Bytes of a texel.
+    pub(crate) fn texel_bytes(&self) -> u32 {
+        self.format.bytes()
+    }
+
+    /// Bytes of a row.
+    fn pitch(&self) -> u64 {
+        self.descriptor.width as u64 * u64::from(self.texel_bytes())
+    }
+
+    /// Where a copy of bytes, rows and slices from here on begins: `CUDA_ERROR_INVALID_VALUE` when it reaches beyond it.
+    pub(crate) fn side(&self, begin: [u64; 3], extent: [u64; 3]) -> Result<Side> {
+        let [_, rows, slices] = self.descriptor.lengths();
+        let most = [self.pitch(), rows, slices];
+        let is_inside = |side: usize| begin[side].checked_add(extent[side]).is_some_and(|end| end <= most[side]);
+        if !(0..3).all(is_inside) {
+            let what = format!("a copy of {extent:?} from {begin:?} on, of an array of {most:?} (bytes, rows, slices)");
+            return Err(Error::new(Code::INVALID_VALUE, what));
+        }
+        let (pitch, slice) = (most[0], most[0] * rows);
+        let address = self.address + begin[2] * slice + begin[1] * pitch + begin[0];
+        Ok(Side { address, pitch, slice })
+    }
+
+    /// It as an image of a texture or surface.
+    pub(crate) fn image(&self) -> Image {
+        let [width, height, depth] = self.descriptor.lengths().map(|length| length as u32);
+        let is_layered = self.descriptor.flags & LAYERED != 0;
+        let (sides, layers) = if self.descriptor.is_cubemap() {
+            (Sides::Cube(width), is_layered.then_some(depth / 6))
+        } else {
+            let sides = match (self.descriptor.height, self.descriptor.depth) {
+                (0, _) => Sides::One(width),
+                (_, 1..) if !is_layered => Sides::Three([width, height, depth]),
+                _ => Sides::Two([width, height]),
+            };
+            (sides, is_layered.then_some(depth))
+        };
+        Image { address: self.address, format: self.format, sides, layers, pitch: self.pitch() }
+    }
+
+    fn free(&self) -> Result<()> {
+        ARRAYS.remove(self.handle)?;
+        memory::free_now(&mut driver()?.machine(), self.address)
+    }
+}
+
+impl Mipmapped {
+    /// The mipmapped array of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
+        driver()?;
+        MIPMAPPED.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "a mipmapped array that does not exist"))
+    }
+}
+
+/// Forgets the arrays of a context, whose memory is freed with the rest of it.
+pub(crate) fn remove_all(context: Handle) {
+    MIPMAPPED.remove_where(|own| own.context == context);
+    ARRAYS.remove_where(|own| own.context == context);
+}
+
+/// A copy between a row of an array, from a byte on, and something else.
+fn row(array: Handle, offset: usize, bytes: usize) -> Result<Side> {
+    let array = Array::of(array)?;
+    array.side([offset as u64, 0, 0], [bytes as u64, bytes.min(1) as u64, bytes.min(1) as u64])
+}
+
+fn copy(from: Side, to: Side, bytes: usize, spaces: [Space; 2], stream: Option<Handle>) -> Result<()> {
+    let [from_space, to_space] = spaces;
+    let copy = Copy { from, to, ..Copy::row(0, 0, bytes) };
+    copy.enqueue(from_space, to_space, stream.unwrap_or(0), stream.is_none())
+}
+
+const HOST: Space = Space::Host;
+const DEVICE: Space = Space::Device;
+
+functions! {
+    fn cuArrayCreate_v2(array: Out<Handle>, descriptor: In<Descriptor2d>) {
+        array.check()?;
+        let Descriptor2d { width, height, format, channels } = descriptor.get()?;
+        let descriptor = Descriptor { width, height, depth: 0, format, channels, flags: 0 };
+        array.set(Array::create(descriptor, false)?.handle)
+    }
+
+    fn cuArray3DCreate_v2(array: Out<Handle>, descriptor: In<Descriptor>) {
+        array.check()?;
+        array.set(Array::create(descriptor.get()?, false)?.handle)
+    }
+
+    fn cuArrayGetDescriptor_v2(to: Out<Descriptor2d>, array: Handle) {
+        let Descriptor { width, height, format, channels, .. } = ARRAYS.get(array)?.descriptor;
+        to.set(Descriptor2d { width, height, format, channels })
+    }
+
+    fn cuArray3DGetDescriptor_v2(to: Out<Descriptor>, array: Handle) {
+        to.set(ARRAYS.get(array)?.descriptor)
+    }
+
+    // What there would be to say is said of arrays that are sparse, planar or mapped later, and there are none.
+    fn cuArrayGetMemoryRequirements(_requirements: Out<u8>, array: Handle, device: i32) {
+        ARRAYS.get(array)?;
+        driver()?.device(device)?;
+        Err(Code::INVALID_VALUE.into())
+    }
+
+    fn cuArrayGetSparseProperties(_properties: Out<u8>, array: Handle) {
+        ARRAYS.get(array)?;
+        Err(Code::INVALID_VALUE.into())
+    }
+
+    fn cuArrayGetPlane(_plane: Out<Handle>, array: Handle, _number: u32) {
+        ARRAYS.get(array)?;
+        Err(Code::INVALID_VALUE.into())
+    }
+
+    fn cuMipmappedArrayGetMemoryRequirements(_requirements: Out<u8>, array: Handle, device: i32) {
+        Mipmapped::of(array)?;
+        driver()?.device(device)?;
+        Err(Code::INVALID_VALUE.into())
+    }
+
+    fn cuMipmappedArrayGetSparseProperties(_properties: Out<u8>, array: Handle) {
+        Mipmapped::of(array)?;
+        Err(Code::INVALID_VALUE.into())
+    }
+
+    fn cuArrayDestroy(array: Handle) {
+        driver()?.queue.wait_for_all();
+        let array = ARRAYS.get(array)?;
+        if array.is_level { Ok(()) } else { array.free() }
+    }
+
+    fn cuMipmappedArrayCreate(array: Out<Handle>, descriptor: In<Descriptor>, levels: u32) {
+        array.check()?;
+        let descriptor = descriptor.get()?;
+        let mut made = Vec::new();
+        for level in 0..levels.clamp(1, descriptor.level_count()) {
+            match Array::create(descriptor.level(level), true) {
+                Ok(level) => made.push(level),
+                Err(error) => {
+                    made.iter().try_for_each(|own| own.free())?;
+                    return Err(error);
+                }
+            }
+        }
+        let context = context::current()?.handle;
+        array.set(MIPMAPPED.add(|handle| Mipmapped { handle, context, levels: made }).handle)
+    }
+
+    fn cuMipmappedArrayGetLevel(array: Out<Handle>, mipmapped: Handle, level: u32) {
+        array.check()?;
+        let mipmapped = Mipmapped::of(mipmapped)?;
+        array.set(mipmapped.levels.get(level as usize).ok_or(Code::INVALID_VALUE)?.handle)
+    }
+
+    fn cuMipmappedArrayDestroy(array: Handle) {
+        driver()?.queue.wait_for_all();
+        let mipmapped = MIPMAPPED.get(array)?;
+        MIPMAPPED.remove(mipmapped.handle)?;
+        mipmapped.levels.iter().try_for_each(|level| level.free())
+    }
+
+    fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: In<u8>, bytes: usize) {
+        let from = Side::row(from.as_ptr() as u64);
+        copy(from, row(array, offset, bytes)?, bytes, [HOST, DEVICE], None)
+    }
+
+    fn cuMemcpyHtoAAsync_v2(array: Handle, offset: usize, from: In<u8>, bytes: usize, stream: Handle) {
+        let from = Side::row(from.as_ptr() as u64);
+        copy(from, row(array, offset, bytes)?, bytes, [HOST, DEVICE], Some(stream))
+    }
+
+    fn cuMemcpyAtoH_v2(to: Out<u8>, array: Handle, offset: usize, bytes: usize) {
+        let to = Side::row(to.as_ptr() as u64);
+        copy(row(array, offset, bytes)?, to, bytes, [DEVICE, HOST], None)
+    }
+
+    fn cuMemcpyAtoHAsync_v2(to: Out<u8>, array: Handle, offset: usize, bytes: usize, stream: Handle) {
+        let to = Side::row(to.as_ptr() as u64);
+        copy(row(array, offset, bytes)?, to, bytes, [DEVICE, HOST], Some(stream))
+    }
+
+    fn cuMemcpyDtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) {
+        copy(Side::row(from), row(array, offset, bytes)?, bytes, [DEVICE; 2], None)
+    }
+
+    fn cuMemcpyAtoD_v2(to: u64, array: Handle, offset: usize, bytes: usize) {
+        copy(row(array, offset, bytes)?, Side::row(to), bytes, [DEVICE; 2], None)
+    }
+
+    fn cuMemcpyAtoA_v2(to: Handle, to_offset: usize, from: Handle, from_offset: usize, bytes: usize) {
+        copy(row(from, from_offset, bytes)?, row(to, to_offset, bytes)?, bytes, [DEVICE; 2], None)
+    }
+}

@@ -1,0 +1,123 @@
+//! The driver's functions about captures.
+
+use super::{Info, begin, end, exchange_mode, info, status, update};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::graph::{self, Dependency, EdgeData};
+use crate::gpu::stream::Stream;
+
+/// `CU_STREAM_ADD_CAPTURE_DEPENDENCIES` and `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
+const ADD: u32 = 0;
+const SET: u32 = 1;
+
+/// The places for what is known of a capture.
+struct Places {
+    status: Out<u32>,
+    id: Out<u64>,
+    graph: Out<Handle>,
+    nodes: Out<*const Handle>,
+    edges: Out<*const EdgeData>,
+    count: Out<usize>,
+}
+
+fn show(stream: Handle, places: &Places) -> Result<()> {
+    let (stream, _) = Stream::of(stream)?;
+    let Places { status: state, id, graph, nodes, edges, count } = places;
+    state.set(status(&stream)?)?;
+    let Some(Info { id: own, graph: into, nodes: after, edges: data, count: len, has_data }) = info(&stream) else {
+        return Ok(());
+    };
+    if nodes.is_asked() && !edges.is_asked() && has_data {
+        return Err(Code::LOSSY_QUERY.into());
+    }
+    id.offer(own);
+    graph.offer(into);
+    nodes.offer(after);
+    edges.offer(data);
+    count.offer(len);
+    Ok(())
+}
+
+fn change(stream: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, flags: u32) -> Result<()> {
+    let (stream, _) = Stream::of(stream)?;
+    if status(&stream)? == 0 {
+        return Err(Code::ILLEGAL_STATE.into());
+    }
+    if !matches!(flags, ADD | SET) {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    update(&stream, Dependency::read(nodes, data, count)?, flags == SET)
+}
+
+/// A place that nobody asks for.
+fn none<T>() -> Out<T> {
+    Out::from_address(0)
+}
+
+functions! {
+    fn cuStreamBeginCapture(stream: Handle) {
+        begin(Stream::of(stream)?.0, super::GLOBAL, None)
+    }
+
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) {
+        begin(Stream::of(stream)?.0, mode, None)
+    }
+
+    fn cuStreamBeginCaptureToGraph(
+        stream: Handle, into: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, mode: u32,
+    ) {
+        let graph = graph::get(into)?;
+        let after = Dependency::read(nodes, data, count)?;
+        graph.check(&after)?;
+        begin(Stream::of(stream)?.0, mode, Some((graph, after)))
+    }
+
+    fn cuStreamEndCapture(stream: Handle, into: Out<Handle>) {
+        into.check()?;
+        into.offer(0);
+        into.set(end(&Stream::of(stream)?.0)?.handle)
+    }
+
+    fn cuStreamIsCapturing(stream: Handle, state: Out<u32>) {
+        state.check()?;
+        state.set(status(&Stream::of(stream)?.0)?)
+    }
+
+    fn cuStreamGetCaptureInfo(stream: Handle, status: Out<u32>, id: Out<u64>) {
+        show(stream, &Places { status, id, graph: none(), nodes: none(), edges: none(), count: none() })
+    }
+
+    fn cuStreamGetCaptureInfo_v2(
+        stream: Handle, status: Out<u32>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const Handle>, count: Out<usize>,
+    ) {
+        show(stream, &Places { status, id, graph, nodes, edges: none(), count })
+    }
+
+    fn cuStreamGetCaptureInfo_v3(
+        stream: Handle, status: Out<u32>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const Handle>,
+        edges: Out<*const EdgeData>, count: Out<usize>,
+    ) {
+        if edges.is_asked() && !nodes.is_asked() {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        show(stream, &Places { status, id, graph, nodes, edges, count })
+    }
+
+    fn cuStreamUpdateCaptureDependencies(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) {
+        change(stream, nodes, In::none(), count, flags)
+    }
+
+    fn cuStreamUpdateCaptureDependencies_v2(
+        stream: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, flags: u32,
+    ) {
+        change(stream, nodes, data, count, flags)
+    }
+
+    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
+        mode.check()?;
+        // SAFETY: it was checked that there is a place, which holds the new mode.
+        let new = unsafe { mode.as_ptr().read_unaligned() };
+        mode.set(exchange_mode(new))
+    }
+}

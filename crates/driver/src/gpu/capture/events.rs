@@ -1,0 +1,93 @@
+//! Events in captures: they carry a capture from stream to stream.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{CAPTURES, Part, captures, check_unsafe, extend, take};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::lock;
+use crate::gpu::event::Event;
+use crate::gpu::graph::Dependency;
+use crate::gpu::op::Op;
+use crate::gpu::stream::{Stream, Waits};
+
+/// Where in a capture an event was recorded.
+#[derive(Clone)]
+pub(crate) struct Mark {
+    capture: u64,
+    after: Vec<Dependency>,
+}
+
+/// Records an event in a stream, if that is captured, and says whether it is. An external one becomes a node.
+pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> Result<bool> {
+    if is_external {
+        return take(stream, &Op::Record(event.clone()));
+    }
+    let Some(mut captures) = captures() else { return Ok(false) };
+    captures.check_default(stream, true)?;
+    let Some(capture) = captures.of(stream) else { return Ok(false) };
+    capture.check()?;
+    let after = capture.parts.get(&stream.id).map(|part| part.after.clone()).unwrap_or_default();
+    *lock(&event.mark) = Some(Mark { capture: stream.capture.load(Ordering::Relaxed), after });
+    Ok(true)
+}
+
+/// Lets a stream wait for an event, if either is captured, and says whether that is so. An external event becomes a node.
+pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) -> Result<bool> {
+    let mark = lock(&event.mark).clone();
+    let Some(mark) = mark else {
+        if is_external {
+            return take(stream, &Op::Wait(event.clone()));
+        }
+        let Some(mut captures) = captures() else { return Ok(false) };
+        captures.check_default(stream, true)?;
+        let Some(capture) = captures.of(stream) else { return Ok(false) };
+        capture.check()?;
+        if event.recorded() == 0 {
+            return Ok(true);
+        }
+        capture.is_valid = false;
+        return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
+    };
+    let mut captures = lock(&CAPTURES);
+    captures.check_default(stream, true)?;
+    let own = stream.capture.load(Ordering::Relaxed);
+    if !captures.0.contains_key(&mark.capture) {
+        captures.invalidate(own);
+        return Err(Error::new(Code::INVALID_VALUE, "the event was recorded in a capture that is over"));
+    }
+    if own != 0 && own != mark.capture {
+        captures.invalidate(own);
+        captures.invalidate(mark.capture);
+        return Err(Error::new(Code::STREAM_CAPTURE_MERGE, "the event was recorded in another capture"));
+    }
+    let Some(capture) = captures.0.get_mut(&mark.capture) else { return Ok(true) };
+    capture.check()?;
+    if stream.waits() == Waits::IsDefault {
+        capture.is_valid = false;
+        return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
+    }
+    stream.capture.store(mark.capture, Ordering::Relaxed);
+    let part = capture.parts.entry(stream.id).or_insert_with(|| Part::new(stream.clone(), Vec::new()));
+    extend(&mut part.after, mark.after);
+    Ok(true)
+}
+
+/// Refuses to wait for an event that was recorded in a capture, or beside a capture that forbids it.
+pub(crate) fn check_event(event: &Event) -> Result<()> {
+    let mark = lock(&event.mark).clone();
+    let Some(mark) = mark else { return check_unsafe() };
+    let mut captures = lock(&CAPTURES);
+    match captures.0.get_mut(&mark.capture) {
+        Some(capture) => {
+            capture.is_valid = false;
+            Err(Code::CAPTURED_EVENT.into())
+        }
+        None => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+/// Refuses to take the time of an event that was recorded in a capture.
+pub(crate) fn check_elapsed(event: &Event) -> Result<()> {
+    if lock(&event.mark).is_some() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
+}

@@ -1,0 +1,355 @@
+//! Stream capture: operations of streams that become nodes of a graph instead of being done.
+//!
+//! A capture begins in one stream. An event that is recorded in one of its streams carries it into each stream that waits
+//! for that event. What would break it ends it: the call fails, and so does everything else in the capture until
+//! it is over.
+
+pub(crate) mod calls;
+pub(crate) mod events;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, lock};
+use crate::abi::platform;
+use crate::gpu::graph::node::{Node, Work};
+use crate::gpu::graph::{Dependency, EdgeData, Graph};
+use crate::gpu::launch_attributes::Attributes;
+use crate::gpu::op::Op;
+use crate::gpu::stream::{Stream, Waits};
+
+/// The modes of captures and of threads (`CUstreamCaptureMode`).
+pub(crate) const GLOBAL: u32 = 0;
+pub(crate) const THREAD_LOCAL: u32 = 1;
+pub(crate) const RELAXED: u32 = 2;
+
+thread_local! {
+    /// The mode of this thread.
+    static MODE: Cell<u32> = const { Cell::new(GLOBAL) };
+}
+
+/// All captures that are not over, by their numbers.
+static CAPTURES: Mutex<Captures> = Mutex::new(Captures(BTreeMap::new()));
+/// How many there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+struct Captures(BTreeMap<u64, Capture>);
+
+struct Capture {
+    graph: Arc<Graph>,
+    /// Whether the graph is the program's own.
+    is_given: bool,
+    mode: u32,
+    /// The thread that has begun it, and the number of the stream in which.
+    thread: u64,
+    origin: u64,
+    /// The handle of its context.
+    context: Handle,
+    is_valid: bool,
+    /// Its streams, by their numbers.
+    parts: HashMap<u64, Part>,
+}
+
+/// A stream of a capture.
+struct Part {
+    stream: Arc<Stream>,
+    /// What its next node depends on.
+    after: Vec<Dependency>,
+    /// What was shown of that last: nodes and the data of the edges.
+    shown: (Box<[Handle]>, Box<[EdgeData]>),
+}
+
+/// What is known of the capture that a stream takes part in.
+pub(crate) struct Info {
+    pub(crate) id: u64,
+    pub(crate) graph: Handle,
+    pub(crate) nodes: *const Handle,
+    pub(crate) edges: *const EdgeData,
+    pub(crate) count: usize,
+    /// Whether there is more to say of an edge than where it leads.
+    pub(crate) has_data: bool,
+}
+
+impl Part {
+    fn new(stream: Arc<Stream>, after: Vec<Dependency>) -> Self {
+        Self { stream, after, shown: Default::default() }
+    }
+}
+
+/// The captures, locked, if there are any.
+fn captures() -> Option<MutexGuard<'static, Captures>> {
+    (COUNT.load(Ordering::Relaxed) > 0).then(|| lock(&CAPTURES))
+}
+
+impl Captures {
+    /// Refuses the default stream while a stream that it would wait for is captured.
+    fn check_default(&mut self, stream: &Stream, invalidates: bool) -> Result<()> {
+        if stream.waits() != Waits::IsDefault {
+            return Ok(());
+        }
+        let mut is_refused = false;
+        for capture in self.0.values_mut().filter(|own| own.context == stream.context) {
+            if capture.parts.values().any(|part| part.stream.waits() == Waits::ForDefault) {
+                capture.is_valid &= !invalidates;
+                is_refused = true;
+            }
+        }
+        match is_refused {
+            true => Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream would wait for a captured one")),
+            false => Ok(()),
+        }
+    }
+
+    /// The capture of a stream.
+    fn of(&mut self, stream: &Stream) -> Option<&mut Capture> {
+        self.0.get_mut(&stream.capture.load(Ordering::Relaxed))
+    }
+
+    fn invalidate(&mut self, capture: u64) {
+        if let Some(capture) = self.0.get_mut(&capture) {
+            capture.is_valid = false;
+        }
+    }
+
+    /// Takes a capture away from its streams.
+    fn remove(&mut self, capture: u64) -> Option<Capture> {
+        let capture = self.0.remove(&capture)?;
+        COUNT.store(self.0.len(), Ordering::Relaxed);
+        for part in capture.parts.values() {
+            part.stream.capture.store(0, Ordering::Relaxed);
+        }
+        capture.graph.set_captured(false);
+        Some(capture)
+    }
+
+    /// Refuses what could go unnoticed by a capture, if there is one that forbids it to this thread.
+    fn check_unsafe(&mut self) -> Result<()> {
+        let (thread, mode) = (platform::thread(), MODE.get());
+        let forbids = |capture: &Capture| match (capture.thread == thread, mode) {
+            (_, RELAXED) => false,
+            (true, _) => capture.mode != RELAXED,
+            (false, THREAD_LOCAL) => false,
+            (false, _) => capture.mode == GLOBAL,
+        };
+        let mut is_forbidden = false;
+        for capture in self.0.values_mut().filter(|own| forbids(own)) {
+            capture.is_valid = false;
+            is_forbidden = true;
+        }
+        match is_forbidden {
+            true => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "not allowed while a stream is captured")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Capture {
+    fn check(&self) -> Result<()> {
+        if self.is_valid { Ok(()) } else { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) }
+    }
+
+    /// Forgets the graph, unless it is the program's own.
+    fn discard(self) {
+        if !self.is_given {
+            self.graph.destroy();
+        }
+    }
+
+    /// Adds a node behind what a stream has had before.
+    fn add(&mut self, stream: &Stream, op: Op) -> Result<()> {
+        let Some(part) = self.parts.get_mut(&stream.id) else { return Ok(()) };
+        let node = Node::new(Work::Op(op)).with_attributes(Attributes::with_priority(stream.priority()));
+        let added = self.graph.add(node, &part.after)?;
+        part.after = vec![Dependency::on(added)];
+        Ok(())
+    }
+}
+
+/// Refuses a call that is potentially unsafe beside a capture, such as an allocation.
+pub(crate) fn check_unsafe() -> Result<()> {
+    captures().map_or(Ok(()), |mut captures| captures.check_unsafe())
+}
+
+/// Refuses to wait for a context of which streams are captured.
+pub(crate) fn check_context(context: Handle) -> Result<()> {
+    let Some(mut captures) = captures() else { return Ok(()) };
+    let mut is_captured = false;
+    for capture in captures.0.values_mut().filter(|own| own.context == context) {
+        capture.is_valid = false;
+        is_captured = true;
+    }
+    if is_captured { Err(Code::STREAM_CAPTURE_UNSUPPORTED.into()) } else { Ok(()) }
+}
+
+/// Refuses an operation of a captured stream that no node can stand for.
+pub(crate) fn refuse(stream: &Stream) -> Result<()> {
+    let Some(mut captures) = captures() else { return Ok(()) };
+    captures.check_default(stream, true)?;
+    match captures.of(stream) {
+        Some(capture) => {
+            capture.is_valid = false;
+            Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses to wait for a stream that is captured, or beside a capture that forbids it.
+pub(crate) fn check_synchronous(stream: &Stream) -> Result<()> {
+    refuse(stream)?;
+    check_unsafe()
+}
+
+/// Ends the capture of a stream in which a launch was wrong.
+pub(crate) fn invalidate(stream: &Stream) {
+    if let Some(capture) = captures().as_mut().and_then(|captures| captures.of(stream)) {
+        capture.is_valid = false;
+    }
+}
+
+/// Captures an operation, if its stream is captured, and says whether it is.
+pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
+    let Some(mut captures) = captures() else { return Ok(false) };
+    captures.check_default(stream, true)?;
+    let Some(capture) = captures.of(stream) else { return Ok(false) };
+    capture.check()?;
+    capture.add(stream, op.clone())?;
+    Ok(true)
+}
+
+/// Whether a stream is captured; refuses one whose capture has failed.
+pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
+    let Some(mut captures) = captures() else { return Ok(false) };
+    captures.check_default(stream, true)?;
+    captures.of(stream).map_or(Ok(false), |capture| capture.check().map(|()| true))
+}
+
+fn extend(after: &mut Vec<Dependency>, more: Vec<Dependency>) {
+    for own in more {
+        if !after.contains(&own) {
+            after.push(own);
+        }
+    }
+}
+
+/// Begins a capture into a new graph, or into one of the program's own behind some of its nodes.
+pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Vec<Dependency>)>) -> Result<()> {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    if mode > RELAXED {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    if stream.waits() == Waits::IsDefault {
+        return Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured"));
+    }
+    let mut captures = lock(&CAPTURES);
+    if captures.of(&stream).is_some() {
+        return Err(Error::new(Code::ILLEGAL_STATE, "the stream is captured already"));
+    }
+    let is_given = into.is_some();
+    let (graph, after) = into.unwrap_or_else(|| (Graph::create(), Vec::new()));
+    graph.set_captured(true);
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    stream.capture.store(id, Ordering::Relaxed);
+    let (origin, context, thread) = (stream.id, stream.context, platform::thread());
+    let parts = HashMap::from([(origin, Part::new(stream, after))]);
+    captures.0.insert(id, Capture { graph, is_given, mode, thread, origin, context, is_valid: true, parts });
+    COUNT.store(captures.0.len(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// Ends the capture of a stream, and returns the graph.
+pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
+    let id = stream.capture.load(Ordering::Relaxed);
+    let mut captures = lock(&CAPTURES);
+    let Some(capture) = captures.of(stream) else {
+        return Err(Error::new(Code::ILLEGAL_STATE, "the stream is not captured"));
+    };
+    if capture.origin != stream.id {
+        capture.is_valid = false;
+        return Err(Error::new(Code::STREAM_CAPTURE_UNMATCHED, "the capture has begun in another stream"));
+    }
+    let capture = captures.remove(id).ok_or(Code::ILLEGAL_STATE)?;
+    drop(captures);
+    let finish = || {
+        capture.check()?;
+        if capture.mode != RELAXED && capture.thread != platform::thread() {
+            return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
+        }
+        let nodes = |part: &Part| part.after.iter().map(|own| own.node).collect::<Vec<_>>();
+        let joined =
+            capture.parts.get(&stream.id).map(|part| capture.graph.ancestors(&nodes(part))).unwrap_or_default();
+        match capture.parts.values().flat_map(nodes).all(|node| joined.contains(&node)) {
+            true => Ok(()),
+            false => Err(Error::new(Code::STREAM_CAPTURE_UNJOINED, "work of another stream was not waited for")),
+        }
+    };
+    match finish() {
+        Ok(()) => Ok(capture.graph),
+        Err(error) => {
+            capture.discard();
+            Err(error)
+        }
+    }
+}
+
+/// Forgets a stream that is destroyed: its capture fails, or is over.
+pub(crate) fn forget(stream: &Stream) {
+    let Some(mut captures) = captures() else { return };
+    let id = stream.capture.load(Ordering::Relaxed);
+    let is_origin = captures.of(stream).map(|capture| {
+        capture.is_valid = false;
+        capture.origin == stream.id
+    });
+    let removed = if is_origin == Some(true) { captures.remove(id) } else { None };
+    drop(captures);
+    if let Some(capture) = removed {
+        capture.discard();
+    }
+}
+
+/// Exchanges the mode of this thread.
+pub(crate) fn exchange_mode(mode: u32) -> u32 {
+    MODE.replace(mode)
+}
+
+/// Whether a stream is captured, as `CUstreamCaptureStatus`.
+pub(crate) fn status(stream: &Stream) -> Result<u32> {
+    let Some(mut captures) = captures() else { return Ok(0) };
+    captures.check_default(stream, false)?;
+    Ok(match captures.of(stream) {
+        None => 0,
+        Some(capture) if capture.is_valid => 1,
+        Some(_) => 2,
+    })
+}
+
+/// What is known of the capture of a stream, if there is one that has not failed.
+pub(crate) fn info(stream: &Stream) -> Option<Info> {
+    let mut captures = captures()?;
+    let id = stream.capture.load(Ordering::Relaxed);
+    let capture = captures.of(stream).filter(|own| own.is_valid)?;
+    let graph = capture.graph.handle;
+    let part = capture.parts.get_mut(&stream.id)?;
+    part.shown.0 = part.after.iter().map(|own| own.node).collect();
+    part.shown.1 = part.after.iter().map(|own| own.data).collect();
+    let has_data = part.shown.1.iter().any(|data| *data != EdgeData::default());
+    let (nodes, edges) = (part.shown.0.as_ptr(), part.shown.1.as_ptr());
+    Some(Info { id, graph, nodes, edges, count: part.after.len(), has_data })
+}
+
+/// Changes what the next node of a captured stream depends on.
+pub(crate) fn update(stream: &Stream, after: Vec<Dependency>, replaces: bool) -> Result<()> {
+    let mut captures = lock(&CAPTURES);
+    let capture = captures.of(stream).ok_or(Code::ILLEGAL_STATE)?;
+    capture.check()?;
+    capture.graph.check(&after)?;
+    let part = capture.parts.get_mut(&stream.id).ok_or(Code::ILLEGAL_STATE)?;
+    if replaces {
+        part.after.clear();
+    }
+    extend(&mut part.after, after);
+    Ok(())
+}

@@ -1,0 +1,494 @@
+//! Contexts: the primary one of each device, those that a program creates, and the stack of current ones of each thread.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::gpu::limits::{self, Limits};
+use crate::gpu::state::{Driver, driver};
+use crate::gpu::stream::Stream;
+use crate::gpu::{array, capture, event, memory, module, peer, stream, texture};
+
+/// All contexts.
+static CONTEXTS: Handles<Context> = Handles::new();
+
+/// The API version that `cuCtxGetApiVersion` answers for contexts of the current interface.
+const API_VERSION: u32 = 3020;
+
+/// A function that the static runtime wants to be called when a context ends: of the context, the key and the value.
+type Destructor = unsafe extern "C" fn(Handle, usize, usize);
+
+/// A context.
+pub(crate) struct Context {
+    pub(crate) handle: Handle,
+    /// The number of its device.
+    pub(crate) device: usize,
+    /// Whether it is the primary context of its device.
+    is_primary: bool,
+    pub(crate) flags: AtomicU32,
+    limits: Mutex<Limits>,
+    /// The error that has ended it. All that comes after returns it too.
+    fault: Mutex<Option<Code>>,
+    is_destroyed: AtomicBool,
+    /// How often the primary context is retained.
+    retained: AtomicU64,
+    /// The values that the runtime has stored in it, by their keys.
+    values: Mutex<HashMap<usize, (usize, Option<Destructor>)>>,
+    /// The stream that its functions use where they are given none.
+    pub(crate) default_stream: Arc<Stream>,
+    cache: AtomicU32,
+    shared_banks: AtomicU32,
+}
+
+thread_local! {
+    /// The current contexts of this thread. The last one is current.
+    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
+static CHANGE: Mutex<()> = Mutex::new(());
+
+impl Context {
+    fn new(driver: &Driver, device: usize, flags: u32, is_primary: bool) -> Arc<Self> {
+        let limits = limits::initial(&driver.devices[device]);
+        CONTEXTS.add(|handle| Self {
+            handle,
+            device,
+            is_primary,
+            flags: flags.into(),
+            limits: Mutex::new(limits),
+            fault: Mutex::default(),
+            is_destroyed: false.into(),
+            retained: 0.into(),
+            values: Mutex::default(),
+            default_stream: Stream::default_of(handle),
+            cache: 0.into(),
+            shared_banks: 0.into(),
+        })
+    }
+
+    /// The context of a handle; 0 is the current one.
+    pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
+        match handle {
+            0 => current(),
+            _ => CONTEXTS.find(handle).ok_or_else(|| Code::INVALID_CONTEXT.into()),
+        }
+    }
+
+    /// The primary context of a device.
+    pub(crate) fn primary(device: i32) -> Result<Arc<Self>> {
+        let driver = driver()?;
+        driver.device(device)?;
+        let mut all = lock(&driver.primary);
+        if all.is_empty() {
+            all.extend((0..driver.devices.len()).map(|device| Self::new(driver, device, 0, true)));
+        }
+        Ok(all[device as usize].clone())
+    }
+
+    /// Whether it can be used: contexts that a program has created until they are destroyed, primary ones while they are
+    /// retained.
+    pub(crate) fn is_active(&self) -> bool {
+        match self.is_primary {
+            true => self.retained.load(Ordering::Relaxed) > 0,
+            false => !self.is_destroyed.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Refuses a context that an error has ended, or that is destroyed.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.is_active() {
+            return Err(Code::CONTEXT_IS_DESTROYED.into());
+        }
+        match *lock(&self.fault) {
+            Some(code) => Err(code.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends it with an error. The first one stays.
+    pub(crate) fn poison(&self, code: Code) {
+        lock(&self.fault).get_or_insert(code);
+        if let Ok(driver) = driver() {
+            lock(&driver.fault).get_or_insert(code);
+        }
+    }
+
+    /// Lets it go on after an error.
+    pub(crate) fn forgive(&self) {
+        *lock(&self.fault) = None;
+        if let Ok(driver) = driver() {
+            *lock(&driver.fault) = None;
+        }
+    }
+
+    /// Keeps it, if it is a primary context.
+    ///
+    /// # Errors
+    /// The error of a kernel that has ended a context of this process before: as with a real GPU, none begins any more.
+    pub(crate) fn retain(&self) -> Result<()> {
+        let _change = lock(&CHANGE);
+        check_process()?;
+        self.retained.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Lets it go. Who lets it go last ends it.
+    pub(crate) fn release(&self) -> Result<()> {
+        let _change = lock(&CHANGE);
+        let less = |count: u64| count.checked_sub(1);
+        match self.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(1) => self.clear(),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Code::INVALID_CONTEXT.into()),
+        }
+    }
+
+    /// Whether an error has ended it.
+    pub(crate) fn is_poisoned(&self) -> bool {
+        lock(&self.fault).is_some()
+    }
+
+    /// Waits for all of its work, and prints what its kernels have printed.
+    pub(crate) fn synchronize(&self) -> Result<()> {
+        capture::check_context(self.handle)?;
+        driver()?.queue.wait_for_context(self.handle);
+        memory::print_printed();
+        self.check()
+    }
+
+    /// Whether it is the primary context of its device.
+    pub(crate) fn is_primary(&self) -> bool {
+        self.is_primary
+    }
+
+    /// Frees everything that belongs to it.
+    fn clear(&self) -> Result<()> {
+        driver()?.queue.wait_for_context(self.handle);
+        memory::print_printed();
+        let values = std::mem::take(&mut *lock(&self.values));
+        for (key, (value, destructor)) in values {
+            if let Some(destructor) = destructor {
+                // SAFETY: the runtime gave the function for this.
+                unsafe { destructor(self.handle, key, value) };
+            }
+        }
+        stream::remove_all(self.handle);
+        event::remove_all(self.handle);
+        module::remove_all(self.handle);
+        texture::remove_all(self.handle);
+        array::remove_all(self.handle);
+        memory::remove_all(self.handle);
+        driver()?.machine().free_heap();
+        *lock(&self.fault) = None;
+        peer::remove_all(self.handle);
+        *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
+        Ok(())
+    }
+
+    /// The bytes that its kernels may print, and those that `malloc` gives out in them.
+    pub(crate) fn buffers(&self) -> (u64, u64) {
+        let limits = lock(&self.limits);
+        let of = |limit| limits.get(&limit).copied().unwrap_or_default();
+        (of(limits::PRINTF_BYTES), of(limits::HEAP_BYTES))
+    }
+
+    /// Stores a value of the runtime.
+    pub(crate) fn put(&self, key: usize, value: usize, destructor: Option<Destructor>) {
+        lock(&self.values).insert(key, (value, destructor));
+    }
+
+    /// A value that the runtime has stored.
+    pub(crate) fn value(&self, key: usize) -> Option<usize> {
+        lock(&self.values).get(&key).map(|(value, _)| *value)
+    }
+
+    /// Takes a value of the runtime away.
+    pub(crate) fn delete(&self, key: usize) {
+        lock(&self.values).remove(&key);
+    }
+}
+
+/// Refuses to begin a context in a process in which an error of a kernel has ended one.
+fn check_process() -> Result<()> {
+    match *lock(&driver()?.fault) {
+        Some(code) => Err(code.into()),
+        None => Ok(()),
+    }
+}
+
+/// The current context of this thread: `CUDA_ERROR_INVALID_CONTEXT` when there is none, its own error when one has
+/// ended it.
+pub(crate) fn current() -> Result<Arc<Context>> {
+    driver()?;
+    let context = top().ok_or(Code::INVALID_CONTEXT)?;
+    context.check()?;
+    Ok(context)
+}
+
+/// The current context, whatever its state.
+fn top() -> Option<Arc<Context>> {
+    STACK.with_borrow(|stack| stack.last().cloned())
+}
+
+/// Makes these the current contexts of this thread, the last one first, and returns those that were.
+pub(crate) fn replace_stack(contexts: Vec<Arc<Context>>) -> Vec<Arc<Context>> {
+    STACK.replace(contexts)
+}
+
+/// Makes a context the current one, in the place of the one that was; `None` takes that away.
+pub(crate) fn set_current(context: Option<Arc<Context>>) {
+    STACK.with_borrow_mut(|stack| {
+        stack.pop();
+        stack.extend(context);
+    });
+}
+
+fn create(device: i32, flags: u32) -> Result<Handle> {
+    let driver = driver()?;
+    driver.device(device)?;
+    let context = Context::new(driver, device as usize, flags, false);
+    STACK.with_borrow_mut(|stack| stack.push(context.clone()));
+    Ok(context.handle)
+}
+
+/// `CUctxCreateParams`: what a context is created with besides flags.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct CreateParams {
+    affinities: usize,
+    affinity_count: i32,
+    cig: usize,
+}
+
+functions! {
+    fn cuCtxCreate(context: Out<Handle>, flags: u32, device: i32) {
+        context.check()?;
+        context.set(create(device, flags)?)
+    }
+
+    fn cuCtxCreate_v2(context: Out<Handle>, flags: u32, device: i32) {
+        context.check()?;
+        context.set(create(device, flags)?)
+    }
+
+    fn cuCtxCreate_v3(context: Out<Handle>, _affinities: usize, count: i32, flags: u32, device: i32) {
+        context.check()?;
+        if count != 0 {
+            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on a part of a device"));
+        }
+        context.set(create(device, flags)?)
+    }
+
+    fn cuCtxCreate_v4(context: Out<Handle>, params: In<CreateParams>, flags: u32, device: i32) {
+        context.check()?;
+        if params.optional().is_some_and(|own| own.affinity_count != 0 || own.cig != 0) {
+            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on a part of a device"));
+        }
+        context.set(create(device, flags)?)
+    }
+
+    fn cuCtxDestroy_v2 | cuCtxDestroy(context: Handle) {
+        destroy(context)
+    }
+
+    fn cuCtxDetach(context: Handle) {
+        destroy(context)
+    }
+
+    fn cuCtxGetCurrent(context: Out<Handle>) {
+        driver()?;
+        context.set(top().map_or(0, |own| own.handle))
+    }
+
+    fn cuCtxSetCurrent(context: Handle) {
+        driver()?;
+        set_current(match context {
+            0 => None,
+            _ => Some(Context::of(context)?),
+        });
+        Ok(())
+    }
+
+    fn cuCtxPushCurrent(context: Handle) {
+        driver()?;
+        push(context)
+    }
+
+    fn cuCtxPushCurrent_v2(context: Handle) {
+        driver()?;
+        push(context)
+    }
+
+    fn cuCtxPopCurrent(context: Out<Handle>) {
+        driver()?;
+        pop(context)
+    }
+
+    fn cuCtxPopCurrent_v2(context: Out<Handle>) {
+        driver()?;
+        pop(context)
+    }
+
+    fn cuCtxGetDevice(device: Out<i32>) {
+        driver()?;
+        let context = top().ok_or(Code::INVALID_CONTEXT)?;
+        device.set(context.device as i32)
+    }
+
+    fn cuCtxGetDevice_v2(device: Out<i32>, context: Handle) {
+        driver()?;
+        device.set(Context::of(context)?.device as i32)
+    }
+
+    fn cuCtxSynchronize() {
+        current()?.synchronize()
+    }
+
+    fn cuCtxSynchronize_v2(context: Handle) {
+        Context::of(context)?.synchronize()
+    }
+
+    fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
+        Context::of(context)?;
+        version.set(API_VERSION)
+    }
+
+    fn cuCtxGetFlags(flags: Out<u32>) {
+        flags.set(current()?.flags.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetFlags(flags: u32) {
+        current()?.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    }
+
+    // No profiler ever runs with the simulated device, which is no error on a GPU either.
+    fn cuProfilerStart() {
+        current().map(drop)
+    }
+
+    fn cuProfilerStop() {
+        current().map(drop)
+    }
+
+    fn cuCtxGetId(context: Handle, id: Out<u64>) {
+        id.set(Context::of(context)?.handle as u64)
+    }
+
+    fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
+        let context = current()?;
+        let found = limits::find(&lock(&context.limits), limit)?;
+        value.set(found as usize)
+    }
+
+    fn cuCtxSetLimit(limit: u32, value: usize) {
+        let context = current()?;
+        limits::find(&lock(&context.limits), limit)?;
+        let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
+        // Launches that wait have the limits that there were when they were enqueued.
+        let driver = driver()?;
+        driver.queue.wait_for_all();
+        if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
+            return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
+        }
+        lock(&context.limits).insert(limit, value);
+        Ok(())
+    }
+
+    fn cuCtxGetCacheConfig(config: Out<u32>) {
+        config.set(current()?.cache.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetCacheConfig(config: u32) {
+        current()?.cache.store(config, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuCtxGetSharedMemConfig(config: Out<u32>) {
+        config.set(current()?.shared_banks.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetSharedMemConfig(config: u32) {
+        current()?.shared_banks.store(config, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        current()?;
+        least.offer(0);
+        greatest.offer(stream::GREATEST_PRIORITY);
+        Ok(())
+    }
+
+    fn cuCtxResetPersistingL2Cache() {
+        current().map(drop)
+    }
+
+    fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
+        context.check()?;
+        let primary = Context::primary(device)?;
+        primary.retain()?;
+        context.set(primary.handle)
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2 | cuDevicePrimaryCtxRelease(device: i32) {
+        Context::primary(device)?.release()
+    }
+
+    fn cuDevicePrimaryCtxReset_v2 | cuDevicePrimaryCtxReset(device: i32) {
+        reset(device)
+    }
+
+    fn cuDevicePrimaryCtxSetFlags_v2 | cuDevicePrimaryCtxSetFlags(device: i32, flags: u32) {
+        Context::primary(device)?.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuDevicePrimaryCtxGetState(device: i32, flags: Out<u32>, active: Out<i32>) {
+        let primary = Context::primary(device)?;
+        flags.set(primary.flags.load(Ordering::Relaxed))?;
+        active.set(primary.is_active().into())
+    }
+}
+
+fn push(context: Handle) -> Result<()> {
+    if context == 0 {
+        return Err(Code::INVALID_CONTEXT.into());
+    }
+    let context = Context::of(context)?;
+    STACK.with_borrow_mut(|stack| stack.push(context));
+    Ok(())
+}
+
+fn pop(context: Out<Handle>) -> Result<()> {
+    let popped = STACK.with_borrow_mut(Vec::pop).ok_or(Code::INVALID_CONTEXT)?;
+    context.offer(popped.handle);
+    Ok(())
+}
+
+fn destroy(handle: Handle) -> Result<()> {
+    driver()?;
+    let context = CONTEXTS.find(handle).filter(|own| handle != 0 && !own.is_primary).ok_or(Code::INVALID_CONTEXT)?;
+    context.clear()?;
+    context.is_destroyed.store(true, Ordering::Relaxed);
+    CONTEXTS.remove(handle)?;
+    STACK.with_borrow_mut(|stack| {
+        if stack.last().is_some_and(|own| own.handle == handle) {
+            stack.pop();
+        }
+    });
+    Ok(())
+}
+
+fn reset(device: i32) -> Result<()> {
+    let primary = Context::primary(device)?;
+    let _change = lock(&CHANGE);
+    primary.clear()?;
+    primary.retained.store(0, Ordering::Relaxed);
+    Ok(())
+}

@@ -1,0 +1,373 @@
+//! Copies and fills: rows of bytes, one behind the other or with gaps between.
+
+use std::ffi::c_void;
+
+use simt::Machine;
+
+use crate::abi::call::{In, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::context::Context;
+use crate::gpu::memory::{self, Kind, Range};
+use crate::gpu::op::Op;
+use crate::gpu::state::driver;
+use crate::gpu::stream;
+
+/// One side of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    /// The address of the first byte, of the host's or the device's memory.
+    pub(crate) address: u64,
+    /// Bytes from row to row.
+    pub(crate) pitch: u64,
+    /// Bytes from slice to slice.
+    pub(crate) slice: u64,
+}
+
+impl Side {
+    /// Bytes in a row.
+    pub(crate) fn row(address: u64) -> Self {
+        Self { address, pitch: 0, slice: 0 }
+    }
+}
+
+/// A copy of slices of rows of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub(crate) from: Side,
+    pub(crate) to: Side,
+    /// Bytes of a row.
+    pub(crate) bytes: u64,
+    pub(crate) rows: u64,
+    pub(crate) slices: u64,
+}
+
+/// Where the memory of one side of a copy has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Host,
+    Device,
+    /// Wherever the address says.
+    Either,
+}
+
+impl Copy {
+    /// A copy of bytes in a row.
+    pub(crate) fn row(from: u64, to: u64, bytes: usize) -> Self {
+        Self { from: Side::row(from), to: Side::row(to), bytes: bytes as u64, rows: 1, slices: 1 }
+    }
+
+    /// Refuses a copy that reaches beyond an allocation of the device: `CUDA_ERROR_INVALID_VALUE`.
+    pub(crate) fn check(&self, from: Space, to: Space) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for (side, space) in [(self.from, from), (self.to, to)] {
+            let needed = extent([(side.slice, self.slices - 1), (side.pitch, self.rows - 1), (self.bytes, 1)])?;
+            match (memory::range_of(side.address), space) {
+                (Some(range), _) => check_inside(&range, side.address, needed)?,
+                // What kernels once could access is no memory of the host.
+                (None, space)
+                    if space == Space::Device || driver()?.machine().memory().is_own_address(side.address) =>
+                {
+                    return Err(Error::new(
+                        Code::INVALID_VALUE,
+                        format!("{:#x} is no address of the device's memory", side.address),
+                    ));
+                }
+                (None, _) if side.address == 0 => return Err(Code::INVALID_VALUE.into()),
+                (None, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the program may change or free its memory before the copy is done, unless the copy is waited for: memory
+    /// of the host that is not page-locked.
+    fn is_pageable(&self) -> bool {
+        [self.from, self.to].iter().any(|side| memory::range_of(side.address).is_none())
+    }
+
+    /// Whether nothing is copied.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0 || self.rows == 0 || self.slices == 0
+    }
+
+    /// Enqueues it. It is waited for where `waits`, and where the program cannot know when it is done.
+    pub(crate) fn enqueue(self, from: Space, to: Space, stream: Handle, waits: bool) -> Result<()> {
+        stream::Stream::of(stream)?;
+        self.check(from, to)?;
+        match waits || self.is_pageable() {
+            true => stream::enqueue_and_wait(stream, Op::Copy(self)),
+            false => stream::enqueue(stream, Op::Copy(self)),
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn run(&self, machine: &mut Machine) -> Result<()> {
+        for slice in 0..self.slices {
+            for row in 0..self.rows {
+                let at = |side: Side| side.address + slice * side.slice + row * side.pitch;
+                copy_row(machine, at(self.from), at(self.to), self.bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sum of steps and how often they are taken: `CUDA_ERROR_INVALID_VALUE` when no memory has so many bytes.
+fn extent(steps: [(u64, u64); 3]) -> Result<u64> {
+    let sum = steps.into_iter().try_fold(0_u64, |sum, (step, count)| sum.checked_add(step.checked_mul(count)?));
+    sum.ok_or_else(|| Code::INVALID_VALUE.into())
+}
+
+/// Refuses more bytes than are left behind an address in its range, or in those that a program has mapped behind it.
+fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
+    let mut end = range.base + range.bytes;
+    if range.kind == Kind::Mapped {
+        let mut last = Some(range.clone());
+        while let Some(range) = last.take().filter(Range::is_accessible) {
+            end = range.base + range.bytes;
+            last = memory::range_of(end).filter(|next| next.kind == Kind::Mapped && end - address < needed);
+        }
+        if !range.is_accessible() {
+            let what = format!("nobody may access what is mapped at {:#x}; use cuMemSetAccess", range.base);
+            return Err(Error::new(Code::INVALID_VALUE, what));
+        }
+    }
+    let left = end - address;
+    match needed <= left {
+        true => Ok(()),
+        false => Err(Error::new(
+            Code::INVALID_VALUE,
+            format!("{needed} bytes at {address:#x}, where {left} bytes are left of an allocation of {}", range.bytes),
+        )),
+    }
+}
+
+/// How many of so many bytes from an address on lie in one piece of memory.
+fn piece(machine: &Machine, address: u64, bytes: u64) -> u64 {
+    let memory = machine.memory();
+    let left = memory.span(address, 0).map(|(own, at)| own.bytes - at);
+    left.filter(|left| *left > 0).map_or(bytes, |left| left.min(bytes))
+}
+
+/// Copies bytes in a row, whose pieces may have been mapped one behind the other.
+fn copy_row(machine: &mut Machine, mut from: u64, mut to: u64, mut bytes: u64) -> Result<()> {
+    while bytes > 0 {
+        let part = piece(machine, from, bytes).min(piece(machine, to, bytes));
+        copy_piece(machine, from, to, part)?;
+        (from, to, bytes) = (from + part, to + part, bytes - part);
+    }
+    Ok(())
+}
+
+fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<()> {
+    let len = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
+    let device = machine.memory_mut();
+    if [from, to].iter().any(|address| device.span(*address, bytes).is_none() && device.is_own_address(*address)) {
+        return Err(Code::ILLEGAL_ADDRESS.into());
+    }
+    let source = device.span(from, bytes).is_some();
+    match (source, device.span(to, bytes).is_some()) {
+        (true, true) => {
+            let mut copied = vec![0; len];
+            read(machine, from, &mut copied)?;
+            write(machine, to, &copied)
+        }
+        (true, false) => {
+            // SAFETY: memory of the host, as the program says, where it has so many bytes.
+            let host = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, len) };
+            read(machine, from, host)
+        }
+        (false, true) => {
+            // SAFETY: as above.
+            let host = unsafe { std::slice::from_raw_parts(from as *const u8, len) };
+            write(machine, to, host)
+        }
+        (false, false) => {
+            // SAFETY: as above, on both sides, which may overlap.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+            Ok(())
+        }
+    }
+}
+
+fn read(machine: &Machine, from: u64, bytes: &mut [u8]) -> Result<()> {
+    let (allocation, at) = machine.memory().span(from, bytes.len() as u64).ok_or(Code::ILLEGAL_ADDRESS)?;
+    allocation.read(at, bytes);
+    Ok(())
+}
+
+fn write(machine: &mut Machine, to: u64, bytes: &[u8]) -> Result<()> {
+    let (allocation, at) = machine.memory_mut().span_mut(to, bytes.len() as u64).ok_or(Code::ILLEGAL_ADDRESS)?;
+    allocation.write(at, bytes);
+    Ok(())
+}
+
+/// A fill of rows with a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill {
+    pub(crate) address: u64,
+    /// Bytes from row to row.
+    pub(crate) pitch: u64,
+    /// The value, of which `size` bytes count.
+    pub(crate) value: u32,
+    /// 1, 2 or 4.
+    pub(crate) size: u64,
+    /// Values in a row.
+    pub(crate) width: u64,
+    pub(crate) rows: u64,
+}
+
+impl Fill {
+    fn row(address: u64, value: u32, size: u64, width: usize) -> Self {
+        Self { address, pitch: 0, value, size, width: width as u64, rows: 1 }
+    }
+
+    /// Enqueues it: `CUDA_ERROR_INVALID_VALUE` for memory that is not the device's, or at the wrong alignment.
+    pub(crate) fn enqueue(self, stream: Handle, waits: bool) -> Result<()> {
+        stream::Stream::of(stream)?;
+        self.check()?;
+        match waits {
+            true => stream::enqueue_and_wait(stream, Op::Fill(self)),
+            false => stream::enqueue(stream, Op::Fill(self)),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.width == 0 || self.rows == 0 {
+            return Ok(());
+        }
+        let range = memory::range_of(self.address).ok_or(Code::INVALID_VALUE)?;
+        if !self.address.is_multiple_of(self.size) || !self.pitch.is_multiple_of(self.size) {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        if self.rows > 1 && self.width.checked_mul(self.size).is_none_or(|row| row > self.pitch) {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let needed = extent([(self.pitch, self.rows - 1), (self.width, self.size), (0, 0)])?;
+        check_inside(&range, self.address, needed)
+    }
+
+    /// Does it.
+    pub(crate) fn run(&self, machine: &mut Machine) -> Result<()> {
+        let value = &self.value.to_le_bytes()[..self.size as usize];
+        for row in 0..self.rows {
+            let mut left = self.width * self.size;
+            let mut address = self.address + row * self.pitch;
+            while left > 0 {
+                let bytes = piece(machine, address, left);
+                let found = machine.memory_mut().span_mut(address, bytes);
+                let (allocation, at) = found.ok_or(Code::ILLEGAL_ADDRESS)?;
+                let row = &mut allocation.bytes_mut()[at as usize..][..bytes as usize];
+                row.chunks_exact_mut(value.len()).for_each(|own| own.copy_from_slice(value));
+                (address, left) = (address + bytes, left - bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+functions! {
+    fn cuMemcpy(to: u64, from: u64, bytes: usize) {
+        Copy::row(from, to, bytes).enqueue(Space::Either, Space::Either, 0, true)
+    }
+
+    fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) {
+        Copy::row(from, to, bytes).enqueue(Space::Either, Space::Either, stream, false)
+    }
+
+    fn cuMemcpyHtoD_v2(to: u64, from: In<c_void>, bytes: usize) {
+        Copy::row(from.as_ptr() as u64, to, bytes).enqueue(Space::Host, Space::Device, 0, true)
+    }
+
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: In<c_void>, bytes: usize, stream: Handle) {
+        Copy::row(from.as_ptr() as u64, to, bytes).enqueue(Space::Host, Space::Device, stream, false)
+    }
+
+    fn cuMemcpyDtoH_v2(to: In<c_void>, from: u64, bytes: usize) {
+        Copy::row(from, to.as_ptr() as u64, bytes).enqueue(Space::Device, Space::Host, 0, true)
+    }
+
+    fn cuMemcpyDtoHAsync_v2(to: In<c_void>, from: u64, bytes: usize, stream: Handle) {
+        Copy::row(from, to.as_ptr() as u64, bytes).enqueue(Space::Device, Space::Host, stream, false)
+    }
+
+    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) {
+        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, 0, true)
+    }
+
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
+        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, stream, false)
+    }
+
+    fn cuMemcpyPeer(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize) {
+        peer([to_context, from_context])?;
+        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, 0, true)
+    }
+
+    fn cuMemcpyPeerAsync(
+        to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle,
+    ) {
+        peer([to_context, from_context])?;
+        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, stream, false)
+    }
+
+    fn cuMemsetD8_v2(address: u64, value: u8, count: usize) {
+        Fill::row(address, value.into(), 1, count).enqueue(0, true)
+    }
+
+    fn cuMemsetD8Async(address: u64, value: u8, count: usize, stream: Handle) {
+        Fill::row(address, value.into(), 1, count).enqueue(stream, false)
+    }
+
+    fn cuMemsetD16_v2(address: u64, value: u16, count: usize) {
+        Fill::row(address, value.into(), 2, count).enqueue(0, true)
+    }
+
+    fn cuMemsetD16Async(address: u64, value: u16, count: usize, stream: Handle) {
+        Fill::row(address, value.into(), 2, count).enqueue(stream, false)
+    }
+
+    fn cuMemsetD32_v2(address: u64, value: u32, count: usize) {
+        Fill::row(address, value, 4, count).enqueue(0, true)
+    }
+
+    fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: Handle) {
+        Fill::row(address, value, 4, count).enqueue(stream, false)
+    }
+
+    fn cuMemsetD2D8_v2(address: u64, pitch: usize, value: u8, width: usize, height: usize) {
+        rectangle(address, pitch, value.into(), 1, [width, height]).enqueue(0, true)
+    }
+
+    fn cuMemsetD2D8Async(address: u64, pitch: usize, value: u8, width: usize, height: usize, stream: Handle) {
+        rectangle(address, pitch, value.into(), 1, [width, height]).enqueue(stream, false)
+    }
+
+    fn cuMemsetD2D16_v2(address: u64, pitch: usize, value: u16, width: usize, height: usize) {
+        rectangle(address, pitch, value.into(), 2, [width, height]).enqueue(0, true)
+    }
+
+    fn cuMemsetD2D16Async(address: u64, pitch: usize, value: u16, width: usize, height: usize, stream: Handle) {
+        rectangle(address, pitch, value.into(), 2, [width, height]).enqueue(stream, false)
+    }
+
+    fn cuMemsetD2D32_v2(address: u64, pitch: usize, value: u32, width: usize, height: usize) {
+        rectangle(address, pitch, value, 4, [width, height]).enqueue(0, true)
+    }
+
+    fn cuMemsetD2D32Async(address: u64, pitch: usize, value: u32, width: usize, height: usize, stream: Handle) {
+        rectangle(address, pitch, value, 4, [width, height]).enqueue(stream, false)
+    }
+}
+
+fn rectangle(address: u64, pitch: usize, value: u32, size: u64, [width, rows]: [usize; 2]) -> Fill {
+    Fill { pitch: pitch as u64, rows: rows as u64, ..Fill::row(address, value, size, width) }
+}
+
+/// Refuses contexts that do not exist.
+fn peer(contexts: [Handle; 2]) -> Result<()> {
+    contexts.into_iter().try_for_each(|context| Context::of(context).map(drop))
+}

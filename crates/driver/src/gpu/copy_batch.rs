@@ -1,0 +1,188 @@
+//! Batches of copies.
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::array::Array;
+use crate::gpu::copy::{Copy, Space};
+use crate::gpu::copy3d::{self, Memcpy3d, Operand};
+use crate::gpu::location::Location;
+use crate::gpu::stream::{LEGACY, Stream};
+
+/// Addresses alone say where memory is.
+const EITHER: Space = Space::Either;
+/// `CUmemcpySrcAccessOrder`: those that exist.
+const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;
+/// `CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE`.
+const FLAGS: u32 = 1;
+
+/// `CUmemcpyAttributes`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Attributes {
+    order: u32,
+    from: Location,
+    to: Location,
+    flags: u32,
+}
+
+/// The attributes of a batch: of the copies from each index on, up to the next one.
+struct Groups {
+    attributes: In<Attributes>,
+    indices: In<usize>,
+    count: usize,
+}
+
+impl Groups {
+    fn check(&self, copies: usize) -> Result<()> {
+        let (attributes, indices) = (self.attributes.all(self.count)?, self.indices.all(self.count)?);
+        let has_order = indices.first() == Some(&0) && indices.is_sorted_by(|one, next| one < next);
+        let is_known = |own: &Attributes| ORDERS.contains(&own.order) && own.flags & !FLAGS == 0;
+        match has_order && indices.iter().all(|index| *index < copies) && attributes.iter().all(is_known) {
+            true => Ok(()),
+            false => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+}
+
+/// Refuses the default stream, which has no batches.
+fn check_stream(stream: Handle) -> Result<()> {
+    match stream {
+        0 | LEGACY => Err(Error::new(Code::INVALID_VALUE, "a batch in the default stream")),
+        _ => Stream::of(stream).map(drop),
+    }
+}
+
+/// Reads each operation of a batch, says which one is wrong if one is, and then enqueues them all.
+fn enqueue<T>(operations: Vec<T>, read: impl Fn(&T) -> Result<Copy>, failed: Out<usize>, stream: Handle) -> Result<()> {
+    let check = |(at, operation): (usize, &T)| {
+        let copy = read(operation).and_then(|copy| copy.check(EITHER, EITHER).map(|()| copy));
+        copy.inspect_err(|_| failed.offer(at))
+    };
+    let copies: Result<Vec<Copy>> = operations.iter().enumerate().map(check).collect();
+    copies?.into_iter().try_for_each(|copy| copy.enqueue(EITHER, EITHER, stream, false))
+}
+
+/// One side of an operation (`CUmemcpy3DOperand`).
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Operand3d {
+    /// `CUmemcpy3DOperandType`.
+    kind: u32,
+    /// The address, the length of a row and the height of a slice; or the array and where in it, along x, y and z.
+    /// Lengths are in elements.
+    words: [usize; 4],
+}
+
+/// `CUDA_MEMCPY3D_BATCH_OP`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Operation {
+    from: Operand3d,
+    to: Operand3d,
+    extent: [usize; 3],
+    order: u32,
+    flags: u32,
+}
+
+/// `CU_MEMCPY_OPERAND_TYPE_POINTER` and `CU_MEMCPY_OPERAND_TYPE_ARRAY`.
+const POINTER: u32 = 1;
+const ARRAY: u32 = 2;
+
+impl Operand3d {
+    /// Bytes of an element, if it is an array.
+    fn element(&self) -> Result<Option<usize>> {
+        match self.kind {
+            ARRAY => Ok(Some(Array::of(self.words[0])?.texel_bytes() as usize)),
+            POINTER => Ok(None),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+
+    fn operand(&self, element: usize) -> Result<Operand> {
+        let [first, x, y, z] = self.words;
+        let bytes = x.checked_mul(element).ok_or(Code::INVALID_VALUE)?;
+        Ok(match self.kind {
+            ARRAY => Operand::of_array(first, [bytes, y, z]),
+            _ => Operand::of_address(first as u64, bytes, y),
+        })
+    }
+}
+
+impl Operation {
+    fn read(&self) -> Result<Copy> {
+        let [width, height, depth] = self.extent;
+        if self.extent.contains(&0) || !ORDERS.contains(&self.order) || self.flags & !FLAGS != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let (from, to) = (self.from.element()?, self.to.element()?);
+        if from.is_some() && to.is_some() && from != to {
+            return Err(Error::new(Code::INVALID_VALUE, "a copy between arrays whose texels differ in size"));
+        }
+        let element = from.or(to).unwrap_or(1);
+        let width_bytes = width.checked_mul(element).ok_or(Code::INVALID_VALUE)?;
+        let (from, to) = (self.from.operand(element)?, self.to.operand(element)?);
+        copy3d::read(&Memcpy3d { from, to, width_bytes, height, depth })
+    }
+}
+
+/// Copies of bytes in a row.
+struct Rows {
+    to: In<u64>,
+    from: In<u64>,
+    sizes: In<usize>,
+    count: usize,
+}
+
+fn copy_rows(rows: Rows, groups: &Groups, failed: Out<usize>, stream: Handle) -> Result<()> {
+    failed.offer(usize::MAX);
+    let Rows { to, from, sizes, count } = rows;
+    check_stream(stream)?;
+    if count == 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    groups.check(count)?;
+    let sides = from.all(count)?.into_iter().zip(to.all(count)?).zip(sizes.all(count)?);
+    let read = |((from, to), bytes): &((u64, u64), usize)| match bytes {
+        0 => Err(Code::INVALID_VALUE.into()),
+        _ => Ok(Copy::row(*from, *to, *bytes)),
+    };
+    enqueue(sides.collect(), read, failed, stream)
+}
+
+fn copy_3d(count: usize, operations: In<Operation>, failed: Out<usize>, flags: u64, stream: Handle) -> Result<()> {
+    failed.offer(usize::MAX);
+    check_stream(stream)?;
+    if count == 0 || flags != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    enqueue(operations.all(count)?, Operation::read, failed, stream)
+}
+
+functions! {
+    fn cuMemcpyBatchAsync(
+        to: In<u64>, from: In<u64>, sizes: In<usize>, count: usize, attributes: In<Attributes>, indices: In<usize>,
+        attribute_count: usize, failed: Out<usize>, stream: Handle,
+    ) {
+        let groups = Groups { attributes, indices, count: attribute_count };
+        copy_rows(Rows { to, from, sizes, count }, &groups, failed, stream)
+    }
+
+    fn cuMemcpyBatchAsync_v2(
+        to: In<u64>, from: In<u64>, sizes: In<usize>, count: usize, attributes: In<Attributes>, indices: In<usize>,
+        attribute_count: usize, stream: Handle,
+    ) {
+        let groups = Groups { attributes, indices, count: attribute_count };
+        copy_rows(Rows { to, from, sizes, count }, &groups, Out::from_address(0), stream)
+    }
+
+    fn cuMemcpy3DBatchAsync(
+        count: usize, operations: In<Operation>, failed: Out<usize>, flags: u64, stream: Handle,
+    ) {
+        copy_3d(count, operations, failed, flags, stream)
+    }
+
+    fn cuMemcpy3DBatchAsync_v2(count: usize, operations: In<Operation>, flags: u64, stream: Handle) {
+        copy_3d(count, operations, Out::from_address(0), flags, stream)
+    }
+}

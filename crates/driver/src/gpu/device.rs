@@ -1,0 +1,204 @@
+//! Devices: which GPUs are simulated, and what the driver says about them.
+
+use std::ffi::c_char;
+
+use devices::{Board, Description, Limits};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::gpu::array;
+use crate::gpu::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
+use crate::gpu::state::driver;
+
+/// The environment variable that names the simulated device: `h200` and the others that [`devices::Description::known`]
+/// lists, or a file that describes one. An H200 without it.
+pub const DEVICE: &str = "LADDER_SIM_DEVICE";
+
+/// The environment variable that says how many of these devices there are: 1 to 16. 1 without it.
+pub const DEVICES: &str = "LADDER_SIM_DEVICES";
+
+/// The most devices.
+const MOST: usize = 16;
+
+/// A simulated GPU.
+pub(crate) struct Device {
+    pub(crate) name: String,
+    /// Major and minor compute capability.
+    pub(crate) capability: (u32, u32),
+    pub(crate) multiprocessors: u32,
+    /// Bytes of memory.
+    pub(crate) memory_bytes: u64,
+    /// Bytes of the L2 that programs can set aside.
+    pub(crate) persisting_l2_bytes: u64,
+    /// What one of its multiprocessors has.
+    pub(crate) limits: &'static Limits,
+    /// The attributes by number (`CUdevice_attribute`).
+    attributes: Vec<i32>,
+    /// The 16 bytes by which programs tell devices apart.
+    pub(crate) uuid: [u8; 16],
+}
+
+/// The device that is simulated without being asked for.
+const DEFAULT: &str = "h200";
+
+/// The devices that the environment asks for.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when there cannot be so many.
+pub(crate) fn simulated() -> Result<Vec<Device>> {
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let given = |name: &str, default: &str| {
+        variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
+    };
+    devices(&given(DEVICE, DEFAULT), &given(DEVICES, "1"))
+}
+
+/// The device that there is where nobody asks for another one.
+pub(crate) fn default() -> Result<Vec<Device>> {
+    devices(DEFAULT, "1")
+}
+
+/// So many devices of a name or a file.
+fn devices(name: &str, count: &str) -> Result<Vec<Device>> {
+    let refused = |why: String| {
+        let known = Description::known().join(", ");
+        Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known})"))
+    };
+    let description = Description::open(name).map_err(|error| refused(error.to_string()))?;
+    let limits = Limits::named(&description.arch).map_err(|error| refused(error.to_string()))?;
+    let board = description.board.clone();
+    let board = board.ok_or_else(|| refused("the description has no section [board]".to_owned()))?;
+    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
+        Error::new(Code::INVALID_VALUE, format!("{DEVICES}={count}: there can be 1 to {MOST} simulated devices"))
+    })?;
+    Ok((0..count).map(|number| Device::new(&description, &board, limits, number)).collect())
+}
+
+impl Device {
+    fn new(description: &Description, board: &Board, limits: &'static Limits, number: usize) -> Self {
+        let mut uuid = *b"ladder simulator";
+        uuid[15] += number as u8;
+        Self {
+            name: format!("{} (simulated)", description.name),
+            capability: limits.capability,
+            multiprocessors: description.multiprocessors,
+            memory_bytes: board.memory_bytes,
+            persisting_l2_bytes: attributes::persisting_l2_bytes(description.l2.bytes, limits.capability),
+            limits,
+            attributes: attributes::of(description, board, limits, number),
+            uuid,
+        }
+    }
+
+    /// An attribute by number.
+    pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
+        let value = self.attributes.get(attribute as usize).filter(|_| attribute > 0);
+        value.copied().ok_or_else(|| Code::INVALID_VALUE.into())
+    }
+
+    /// Domain, bus and device, which are where it is plugged in.
+    fn place(&self) -> Result<[i32; 3]> {
+        Ok([self.attribute(PCI_DOMAIN)?, self.attribute(PCI_BUS)?, self.attribute(PCI_DEVICE)?])
+    }
+}
+
+/// Reads `domain:bus:device.function`, of which the domain or the function may be missing. The numbers are hexadecimal.
+fn parse_place(text: &str) -> Option<[i32; 3]> {
+    let mut parts = text.split(':').rev();
+    let (slot, bus, domain) = (parts.next()?, parts.next()?, parts.next());
+    let (slot, function) = slot.split_once('.').map_or((slot, None), |(slot, function)| (slot, Some(function)));
+    if parts.next().is_some() || domain.is_none() && function.is_none() {
+        return None;
+    }
+    let number = |text: &str| i32::from_str_radix(text, 16).ok();
+    Some([number(domain.unwrap_or("0"))?, number(bus)?, number(slot)?])
+}
+
+/// `CUdevprop`: the attributes of the first version of CUDA.
+#[repr(C)]
+struct Properties([i32; 14]);
+
+/// The attributes in the order of [`Properties`].
+const PROPERTIES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+
+/// The most texels of a texture over linear memory, and the most bytes that it reaches over: what an H200 answers.
+const LINEAR_TEXELS: usize = 1 << 30;
+const LINEAR_BYTES: usize = 1 << 32;
+
+functions! {
+    fn cuDeviceGetCount(count: Out<i32>) {
+        count.set(driver()?.devices.len() as i32)
+    }
+
+    fn cuDeviceGet(device: Out<i32>, number: i32) {
+        device.check()?;
+        driver()?.device(number)?;
+        device.set(number)
+    }
+
+    fn cuDeviceGetName(name: Out<c_char>, room: i32, device: i32) {
+        let device = driver()?.device(device)?;
+        name.set_text(&device.name, usize::try_from(room).unwrap_or_default())
+    }
+
+    fn cuDeviceGetUuid_v2 | cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: i32) {
+        uuid.set(driver()?.device(device)?.uuid)
+    }
+
+    /// Only Windows has locally unique ids.
+    fn cuDeviceGetLuid(_luid: Out<[u8; 8]>, _nodes: Out<u32>, device: i32) {
+        driver()?.device(device)?;
+        Err(Code::NOT_SUPPORTED.into())
+    }
+
+    fn cuDeviceGetNvSciSyncAttributes(_attributes: Out<usize>, device: i32, _flags: i32) {
+        driver()?.device(device)?;
+        Err(Code::NOT_SUPPORTED.into())
+    }
+
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: i32) {
+        bytes.set(driver()?.device(device)?.memory_bytes as usize)
+    }
+
+    fn cuDeviceGetAttribute(value: Out<i32>, attribute: u32, device: i32) {
+        value.check()?;
+        value.set(driver()?.device(device)?.attribute(attribute)?)
+    }
+
+    fn cuDeviceGetProperties(properties: Out<Properties>, device: i32) {
+        let device = driver()?.device(device)?;
+        properties.set(Properties(PROPERTIES.map(|number| device.attribute(number).unwrap_or_default())))
+    }
+
+    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) {
+        let capability = driver()?.device(device)?.capability;
+        major.set(capability.0 as i32)?;
+        minor.set(capability.1 as i32)
+    }
+
+    fn cuDeviceGetPCIBusId(text: Out<c_char>, room: i32, device: i32) {
+        let [domain, bus, slot] = driver()?.device(device)?.place()?;
+        let place = format!("{domain:04X}:{bus:02X}:{slot:02X}.0");
+        let room = usize::try_from(room).unwrap_or_default();
+        text.set_text(&place, room)?;
+        if room > place.len() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
+    }
+
+    fn cuDeviceGetByPCIBusId(device: Out<i32>, text: In<c_char>) {
+        device.check()?;
+        let place = parse_place(text.text()?).ok_or(Code::INVALID_VALUE)?;
+        let found = driver()?.devices.iter().position(|own| own.place().is_ok_and(|own| own == place));
+        device.set(found.ok_or(Code::INVALID_DEVICE)? as i32)
+    }
+
+    fn cuDeviceGetTexture1DLinearMaxWidth(texels: Out<usize>, format: u32, channels: u32, device: i32) {
+        driver()?.device(device)?;
+        let (format, _) = array::format(format, channels).map_err(|_| Code::INVALID_VALUE)?;
+        texels.set(LINEAR_TEXELS.min(LINEAR_BYTES / format.bytes() as usize))
+    }
+
+    fn cuDeviceGetExecAffinitySupport(is_supported: Out<i32>, _kind: u32, device: i32) {
+        driver()?.device(device)?;
+        is_supported.set(0)
+    }
+}

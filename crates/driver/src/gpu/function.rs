@@ -1,0 +1,249 @@
+//! Functions: the kernels of modules, their attributes and parameters.
+
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Weak};
+
+use crate::abi::call::{Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles};
+use crate::gpu::context;
+use crate::gpu::device::Device;
+use crate::gpu::library;
+use crate::gpu::module::Module;
+use crate::gpu::state::driver;
+
+static FUNCTIONS_BY_HANDLE: Handles<Function> = Handles::new();
+
+/// Bytes of shared memory that a block may have without being asked for more.
+pub(crate) const SHARED_BYTES: u32 = 48 << 10;
+
+/// The most threads of a block, on all architectures.
+const MAX_THREADS: u32 = 1024;
+
+/// The registers that a thread is taken to have.
+const REGISTERS: u32 = 32;
+
+/// `CUfunction_attribute`: those that a program may set.
+const MAX_DYNAMIC_SHARED: u32 = 8;
+const CARVEOUT: u32 = 9;
+const CLUSTER_MUST_BE_SET: u32 = 10;
+const CLUSTER_WIDTH: u32 = 11;
+const NON_PORTABLE_CLUSTER: u32 = 14;
+const CLUSTER_SCHEDULING: u32 = 15;
+
+/// A kernel of a loaded module.
+pub(crate) struct Function {
+    pub(crate) handle: Handle,
+    module: Weak<Module>,
+    module_handle: Handle,
+    pub(crate) kernel: simt::Function,
+    /// Its name, ending in a NUL.
+    name: std::ffi::CString,
+    /// The attributes that a program has set, by number.
+    set: [AtomicI32; 16],
+}
+
+/// Adds a kernel of a module.
+pub(crate) fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function> {
+    FUNCTIONS_BY_HANDLE.add(|handle| {
+        let function = Function {
+            handle,
+            module: Arc::downgrade(module),
+            module_handle: module.handle,
+            name: std::ffi::CString::new(kernel.name()).unwrap_or_default(),
+            kernel,
+            set: Default::default(),
+        };
+        let shared = SHARED_BYTES.saturating_sub(function.kernel.program().shared_bytes);
+        function.set[MAX_DYNAMIC_SHARED as usize].store(shared as i32, Ordering::Relaxed);
+        function.set[CARVEOUT as usize].store(-1, Ordering::Relaxed);
+        function
+    })
+}
+
+/// Forgets the functions of a module.
+pub(crate) fn remove_all(module: Handle) {
+    FUNCTIONS_BY_HANDLE.remove_where(|own| own.module_handle == module);
+}
+
+/// The function of a handle, which may also be a kernel of a library.
+pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
+    driver()?;
+    match FUNCTIONS_BY_HANDLE.find(handle) {
+        Some(function) => Ok(function),
+        None => library::function(handle),
+    }
+}
+
+/// The function that a kernel of a library is on a device: in the current context, or in the primary one.
+fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
+    let primary = context::Context::primary(device)?;
+    if let Some(function) = FUNCTIONS_BY_HANDLE.find(kernel) {
+        return Ok(function);
+    }
+    let current = context::current().ok().filter(|current| current.device == primary.device);
+    library::function_in(kernel, &current.unwrap_or(primary))
+}
+
+impl Function {
+    /// Bytes of dynamic shared memory that a launch may have.
+    pub(crate) fn max_dynamic_shared(&self) -> u32 {
+        self.set[MAX_DYNAMIC_SHARED as usize].load(Ordering::Relaxed) as u32
+    }
+
+    /// The handle of the context of its module; 0 when that is unloaded.
+    pub(crate) fn context(&self) -> Handle {
+        self.module.upgrade().map_or(0, |module| module.context)
+    }
+
+    /// The device of its context.
+    pub(crate) fn device(&self) -> Result<&'static Device> {
+        let module = self.module.upgrade().ok_or(Code::INVALID_HANDLE)?;
+        Ok(&driver()?.devices[context::Context::of(module.context)?.device])
+    }
+
+    /// Whether it may have clusters that not every GPU takes.
+    pub(crate) fn is_non_portable(&self) -> bool {
+        self.set[NON_PORTABLE_CLUSTER as usize].load(Ordering::Relaxed) != 0
+    }
+
+    /// The most threads that a block of it may have. As the driver has it, the block that it requires is another matter.
+    pub(crate) fn max_threads(&self) -> u32 {
+        self.kernel.program().max_threads.unwrap_or(MAX_THREADS).min(MAX_THREADS)
+    }
+
+    /// The registers of a thread: PTX does not say how many a GPU gives it, so what most kernels have, or fewer where it
+    /// asks for that. The largest block always fits with so many.
+    pub(crate) fn registers(&self) -> u32 {
+        self.kernel.program().max_registers.map_or(REGISTERS, |most| most.min(REGISTERS))
+    }
+
+    /// The architecture that its PTX is written for, as a number: 80.
+    fn ptx_version(&self) -> Option<i32> {
+        let module = self.module.upgrade()?;
+        let digits = module.instance.module().target().trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+        digits.parse().ok()
+    }
+
+    /// Bytes of local memory of a thread.
+    pub(crate) fn local_bytes(&self) -> u32 {
+        self.kernel.program().functions[0].frame_bytes
+    }
+
+    /// An attribute by number (`CUfunction_attribute`).
+    fn attribute(&self, attribute: u32) -> Result<i32> {
+        let (major, minor) = self.device()?.capability;
+        let program = self.kernel.program();
+        Ok(match attribute {
+            0 => self.max_threads() as i32,
+            1 => program.shared_bytes as i32,
+            2 => 0,
+            3 => self.local_bytes() as i32,
+            4 => self.registers() as i32,
+            5 => self.ptx_version().unwrap_or((major * 10 + minor) as i32),
+            6 => (major * 10 + minor) as i32,
+            7 => 0,
+            CLUSTER_WIDTH..=13 => {
+                let side = attribute - CLUSTER_WIDTH;
+                program.required_cluster.map_or(0, |sides| sides[side as usize] as i32)
+            }
+            CLUSTER_MUST_BE_SET => i32::from(program.explicit_cluster),
+            MAX_DYNAMIC_SHARED | CARVEOUT | NON_PORTABLE_CLUSTER | CLUSTER_SCHEDULING => {
+                self.set[attribute as usize].load(Ordering::Relaxed)
+            }
+            _ => return Err(Code::INVALID_VALUE.into()),
+        })
+    }
+
+    fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
+        match attribute {
+            MAX_DYNAMIC_SHARED => {
+                let most = self.device()?.limits.shared_opt_in;
+                let fixed = self.kernel.program().shared_bytes;
+                let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= most);
+                if !fits {
+                    let what = format!(
+                        "{value} bytes of dynamic and {fixed} of static shared memory; a block has at most {most}"
+                    );
+                    return Err(Error::new(Code::INVALID_VALUE, what));
+                }
+            }
+            CARVEOUT if !(-1..=100).contains(&value) => return Err(Code::INVALID_VALUE.into()),
+            CARVEOUT | NON_PORTABLE_CLUSTER | CLUSTER_SCHEDULING => {}
+            _ => return Err(Code::INVALID_VALUE.into()),
+        }
+        self.set[attribute as usize].store(value, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+functions! {
+    fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
+        value.check()?;
+        value.set(get(function)?.attribute(attribute)?)
+    }
+
+    fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
+        value.check()?;
+        value.set(on_device(kernel, device)?.attribute(attribute)?)
+    }
+
+    fn cuFuncSetAttribute(function: Handle, attribute: u32, value: i32) {
+        get(function)?.set_attribute(attribute, value)
+    }
+
+    fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, device: i32) {
+        on_device(kernel, device)?.set_attribute(attribute, value)
+    }
+
+    fn cuFuncSetCacheConfig(function: Handle, _config: u32) {
+        get(function).map(drop)
+    }
+
+    fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
+        on_device(kernel, device).map(drop)
+    }
+
+    fn cuFuncSetSharedMemConfig(function: Handle, _config: u32) {
+        get(function).map(drop)
+    }
+
+    fn cuFuncGetModule(module: Out<Handle>, function: Handle) {
+        module.set(get(function)?.module_handle)
+    }
+
+    fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
+        name.set(get(function)?.name.as_ptr())
+    }
+
+    fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
+        name.set(get(kernel)?.name.as_ptr())
+    }
+
+    fn cuFuncGetParamInfo(function: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>) {
+        param_info(function, index, offset, bytes)
+    }
+
+    fn cuKernelGetParamInfo(kernel: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>) {
+        param_info(kernel, index, offset, bytes)
+    }
+
+    fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
+        get(function)?;
+        state.set(1)
+    }
+
+    fn cuFuncLoad(function: Handle) {
+        get(function).map(drop)
+    }
+}
+
+fn param_info(function: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>) -> Result<()> {
+    offset.check()?;
+    let function = get(function)?;
+    let param = function.kernel.program().params.get(index).ok_or(Code::INVALID_VALUE)?;
+    offset.set(param.offset as usize)?;
+    bytes.offer(param.bytes as usize);
+    Ok(())
+}

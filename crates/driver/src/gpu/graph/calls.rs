@@ -1,0 +1,237 @@
+//! The driver's functions about graphs as a whole, their nodes and edges.
+
+use super::node::Node;
+use super::{CopyKind, Dependency, EdgeData, Graph, Inner, NODES, dot, get, of_node, with_node};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::state::driver;
+
+/// The value that a place holds.
+fn held(place: Out<usize>) -> Result<usize> {
+    In::from_ptr(place.as_ptr()).get()
+}
+
+/// Writes a list of as many things as there is room for, zeros behind it, and how many there are. Without a place, only
+/// says how many there are.
+fn list<T: Copy + Default>(place: Out<T>, count: Out<usize>, all: &[T]) -> Result<()> {
+    let room = held(count)?;
+    if !place.is_asked() {
+        return count.set(all.len());
+    }
+    place.set_all(all.iter().copied().chain(std::iter::repeat(T::default())), room);
+    count.set(all.len().min(room))
+}
+
+/// Where edges are written: the nodes that they come from, those that they lead to, and what else there is to say of them.
+struct Edges {
+    from: Out<Handle>,
+    to: Out<Handle>,
+    data: Out<EdgeData>,
+    count: Out<usize>,
+}
+
+impl Edges {
+    /// Writes edges. Which of the nodes are asked for is the caller's matter.
+    fn write(&self, edges: &[(Dependency, Handle)]) -> Result<()> {
+        let room = held(self.count)?;
+        let is_asked = self.from.is_asked() || self.to.is_asked();
+        let shown = &edges[..edges.len().min(if is_asked { room } else { 0 })];
+        let has_data = shown.iter().any(|(after, _)| after.data != EdgeData::default());
+        if has_data && !self.data.is_asked() {
+            return Err(Code::LOSSY_QUERY.into());
+        }
+        if !is_asked {
+            return self.count.set(edges.len());
+        }
+        let of = |at: fn(&(Dependency, Handle)) -> Handle| shown.iter().map(at).collect::<Vec<_>>();
+        list(self.from, self.count, &of(|edge| edge.0.node))?;
+        self.count.set(room)?;
+        let data: Vec<_> = shown.iter().map(|edge| edge.0.data).collect();
+        if self.data.is_asked() {
+            list(self.data, self.count, &data)?;
+            self.count.set(room)?;
+        }
+        list(self.to, self.count, &of(|edge| edge.1))?;
+        self.count.set(shown.len())
+    }
+
+    fn of_graph(&self, graph: Handle) -> Result<()> {
+        let edges = get(graph)?.lock().edges();
+        if self.from.is_asked() != self.to.is_asked() {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        self.write(&edges)
+    }
+
+    fn before(&self, node: Handle) -> Result<()> {
+        self.write(&with_node(node, |own| Ok(own.after.iter().map(|after| (*after, node)).collect::<Vec<_>>()))?)
+    }
+
+    fn behind(&self, node: Handle) -> Result<()> {
+        let edges = of_node(node)?.lock().edges();
+        self.write(&edges.into_iter().filter(|(after, _)| after.node == node).collect::<Vec<_>>())
+    }
+}
+
+/// A place that nobody asks for.
+fn none<T>() -> Out<T> {
+    Out::from_address(0)
+}
+
+/// Adds or takes away edges: all, or none.
+fn change(
+    graph: Handle,
+    from: In<Handle>,
+    to: In<Handle>,
+    data: In<EdgeData>,
+    count: usize,
+    change: fn(&mut Inner, Dependency, Handle) -> Result<()>,
+) -> Result<()> {
+    let graph = get(graph)?;
+    let edges = Dependency::read(from, data, count)?.into_iter().zip(to.all(count)?);
+    let mut inner = graph.lock();
+    let before: Vec<(Handle, Vec<Dependency>)> =
+        inner.nodes.iter().map(|(handle, node)| (*handle, node.after.clone())).collect();
+    for (after, to) in edges {
+        if let Err(error) = change(&mut inner, after, to) {
+            for (handle, after) in before {
+                if let Some(node) = inner.nodes.get_mut(&handle) {
+                    node.after = after;
+                }
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The graph of a handle, unless it belongs to a node or operations are captured into it.
+fn own(graph: Handle) -> Result<std::sync::Arc<Graph>> {
+    let graph = get(graph)?;
+    match graph.is_child || graph.is_captured() {
+        true => Err(Error::new(Code::INVALID_VALUE, "the graph belongs to a node or to a capture")),
+        false => Ok(graph),
+    }
+}
+
+functions! {
+    fn cuGraphCreate(graph: Out<Handle>, flags: u32) {
+        driver()?;
+        graph.check()?;
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        graph.set(Graph::create().handle)
+    }
+
+    fn cuGraphDestroy(graph: Handle) {
+        own(graph)?.destroy();
+        Ok(())
+    }
+
+    fn cuGraphClone(clone: Out<Handle>, graph: Handle) {
+        clone.check()?;
+        let graph = get(graph)?;
+        if graph.lock().has_memory() {
+            return Err(Error::new(Code::NOT_SUPPORTED, "clones of graphs that allocate or free memory"));
+        }
+        clone.set(graph.copy(CopyKind::Plain).handle)
+    }
+
+    fn cuGraphNodeFindInClone(node: Out<Handle>, original: Handle, clone: Handle) {
+        node.check()?;
+        let clone = get(clone)?;
+        let inner = clone.lock();
+        let found = inner.nodes.iter().find(|(_, own)| own.original == original && original != 0);
+        let (found, _) = found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no clone of the node is in the graph"))?;
+        node.set(*found)
+    }
+
+    fn cuGraphNodeGetType(node: Handle, kind: Out<u32>) {
+        kind.check()?;
+        kind.set(with_node(node, |node| Ok(Node::kind(node)))?)
+    }
+
+    fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
+        let all: Vec<Handle> = get(graph)?.lock().nodes.keys().copied().collect();
+        list(nodes, count, &all)
+    }
+
+    fn cuGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
+        let graph = get(graph)?;
+        let inner = graph.lock();
+        let roots = inner.nodes.iter().filter(|(_, node)| node.after.is_empty());
+        let roots: Vec<Handle> = roots.map(|(handle, _)| *handle).collect();
+        list(nodes, count, &roots)
+    }
+
+    fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
+        Edges { from, to, data: none(), count }.of_graph(graph)
+    }
+
+    fn cuGraphGetEdges_v2(
+        graph: Handle, from: Out<Handle>, to: Out<Handle>, data: Out<EdgeData>, count: Out<usize>,
+    ) {
+        Edges { from, to, data, count }.of_graph(graph)
+    }
+
+    fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
+        Edges { from: nodes, to: none(), data: none(), count }.before(node)
+    }
+
+    fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
+        Edges { from: nodes, to: none(), data, count }.before(node)
+    }
+
+    fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
+        Edges { from: none(), to: nodes, data: none(), count }.behind(node)
+    }
+
+    fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
+        Edges { from: none(), to: nodes, data, count }.behind(node)
+    }
+
+    fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+        change(graph, from, to, In::none(), count, Inner::connect)
+    }
+
+    fn cuGraphAddDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, data: In<EdgeData>, count: usize,
+    ) {
+        change(graph, from, to, data, count, Inner::connect)
+    }
+
+    fn cuGraphRemoveDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+        change(graph, from, to, In::none(), count, Inner::disconnect)
+    }
+
+    fn cuGraphRemoveDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, data: In<EdgeData>, count: usize,
+    ) {
+        change(graph, from, to, data, count, Inner::disconnect)
+    }
+
+    fn cuGraphDestroyNode(node: Handle) {
+        let graph = of_node(node)?;
+        if graph.is_captured() {
+            return Err(Error::new(Code::INVALID_VALUE, "operations are captured into the graph"));
+        }
+        let mut inner = graph.lock();
+        if inner.has_memory() {
+            return Err(Error::new(Code::NOT_SUPPORTED, "removing nodes of a graph that allocates or frees memory"));
+        }
+        let removed = inner.remove(node)?;
+        drop(inner);
+        NODES.remove(node)?;
+        drop(removed);
+        Ok(())
+    }
+
+    fn cuGraphDebugDotPrint(graph: Handle, path: In<std::ffi::c_char>, flags: u32) {
+        let graph = get(graph)?;
+        let path = path.text()?;
+        let text = dot::text(&graph, flags);
+        std::fs::write(path, text).map_err(|error| Error::new(Code::OPERATING_SYSTEM, format!("`{path}`: {error}")))
+    }
+}

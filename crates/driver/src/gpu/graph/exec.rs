@@ -1,0 +1,322 @@
+//! Executable graphs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::generic::Params;
+use super::memory::Used;
+use super::node::{Node, Work};
+use super::update::Info;
+use super::{CopyKind, Graph, Inner, get as graph};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles};
+use crate::gpu::capture;
+use crate::gpu::op::Op;
+use crate::gpu::queue::Piece;
+use crate::gpu::state::driver;
+use crate::gpu::stream::Stream;
+
+static EXECS: Handles<Exec> = Handles::new();
+
+/// `CUgraphInstantiate_flags`.
+const AUTO_FREE: u64 = 1;
+const UPLOAD: u64 = 2;
+const DEVICE_LAUNCH: u64 = 4;
+const NODE_PRIORITY: u64 = 8;
+
+/// `CUgraphInstantiateResult`.
+const SUCCESS: u32 = 0;
+const FAILURE: u32 = 1;
+const INVALID_STRUCTURE: u32 = 2;
+
+/// An executable graph.
+pub(crate) struct Exec {
+    handle: Handle,
+    flags: u64,
+    /// A copy of the graph that it was made of.
+    pub(crate) graph: Arc<Graph>,
+    source: Weak<Graph>,
+    /// The number of the last operation of its last launch.
+    last: AtomicU64,
+}
+
+/// The executable graph of a handle.
+pub(crate) fn get(handle: Handle) -> Result<Arc<Exec>> {
+    driver()?;
+    EXECS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such executable graph"))
+}
+
+/// Why a graph cannot be made executable: with a result of its own, and a node that is wrong.
+struct Refusal {
+    error: Error,
+    result: u32,
+    node: Handle,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { error, result: FAILURE, node: 0 }
+    }
+}
+
+impl From<Code> for Refusal {
+    fn from(code: Code) -> Self {
+        Error::from(code).into()
+    }
+}
+
+fn check_order(inner: &Inner) -> std::result::Result<(), Refusal> {
+    inner.order().map_err(|node| {
+        let error = Error::new(Code::INVALID_VALUE, "the graph has a circle");
+        Refusal { error, result: INVALID_STRUCTURE, node }
+    })?;
+    inner.nodes.values().try_for_each(|node| match &node.work {
+        Work::Child(child) => check_order(&child.graph().lock()),
+        Work::Op(_) => Ok(()),
+    })
+}
+
+fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, Refusal> {
+    capture::check_unsafe()?;
+    let source = graph(source)?;
+    if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0
+        || flags & (AUTO_FREE | DEVICE_LAUNCH) == AUTO_FREE | DEVICE_LAUNCH
+        || source.is_captured()
+    {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    if flags & DEVICE_LAUNCH != 0 {
+        return Err(Error::new(Code::NOT_SUPPORTED, "graphs that kernels launch").into());
+    }
+    let mut inner = source.lock();
+    check_order(&inner)?;
+    if inner.has_memory() && inner.executables > 0 {
+        let what = "a second executable graph of one that allocates or frees memory";
+        return Err(Error::new(Code::NOT_SUPPORTED, what).into());
+    }
+    inner.executables += 1;
+    inner.was_executable = true;
+    drop(inner);
+    let copy = source.copy(CopyKind::Executable);
+    let source = Arc::downgrade(&source);
+    Ok(EXECS.add(|handle| Exec { handle, flags: flags & !UPLOAD, graph: copy, source, last: 0.into() }))
+}
+
+impl Exec {
+    /// Does something with its copy of a node.
+    pub(crate) fn with_node<R>(&self, node: Handle, work: impl FnOnce(&mut Node) -> Result<R>) -> Result<R> {
+        driver()?;
+        let found = find(&self.graph, node);
+        let (graph, handle) =
+            found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no node of the executable graph"))?;
+        let mut inner = graph.lock();
+        inner.nodes.get_mut(&handle).map_or_else(|| Err(Code::INVALID_VALUE.into()), work)
+    }
+
+    fn launch(self: &Arc<Self>, stream: Handle) -> Result<()> {
+        let (stream, context) = Stream::of(stream)?;
+        capture::refuse(&stream)?;
+        let mut used = Used::default();
+        used.collect(&self.graph.lock());
+        if !used.is_empty() {
+            used.launch(self.flags & AUTO_FREE != 0)?;
+        }
+        let mut pieces = Vec::new();
+        let after = expand(&self.graph, &mut pieces, &[]);
+        pieces.push(Piece { op: Op::End(self.clone()), after });
+        let last = self.last.load(Ordering::Relaxed);
+        let number = driver()?.queue.push_all(&context, &stream, pieces, &[last])?;
+        self.last.store(number, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// The copy of a node in a graph, or in those of its nodes.
+fn find(graph: &Arc<Graph>, original: Handle) -> Option<(Arc<Graph>, Handle)> {
+    let inner = graph.lock();
+    let own = inner.nodes.iter().find(|(_, node)| node.original == original && original != 0);
+    if let Some((handle, _)) = own {
+        return Some((graph.clone(), *handle));
+    }
+    inner.nodes.values().find_map(|node| match &node.work {
+        Work::Child(child) => find(child.graph(), original),
+        Work::Op(_) => None,
+    })
+}
+
+/// Adds the operations of a graph behind others, and returns those that its end comes after.
+fn expand(graph: &Graph, pieces: &mut Vec<Piece>, behind: &[usize]) -> Vec<usize> {
+    let inner = graph.lock();
+    let mut ends = std::collections::BTreeMap::new();
+    for handle in inner.order().unwrap_or_default() {
+        let Some(node) = inner.nodes.get(&handle) else { continue };
+        let mut after: Vec<usize> = match node.after.is_empty() {
+            true => behind.to_vec(),
+            false => node.after.iter().filter_map(|own| ends.get(&own.node)).flatten().copied().collect(),
+        };
+        after.sort_unstable();
+        after.dedup();
+        let end = match &node.work {
+            Work::Child(child) => {
+                let after = expand(child.graph(), pieces, &after);
+                join(pieces, after)
+            }
+            Work::Op(op) if node.is_enabled && !matches!(op, Op::Nothing) => {
+                pieces.push(Piece { op: op.clone(), after });
+                vec![pieces.len() - 1]
+            }
+            Work::Op(_) => join(pieces, after),
+        };
+        ends.insert(handle, end);
+    }
+    if inner.nodes.is_empty() {
+        return behind.to_vec();
+    }
+    inner.leaves().iter().filter_map(|leaf| ends.get(leaf)).flatten().copied().collect()
+}
+
+/// Makes one operation of several to come after.
+fn join(pieces: &mut Vec<Piece>, after: Vec<usize>) -> Vec<usize> {
+    if after.len() <= 1 {
+        return after;
+    }
+    pieces.push(Piece { op: Op::Nothing, after });
+    vec![pieces.len() - 1]
+}
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct InstantiateParams {
+    flags: u64,
+    upload: Handle,
+    node: Handle,
+    result: u32,
+}
+
+fn make(exec: Out<Handle>, source: Handle, flags: u64) -> Result<()> {
+    exec.check()?;
+    if flags & UPLOAD != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    exec.set(instantiate(source, flags).map_err(|refusal| refusal.error)?.handle)
+}
+
+/// The first two interfaces: with a place for a wrong node, and for a text about it.
+fn make_with_log(
+    exec: Out<Handle>,
+    source: Handle,
+    node: Out<Handle>,
+    text: Out<std::ffi::c_char>,
+    room: usize,
+) -> Result<()> {
+    exec.check()?;
+    let (wrong, reason) = match instantiate(source, 0) {
+        Ok(made) => return exec.set(made.handle),
+        Err(refusal) => (refusal.node, refusal.error),
+    };
+    node.offer(wrong);
+    if text.is_asked() && room > 0 {
+        text.set_text(&reason.reason, room)?;
+    }
+    Err(reason)
+}
+
+functions! {
+    fn cuGraphInstantiate | cuGraphInstantiate_v2(
+        exec: Out<Handle>, source: Handle, node: Out<Handle>, text: Out<std::ffi::c_char>, room: usize,
+    ) {
+        make_with_log(exec, source, node, text, room)
+    }
+
+    fn cuGraphInstantiateWithFlags(exec: Out<Handle>, source: Handle, flags: u64) {
+        make(exec, source, flags)
+    }
+
+    fn cuGraphInstantiateWithParams(exec: Out<Handle>, source: Handle, params: Out<InstantiateParams>) {
+        exec.check()?;
+        params.check()?;
+        // SAFETY: it was checked that there is a place, which holds the parameters.
+        let mut read = unsafe { params.as_ptr().read_unaligned() };
+        let made = instantiate(source, read.flags);
+        (read.result, read.node) = match &made {
+            Ok(_) => (SUCCESS, 0),
+            Err(refusal) => (refusal.result, refusal.node),
+        };
+        params.set(read)?;
+        let made = made.map_err(|refusal| refusal.error)?;
+        if read.flags & UPLOAD != 0 {
+            Stream::of(read.upload)?;
+        }
+        exec.set(made.handle)
+    }
+
+    fn cuGraphExecGetFlags(exec: Handle, flags: Out<u64>) {
+        let exec = get(exec)?;
+        let has_kernels = exec.graph.lock().nodes.values().any(|node| node.kind() == super::node::KERNEL);
+        flags.set(exec.flags & if has_kernels { u64::MAX } else { !NODE_PRIORITY })
+    }
+
+    fn cuGraphLaunch(exec: Handle, stream: Handle) {
+        get(exec)?.launch(stream)
+    }
+
+    fn cuGraphUpload(exec: Handle, stream: Handle) {
+        get(exec)?;
+        capture::refuse(&Stream::of(stream)?.0)
+    }
+
+    fn cuGraphExecDestroy(exec: Handle) {
+        capture::check_unsafe()?;
+        let exec = get(exec)?;
+        EXECS.remove(exec.handle)?;
+        if let Some(source) = exec.source.upgrade() {
+            source.lock().executables -= 1;
+        }
+        Ok(())
+    }
+
+    fn cuGraphNodeSetEnabled(exec: Handle, node: Handle, is_enabled: u32) {
+        get(exec)?.with_node(node, |node| {
+            check_can_be_disabled(node)?;
+            node.is_enabled = is_enabled != 0;
+            Ok(())
+        })
+    }
+
+    fn cuGraphNodeGetEnabled(exec: Handle, node: Handle, is_enabled: Out<u32>) {
+        is_enabled.check()?;
+        is_enabled.set(get(exec)?.with_node(node, |node| {
+            check_can_be_disabled(node)?;
+            Ok(node.is_enabled.into())
+        })?)
+    }
+
+    fn cuGraphExecChildGraphNodeSetParams(exec: Handle, node: Handle, child: Handle) {
+        super::update::child(exec, node, child)
+    }
+
+    fn cuGraphExecUpdate(exec: Handle, graph: Handle, node: Out<Handle>, result: Out<u32>) {
+        super::update::all(exec, graph, |info| {
+            node.offer(info.node);
+            result.offer(info.result);
+        })
+    }
+
+    fn cuGraphExecUpdate_v2(exec: Handle, graph: Handle, info: Out<Info>) {
+        super::update::all(exec, graph, |found| info.offer(found))
+    }
+
+    fn cuGraphExecNodeSetParams(exec: Handle, node: Handle, params: In<Params>) {
+        super::generic::set_in(exec, node, params)
+    }
+}
+
+/// Refuses nodes other than kernels, copies and fills.
+fn check_can_be_disabled(node: &Node) -> Result<()> {
+    match node.kind() {
+        super::node::KERNEL | super::node::COPY | super::node::FILL => Ok(()),
+        _ => Err(Error::new(Code::INVALID_VALUE, "only kernels, copies and fills can be disabled")),
+    }
+}

@@ -1,0 +1,146 @@
+//! The parameters of nodes of all types in one struct.
+
+use super::kernel::KernelParams2;
+use super::memory::AllocateParams;
+use super::node::{self, Node, Work};
+use super::nodes::{self, BatchNodeParams, HostParams, add, child_node, record_node, wait_node};
+use super::transfer::{FillParams, check_context, copy_node};
+use super::{EdgeData, get};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::copy3d::Memcpy3d;
+use crate::gpu::op::Op;
+
+/// `CUgraphNodeParams`: the type and zeros, the parameters of a node of this type, zero.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Params {
+    kind: u32,
+    reserved: [u32; 3],
+    params: [u64; 29],
+    end: u64,
+}
+
+/// `CUDA_MEMCPY_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct CopyParams {
+    flags: u32,
+    reserved: u32,
+    context: Handle,
+    copy: Memcpy3d,
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS_v2`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct FillParams2 {
+    fill: FillParams,
+    context: Handle,
+}
+
+impl Params {
+    fn read(params: In<Self>) -> Result<Self> {
+        let read = params.get()?;
+        match read.reserved == [0; 3] && read.end == 0 {
+            true => Ok(read),
+            false => Err(Error::new(Code::INVALID_VALUE, "reserved parts of CUgraphNodeParams that are not zero")),
+        }
+    }
+
+    /// The parameters as those of a type.
+    fn of<T: Copy>(&self) -> Result<T> {
+        In::<T>::from_ptr(self.params.as_ptr().cast()).get()
+    }
+
+    /// The node, and the address of what it allocates.
+    fn node(&self) -> Result<(Node, u64)> {
+        let node = match self.kind {
+            node::KERNEL => self.of::<KernelParams2>()?.node(),
+            node::COPY => {
+                let CopyParams { flags, reserved, context, copy } = self.of()?;
+                if flags != 0 || reserved != 0 {
+                    return Err(Code::INVALID_VALUE.into());
+                }
+                check_context(context)?;
+                copy_node(&copy)
+            }
+            node::FILL => {
+                let FillParams2 { fill, context } = self.of()?;
+                check_context(context)?;
+                fill.node()
+            }
+            node::HOST => self.of::<HostParams>()?.node(),
+            node::CHILD => match self.of::<[u64; 2]>()? {
+                [graph, 0] => child_node(graph as Handle),
+                _ => Err(Error::new(Code::NOT_SUPPORTED, "graphs that become a node's own")),
+            },
+            node::EMPTY => Ok(Node::new(Work::Op(Op::Nothing))),
+            node::RECORD => record_node(self.of()?),
+            node::WAIT => wait_node(self.of()?),
+            node::BATCH => self.of::<BatchNodeParams>()?.node(),
+            node::ALLOCATE => {
+                let mut params = self.of::<AllocateParams>()?;
+                let node = params.node()?;
+                return Ok((node, params.address()));
+            }
+            8 | 9 | 13 => Err(Error::new(Code::NOT_SUPPORTED, "nodes for external semaphores or conditions")),
+            _ => Err(Code::INVALID_VALUE.into()),
+        };
+        Ok((node?, 0))
+    }
+}
+
+/// Gives a node of an executable graph these parameters.
+pub(crate) fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
+    let params = Params::read(params)?;
+    match params.kind {
+        node::CHILD => super::update::child(exec, node, params.of()?),
+        kind => nodes::set_in(exec, node, kind, || Ok(params.node()?.0)),
+    }
+}
+
+fn add_any(
+    node: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    data: In<EdgeData>,
+    count: usize,
+    place: Out<Params>,
+) -> Result<()> {
+    place.check()?;
+    let mut params = Params::read(In::from_ptr(place.as_ptr()))?;
+    let own = get(graph)?;
+    let mut allocated = 0;
+    add(node, graph, after, data, count, || {
+        if params.kind == node::FREE {
+            return super::memory::free_node(&own, params.params[0]);
+        }
+        let (node, address) = params.node()?;
+        allocated = address;
+        Ok(node)
+    })?;
+    if allocated != 0 {
+        params.params[AllocateParams::ADDRESS] = allocated;
+        place.offer(params);
+    }
+    Ok(())
+}
+
+functions! {
+    fn cuGraphAddNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: Out<Params>) {
+        add_any(node, graph, after, In::none(), count, params)
+    }
+
+    fn cuGraphAddNode_v2(
+        node: Out<Handle>, graph: Handle, after: In<Handle>, data: In<EdgeData>, count: usize, params: Out<Params>,
+    ) {
+        add_any(node, graph, after, data, count, params)
+    }
+
+    fn cuGraphNodeSetParams(node: Handle, params: In<Params>) {
+        let params = Params::read(params)?;
+        nodes::set(node, params.kind, || Ok(params.node()?.0))
+    }
+}

@@ -1,0 +1,324 @@
+//! Graphs: operations as nodes, with edges from each to those that come after it.
+
+pub(crate) mod calls;
+pub(crate) mod dot;
+pub(crate) mod exec;
+pub(crate) mod generic;
+pub(crate) mod kernel;
+pub(crate) mod memory;
+pub(crate) mod node;
+pub(crate) mod nodes;
+pub(crate) mod objects;
+pub(crate) mod transfer;
+pub(crate) mod update;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use crate::abi::call::In;
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::gpu::state::driver;
+use node::{Node, Work};
+use objects::Reference;
+
+static GRAPHS: Handles<Graph> = Handles::new();
+/// The graphs of all nodes, by the handles of the nodes.
+static NODES: Handles<Weak<Graph>> = Handles::new();
+
+/// A graph.
+pub(crate) struct Graph {
+    /// Its handle; 0 of the one that an executable graph has for itself.
+    pub(crate) handle: Handle,
+    /// Whether it belongs to a node of another graph.
+    is_child: bool,
+    /// Whether operations are captured into it.
+    is_captured: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+/// What is in a graph.
+#[derive(Default)]
+pub(crate) struct Inner {
+    /// Its nodes by their handles, which are in the order in which they were added.
+    pub(crate) nodes: BTreeMap<Handle, Node>,
+    pub(crate) objects: Vec<Reference>,
+    /// How many executable graphs it has.
+    pub(crate) executables: usize,
+    /// Whether it has had one.
+    pub(crate) was_executable: bool,
+}
+
+/// `CUgraphEdgeData`: all zero where a node waits for the end of another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct EdgeData {
+    pub(crate) from_port: u8,
+    pub(crate) to_port: u8,
+    pub(crate) kind: u8,
+    pub(crate) reserved: [u8; 5],
+}
+
+/// The ports of nodes: its end, and of kernels, its own signal and the beginning of all blocks.
+const WHOLE: u8 = 0;
+const PROGRAMMATIC_PORT: u8 = 1;
+const LAUNCH_ORDER: u8 = 2;
+/// `CUgraphDependencyType`.
+const PLAIN: u8 = 0;
+const PROGRAMMATIC: u8 = 1;
+
+/// What a node comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) node: Handle,
+    pub(crate) data: EdgeData,
+}
+
+impl Dependency {
+    /// The end of a node.
+    pub(crate) fn on(node: Handle) -> Self {
+        Self { node, data: EdgeData::default() }
+    }
+
+    /// Reads so many dependencies, with or without data of their edges.
+    pub(crate) fn read(nodes: In<Handle>, data: In<EdgeData>, count: usize) -> Result<Vec<Self>> {
+        let nodes = nodes.all(count)?;
+        let data = match data.as_ptr().is_null() {
+            true => vec![EdgeData::default(); count],
+            false => data.all(count)?,
+        };
+        Ok(nodes.into_iter().zip(data).map(|(node, data)| Self { node, data }).collect())
+    }
+}
+
+/// The graph of a handle.
+pub(crate) fn get(handle: Handle) -> Result<Arc<Graph>> {
+    driver()?;
+    GRAPHS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such graph"))
+}
+
+/// The graph that a node is in.
+pub(crate) fn of_node(node: Handle) -> Result<Arc<Graph>> {
+    driver()?;
+    let graph = NODES.find(node).and_then(|graph| graph.upgrade());
+    graph.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such node"))
+}
+
+/// Does something with a node.
+pub(crate) fn with_node<R>(node: Handle, work: impl FnOnce(&mut Node) -> Result<R>) -> Result<R> {
+    let graph = of_node(node)?;
+    let mut inner = graph.lock();
+    inner.nodes.get_mut(&node).map_or_else(|| Err(Code::INVALID_VALUE.into()), work)
+}
+
+impl Graph {
+    fn new(handle: Handle, is_child: bool) -> Self {
+        Self { handle, is_child, is_captured: false.into(), inner: Mutex::default() }
+    }
+
+    /// An empty graph.
+    pub(crate) fn create() -> Arc<Self> {
+        GRAPHS.add(|handle| Self::new(handle, false))
+    }
+
+    /// What is in it.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
+    }
+
+    /// Says whether operations are captured into it.
+    pub(crate) fn set_captured(&self, is_captured: bool) {
+        self.is_captured.store(is_captured, Ordering::Relaxed);
+    }
+
+    /// Whether operations are captured into it.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.is_captured.load(Ordering::Relaxed)
+    }
+
+    /// Forgets its handle.
+    pub(crate) fn destroy(&self) {
+        drop(GRAPHS.remove(self.handle));
+    }
+
+    /// Refuses dependencies that are not on nodes of the graph, or two on the same one.
+    pub(crate) fn check(&self, after: &[Dependency]) -> Result<()> {
+        let inner = self.lock();
+        let mut seen = HashSet::new();
+        match after.iter().all(|own| inner.nodes.contains_key(&own.node) && seen.insert(own.node)) {
+            true => Ok(()),
+            false => Err(Error::new(Code::INVALID_VALUE, "a dependency on no node of the graph, or twice on the same")),
+        }
+    }
+
+    /// Adds a node behind others.
+    pub(crate) fn add(self: &Arc<Self>, mut node: Node, after: &[Dependency]) -> Result<Handle> {
+        self.check(after)?;
+        let mut inner = self.lock();
+        after.iter().try_for_each(|own| inner.check_data(own, node.kind()))?;
+        node.after = after.to_vec();
+        let mut added = 0;
+        NODES.add(|handle| {
+            added = handle;
+            Arc::downgrade(self)
+        });
+        inner.nodes.insert(added, node);
+        Ok(added)
+    }
+
+    /// All nodes that these come after, and they themselves.
+    pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
+        let inner = self.lock();
+        let (mut found, mut left) = (HashSet::new(), nodes.to_vec());
+        while let Some(node) = left.pop() {
+            if found.insert(node) {
+                left.extend(inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|own| own.node));
+            }
+        }
+        found
+    }
+
+    /// A copy, whose nodes know which ones they are copies of.
+    pub(crate) fn copy(&self, kind: CopyKind) -> Arc<Self> {
+        let copy = match kind {
+            CopyKind::Plain => GRAPHS.add(|handle| Self::new(handle, false)),
+            CopyKind::Child => GRAPHS.add(|handle| Self::new(handle, true)),
+            CopyKind::Executable => Arc::new(Self::new(0, false)),
+        };
+        let inner = self.lock();
+        let mut made = copy.lock();
+        let mut names = BTreeMap::new();
+        for handle in inner.nodes.keys() {
+            NODES.add(|name| {
+                names.insert(*handle, name);
+                Arc::downgrade(&copy)
+            });
+        }
+        for (handle, node) in &inner.nodes {
+            let after = node.after.iter().map(|own| Dependency { node: names[&own.node], ..*own }).collect();
+            made.nodes.insert(names[handle], node.copy_of(*handle, after));
+        }
+        made.objects = inner.objects.clone();
+        drop(made);
+        copy
+    }
+}
+
+/// What a copy of a graph is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyKind {
+    Plain,
+    /// A node's.
+    Child,
+    /// An executable graph's, which has no handle.
+    Executable,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        for node in self.lock().nodes.keys() {
+            drop(NODES.remove(*node));
+        }
+    }
+}
+
+impl Inner {
+    /// Refuses data of an edge that its nodes do not have.
+    fn check_data(&self, after: &Dependency, to: u32) -> Result<()> {
+        let EdgeData { from_port, to_port, kind, reserved } = after.data;
+        let from = self.nodes.get(&after.node).map(Node::kind);
+        let is_known = match (from_port, kind) {
+            (WHOLE, PLAIN) => true,
+            (LAUNCH_ORDER, PLAIN) => from == Some(node::KERNEL),
+            (PROGRAMMATIC_PORT | LAUNCH_ORDER, PROGRAMMATIC) => (from, to) == (Some(node::KERNEL), node::KERNEL),
+            _ => false,
+        };
+        match is_known && to_port == 0 && reserved == [0; 5] {
+            true => Ok(()),
+            false => Err(Error::new(Code::INVALID_VALUE, "data of an edge that its nodes do not have")),
+        }
+    }
+
+    /// Adds an edge.
+    pub(crate) fn connect(&mut self, after: Dependency, to: Handle) -> Result<()> {
+        let node = self.nodes.get(&to).ok_or(Code::INVALID_VALUE)?;
+        let is_new = node.after.iter().all(|own| own.node != after.node);
+        if !self.nodes.contains_key(&after.node) || after.node == to || !is_new {
+            return Err(Error::new(Code::INVALID_VALUE, "an edge that is there already, or of nodes that are not"));
+        }
+        self.check_data(&after, node.kind())?;
+        if let Some(node) = self.nodes.get_mut(&to) {
+            node.after.push(after);
+        }
+        Ok(())
+    }
+
+    /// Takes an edge away.
+    pub(crate) fn disconnect(&mut self, after: Dependency, to: Handle) -> Result<()> {
+        let node = self.nodes.get_mut(&to).ok_or(Code::INVALID_VALUE)?;
+        let at = node.after.iter().position(|own| *own == after).ok_or(Code::INVALID_VALUE)?;
+        node.after.remove(at);
+        Ok(())
+    }
+
+    /// Takes a node away, with its edges.
+    pub(crate) fn remove(&mut self, node: Handle) -> Result<Node> {
+        let removed = self.nodes.remove(&node).ok_or(Code::INVALID_VALUE)?;
+        for other in self.nodes.values_mut() {
+            other.after.retain(|own| own.node != node);
+        }
+        Ok(removed)
+    }
+
+    /// The edges: from, data, to; by the nodes that they come from.
+    pub(crate) fn edges(&self) -> Vec<(Dependency, Handle)> {
+        let of = |(to, node): (&Handle, &Node)| node.after.iter().map(|own| (*own, *to)).collect::<Vec<_>>();
+        let mut edges: Vec<_> = self.nodes.iter().flat_map(of).collect();
+        edges.sort_by_key(|(after, _)| after.node);
+        edges
+    }
+
+    /// The nodes that nothing comes after, in the order in which they were added.
+    pub(crate) fn leaves(&self) -> Vec<Handle> {
+        let inner: HashSet<Handle> = self.nodes.values().flat_map(|node| &node.after).map(|own| own.node).collect();
+        self.nodes.keys().filter(|node| !inner.contains(node)).copied().collect()
+    }
+
+    /// The nodes in an order in which each comes behind those that it depends on, of several possible ones the one that was
+    /// added first; or a node of a circle.
+    pub(crate) fn order(&self) -> std::result::Result<Vec<Handle>, Handle> {
+        let mut missing: BTreeMap<Handle, usize> =
+            self.nodes.iter().map(|(handle, node)| (*handle, node.after.len())).collect();
+        let mut next: BTreeMap<Handle, Vec<Handle>> = BTreeMap::new();
+        for (to, node) in &self.nodes {
+            for own in &node.after {
+                next.entry(own.node).or_default().push(*to);
+            }
+        }
+        let mut ready: BTreeSet<Handle> =
+            missing.iter().filter(|(_, left)| **left == 0).map(|(node, _)| *node).collect();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        while let Some(node) = ready.pop_first() {
+            missing.remove(&node);
+            order.push(node);
+            for to in next.get(&node).into_iter().flatten() {
+                if let Some(left) = missing.get_mut(to) {
+                    *left -= 1;
+                    if *left == 0 {
+                        ready.insert(*to);
+                    }
+                }
+            }
+        }
+        missing.last_key_value().map_or(Ok(order), |(node, _)| Err(*node))
+    }
+
+    /// Whether it allocates or frees memory.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.nodes.values().any(|node| match &node.work {
+            Work::Op(_) => matches!(node.kind(), node::ALLOCATE | node::FREE),
+            Work::Child(child) => child.graph().lock().has_memory(),
+        })
+    }
+}

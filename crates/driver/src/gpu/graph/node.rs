@@ -1,0 +1,145 @@
+//! Nodes: what a graph does.
+
+use std::sync::Arc;
+
+use super::{CopyKind, Dependency, GRAPHS, Graph};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::copy3d::Memcpy3d;
+use crate::gpu::launch_attributes::Attributes;
+use crate::gpu::op::Op;
+
+/// `CUgraphNodeType`.
+pub(crate) const KERNEL: u32 = 0;
+pub(crate) const COPY: u32 = 1;
+pub(crate) const FILL: u32 = 2;
+pub(crate) const HOST: u32 = 3;
+pub(crate) const CHILD: u32 = 4;
+pub(crate) const EMPTY: u32 = 5;
+pub(crate) const WAIT: u32 = 6;
+pub(crate) const RECORD: u32 = 7;
+pub(crate) const ALLOCATE: u32 = 10;
+pub(crate) const FREE: u32 = 11;
+pub(crate) const BATCH: u32 = 12;
+
+/// What a node does.
+#[derive(Clone)]
+pub(crate) enum Work {
+    Op(Op),
+    /// All that another graph does.
+    Child(Child),
+}
+
+/// The graph of a node.
+pub(crate) struct Child(Arc<Graph>);
+
+impl Child {
+    /// A copy of a graph.
+    pub(crate) fn new(graph: &Graph) -> Self {
+        Self(graph.copy(CopyKind::Child))
+    }
+
+    /// The graph.
+    pub(crate) fn graph(&self) -> &Arc<Graph> {
+        &self.0
+    }
+}
+
+impl Clone for Child {
+    fn clone(&self) -> Self {
+        Self::new(&self.0)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        drop(GRAPHS.remove(self.0.handle));
+    }
+}
+
+/// A node.
+pub(crate) struct Node {
+    pub(crate) work: Work,
+    pub(crate) after: Vec<Dependency>,
+    pub(crate) attributes: Attributes,
+    /// Whether it does anything in an executable graph.
+    pub(crate) is_enabled: bool,
+    /// The node that it is a copy of.
+    pub(crate) original: Handle,
+    /// What of its parameters was shown: memory that the program may read as long as it does not change the node.
+    pub(crate) shown: Vec<Box<[u64]>>,
+    /// How the program has described its copy, if it has.
+    pub(crate) copied: Option<Memcpy3d>,
+    /// Whether the arguments of its kernel were given in one buffer.
+    pub(crate) has_buffer: bool,
+}
+
+impl Node {
+    /// A node with nothing but its work.
+    pub(crate) fn new(work: Work) -> Self {
+        let (after, shown, attributes) = Default::default();
+        Self { work, after, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
+    }
+
+    /// With these attributes, if its work has any.
+    pub(crate) fn with_attributes(self, attributes: Attributes) -> Self {
+        match self.kind() {
+            KERNEL => Self { attributes, ..self },
+            _ => self,
+        }
+    }
+
+    /// A copy for another graph, where it comes after these.
+    pub(crate) fn copy_of(&self, original: Handle, after: Vec<Dependency>) -> Self {
+        let Self { work, attributes, is_enabled, copied, has_buffer, .. } = self;
+        Self {
+            work: work.clone(),
+            after,
+            attributes: attributes.clone(),
+            is_enabled: *is_enabled,
+            original,
+            shown: Vec::new(),
+            copied: *copied,
+            has_buffer: *has_buffer,
+        }
+    }
+
+    /// Its type (`CUgraphNodeType`).
+    pub(crate) fn kind(&self) -> u32 {
+        self.work.kind()
+    }
+
+    /// Gives it the work of another node of the same type. What was set as an attribute stays.
+    pub(crate) fn set(&mut self, mut other: Self) -> Result<()> {
+        if other.kind() != self.kind() {
+            return Err(Error::new(Code::INVALID_VALUE, "the node is of another type"));
+        }
+        if let (Work::Op(Op::Launch(new)), Work::Op(Op::Launch(old))) = (&mut other.work, &self.work) {
+            (new.is_cooperative, new.cluster) = (old.is_cooperative, old.cluster);
+        }
+        (self.work, self.copied, self.has_buffer) = (other.work, other.copied, other.has_buffer);
+        self.shown.clear();
+        Ok(())
+    }
+}
+
+impl Work {
+    /// The type of a node that does it.
+    pub(crate) fn kind(&self) -> u32 {
+        match self {
+            Work::Child(_) => CHILD,
+            Work::Op(op) => match op {
+                Op::Launch(_) => KERNEL,
+                Op::Copy(_) => COPY,
+                Op::Fill(_) => FILL,
+                Op::Host(_) => HOST,
+                Op::Record(_) => RECORD,
+                Op::Wait(_) => WAIT,
+                Op::Free(_) => FREE,
+                Op::Batch(_) => BATCH,
+                Op::Allocate(_) => ALLOCATE,
+                Op::End(_) | Op::Nothing => EMPTY,
+            },
+        }
+    }
+}

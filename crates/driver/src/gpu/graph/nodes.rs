@@ -1,0 +1,259 @@
+//! Nodes that call the program, record events and wait for them, wait for memory, contain another graph, or do nothing.
+
+use std::sync::Arc;
+
+use super::exec;
+use super::memory::{AllocateParams, GraphMemory, free_node};
+use super::node::{self, Child, Node, Work};
+use super::transfer::check_context;
+use super::{Dependency, EdgeData, get, with_node};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::event::{self, Event};
+use crate::gpu::mem_op::{BatchParams, Interface};
+use crate::gpu::op::Op;
+use crate::gpu::stream::{HostCall, HostFunction};
+
+/// Adds the node that `make` makes to a graph, and says its handle.
+pub(crate) fn add(
+    place: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    data: In<EdgeData>,
+    count: usize,
+    make: impl FnOnce() -> Result<Node>,
+) -> Result<()> {
+    place.check()?;
+    let graph = get(graph)?;
+    let after = Dependency::read(after, data, count)?;
+    graph.check(&after)?;
+    place.set(graph.add(make()?, &after)?)
+}
+
+/// Gives a node of this type the work of the one that `make` makes.
+pub(crate) fn set(node: Handle, kind: u32, make: impl FnOnce() -> Result<Node>) -> Result<()> {
+    with_node(node, |node| check_kind(node, kind))?;
+    let new = make()?;
+    with_node(node, |node| node.set(new))
+}
+
+/// The same in an executable graph; the node is that of the graph that it was made of.
+pub(crate) fn set_in(exec: Handle, node: Handle, kind: u32, make: impl FnOnce() -> Result<Node>) -> Result<()> {
+    let exec = exec::get(exec)?;
+    exec.with_node(node, |node| check_kind(node, kind))?;
+    let new = make()?;
+    exec.with_node(node, |node| node.set(new))
+}
+
+fn check_kind(node: &Node, kind: u32) -> Result<()> {
+    match node.kind() == kind {
+        true => Ok(()),
+        false => Err(Error::new(Code::INVALID_VALUE, "the node is of another type")),
+    }
+}
+
+/// `CUDA_HOST_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct HostParams {
+    function: Option<HostFunction>,
+    data: usize,
+}
+
+impl HostParams {
+    /// A node that calls the function.
+    pub(crate) fn node(self) -> Result<Node> {
+        let function = self.function.ok_or(Code::INVALID_VALUE)?;
+        Ok(Node::new(Work::Op(Op::Host(HostCall::Function(function, self.data)))))
+    }
+}
+
+/// `CUDA_BATCH_MEM_OP_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct BatchNodeParams {
+    context: Handle,
+    count: u32,
+    ops: In<BatchParams>,
+    flags: u32,
+}
+
+impl BatchNodeParams {
+    /// A node that does the batch.
+    pub(crate) fn node(self) -> Result<Node> {
+        if self.context == 0 || self.flags != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        check_context(self.context)?;
+        Ok(Node::new(Work::Op(Op::Batch(BatchParams::read(self.ops, self.count, Interface::Second)?))))
+    }
+}
+
+/// An event that a node records or waits for: a handle of none is `CUDA_ERROR_INVALID_VALUE` here.
+fn event(handle: Handle) -> Result<Arc<Event>> {
+    event::get(handle).map_err(|_| Error::new(Code::INVALID_VALUE, "no such event"))
+}
+
+/// A node that records an event.
+pub(crate) fn record_node(handle: Handle) -> Result<Node> {
+    Ok(Node::new(Work::Op(Op::Record(event(handle)?))))
+}
+
+/// A node that waits for an event.
+pub(crate) fn wait_node(handle: Handle) -> Result<Node> {
+    Ok(Node::new(Work::Op(Op::Wait(event(handle)?))))
+}
+
+/// A node that does what a graph does now.
+pub(crate) fn child_node(graph: Handle) -> Result<Node> {
+    let graph = get(graph)?;
+    if graph.lock().has_memory() {
+        return Err(Error::new(Code::NOT_SUPPORTED, "a node of a graph that allocates or frees memory"));
+    }
+    Ok(Node::new(Work::Child(Child::new(&graph))))
+}
+
+fn recorded(node: &mut Node) -> Result<Handle> {
+    match &node.work {
+        Work::Op(Op::Record(event)) => Ok(event.handle),
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+fn waited(node: &mut Node) -> Result<Handle> {
+    match &node.work {
+        Work::Op(Op::Wait(event)) => Ok(event.handle),
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+/// The parameters of a node that does a batch. They stay where they are shown as long as the node is not changed.
+fn batch_params(node: &mut Node) -> Result<BatchNodeParams> {
+    let Work::Op(Op::Batch(ops)) = &node.work else { return Err(Code::INVALID_VALUE.into()) };
+    let context = crate::gpu::context::current()?.handle;
+    let words: Box<[u64]> = ops.iter().flat_map(|op| BatchParams::from(*op).words()).collect();
+    let count = ops.len() as u32;
+    node.shown = vec![words];
+    Ok(BatchNodeParams { context, count, ops: In::from_ptr(node.shown[0].as_ptr().cast()), flags: 0 })
+}
+
+functions! {
+    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
+        add(node, graph, after, In::none(), count, || Ok(Node::new(Work::Op(Op::Nothing))))
+    }
+
+    fn cuGraphAddHostNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<HostParams>) {
+        add(node, graph, after, In::none(), count, || params.get()?.node())
+    }
+
+    fn cuGraphHostNodeGetParams(node: Handle, params: Out<HostParams>) {
+        params.check()?;
+        params.set(with_node(node, |node| match node.work {
+            Work::Op(Op::Host(HostCall::Function(function, data))) => Ok(HostParams { function: Some(function), data }),
+            _ => Err(Code::INVALID_VALUE.into()),
+        })?)
+    }
+
+    fn cuGraphHostNodeSetParams(node: Handle, params: In<HostParams>) {
+        set(node, node::HOST, || params.get()?.node())
+    }
+
+    fn cuGraphExecHostNodeSetParams(exec: Handle, node: Handle, params: In<HostParams>) {
+        set_in(exec, node, node::HOST, || params.get()?.node())
+    }
+
+    fn cuGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle) {
+        add(node, graph, after, In::none(), count, || child_node(child))
+    }
+
+    fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
+        graph.check()?;
+        graph.set(with_node(node, |node| match &node.work {
+            Work::Child(child) => Ok(child.graph().handle),
+            Work::Op(_) => Err(Code::INVALID_VALUE.into()),
+        })?)
+    }
+
+    fn cuGraphAddEventRecordNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle) {
+        add(node, graph, after, In::none(), count, || record_node(event))
+    }
+
+    fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
+        event.set(with_node(node, recorded)?)
+    }
+
+    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) {
+        set(node, node::RECORD, || record_node(event))
+    }
+
+    fn cuGraphExecEventRecordNodeSetEvent(exec: Handle, node: Handle, event: Handle) {
+        set_in(exec, node, node::RECORD, || record_node(event))
+    }
+
+    fn cuGraphAddEventWaitNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle) {
+        add(node, graph, after, In::none(), count, || wait_node(event))
+    }
+
+    fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
+        event.set(with_node(node, waited)?)
+    }
+
+    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) {
+        set(node, node::WAIT, || wait_node(event))
+    }
+
+    fn cuGraphExecEventWaitNodeSetEvent(exec: Handle, node: Handle, event: Handle) {
+        set_in(exec, node, node::WAIT, || wait_node(event))
+    }
+
+    fn cuGraphAddBatchMemOpNode(
+        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<BatchNodeParams>,
+    ) {
+        add(node, graph, after, In::none(), count, || params.get()?.node())
+    }
+
+    fn cuGraphBatchMemOpNodeGetParams(node: Handle, params: Out<BatchNodeParams>) {
+        params.check()?;
+        params.set(with_node(node, batch_params)?)
+    }
+
+    fn cuGraphBatchMemOpNodeSetParams(node: Handle, params: In<BatchNodeParams>) {
+        set(node, node::BATCH, || params.get()?.node())
+    }
+
+    fn cuGraphExecBatchMemOpNodeSetParams(exec: Handle, node: Handle, params: In<BatchNodeParams>) {
+        set_in(exec, node, node::BATCH, || params.get()?.node())
+    }
+
+    fn cuGraphAddMemAllocNode(
+        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: Out<AllocateParams>,
+    ) {
+        params.check()?;
+        // SAFETY: it was checked that there is a place, which holds the parameters.
+        let mut wanted = unsafe { params.as_ptr().read_unaligned() };
+        add(node, graph, after, In::none(), count, || wanted.node())?;
+        params.set(wanted)
+    }
+
+    fn cuGraphMemAllocNodeGetParams(node: Handle, params: Out<AllocateParams>) {
+        params.check()?;
+        params.set(with_node(node, |node| match &node.work {
+            Work::Op(Op::Allocate(memory)) => Ok(GraphMemory::params(memory)),
+            _ => Err(Code::INVALID_VALUE.into()),
+        })?)
+    }
+
+    fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: u64) {
+        let own = get(graph)?;
+        add(node, graph, after, In::none(), count, || free_node(&own, address))
+    }
+
+    fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) {
+        address.check()?;
+        address.set(with_node(node, |node| match node.work {
+            Work::Op(Op::Free(address)) => Ok(address),
+            _ => Err(Code::INVALID_VALUE.into()),
+        })?)
+    }
+}

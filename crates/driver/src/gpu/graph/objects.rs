@@ -1,0 +1,126 @@
+//! User objects: data of the program that graphs keep as long as they need it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::get;
+use crate::abi::call::{Out, functions, host_function};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles};
+use crate::gpu::state::driver;
+use crate::gpu::stream::HostFunction;
+
+static OBJECTS: Handles<UserObject> = Handles::new();
+
+/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which has to be set.
+const NO_DESTRUCTOR_SYNC: u32 = 1;
+/// `CU_GRAPH_USER_OBJECT_MOVE`.
+const MOVE: u32 = 1;
+
+/// A user object.
+pub(crate) struct UserObject {
+    handle: Handle,
+    data: usize,
+    destroy: HostFunction,
+    /// How many references there are.
+    count: AtomicU64,
+}
+
+impl UserObject {
+    /// Gives up references. With the last one, the object ends.
+    fn release(&self, count: u64) {
+        let less = |now: u64| (now > 0).then(|| now.saturating_sub(count));
+        let was = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if was.is_ok_and(|was| was <= count) {
+            drop(OBJECTS.remove(self.handle));
+            // SAFETY: the program gave the function and its data for this.
+            host_function(|| unsafe { (self.destroy)(self.data) });
+        }
+    }
+}
+
+/// References that a graph has to an object.
+pub(crate) struct Reference {
+    object: Arc<UserObject>,
+    count: u64,
+}
+
+impl Clone for Reference {
+    fn clone(&self) -> Self {
+        self.object.count.fetch_add(self.count, Ordering::Relaxed);
+        Self { object: self.object.clone(), count: self.count }
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.object.release(self.count);
+        }
+    }
+}
+
+fn find(object: Handle, count: u32) -> Result<Arc<UserObject>> {
+    driver()?;
+    let found = OBJECTS.find(object).filter(|_| count > 0 && count <= i32::MAX as u32);
+    found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such object, or no references"))
+}
+
+functions! {
+    fn cuUserObjectCreate(
+        object: Out<Handle>, data: usize, destroy: Option<HostFunction>, count: u32, flags: u32,
+    ) {
+        driver()?;
+        object.check()?;
+        let destroy = destroy.ok_or(Code::INVALID_VALUE)?;
+        if flags != NO_DESTRUCTOR_SYNC || count == 0 || count > i32::MAX as u32 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let made = OBJECTS.add(|handle| UserObject { handle, data, destroy, count: AtomicU64::new(count.into()) });
+        object.set(made.handle)
+    }
+
+    fn cuUserObjectRetain(object: Handle, count: u32) {
+        find(object, count)?.count.fetch_add(count.into(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuUserObjectRelease(object: Handle, count: u32) {
+        find(object, count)?.release(count.into());
+        Ok(())
+    }
+
+    fn cuGraphRetainUserObject(graph: Handle, object: Handle, count: u32, flags: u32) {
+        let graph = get(graph)?;
+        let object = find(object, count)?;
+        if flags > MOVE {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let count = count.into();
+        if flags != MOVE {
+            object.count.fetch_add(count, Ordering::Relaxed);
+        }
+        let mut inner = graph.lock();
+        match inner.objects.iter_mut().find(|own| own.object.handle == object.handle) {
+            Some(own) => own.count += count,
+            None => inner.objects.push(Reference { object, count }),
+        }
+        Ok(())
+    }
+
+    fn cuGraphReleaseUserObject(graph: Handle, object: Handle, count: u32) {
+        let graph = get(graph)?;
+        let object = find(object, count)?;
+        let mut inner = graph.lock();
+        let own = inner.objects.iter_mut().find(|own| own.object.handle == object.handle);
+        let released = own.map_or(0, |own| {
+            let released = own.count.min(count.into());
+            own.count -= released;
+            released
+        });
+        inner.objects.retain(|own| own.count > 0);
+        drop(inner);
+        object.release(released);
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Nodes that copy and fill memory.
+
+use super::node::{self, Node, Work};
+use super::nodes::{add, set, set_in};
+use super::with_node;
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::context::{self, Context};
+use crate::gpu::copy::Fill;
+use crate::gpu::copy3d::{self, Memcpy3d};
+use crate::gpu::op::Op;
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct FillParams {
+    address: u64,
+    pitch: usize,
+    value: u32,
+    element: u32,
+    width: usize,
+    height: usize,
+}
+
+impl FillParams {
+    /// A node that fills the memory.
+    pub(crate) fn node(self) -> Result<Node> {
+        let Self { address, pitch, value, element, width, height } = self;
+        if !matches!(element, 1 | 2 | 4) || width == 0 || height == 0 {
+            return Err(Error::new(Code::INVALID_VALUE, "a fill of no values, or of values not of 1, 2 or 4 bytes"));
+        }
+        let (pitch, size, width, rows) = (pitch as u64, element.into(), width as u64, height as u64);
+        let row = width.checked_mul(size).ok_or(Code::INVALID_VALUE)?;
+        if rows > 1 && pitch < row || pitch.checked_mul(rows).is_none() {
+            return Err(Error::new(Code::INVALID_VALUE, "a pitch smaller than a row"));
+        }
+        let fill = Fill { address, pitch, value, size, width, rows };
+        fill.check()?;
+        Ok(Node::new(Work::Op(Op::Fill(fill))))
+    }
+}
+
+/// A node that copies memory.
+pub(crate) fn copy_node(params: &Memcpy3d) -> Result<Node> {
+    let copy = copy3d::read(params)?;
+    if copy.is_empty() {
+        return Err(Error::new(Code::INVALID_VALUE, "a copy of no bytes"));
+    }
+    Ok(Node { copied: Some(*params), ..Node::new(Work::Op(Op::Copy(copy))) })
+}
+
+/// Refuses a context that does not exist; 0 is the current one.
+pub(crate) fn check_context(context: Handle) -> Result<()> {
+    match context {
+        0 => context::current().map(drop),
+        _ => Context::of(context).map(drop),
+    }
+}
+
+fn copy_params(node: &mut Node) -> Result<Memcpy3d> {
+    match &node.work {
+        Work::Op(Op::Copy(copy)) => Ok(node.copied.unwrap_or_else(|| copy3d::describe(copy))),
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+fn fill_params(node: &mut Node) -> Result<FillParams> {
+    match node.work {
+        Work::Op(Op::Fill(Fill { address, pitch, value, size, width, rows })) => {
+            let [pitch, width, height] = [pitch, width, rows].map(|side| side as usize);
+            Ok(FillParams { address, pitch, value, element: size as u32, width, height })
+        }
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+functions! {
+    fn cuGraphAddMemcpyNode(
+        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<Memcpy3d>, context: Handle,
+    ) {
+        check_context(context)?;
+        add(node, graph, after, In::none(), count, || copy_node(&params.get()?))
+    }
+
+    fn cuGraphMemcpyNodeGetParams(node: Handle, params: Out<Memcpy3d>) {
+        params.check()?;
+        params.set(with_node(node, copy_params)?)
+    }
+
+    fn cuGraphMemcpyNodeSetParams(node: Handle, params: In<Memcpy3d>) {
+        set(node, node::COPY, || copy_node(&params.get()?))
+    }
+
+    fn cuGraphExecMemcpyNodeSetParams(exec: Handle, node: Handle, params: In<Memcpy3d>, context: Handle) {
+        check_context(context)?;
+        set_in(exec, node, node::COPY, || copy_node(&params.get()?))
+    }
+
+    fn cuGraphAddMemsetNode(
+        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<FillParams>, context: Handle,
+    ) {
+        check_context(context)?;
+        add(node, graph, after, In::none(), count, || params.get()?.node())
+    }
+
+    fn cuGraphMemsetNodeGetParams(node: Handle, params: Out<FillParams>) {
+        params.check()?;
+        params.set(with_node(node, fill_params)?)
+    }
+
+    fn cuGraphMemsetNodeSetParams(node: Handle, params: In<FillParams>) {
+        set(node, node::FILL, || params.get()?.node())
+    }
+
+    fn cuGraphExecMemsetNodeSetParams(exec: Handle, node: Handle, params: In<FillParams>, context: Handle) {
+        check_context(context)?;
+        set_in(exec, node, node::FILL, || params.get()?.node())
+    }
+}

@@ -1,0 +1,148 @@
+//! Updates of executable graphs: the nodes get what those of another graph of the same shape have.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::node::{Node, Work};
+use super::{Graph, Inner, exec, get};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::copy::{Copy, Side};
+use crate::gpu::memory;
+use crate::gpu::op::Op;
+
+/// `CUgraphExecUpdateResultInfo`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Info {
+    /// `CUgraphExecUpdateResult`.
+    pub(crate) result: u32,
+    pub(crate) node: Handle,
+    pub(crate) from: Handle,
+}
+
+const FAILURE: u32 = 1;
+const TOPOLOGY: u32 = 2;
+const TYPE: u32 = 3;
+const PARAMETERS: u32 = 5;
+const UNSUPPORTED: u32 = 6;
+const ATTRIBUTES: u32 = 8;
+
+/// A node of an executable graph that gets what another node has.
+struct Change {
+    graph: Arc<Graph>,
+    node: Handle,
+    from: Node,
+}
+
+/// Whether memory is the host's or a device's, on both sides of a copy.
+fn spaces(copy: &Copy) -> [bool; 2] {
+    [copy.from, copy.to].map(|Side { address, .. }| memory::range_of(address).is_some())
+}
+
+/// Why a node cannot get what another one has, if that is so.
+fn difference(old: &Node, new: &Node) -> Option<u32> {
+    let (Work::Op(old), Work::Op(new)) = (&old.work, &new.work) else { return None };
+    match (old, new) {
+        (Op::Launch(old), Op::Launch(new)) if old.is_cooperative != new.is_cooperative => Some(ATTRIBUTES),
+        (Op::Copy(old), Op::Copy(new)) if spaces(old) != spaces(new) => Some(PARAMETERS),
+        (Op::Fill(old), Op::Fill(new)) => {
+            let is_same = (old.rows, old.width, old.pitch, old.size) == (new.rows, new.width, new.pitch, new.size);
+            ((old.rows > 1 || new.rows > 1) && !is_same).then_some(PARAMETERS)
+        }
+        (Op::Allocate(old), Op::Allocate(new)) if old.address != new.address => Some(UNSUPPORTED),
+        (Op::Free(old), Op::Free(new)) if old != new => Some(UNSUPPORTED),
+        _ => None,
+    }
+}
+
+/// Finds the node of `new` for each one of `old`, from the ends of the graphs on, in the order of the edges.
+fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, Info> {
+    let failed = |result: u32, node: Handle, from: Handle| Err(Info { result, node, from });
+    if old.nodes.len() != new.nodes.len() {
+        return failed(TOPOLOGY, 0, 0);
+    }
+    let (ends, new_ends) = (old.leaves(), new.leaves());
+    if ends.len() != new_ends.len() {
+        let more = new_ends.len() > ends.len();
+        return failed(TOPOLOGY, new_ends.last().copied().filter(|_| more).unwrap_or_default(), 0);
+    }
+    let mut left: Vec<_> = ends.into_iter().zip(new_ends).map(|(old, new)| (old, new, 0)).collect();
+    let mut known: HashMap<Handle, Handle> = HashMap::new();
+    let mut pairs = Vec::new();
+    while let Some((own, other, to)) = left.pop() {
+        match known.get(&own) {
+            Some(known) if *known == other => continue,
+            Some(_) => return failed(TOPOLOGY, to, other),
+            None => {}
+        }
+        let (Some(node), Some(wanted)) = (old.nodes.get(&own), new.nodes.get(&other)) else {
+            return failed(FAILURE, other, 0);
+        };
+        if node.kind() != wanted.kind() {
+            return failed(TYPE, other, 0);
+        }
+        if node.after.len() != wanted.after.len() {
+            return failed(TOPOLOGY, other, 0);
+        }
+        known.insert(own, other);
+        pairs.push((own, other));
+        left.extend(node.after.iter().zip(&wanted.after).map(|(own, new)| (own.node, new.node, other)));
+    }
+    Ok(pairs)
+}
+
+/// What has to be changed in an executable graph.
+fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, Info> {
+    let (inner, wanted) = (old.lock(), new.lock());
+    let mut changes = Vec::new();
+    for (own, other) in pair(&inner, &wanted)? {
+        let (Some(node), Some(from)) = (inner.nodes.get(&own), wanted.nodes.get(&other)) else { continue };
+        if let Some(result) = difference(node, from) {
+            return Err(Info { result, node: other, from: 0 });
+        }
+        match (&node.work, &from.work) {
+            (Work::Child(old), Work::Child(new)) => changes.extend(self::changes(old.graph(), new.graph())?),
+            _ => changes.push(Change { graph: old.clone(), node: own, from: from.copy_of(0, Vec::new()) }),
+        }
+    }
+    Ok(changes)
+}
+
+fn apply(changes: Vec<Change>) {
+    for Change { graph, node, from } in changes {
+        if let Some(own) = graph.lock().nodes.get_mut(&node) {
+            let (original, after, is_enabled) = (own.original, std::mem::take(&mut own.after), own.is_enabled);
+            *own = Node { original, after, is_enabled, ..from };
+        }
+    }
+}
+
+/// Updates an executable graph with another graph, and says how that went.
+pub(crate) fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
+    let exec = exec::get(exec)?;
+    let graph = get(graph)?;
+    let changes = changes(&exec.graph, &graph);
+    say(changes.as_ref().err().copied().unwrap_or_default());
+    match changes {
+        Ok(changes) => apply(changes),
+        Err(Info { result, .. }) => {
+            let what = format!("the graph differs too much (CUgraphExecUpdateResult {result})");
+            return Err(Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, what));
+        }
+    }
+    Ok(())
+}
+
+/// Updates the graph of a node with another one.
+pub(crate) fn child(exec: Handle, node: Handle, graph: Handle) -> Result<()> {
+    let exec = exec::get(exec)?;
+    let graph = get(graph)?;
+    let own = exec.with_node(node, |node| match &node.work {
+        Work::Child(child) => Ok(child.graph().clone()),
+        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node is of another type")),
+    })?;
+    let changes = changes(&own, &graph);
+    apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graph differs too much"))?);
+    Ok(())
+}

@@ -1,0 +1,288 @@
+//! Launches: the geometry and the arguments of a kernel.
+
+use std::ffi::c_void;
+
+use simt::Arg;
+
+use crate::abi::call::{In, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::function::{self, Function};
+use crate::gpu::op::{LaunchOp, Op};
+use crate::gpu::stream::{self, Stream};
+use crate::gpu::{capture, event, launch_attributes as attributes, occupancy};
+
+/// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// The most blocks of a grid in x, y and z, and the most threads of a block.
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+
+/// A launch as a program asks for it.
+pub(crate) struct Request {
+    pub(crate) function: Handle,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) cluster: Option<[u32; 3]>,
+    pub(crate) is_cooperative: bool,
+    /// The addresses of the arguments.
+    pub(crate) params: *const *const c_void,
+    /// The arguments in one buffer, if there is one.
+    pub(crate) extra: *const usize,
+}
+
+impl Request {
+    /// Checks the launch and copies its arguments.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_HANDLE` when there is no such function, `CUDA_ERROR_INVALID_VALUE` when no device takes such a
+    /// grid or block, or the kernel was compiled for smaller blocks.
+    pub(crate) fn prepare(&self) -> Result<LaunchOp> {
+        let function = function::get(self.function)?;
+        let invalid = |what: String| Err(Error::new(Code::INVALID_VALUE, what));
+        let Self { grid, block, shared_bytes, .. } = *self;
+        let sides = |of: [u32; 3], most: [u32; 3]| of.iter().zip(most).all(|(side, most)| (1..=most).contains(side));
+        if !sides(grid, MAX_GRID) {
+            return invalid(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
+        }
+        let threads: u64 = block.iter().map(|side| u64::from(*side)).product();
+        if !sides(block, MAX_BLOCK) || threads > 1024 {
+            return invalid(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
+        }
+        let program = function.kernel.program();
+        if let Some(required) = program.required_block.filter(|required| *required != block) {
+            return invalid(format!("a block of {block:?} threads; the kernel needs {required:?} (.reqntid)"));
+        }
+        if threads > u64::from(function.max_threads()) {
+            let what = format!("{threads} threads in a block; the kernel is compiled for {}", function.max_threads());
+            return invalid(what);
+        }
+        if shared_bytes > function.max_dynamic_shared() {
+            let most = function.max_dynamic_shared();
+            return invalid(format!("{shared_bytes} bytes of dynamic shared memory; the function may have {most}"));
+        }
+        if let Some(cluster) = self.cluster.or(program.required_cluster) {
+            occupancy::check_cluster(&function, grid, cluster)?;
+        }
+        let resident = occupancy::blocks_of_device(function.device()?, &function, threads as u32, shared_bytes);
+        let blocks: u64 = grid.iter().map(|side| u64::from(*side)).product();
+        if self.is_cooperative && blocks > resident {
+            let what = format!("{blocks} blocks of a cooperative launch; at most {resident} run at a time");
+            return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
+        }
+        let args = self.arguments(&function)?;
+        let (cluster, is_cooperative) = (self.cluster, self.is_cooperative);
+        Ok(LaunchOp {
+            asked: self.function,
+            function,
+            grid,
+            block,
+            shared_bytes,
+            cluster,
+            is_cooperative,
+            resident,
+            args,
+        })
+    }
+
+    /// Copies the arguments.
+    fn arguments(&self, function: &Function) -> Result<Vec<Arg>> {
+        let params = &function.kernel.program().params;
+        if params.is_empty() {
+            return Ok(Vec::new());
+        }
+        let buffer = self.buffer()?;
+        let at = |index: usize, offset: u32, bytes: usize| -> Result<*const u8> {
+            match buffer {
+                Some((start, len)) if offset as usize + bytes <= len => Ok(start.wrapping_add(offset as usize)),
+                Some((_, len)) => {
+                    let what = format!("argument {index} ends behind the {len} bytes of the arguments' buffer");
+                    Err(Error::new(Code::INVALID_VALUE, what))
+                }
+                None if self.params.is_null() => {
+                    Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())))
+                }
+                // SAFETY: the driver's interface: there is the address of an argument for each parameter.
+                None => Ok(unsafe { *self.params.add(index) }.cast()),
+            }
+        };
+        let read = |(index, param): (usize, &simt::code::Param)| {
+            let bytes = param.bytes as usize;
+            let from = at(index, param.offset, bytes)?;
+            if from.is_null() {
+                return Err(Error::new(Code::INVALID_VALUE, format!("argument {index} has a null address")));
+            }
+            // SAFETY: the driver's interface: the argument has as many bytes as the parameter.
+            let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
+            // So the machine can say of which argument an address that faults is.
+            Ok(match <[u8; 8]>::try_from(bytes) {
+                Ok(word) => Arg::Pointer(u64::from_le_bytes(word)),
+                Err(_) => Arg::Bytes(bytes.to_vec()),
+            })
+        };
+        params.iter().enumerate().map(read).collect()
+    }
+
+    /// The buffer of all arguments and its size, if the program gives them so.
+    fn buffer(&self) -> Result<Option<(*const u8, usize)>> {
+        if self.extra.is_null() || !self.params.is_null() {
+            return Ok(None);
+        }
+        let (mut start, mut len) = (None, None);
+        for pair in 0..8 {
+            // SAFETY: the driver's interface: pairs of a number and a pointer, up to a zero.
+            let (key, value) = unsafe { (*self.extra.add(pair * 2), self.extra.add(pair * 2 + 1)) };
+            match key {
+                0 => break,
+                // SAFETY: as above.
+                BUFFER_POINTER => start = Some(std::ptr::with_exposed_provenance(unsafe { *value })),
+                // SAFETY: as above; the size is behind a pointer.
+                BUFFER_SIZE => len = Some(unsafe { *std::ptr::with_exposed_provenance::<usize>(*value) }),
+                _ => return Err(Code::INVALID_VALUE.into()),
+            }
+        }
+        Ok(Some((start.ok_or(Code::INVALID_VALUE)?, len.ok_or(Code::INVALID_VALUE)?)))
+    }
+
+    /// Enqueues it. A launch that is wrong ends the capture of its stream.
+    fn enqueue(&self, stream: Handle) -> Result<()> {
+        let prepared = self.prepare();
+        if prepared.is_err() {
+            capture::invalidate(&Stream::of(stream)?.0);
+        }
+        stream::enqueue(stream, Op::Launch(prepared?))
+    }
+}
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    stream: Handle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: u32,
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LaunchAttribute {
+    id: u32,
+    padding: u32,
+    value: [u32; 16],
+}
+
+/// What the attributes of a launch change.
+#[derive(Default)]
+struct Changes {
+    cluster: Option<[u32; 3]>,
+    is_cooperative: bool,
+    /// Events that are recorded behind the launch.
+    events: Vec<Handle>,
+}
+
+impl Changes {
+    fn read(attributes: &[LaunchAttribute]) -> Result<Self> {
+        let mut changes = Self::default();
+        for LaunchAttribute { id, value, .. } in attributes {
+            let sides = [value[0], value[1], value[2]];
+            match *id {
+                attributes::COOPERATIVE => changes.is_cooperative = value[0] != 0,
+                attributes::CLUSTER => changes.cluster = Some(sides),
+                attributes::PROGRAMMATIC_EVENT | attributes::COMPLETION_EVENT => {
+                    let event = u64::from(value[0]) | u64::from(value[1]) << 32;
+                    changes.events.push(untimed(event as Handle)?);
+                }
+                attributes::PREFERRED_CLUSTER => {
+                    let regular = attributes.iter().find(|own| own.id == attributes::CLUSTER);
+                    let is_multiple = |own: &LaunchAttribute| {
+                        sides.iter().zip(own.value).all(|(side, of)| *side > 0 && of > 0 && side % of == 0)
+                    };
+                    if !regular.is_some_and(is_multiple) {
+                        let what = format!("{sides:?} as the preferred clusters, without smaller ones");
+                        return Err(Error::new(Code::INVALID_CLUSTER_SIZE, what));
+                    }
+                }
+                attributes::DEVICE_UPDATABLE => {
+                    return Err(Error::new(Code::NOT_SUPPORTED, "kernel nodes that kernels change"));
+                }
+                attributes::IGNORE
+                | attributes::ACCESS_POLICY_WINDOW
+                | attributes::CLUSTER_SCHEDULING
+                | attributes::PROGRAMMATIC_SERIALIZATION
+                | attributes::PRIORITY
+                | attributes::MEMORY_DOMAIN_MAP
+                | attributes::MEMORY_DOMAIN
+                | attributes::SHARED_CARVEOUT
+                | attributes::NVLINK_CENTRIC => {}
+                other => {
+                    return Err(Error::new(Code::INVALID_VALUE, format!("the attribute {other} of a launch")));
+                }
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// The handle of an event that has no time, which is what a launch records.
+fn untimed(handle: Handle) -> Result<Handle> {
+    match event::get(handle)?.has_time() {
+        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with a time")),
+        false => Ok(handle),
+    }
+}
+
+impl LaunchConfig {
+    /// The value of an attribute, if it is given.
+    fn attribute(&self, id: u32) -> Result<Option<[u32; 16]>> {
+        let attributes = self.attributes.all(self.attribute_count as usize)?;
+        Ok(attributes.iter().find(|own| own.id == id).map(|own| own.value))
+    }
+
+    /// The sides of its clusters, if it has some.
+    pub(crate) fn cluster(&self) -> Result<Option<[u32; 3]>> {
+        Ok(self.attribute(attributes::CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
+    }
+
+    /// The threads of a block.
+    pub(crate) fn threads(&self) -> Result<u32> {
+        let threads = self.block.iter().try_fold(1u32, |threads, side| threads.checked_mul(*side));
+        threads.filter(|threads| *threads > 0).ok_or_else(|| Code::INVALID_VALUE.into())
+    }
+}
+
+functions! {
+    fn cuLaunchKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: Handle, params: *const *const c_void, extra: *const usize,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: false, params, extra }
+            .enqueue(stream)
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: Handle, params: *const *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let extra = std::ptr::null();
+        Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: true, params, extra }
+            .enqueue(stream)
+    }
+
+    fn cuLaunchKernelEx(config: In<LaunchConfig>, function: Handle, params: *const *const c_void, extra: *const usize) {
+        let config = config.get()?;
+        let attributes = config.attributes.all(config.attribute_count as usize)?;
+        let Changes { cluster, is_cooperative, events } = Changes::read(&attributes)?;
+        let LaunchConfig { grid, block, shared_bytes, stream, .. } = config;
+        Request { function, grid, block, shared_bytes, cluster, is_cooperative, params, extra }.enqueue(stream)?;
+        events.into_iter().try_for_each(|event| event::record_behind(event, stream))
+    }
+}

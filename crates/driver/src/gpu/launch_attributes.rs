@@ -1,0 +1,107 @@
+//! Attributes of streams, launches and kernel nodes (`CUlaunchAttribute`): what there is besides the arguments.
+
+use std::collections::BTreeMap;
+
+use crate::abi::error::{Code, Result};
+
+/// `CUlaunchAttributeValue`.
+pub(crate) type Value = [u32; 16];
+
+/// `CUlaunchAttributeID`.
+pub(crate) const IGNORE: u32 = 0;
+pub(crate) const ACCESS_POLICY_WINDOW: u32 = 1;
+pub(crate) const COOPERATIVE: u32 = 2;
+pub(crate) const SYNCHRONIZATION_POLICY: u32 = 3;
+pub(crate) const CLUSTER: u32 = 4;
+pub(crate) const CLUSTER_SCHEDULING: u32 = 5;
+pub(crate) const PROGRAMMATIC_SERIALIZATION: u32 = 6;
+pub(crate) const PROGRAMMATIC_EVENT: u32 = 7;
+pub(crate) const PRIORITY: u32 = 8;
+pub(crate) const MEMORY_DOMAIN_MAP: u32 = 9;
+pub(crate) const MEMORY_DOMAIN: u32 = 10;
+pub(crate) const PREFERRED_CLUSTER: u32 = 11;
+pub(crate) const COMPLETION_EVENT: u32 = 12;
+pub(crate) const DEVICE_UPDATABLE: u32 = 13;
+pub(crate) const SHARED_CARVEOUT: u32 = 14;
+pub(crate) const NVLINK_CENTRIC: u32 = 16;
+
+/// The attributes that a stream has.
+const OF_STREAMS: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY, MEMORY_DOMAIN_MAP, MEMORY_DOMAIN];
+
+/// The attributes that a kernel node answers.
+const OF_NODES: [u32; 9] = [
+    ACCESS_POLICY_WINDOW,
+    COOPERATIVE,
+    CLUSTER,
+    CLUSTER_SCHEDULING,
+    PRIORITY,
+    MEMORY_DOMAIN_MAP,
+    MEMORY_DOMAIN,
+    DEVICE_UPDATABLE,
+    SHARED_CARVEOUT,
+];
+
+/// A value that is one number.
+pub(crate) fn number(value: u32) -> Value {
+    let mut all = [0; 16];
+    all[0] = value;
+    all
+}
+
+/// What has attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Stream,
+    Node,
+}
+
+/// The attributes that a program has set, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributes(BTreeMap<u32, Value>);
+
+impl Attributes {
+    /// Nothing but a priority.
+    pub(crate) fn with_priority(priority: i32) -> Self {
+        Self(BTreeMap::from([(PRIORITY, number(priority as u32))]))
+    }
+
+    /// The priority.
+    pub(crate) fn priority(&self) -> i32 {
+        self.0.get(&PRIORITY).map_or(0, |value| value[0] as i32)
+    }
+
+    /// An attribute, or its value where nothing is set: `CUDA_ERROR_INVALID_VALUE` for one that the owner does not have.
+    pub(crate) fn get(&self, owner: Owner, id: u32) -> Result<Value> {
+        let known = match owner {
+            Owner::Stream => OF_STREAMS.contains(&id),
+            Owner::Node => OF_NODES.contains(&id),
+        };
+        if !known {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        Ok(self.0.get(&id).copied().unwrap_or_else(|| match id {
+            SYNCHRONIZATION_POLICY => number(u32::MAX),
+            // One byte each: the domain of the device itself is 0, that of the others 1.
+            MEMORY_DOMAIN_MAP => number(1 << 8),
+            _ => number(0),
+        }))
+    }
+
+    /// Sets an attribute.
+    pub(crate) fn set(&mut self, owner: Owner, id: u32, value: Value) -> Result<()> {
+        let is_known = match owner {
+            Owner::Stream => OF_STREAMS.contains(&id),
+            Owner::Node => OF_NODES.contains(&id) || id == NVLINK_CENTRIC,
+        };
+        let is_valid = match id {
+            SYNCHRONIZATION_POLICY => (1..=4).contains(&value[0]),
+            MEMORY_DOMAIN => value[0] <= 1,
+            _ => true,
+        };
+        if !is_known || !is_valid {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        self.0.insert(id, value);
+        Ok(())
+    }
+}

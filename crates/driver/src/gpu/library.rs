@@ -1,0 +1,185 @@
+//! Libraries: code that is read once and loaded into each context that uses it.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::abi::report;
+use crate::gpu::context::{self, Context};
+use crate::gpu::function::Function;
+use crate::gpu::jit::JitOptions;
+use crate::gpu::module::{self, Module};
+use crate::gpu::state::driver;
+
+static LIBRARIES: Handles<Library> = Handles::new();
+static KERNELS: Handles<Kernel> = Handles::new();
+
+/// A library.
+struct Library {
+    handle: Handle,
+    /// Its code. What is none that the driver knows is refused when it is used, as the real driver does.
+    code: Result<simt::Module>,
+    /// The modules that contexts have loaded of it, by the contexts' handles.
+    loaded: Mutex<HashMap<Handle, Handle>>,
+    /// The kernels that were asked for, by their names.
+    kernels: Mutex<HashMap<String, Handle>>,
+}
+
+/// A kernel of a library, which is a function in each context.
+struct Kernel {
+    handle: Handle,
+    library: Handle,
+    name: String,
+}
+
+impl Library {
+    /// Its code.
+    fn ptx(&self) -> Result<&simt::Module> {
+        self.code.as_ref().map_err(Clone::clone)
+    }
+
+    /// The module that the current context has of it.
+    fn module(&self) -> Result<Arc<Module>> {
+        self.module_in(&*context::current()?)
+    }
+
+    /// The module that a context has of it.
+    fn module_in(&self, context: &Context) -> Result<Arc<Module>> {
+        let mut loaded = lock(&self.loaded);
+        if let Some(module) = loaded.get(&context.handle).and_then(|handle| module::get(*handle).ok()) {
+            return Ok(module);
+        }
+        let module = Module::load(context, self.ptx()?)?;
+        loaded.insert(context.handle, module.handle);
+        Ok(module)
+    }
+
+    fn kernel(&self, name: &str) -> Result<Handle> {
+        if !self.ptx()?.kernels().any(|own| own == name) {
+            return Err(Error::new(Code::NOT_FOUND, format!("the library has no kernel `{name}`")));
+        }
+        let mut kernels = lock(&self.kernels);
+        if let Some(known) = kernels.get(name) {
+            return Ok(*known);
+        }
+        let handle = KERNELS.add(|handle| Kernel { handle, library: self.handle, name: name.to_owned() }).handle;
+        kernels.insert(name.to_owned(), handle);
+        Ok(handle)
+    }
+}
+
+/// The function that a kernel is in the current context.
+pub(crate) fn function(kernel: Handle) -> Result<Arc<Function>> {
+    KERNELS.get(kernel)?;
+    function_in(kernel, &*context::current()?)
+}
+
+/// The function that a kernel is in a context.
+pub(crate) fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
+    let kernel = KERNELS.get(kernel)?;
+    LIBRARIES.get(kernel.library)?.module_in(context)?.function(&kernel.name)
+}
+
+fn add(library: Out<Handle>, code: Result<simt::Module>) -> Result<()> {
+    if let Err(error) = &code {
+        match error.code {
+            Code::INVALID_IMAGE => report::error("cuLibraryLoadData", error),
+            _ => return Err(error.clone()),
+        }
+    }
+    let made = LIBRARIES.add(|handle| Library { handle, code, loaded: Mutex::default(), kernels: Mutex::default() });
+    library.set(made.handle)
+}
+
+functions! {
+    fn cuLibraryLoadData(
+        library: Out<Handle>, image: In<c_void>, options: In<u32>, values: In<usize>, count: u32,
+        _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
+    ) {
+        library.check()?;
+        let options = JitOptions::read(count, options, values)?;
+        // SAFETY: what the driver's interface asks of a program.
+        add(library, unsafe { module::read(image.as_ptr(), &options) })
+    }
+
+    fn cuLibraryLoadFromFile(
+        library: Out<Handle>, path: In<c_char>, options: In<u32>, values: In<usize>, count: u32,
+        _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
+    ) {
+        library.check()?;
+        let options = JitOptions::read(count, options, values)?;
+        let mut image = module::read_file(path.text()?)?;
+        image.push(0);
+        // SAFETY: a file's bytes, with a NUL behind them.
+        add(library, unsafe { module::read(image.as_ptr().cast(), &options) })
+    }
+
+    fn cuLibraryUnload(library: Handle) {
+        driver()?;
+        let library = LIBRARIES.remove(library)?;
+        driver()?.queue.wait_for_all();
+        for kernel in lock(&library.kernels).values() {
+            KERNELS.remove(*kernel)?;
+        }
+        for module in lock(&library.loaded).values() {
+            module::unload(*module)?;
+        }
+        Ok(())
+    }
+
+    fn cuLibraryGetKernel(kernel: Out<Handle>, library: Handle, name: In<c_char>) {
+        kernel.check()?;
+        kernel.set(LIBRARIES.get(library)?.kernel(name.text()?)?)
+    }
+
+    fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) {
+        count.set(LIBRARIES.get(library)?.ptx()?.kernels().count() as u32)
+    }
+
+    fn cuLibraryEnumerateKernels(kernels: Out<Handle>, room: u32, library: Handle) {
+        let library = LIBRARIES.get(library)?;
+        let found: Result<Vec<Handle>> = library.ptx()?.kernels().map(|name| library.kernel(name)).collect();
+        kernels.set_all(found?, room as usize);
+        Ok(())
+    }
+
+    fn cuLibraryGetModule(module: Out<Handle>, library: Handle) {
+        module.set(LIBRARIES.get(library)?.module()?.handle)
+    }
+
+    fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, library: Handle, name: In<c_char>) {
+        let (at, size) = LIBRARIES.get(library)?.module()?.variable(name.text()?)?;
+        address.offer(at);
+        bytes.offer(size as usize);
+        Ok(())
+    }
+
+    fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: In<c_char>) {
+        let library = LIBRARIES.get(library)?;
+        let name = name.text()?;
+        if !library.ptx()?.variables().any(|own| own.name == name && own.is_managed) {
+            return Err(Code::NOT_FOUND.into());
+        }
+        // The runtime asks before there is a context: it is about to use the first device's.
+        let context = context::current().or_else(|error| match error.code {
+            Code::INVALID_CONTEXT => Context::primary(0),
+            _ => Err(error),
+        })?;
+        let (at, size) = library.module_in(&context)?.variable(name)?;
+        address.offer(at);
+        bytes.offer(size as usize);
+        Ok(())
+    }
+
+    fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) {
+        found.check()?;
+        found.set(function(kernel)?.handle)
+    }
+
+    fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) {
+        library.set(KERNELS.get(kernel)?.library)
+    }
+}

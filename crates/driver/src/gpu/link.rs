@@ -1,0 +1,134 @@
+//! The linker: PTX modules become one.
+
+use std::ffi::{c_char, c_void};
+use std::sync::Mutex;
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::code::{image, merge};
+use crate::gpu::context;
+use crate::gpu::jit::JitOptions;
+use crate::gpu::module::read_file;
+use crate::gpu::state::driver;
+
+static LINKERS: Handles<Linker> = Handles::new();
+
+/// `CUjitInputType`.
+const CUBIN: u32 = 0;
+const PTX: u32 = 1;
+const FATBINARY: u32 = 2;
+const LAST_KIND: u32 = 5;
+
+/// A linker.
+struct Linker {
+    handle: Handle,
+    options: JitOptions,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The texts that were added.
+    texts: Vec<String>,
+    /// The text of all of them, and a NUL: what the program loads as a cubin.
+    linked: Option<Vec<u8>>,
+}
+
+impl Linker {
+    /// Adds an image; `bytes` is one that ends in a NUL.
+    fn add(&self, kind: u32, bytes: &[u8]) -> Result<()> {
+        let text = match kind {
+            // What another linker has made is PTX too.
+            PTX | CUBIN | FATBINARY => {
+                let capability = driver()?.devices[context::current()?.device].capability;
+                // SAFETY: the bytes end in a NUL; a fatbin is as long as its headers say, as the driver's interface has it.
+                unsafe { image::ptx(bytes.as_ptr().cast(), capability) }?
+            }
+            _ => {
+                let what = "objects, libraries and NVVM's code have to be compiled to PTX before they are linked";
+                return Err(Error::new(Code::NOT_SUPPORTED, what));
+            }
+        };
+        let text = String::from_utf8(text).ok().filter(|text| text.contains(".version"));
+        let text = text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin with PTX"))?;
+        let mut state = lock(&self.state);
+        if state.linked.is_some() {
+            return Err(Error::new(Code::INVALID_VALUE, "the modules are linked already"));
+        }
+        let code = if ptx::parse(&text).is_ok() { Code::INVALID_SOURCE } else { Code::INVALID_PTX };
+        merge::check(&state.texts, &text).map_err(|problem| Error::new(code, problem))?;
+        state.texts.push(text);
+        Ok(())
+    }
+
+    /// Tells the program's buffer of errors about one.
+    fn told(&self, result: Result<()>) -> Result<()> {
+        result.inspect_err(|error| self.options.tell(&error.reason))
+    }
+
+    fn complete(&self, linked: Out<*const c_void>, bytes: Out<usize>) -> Result<()> {
+        let mut state = lock(&self.state);
+        if state.linked.is_some() {
+            return Err(Code::INVALID_HANDLE.into());
+        }
+        let merged = merge::merge(&state.texts).map_err(|problem| Error::new(Code::INVALID_SOURCE, problem))?;
+        simt::Module::from_ptx(merged.as_str()).map_err(|error| crate::gpu::module::load_error(&error))?;
+        let text = state.linked.insert(merged.into_bytes());
+        text.push(0);
+        linked.offer(text.as_ptr().cast());
+        bytes.offer(text.len());
+        Ok(())
+    }
+}
+
+fn get(linker: Handle) -> Result<std::sync::Arc<Linker>> {
+    driver()?;
+    LINKERS.get(linker)
+}
+
+functions! {
+    fn cuLinkCreate_v2 | cuLinkCreate(count: u32, names: In<u32>, values: In<usize>, linker: Out<Handle>) {
+        linker.check()?;
+        context::current()?;
+        let options = JitOptions::read(count, names, values)?;
+        linker.set(LINKERS.add(|handle| Linker { handle, options, state: Mutex::default() }).handle)
+    }
+
+    fn cuLinkAddData_v2 | cuLinkAddData(
+        linker: Handle, kind: u32, data: In<u8>, bytes: usize, _name: In<c_char>, count: u32, names: In<u32>,
+        values: In<usize>,
+    ) {
+        let linker = get(linker)?;
+        JitOptions::read(count, names, values)?;
+        if kind > LAST_KIND || bytes == 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let mut image = data.all(bytes)?;
+        image.push(0);
+        linker.told(linker.add(kind, &image))
+    }
+
+    fn cuLinkAddFile_v2 | cuLinkAddFile(
+        linker: Handle, kind: u32, path: In<c_char>, count: u32, names: In<u32>, values: In<usize>,
+    ) {
+        let linker = get(linker)?;
+        JitOptions::read(count, names, values)?;
+        if kind > LAST_KIND {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let mut image = read_file(path.text()?)?;
+        image.push(0);
+        linker.told(linker.add(kind, &image))
+    }
+
+    fn cuLinkComplete(linker: Handle, linked: Out<*const c_void>, bytes: Out<usize>) {
+        let linker = get(linker)?;
+        linker.told(linker.complete(linked, bytes))
+    }
+
+    fn cuLinkDestroy(linker: Handle) {
+        driver()?;
+        LINKERS.remove(linker).map(drop)
+    }
+}

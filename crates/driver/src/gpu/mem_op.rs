@@ -1,0 +1,231 @@
+//! Operations of streams on single words of memory: waiting for a value, and writing one.
+
+use std::sync::Arc;
+
+use simt::Machine;
+
+use crate::abi::call::{In, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::memory::{self, Kind};
+use crate::gpu::op::Op;
+use crate::gpu::stream::{self, Stream};
+
+/// What a word has to be compared with a value (`CUstreamWaitValue_flags`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// Not before it, in the circle of all numbers.
+    NotBefore,
+    Equal,
+    /// With a bit in common.
+    And,
+    /// With a bit that is zero in both.
+    Nor,
+}
+
+/// A word of memory of 4 or 8 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    address: u64,
+    bytes: usize,
+}
+
+/// An operation on a word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MemOp {
+    Wait(Word, u64, Condition),
+    Write(Word, u64),
+    /// Orders what comes before it and what comes behind, as streams do anyway.
+    Barrier,
+}
+
+impl Word {
+    /// Checks the address.
+    fn new(address: u64, bytes: usize) -> Result<Self> {
+        let range = memory::range_of(address).filter(|range| range.kind != Kind::Managed);
+        match range {
+            Some(_) if address.is_multiple_of(bytes as u64) => Ok(Self { address, bytes }),
+            _ => Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("{address:#x} is no address of {bytes} bytes that streams can wait for or write"),
+            )),
+        }
+    }
+
+    fn read(self, machine: &Machine) -> Option<u64> {
+        let (allocation, at) = machine.memory().span(self.address, self.bytes as u64)?;
+        let mut bytes = [0; 8];
+        allocation.read(at, &mut bytes[..self.bytes]);
+        Some(u64::from_le_bytes(bytes))
+    }
+}
+
+impl MemOp {
+    /// Whether it need not wait.
+    pub(crate) fn is_fulfilled(self, machine: &Machine) -> bool {
+        let Self::Wait(word, value, condition) = self else { return true };
+        // Memory that has been freed is an error when the wait has its turn.
+        let Some(found) = word.read(machine) else { return true };
+        match condition {
+            Condition::NotBefore if word.bytes == 4 => (found as u32).wrapping_sub(value as u32) as i32 >= 0,
+            Condition::NotBefore => found.wrapping_sub(value) as i64 >= 0,
+            Condition::Equal => found == value,
+            Condition::And => found & value != 0,
+            Condition::Nor if word.bytes == 4 => !(found as u32 | value as u32) != 0,
+            Condition::Nor => !(found | value) != 0,
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn run(self, machine: &mut Machine) -> Result<()> {
+        let (Self::Wait(word, ..) | Self::Write(word, _)) = self else { return Ok(()) };
+        let span = machine.memory_mut().span_mut(word.address, word.bytes as u64);
+        let (allocation, at) = span.ok_or(Code::ILLEGAL_ADDRESS)?;
+        if let Self::Write(_, value) = self {
+            allocation.write(at, &value.to_le_bytes()[..word.bytes]);
+        }
+        Ok(())
+    }
+}
+
+/// Which of the two interfaces an operation comes by: the older one knows no barriers, and writes without them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interface {
+    First,
+    Second,
+}
+
+/// `CU_STREAM_WAIT_VALUE_FLUSH`.
+const FLUSH: u32 = 1 << 30;
+/// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.
+const WITHOUT_BARRIER: u32 = 1;
+
+fn wait(address: u64, bytes: usize, value: u64, flags: u32) -> Result<MemOp> {
+    let condition = match flags & !FLUSH {
+        0 => Condition::NotBefore,
+        1 => Condition::Equal,
+        2 => Condition::And,
+        3 => Condition::Nor,
+        _ => return Err(Code::INVALID_VALUE.into()),
+    };
+    if flags & FLUSH != 0 {
+        return Err(Error::new(Code::NOT_SUPPORTED, "waits that flush remote writes"));
+    }
+    Ok(MemOp::Wait(Word::new(address, bytes)?, value, condition))
+}
+
+fn write(address: u64, bytes: usize, value: u64, flags: u32, interface: Interface) -> Result<MemOp> {
+    match flags {
+        0 => {}
+        WITHOUT_BARRIER if interface == Interface::First => {}
+        _ => return Err(Code::INVALID_VALUE.into()),
+    }
+    Ok(MemOp::Write(Word::new(address, bytes)?, value))
+}
+
+/// `CUstreamBatchMemOpParams`: for a wait or a write `operation`, `address`, `value`, `flags`; for the others `operation` and,
+/// in the upper half of the first word, the flags.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct BatchParams {
+    operation: u32,
+    other_flags: u32,
+    address: u64,
+    value: u64,
+    flags: u32,
+    padding: [u32; 5],
+}
+
+impl BatchParams {
+    /// Reads and checks a batch of so many operations.
+    pub(crate) fn read(params: In<Self>, count: u32, interface: Interface) -> Result<Arc<[MemOp]>> {
+        if count > 255 {
+            return Err(Error::new(Code::INVALID_VALUE, format!("{count} operations in a batch; at most 255")));
+        }
+        params.all(count as usize)?.into_iter().map(|own| own.op(interface)).collect()
+    }
+
+    /// The words that it is made of.
+    pub(crate) fn words(self) -> [u64; 6] {
+        let Self { operation, other_flags, address, value, flags, .. } = self;
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [pair(operation, other_flags), address, value, flags.into(), 0, 0]
+    }
+
+    fn op(self, interface: Interface) -> Result<MemOp> {
+        let Self { address, value, flags, .. } = self;
+        let low = value & u64::from(u32::MAX);
+        match self.operation {
+            1 => wait(address, 4, low, flags),
+            4 => wait(address, 8, value, flags),
+            2 => write(address, 4, low, flags, interface),
+            5 => write(address, 8, value, flags, interface),
+            6 if interface == Interface::Second && self.other_flags <= 1 => Ok(MemOp::Barrier),
+            3 => Err(Error::new(Code::NOT_SUPPORTED, "flushes of remote writes")),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+}
+
+impl From<MemOp> for BatchParams {
+    fn from(op: MemOp) -> Self {
+        match op {
+            MemOp::Wait(Word { address, bytes }, value, condition) => {
+                let operation = if bytes == 4 { 1 } else { 4 };
+                Self { operation, address, value, flags: condition as u32, ..Self::default() }
+            }
+            MemOp::Write(Word { address, bytes }, value) => {
+                let operation = if bytes == 4 { 2 } else { 5 };
+                Self { operation, address, value, ..Self::default() }
+            }
+            MemOp::Barrier => Self { operation: 6, ..Self::default() },
+        }
+    }
+}
+
+fn enqueue(stream: Handle, op: MemOp) -> Result<()> {
+    stream::enqueue(stream, Op::Batch([op].into()))
+}
+
+fn enqueue_batch(stream: Handle, count: u32, params: In<BatchParams>, flags: u32, interface: Interface) -> Result<()> {
+    Stream::of(stream)?;
+    if flags != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    let ops = BatchParams::read(params, count, interface)?;
+    if ops.is_empty() { Ok(()) } else { stream::enqueue(stream, Op::Batch(ops)) }
+}
+
+functions! {
+    fn cuStreamWaitValue32_v2 | cuStreamWaitValue32(stream: Handle, address: u64, value: u32, flags: u32) {
+        enqueue(stream, wait(address, 4, value.into(), flags)?)
+    }
+
+    fn cuStreamWaitValue64_v2 | cuStreamWaitValue64(stream: Handle, address: u64, value: u64, flags: u32) {
+        enqueue(stream, wait(address, 8, value, flags)?)
+    }
+
+    fn cuStreamWriteValue32(stream: Handle, address: u64, value: u32, flags: u32) {
+        enqueue(stream, write(address, 4, value.into(), flags, Interface::First)?)
+    }
+
+    fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) {
+        enqueue(stream, write(address, 4, value.into(), flags, Interface::Second)?)
+    }
+
+    fn cuStreamWriteValue64(stream: Handle, address: u64, value: u64, flags: u32) {
+        enqueue(stream, write(address, 8, value, flags, Interface::First)?)
+    }
+
+    fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) {
+        enqueue(stream, write(address, 8, value, flags, Interface::Second)?)
+    }
+
+    fn cuStreamBatchMemOp(stream: Handle, count: u32, params: In<BatchParams>, flags: u32) {
+        enqueue_batch(stream, count, params, flags, Interface::First)
+    }
+
+    fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, params: In<BatchParams>, flags: u32) {
+        enqueue_batch(stream, count, params, flags, Interface::Second)
+    }
+}

@@ -1,0 +1,99 @@
+//! Page-locked memory of the host, which kernels access at the same address as the program.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use super::{Kind, Range, add, allocate, free, overlapping, range_of};
+use crate::abi::call::{Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::gpu::state::driver;
+use crate::gpu::{capture, context};
+
+/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has.
+const DEVICE_MAP: u32 = 2;
+/// All flags of page-locked memory that is allocated, and of that which is registered.
+const HOST_FLAGS: u32 = 7;
+const REGISTER_FLAGS: u32 = 15;
+/// `CU_MEMHOSTREGISTER_IOMEMORY` and `CU_MEMHOSTREGISTER_READ_ONLY`.
+const IO_MEMORY: u32 = 4;
+pub(crate) const READ_ONLY: u32 = 8;
+
+/// Page-locked memory. Of no bytes, the address is null, which is no error.
+fn allocate_host(address: Out<u64>, bytes: usize, flags: u32) -> Result<()> {
+    address.check()?;
+    if flags & !HOST_FLAGS != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    context::current()?;
+    match bytes {
+        0 => address.set(0),
+        _ => address.set(allocate(bytes, Kind::Host, flags | DEVICE_MAP, 0)?),
+    }
+}
+
+functions! {
+    fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) {
+        allocate_host(address, bytes, 0)
+    }
+
+    fn cuMemHostAlloc(address: Out<u64>, bytes: usize, flags: u32) {
+        allocate_host(address, bytes, flags)
+    }
+
+    fn cuMemFreeHost(address: u64) {
+        free(address, &[Kind::Host])
+    }
+
+    fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: u32) {
+        let context = context::current()?;
+        capture::check_unsafe()?;
+        if flags & !REGISTER_FLAGS != 0 || bytes == 0 || (memory as u64).checked_add(bytes as u64).is_none() {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        if flags & IO_MEMORY != 0 {
+            return Err(Error::new(Code::INVALID_VALUE, "memory of other devices cannot be registered"));
+        }
+        let address = memory as u64;
+        match overlapping(address, bytes as u64) {
+            Some(range) if range.kind == Kind::Registered => return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into()),
+            Some(_) => return Err(Code::INVALID_VALUE.into()),
+            None => {}
+        }
+        let start = NonNull::new(memory.cast::<u8>()).ok_or(Code::INVALID_VALUE)?;
+        // SAFETY: the program says that it has this memory, and keeps it until it takes the registration back. Words
+        // of eight bytes never reach into another page.
+        let mapped = unsafe { driver()?.machine().memory_mut().map(start, bytes as u64) };
+        let machine_base = mapped.ok_or(Code::INVALID_VALUE)?;
+        let range = Range::new(address, bytes as u64, Kind::Registered, context.handle);
+        add(Range { machine_base, flags: flags & READ_ONLY | DEVICE_MAP, ..range });
+        Ok(())
+    }
+
+    fn cuMemHostUnregister(memory: u64) {
+        context::current()?;
+        match range_of(memory) {
+            Some(range) if range.base == memory && range.kind == Kind::Registered => free(memory, &[Kind::Registered]),
+            Some(_) => Err(Code::INVALID_VALUE.into()),
+            None => Err(Code::HOST_MEMORY_NOT_REGISTERED.into()),
+        }
+    }
+
+    fn cuMemHostGetDevicePointer_v2(address: Out<u64>, memory: u64, flags: u32) {
+        context::current()?;
+        let range = range_of(memory).filter(|range| range.kind.is_host() || range.kind == Kind::Mapped);
+        match range {
+            Some(_) if flags == 0 => address.set(memory),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+
+    fn cuMemHostGetFlags(flags: Out<u32>, memory: u64) {
+        context::current()?;
+        let range = range_of(memory).ok_or(Code::INVALID_VALUE)?;
+        match range.kind {
+            Kind::Host | Kind::Registered => flags.set(range.flags & HOST_FLAGS),
+            Kind::Managed => flags.set(DEVICE_MAP),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+}

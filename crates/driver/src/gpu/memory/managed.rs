@@ -1,0 +1,251 @@
+//! Managed memory: what a program says about where it is used. All of it is the host's, and nothing becomes faster or slower.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+
+use super::{Kind, range_of};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Result};
+use crate::abi::handles::{Handle, lock};
+use crate::gpu::context;
+use crate::gpu::location::Location;
+use crate::gpu::state::driver;
+use crate::gpu::stream::Stream;
+
+/// The granularity of advice.
+const PAGE_BYTES: u64 = 4096;
+
+/// `CUmem_advise`.
+const SET_READ_MOSTLY: u32 = 1;
+const UNSET_READ_MOSTLY: u32 = 2;
+const SET_PREFERRED_LOCATION: u32 = 3;
+const UNSET_PREFERRED_LOCATION: u32 = 4;
+const SET_ACCESSED_BY: u32 = 5;
+const UNSET_ACCESSED_BY: u32 = 6;
+
+/// `CUmem_range_attribute`.
+const READ_MOSTLY: u32 = 1;
+const PREFERRED_LOCATION: u32 = 2;
+const ACCESSED_BY: u32 = 3;
+const LAST_PREFETCH_LOCATION: u32 = 4;
+const PREFERRED_LOCATION_TYPE: u32 = 5;
+const PREFERRED_LOCATION_ID: u32 = 6;
+const LAST_PREFETCH_LOCATION_TYPE: u32 = 7;
+const LAST_PREFETCH_LOCATION_ID: u32 = 8;
+
+/// `CU_DEVICE_INVALID`: no device and not the host.
+const NOWHERE: i32 = -2;
+
+/// What a program has said about some pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Advice {
+    read_mostly: bool,
+    preferred: Option<Location>,
+    /// The numbers of those that access them.
+    accessed_by: Vec<i32>,
+    prefetched: Option<Location>,
+}
+
+/// Pages about which the same is said, by the first address; up to the next one.
+pub(crate) type Pages = BTreeMap<u64, Advice>;
+
+/// Forgets what is said about memory that is freed.
+pub(crate) fn forget(base: u64) {
+    if let Ok(driver) = driver() {
+        lock(&driver.advice).remove(&base);
+    }
+}
+
+/// Where so many bytes of managed memory begin and end, in pages, and where the allocation begins:
+/// `CUDA_ERROR_INVALID_VALUE` for all other memory.
+fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
+    let range = range_of(address).filter(|range| range.kind == Kind::Managed).ok_or(Code::INVALID_VALUE)?;
+    if bytes == 0 || bytes as u64 > range.base + range.bytes - address {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    let end = (address + bytes as u64).next_multiple_of(PAGE_BYTES);
+    Ok((range.base, address / PAGE_BYTES * PAGE_BYTES, end))
+}
+
+/// Says something about so many bytes of managed memory.
+fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
+    let (base, first, end) = pages(address, bytes)?;
+    let mut all = lock(&driver()?.advice);
+    let pages = all.entry(base).or_insert_with(|| BTreeMap::from([(0, Advice::default())]));
+    for edge in [first, end] {
+        let before = pages.range(..=edge).next_back().map(|(_, own)| own.clone());
+        pages.insert(edge, before.unwrap_or_default());
+    }
+    pages.range_mut(first..end).for_each(|(_, advice)| say(advice));
+    Ok(())
+}
+
+/// What is said about so many bytes of managed memory, each different thing once at least.
+fn said(address: u64, bytes: usize) -> Result<Vec<Advice>> {
+    let (base, first, end) = pages(address, bytes)?;
+    let all = lock(&driver()?.advice);
+    let Some(pages) = all.get(&base) else { return Ok(vec![Advice::default()]) };
+    let before = pages.range(..=first).next_back().map(|(_, own)| own.clone());
+    let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, own)| own.clone());
+    Ok(before.into_iter().chain(others).collect())
+}
+
+fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result<()> {
+    context::current()?;
+    if !(SET_READ_MOSTLY..=UNSET_ACCESSED_BY).contains(&advice) {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    let number = location.number();
+    say(address, bytes, |own| match advice {
+        SET_READ_MOSTLY => own.read_mostly = true,
+        UNSET_READ_MOSTLY => own.read_mostly = false,
+        SET_PREFERRED_LOCATION => own.preferred = Some(location),
+        UNSET_PREFERRED_LOCATION => own.preferred = None,
+        _ => {
+            own.accessed_by.retain(|known| *known != number);
+            if advice == SET_ACCESSED_BY {
+                own.accessed_by.push(number);
+            }
+        }
+    })
+}
+
+fn prefetch(address: u64, bytes: usize, location: Location, flags: u64, stream: Handle) -> Result<()> {
+    Stream::of(stream)?;
+    if flags != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    say(address, bytes, |own| own.prefetched = Some(location))
+}
+
+/// The ranges of a batch and, where they are to be prefetched, the location of each.
+struct Batch {
+    addresses: In<u64>,
+    sizes: In<usize>,
+    count: usize,
+    flags: u64,
+    stream: Handle,
+}
+
+impl Batch {
+    /// The ranges: all of them are managed memory.
+    fn ranges(&self) -> Result<Vec<(u64, usize)>> {
+        // The default stream has no batches.
+        if self.count == 0 || self.flags != 0 || self.stream == 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        Stream::of(self.stream)?;
+        let addresses = self.addresses.all(self.count)?;
+        let ranges: Vec<(u64, usize)> = addresses.into_iter().zip(self.sizes.all(self.count)?).collect();
+        ranges.iter().try_for_each(|(address, bytes)| pages(*address, *bytes).map(drop))?;
+        Ok(ranges)
+    }
+
+    /// Prefetches each range to its location. The first ranges have the first location, up to the index of the second.
+    fn prefetch(&self, locations: In<Location>, indices: In<usize>, count: usize) -> Result<()> {
+        let ranges = self.ranges()?;
+        let (locations, indices) = (locations.all(count)?, indices.all(count)?);
+        let has_order = indices.first() == Some(&0) && indices.is_sorted_by(|one, next| one < next);
+        if count > self.count || !has_order || indices.iter().any(|index| *index >= self.count) {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        for location in &locations {
+            location.checked()?;
+        }
+        ranges.iter().enumerate().try_for_each(|(at, (address, bytes))| {
+            let location = locations[indices.partition_point(|index| *index <= at) - 1];
+            say(*address, *bytes, |own| own.prefetched = Some(location))
+        })
+    }
+}
+
+/// An attribute of so many bytes of managed memory, in the words that the program has room for.
+fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advice]) -> Result<()> {
+    value.check()?;
+    let same = |of: fn(&Advice) -> Option<Location>| {
+        let first = said.first().and_then(of);
+        first.filter(|first| said.iter().all(|own| of(own) == Some(*first)))
+    };
+    let (preferred, prefetched) = (same(|own| own.preferred), same(|own| own.prefetched));
+    let number = |location: Option<Location>| location.map_or(NOWHERE, Location::number);
+    let kind = |location: Option<Location>| location.map_or(0, |own| own.kind as i32);
+    let id = |location: Option<Location>| location.map_or(NOWHERE, |own| own.id);
+    let word = match attribute {
+        READ_MOSTLY => said.iter().all(|own| own.read_mostly).into(),
+        PREFERRED_LOCATION => number(preferred),
+        LAST_PREFETCH_LOCATION => number(prefetched),
+        PREFERRED_LOCATION_TYPE => kind(preferred),
+        PREFERRED_LOCATION_ID => id(preferred),
+        LAST_PREFETCH_LOCATION_TYPE => kind(prefetched),
+        LAST_PREFETCH_LOCATION_ID => id(prefetched),
+        ACCESSED_BY if room > 0 && room.is_multiple_of(4) => {
+            let first = said.first().map_or(&[][..], |own| &own.accessed_by);
+            let all = first.iter().filter(|number| said.iter().all(|own| own.accessed_by.contains(number)));
+            let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(room / 4);
+            Out::<i32>::at(value).set_all(words, room / 4);
+            return Ok(());
+        }
+        _ => return Err(Code::INVALID_VALUE.into()),
+    };
+    match room {
+        4 => Out::<i32>::at(value).set(word),
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+functions! {
+    fn cuMemAdvise(address: u64, bytes: usize, advice: u32, device: i32) {
+        advise(address, bytes, advice, Location::of_number(device)?)
+    }
+
+    fn cuMemAdvise_v2(address: u64, bytes: usize, advice: u32, location: Location) {
+        let has_location = matches!(
+            advice, SET_PREFERRED_LOCATION | SET_ACCESSED_BY | UNSET_ACCESSED_BY
+        );
+        advise(address, bytes, advice, if has_location { location.checked()? } else { location })
+    }
+
+    fn cuMemPrefetchAsync(address: u64, bytes: usize, device: i32, stream: Handle) {
+        prefetch(address, bytes, Location::of_number(device)?, 0, stream)
+    }
+
+    fn cuMemPrefetchAsync_v2(address: u64, bytes: usize, location: Location, flags: u32, stream: Handle) {
+        prefetch(address, bytes, location.checked()?, flags.into(), stream)
+    }
+
+    fn cuMemPrefetchBatchAsync(
+        addresses: In<u64>, sizes: In<usize>, count: usize, locations: In<Location>, indices: In<usize>,
+        location_count: usize, flags: u64, stream: Handle,
+    ) {
+        Batch { addresses, sizes, count, flags, stream }.prefetch(locations, indices, location_count)
+    }
+
+    // What is discarded may have any value afterwards, that which it has among them.
+    fn cuMemDiscardBatchAsync(addresses: In<u64>, sizes: In<usize>, count: usize, flags: u64, stream: Handle) {
+        Batch { addresses, sizes, count, flags, stream }.ranges().map(drop)
+    }
+
+    fn cuMemDiscardAndPrefetchBatchAsync(
+        addresses: In<u64>, sizes: In<usize>, count: usize, locations: In<Location>, indices: In<usize>,
+        location_count: usize, flags: u64, stream: Handle,
+    ) {
+        Batch { addresses, sizes, count, flags, stream }.prefetch(locations, indices, location_count)
+    }
+
+    fn cuMemRangeGetAttribute(value: Out<c_void>, room: usize, attribute: u32, address: u64, bytes: usize) {
+        context::current()?;
+        range_attribute(value, room, attribute, &said(address, bytes)?)
+    }
+
+    fn cuMemRangeGetAttributes(
+        values: In<Out<c_void>>, rooms: In<usize>, attributes: In<u32>, count: usize, address: u64, bytes: usize,
+    ) {
+        context::current()?;
+        let said = said(address, bytes)?;
+        let (values, rooms) = (values.all(count)?, rooms.all(count)?);
+        for ((value, room), attribute) in values.into_iter().zip(rooms).zip(attributes.all(count)?) {
+            range_attribute(value, room, attribute, &said)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! What the driver says about an address.
+
+use std::ffi::c_void;
+
+use super::host::READ_ONLY;
+use super::{Kind, Range};
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::gpu::context::Context;
+use crate::gpu::state::driver;
+use crate::gpu::virtual_memory;
+
+/// The granularity of what the device's addresses are mapped to.
+const MAPPING_BYTES: u64 = 2 << 20;
+/// The granularity of the host's pages.
+const PAGE_BYTES: u64 = 4096;
+
+/// `CUpointer_attribute`.
+const CONTEXT: u32 = 1;
+const MEMORY_TYPE: u32 = 2;
+const DEVICE_POINTER: u32 = 3;
+const HOST_POINTER: u32 = 4;
+const P2P_TOKENS: u32 = 5;
+const SYNC_MEMOPS: u32 = 6;
+const BUFFER_ID: u32 = 7;
+const IS_MANAGED: u32 = 8;
+const DEVICE_ORDINAL: u32 = 9;
+const IS_LEGACY_CUDA_IPC_CAPABLE: u32 = 10;
+const RANGE_START_ADDR: u32 = 11;
+const RANGE_SIZE: u32 = 12;
+const MAPPED: u32 = 13;
+const ALLOWED_HANDLE_TYPES: u32 = 14;
+const IS_GPU_DIRECT_RDMA_CAPABLE: u32 = 15;
+const ACCESS_FLAGS: u32 = 16;
+const MEMPOOL_HANDLE: u32 = 17;
+const MAPPING_SIZE: u32 = 18;
+const MAPPING_BASE_ADDR: u32 = 19;
+const MEMORY_BLOCK_ID: u32 = 20;
+const IS_HW_DECOMPRESS_CAPABLE: u32 = 21;
+
+/// `CU_MEMORYTYPE_HOST` and `CU_MEMORYTYPE_DEVICE`.
+const HOST: u32 = 1;
+const DEVICE: u32 = 2;
+
+/// A value of an attribute, in the size that the driver writes.
+enum Value {
+    Word(u32),
+    Long(u64),
+    /// A `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
+    Tokens,
+    /// Nothing is written.
+    None,
+}
+
+impl Value {
+    fn write(self, to: Out<c_void>) {
+        match self {
+            Value::Word(word) => Out::<u32>::at(to).offer(word),
+            Value::Long(long) => Out::<u64>::at(to).offer(long),
+            Value::Tokens => Out::<[u32; 3]>::at(to).offer([0; 3]),
+            Value::None => {}
+        }
+    }
+}
+
+/// The range of an address, if the program may know of it.
+fn range_of(address: u64) -> Option<Range> {
+    super::range_of(address).filter(|range| range.kind != Kind::Array)
+}
+
+impl Range {
+    /// The first address and the size of what was allocated or, of memory that the program has mapped, reserved.
+    fn allocation(&self) -> (u64, u64) {
+        let reserved = virtual_memory::reservation_of(self.base).filter(|_| self.kind == Kind::Mapped);
+        reserved.unwrap_or((self.base, self.bytes))
+    }
+
+    /// The first address and the size of the pages that it lies in.
+    fn mapping(&self) -> (u64, u64) {
+        let granularity = match self.kind {
+            Kind::Mapped => return (self.base, self.bytes),
+            Kind::Registered => PAGE_BYTES,
+            _ => MAPPING_BYTES,
+        };
+        let base = self.base / granularity * granularity;
+        (base, (self.base + self.bytes - base).next_multiple_of(granularity))
+    }
+
+    /// An attribute of an address in it (`CUpointer_attribute`).
+    fn attribute(&self, attribute: u32, address: u64) -> Result<Value> {
+        let is_host = self.kind.is_host();
+        let flag = |is: bool| Value::Word(is.into());
+        // Memory of pools, and what a program maps itself, belongs to the device.
+        let has_context = self.pool == 0 && self.kind != Kind::Mapped;
+        Ok(match attribute {
+            CONTEXT => Value::Long(if has_context { self.context as u64 } else { 0 }),
+            MEMORY_TYPE => Value::Word(if is_host { HOST } else { DEVICE }),
+            DEVICE_POINTER => Value::Long(address),
+            HOST_POINTER if is_host || self.kind == Kind::Managed => Value::Long(address),
+            P2P_TOKENS if !is_host => Value::Tokens,
+            HOST_POINTER | P2P_TOKENS => return Err(Code::INVALID_VALUE.into()),
+            SYNC_MEMOPS => flag(self.sync_copies),
+            BUFFER_ID => Value::Long(self.id),
+            IS_MANAGED => flag(self.kind == Kind::Managed),
+            DEVICE_ORDINAL => Value::Word(Context::of(self.context).map_or(0, |context| context.device as u32)),
+            RANGE_START_ADDR => Value::Long(self.allocation().0),
+            RANGE_SIZE => Value::Long(self.allocation().1),
+            MAPPED => flag(true),
+            // No other process and no other device ever gets this memory.
+            IS_LEGACY_CUDA_IPC_CAPABLE | IS_GPU_DIRECT_RDMA_CAPABLE | IS_HW_DECOMPRESS_CAPABLE => flag(false),
+            ALLOWED_HANDLE_TYPES => Value::Long(0),
+            ACCESS_FLAGS => {
+                let is_read_only = self.kind == Kind::Registered && self.flags & READ_ONLY != 0;
+                Value::Word(if is_read_only { 1 } else { 3 })
+            }
+            MEMPOOL_HANDLE => Value::Long(self.pool as u64),
+            MAPPING_SIZE => Value::Long(self.mapping().1),
+            MAPPING_BASE_ADDR => Value::Long(self.mapping().0),
+            MEMORY_BLOCK_ID => Value::Word(self.id as u32),
+            _ => return Err(Code::INVALID_VALUE.into()),
+        })
+    }
+}
+
+/// What `cuPointerGetAttributes` answers for an address that is not mapped. That it answers at all is no error, when
+/// several attributes are asked for at once.
+fn unknown_attribute(attribute: u32, address: u64) -> Result<Value> {
+    let reserved = virtual_memory::reservation_of(address);
+    Ok(match attribute {
+        MEMORY_TYPE
+        | SYNC_MEMOPS
+        | IS_MANAGED
+        | IS_LEGACY_CUDA_IPC_CAPABLE
+        | MAPPED
+        | IS_GPU_DIRECT_RDMA_CAPABLE
+        | ACCESS_FLAGS
+        | MEMORY_BLOCK_ID
+        | IS_HW_DECOMPRESS_CAPABLE => Value::Word(0),
+        DEVICE_ORDINAL => Value::Word(-2_i32 as u32),
+        // Where it is not reserved either, this is taken for memory of the host.
+        HOST_POINTER => Value::Long(address),
+        RANGE_START_ADDR => reserved.map_or(Value::None, |own| Value::Long(own.0)),
+        RANGE_SIZE => reserved.map_or(Value::None, |own| Value::Long(own.1)),
+        CONTEXT..=IS_HW_DECOMPRESS_CAPABLE => Value::Long(0),
+        _ => return Err(Code::INVALID_VALUE.into()),
+    })
+}
+
+functions! {
+    fn cuPointerGetAttribute(value: Out<c_void>, attribute: u32, address: u64) {
+        driver()?;
+        value.check()?;
+        range_of(address).ok_or(Code::INVALID_VALUE)?.attribute(attribute, address)?.write(value);
+        Ok(())
+    }
+
+    fn cuPointerGetAttributes(count: u32, attributes: In<u32>, values: In<Out<c_void>>, address: u64) {
+        driver()?;
+        let attributes = attributes.all(count as usize)?;
+        let range = range_of(address);
+        for (attribute, value) in attributes.into_iter().zip(values.all(count as usize)?) {
+            let found = match &range {
+                Some(_) if attribute == 0 || attribute > IS_HW_DECOMPRESS_CAPABLE => return Err(Code::INVALID_VALUE.into()),
+                Some(range) => range.attribute(attribute, address).unwrap_or(Value::Long(0)),
+                None => unknown_attribute(attribute, address)?,
+            };
+            found.write(value);
+        }
+        Ok(())
+    }
+
+    fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: u64) {
+        driver()?;
+        let value = value.get()?;
+        match range_of(address) {
+            Some(range) if range.kind == Kind::Mapped => {
+                Err(Error::new(Code::NOT_SUPPORTED, "attributes of memory that the program has mapped itself"))
+            }
+            _ if attribute != SYNC_MEMOPS => Err(Code::INVALID_VALUE.into()),
+            _ => super::change(address, |range| {
+                range.sync_copies = value != 0;
+                Ok(())
+            }),
+        }
+    }
+
+    fn cuMemGetHandleForAddressRange(_handle: Out<c_void>, address: u64, bytes: usize, _kind: u32, flags: u64) {
+        driver()?;
+        if range_of(address).is_none() || bytes == 0 || flags > 1 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        Err(Error::new(Code::NOT_SUPPORTED, "memory of the simulated device has no handle for other devices"))
+    }
+
+    fn cuIpcGetMemHandle(_handle: Out<c_void>, address: u64) {
+        driver()?;
+        range_of(address).ok_or(Code::INVALID_VALUE)?;
+        Err(Error::new(Code::NOT_SUPPORTED, "the memory of a simulated device belongs to one process"))
+    }
+}

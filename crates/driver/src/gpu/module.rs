@@ -1,0 +1,243 @@
+//! Modules and libraries: code that is loaded, and its variables.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex};
+
+use simt::{Instance, LoadError};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::abi::report;
+use crate::code::image;
+use crate::gpu::capture;
+use crate::gpu::context::{self, Context};
+use crate::gpu::function::{self, Function};
+use crate::gpu::jit::JitOptions;
+use crate::gpu::memory::{self, Kind, Range};
+use crate::gpu::state::driver;
+
+static MODULES: Handles<Module> = Handles::new();
+
+/// A module that a context has loaded.
+pub(crate) struct Module {
+    pub(crate) handle: Handle,
+    /// The handle of its context.
+    pub(crate) context: Handle,
+    pub(crate) instance: Instance,
+    /// The functions that were asked for, by their names.
+    functions: Mutex<HashMap<String, Arc<Function>>>,
+}
+
+impl Module {
+    /// Loads PTX in a context.
+    pub(crate) fn load(context: &Context, ptx: &simt::Module) -> Result<Arc<Self>> {
+        let mut machine = driver()?.machine();
+        let instance = machine.load(ptx).map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
+        drop(machine);
+        for variable in ptx.variables() {
+            let place = instance.address_of(&variable.name);
+            if let Some(address) = place {
+                memory::add(Range::new(address, variable.bytes, Kind::Owned, context.handle));
+            }
+        }
+        let functions = Mutex::default();
+        Ok(MODULES.add(|handle| Self { handle, context: context.handle, instance, functions }))
+    }
+
+    /// Its kernel of this name.
+    pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Arc<Function>> {
+        if let Some(known) = lock(&self.functions).get(name) {
+            return Ok(known.clone());
+        }
+        let module = self.instance.module();
+        if !module.kernels().any(|own| own == name) {
+            let known: Vec<&str> = module.kernels().collect();
+            let what = format!("the module has no kernel `{name}`; it has {}", known.join(", "));
+            return Err(Error::new(Code::NOT_FOUND, what));
+        }
+        let kernel = self.instance.function(name).map_err(|error| load_error(&error))?;
+        let function = function::add(kernel, self);
+        lock(&self.functions).insert(name.to_owned(), function.clone());
+        Ok(function)
+    }
+
+    /// The address and the size of its variable of this name.
+    pub(crate) fn variable(&self, name: &str) -> Result<(u64, u64)> {
+        let found = self.instance.module().variables().find(|own| own.name == name);
+        let place = found.and_then(|own| Some((self.instance.address_of(name)?, own.bytes)));
+        place.ok_or_else(|| Error::new(Code::NOT_FOUND, format!("the module has no variable `{name}`")))
+    }
+
+    /// Frees what it has.
+    fn unload(&self) -> Result<()> {
+        for variable in self.instance.module().variables() {
+            if let Some(address) = self.instance.address_of(&variable.name) {
+                memory::forget(address);
+            }
+        }
+        function::remove_all(self.handle);
+        let unloaded = driver()?.machine().unload(self.instance.clone());
+        unloaded.map_err(|error| Error::new(Code::INVALID_HANDLE, error.to_string()))
+    }
+}
+
+/// The driver's code for PTX that cannot be run.
+pub(crate) fn load_error(error: &LoadError) -> Error {
+    let code = match error {
+        LoadError::Refused { is_valid: true, .. } => Code::NOT_SUPPORTED,
+        LoadError::NoSuchKernel { .. } | LoadError::AmbiguousKernel { .. } => Code::NOT_FOUND,
+        _ => Code::INVALID_PTX,
+    };
+    Error::new(code, error.to_string())
+}
+
+/// Reads an image that a program gives.
+///
+/// # Safety
+/// As for [`image::ptx`].
+pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<simt::Module> {
+    let driver = driver()?;
+    let device = context::current().map_or(0, |context| context.device);
+    let capability = driver.devices[device].capability;
+    // SAFETY: the caller's promise.
+    let ptx = unsafe { image::ptx(image, capability) }?;
+    let text = String::from_utf8(ptx)
+        .map_err(|_| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin, a cubin or a library of code"))?;
+    if !text.contains(".version") {
+        let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
+        return Err(Error::new(Code::INVALID_IMAGE, what));
+    }
+    let module =
+        check_target(&text, capability).and_then(|()| simt::Module::from_ptx(text).map_err(|error| load_error(&error)));
+    let module = module.and_then(|module| match module.invalid() {
+        Some(error) => Err(load_error(error)),
+        None => Ok(module),
+    });
+    if let Err(error) = &module {
+        options.tell(&error.reason);
+    }
+    module
+}
+
+/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does. PTX of
+/// versions that are newer than the driver is taken, if the machine can run it.
+fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
+    match image::target(ptx) {
+        Some(target) if !image::runs_on(target, capability) => {
+            let (major, minor) = capability;
+            let variable = crate::DEVICE;
+            let what =
+                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
+            Err(Error::new(Code::INVALID_PTX, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The module of a handle.
+pub(crate) fn get(handle: Handle) -> Result<Arc<Module>> {
+    driver()?;
+    MODULES.get(handle)
+}
+
+/// Unloads a module.
+pub(crate) fn unload(module: Handle) -> Result<()> {
+    MODULES.remove(module)?.unload()
+}
+
+/// Unloads the modules of a context.
+pub(crate) fn remove_all(context: Handle) {
+    for module in MODULES.remove_where(|own| own.context == context) {
+        if let Err(error) = module.unload() {
+            report::error("unloading a module", &error);
+        }
+    }
+}
+
+/// Loads an image into the current context.
+///
+/// # Safety
+/// As for [`image::ptx`].
+pub(crate) unsafe fn load(image: *const c_void, options: &JitOptions) -> Result<Arc<Module>> {
+    let context = context::current()?;
+    // SAFETY: the caller's promise.
+    Module::load(&context, &unsafe { read(image, options) }?)
+}
+
+functions! {
+    fn cuModuleLoadData(module: Out<Handle>, image: In<c_void>) {
+        module.check()?;
+        // SAFETY: what the driver's interface asks of a program.
+        let loaded = unsafe { load(image.as_ptr(), &JitOptions::default()) }?;
+        module.set(loaded.handle)
+    }
+
+    fn cuModuleLoadDataEx(module: Out<Handle>, image: In<c_void>, count: u32, names: In<u32>, values: In<usize>) {
+        module.check()?;
+        let options = JitOptions::read(count, names, values)?;
+        // SAFETY: as above.
+        let loaded = unsafe { load(image.as_ptr(), &options) }?;
+        module.set(loaded.handle)
+    }
+
+    fn cuModuleLoadFatBinary(module: Out<Handle>, image: In<c_void>) {
+        module.check()?;
+        // SAFETY: as above.
+        let loaded = unsafe { load(image.as_ptr(), &JitOptions::default()) }?;
+        module.set(loaded.handle)
+    }
+
+    fn cuModuleLoad(module: Out<Handle>, path: In<c_char>) {
+        module.check()?;
+        context::current()?;
+        let mut image = read_file(path.text()?)?;
+        image.push(0);
+        // SAFETY: a file's bytes, with a NUL behind them.
+        let loaded = unsafe { load(image.as_ptr().cast(), &JitOptions::default()) }?;
+        module.set(loaded.handle)
+    }
+
+    fn cuModuleUnload(module: Handle) {
+        context::current()?;
+        capture::check_unsafe()?;
+        driver()?.queue.wait_for_all();
+        memory::print_printed();
+        unload(module)
+    }
+
+    fn cuModuleGetLoadingMode(mode: Out<u32>) {
+        // CU_MODULE_LAZY_LOADING, as the real driver has it: the runtime asks for a kernel when it is launched.
+        mode.set(2)
+    }
+
+    fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: In<c_char>) {
+        function.check()?;
+        function.set(get(module)?.function(name.text()?)?.handle)
+    }
+
+    fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
+        count.set(get(module)?.instance.module().kernels().count() as u32)
+    }
+
+    fn cuModuleEnumerateFunctions(functions: Out<Handle>, room: u32, module: Handle) {
+        let module = get(module)?;
+        let names: Vec<String> = module.instance.module().kernels().map(str::to_owned).collect();
+        let found: Result<Vec<Handle>> = names.iter().map(|name| Ok(module.function(name)?.handle)).collect();
+        functions.set_all(found?, room as usize);
+        Ok(())
+    }
+
+    fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: In<c_char>) {
+        let (at, size) = get(module)?.variable(name.text()?)?;
+        address.offer(at);
+        bytes.offer(size as usize);
+        Ok(())
+    }
+}
+
+/// The bytes of a file.
+pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| Error::new(Code::FILE_NOT_FOUND, format!("{path}: {error}")))
+}

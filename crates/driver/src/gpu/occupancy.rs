@@ -1,0 +1,190 @@
+//! Occupancy: how many blocks of a kernel a multiprocessor has room for, by the calculator of `devices`.
+
+use devices::occupancy::{self, Block, Usage};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::device::Device;
+use crate::gpu::function::{self, Function};
+use crate::gpu::launch::LaunchConfig;
+
+/// Gives the bytes of dynamic shared memory that a block of so many threads needs.
+type SharedBytes = unsafe extern "C" fn(i32) -> usize;
+
+/// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, which changes nothing on GPUs whose L1 caches globals.
+const FLAGS: u32 = 1;
+
+/// The blocks of a cluster that every GPU with clusters takes, and those that a function may have that gives up
+/// portability.
+const PORTABLE_CLUSTER: u32 = 8;
+const LARGEST_CLUSTER: u32 = 16;
+
+/// The blocks of clusters that a multiprocessor holds at most: what an H200's driver answers.
+const CLUSTER_BLOCKS: u32 = 8;
+
+/// The blocks of a kernel that a multiprocessor holds at once; 0 when none fits, or none may have so much shared memory.
+pub(crate) fn blocks(device: &Device, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
+    if dynamic_shared > function.max_dynamic_shared() {
+        return 0;
+    }
+    let shared_bytes = function.kernel.program().shared_bytes;
+    let usage = Usage { registers: function.registers(), shared_bytes, barriers: 1 };
+    occupancy::of(device.limits, usage, Block { threads, dynamic_shared }).blocks
+}
+
+/// The blocks that a whole device holds at once.
+pub(crate) fn blocks_of_device(device: &Device, function: &Function, threads: u32, dynamic_shared: u32) -> u64 {
+    u64::from(blocks(device, function, threads, dynamic_shared)) * u64::from(device.multiprocessors)
+}
+
+/// Refuses clusters that no launch can have: `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
+pub(crate) fn check_cluster(function: &Function, grid: [u32; 3], cluster: [u32; 3]) -> Result<()> {
+    let blocks = cluster.iter().try_fold(1u32, |blocks, side| blocks.checked_mul(*side));
+    let divides = grid.iter().zip(cluster).all(|(side, of)| of > 0 && side % of == 0);
+    let most = largest_cluster(function)?;
+    if divides && blocks.is_some_and(|blocks| blocks <= most) {
+        return Ok(());
+    }
+    let what = format!("clusters of {cluster:?} blocks in a grid of {grid:?}; a cluster has at most {most}");
+    Err(Error::new(Code::INVALID_CLUSTER_SIZE, what))
+}
+
+/// The most blocks that a cluster of a function may have.
+fn largest_cluster(function: &Function) -> Result<u32> {
+    Ok(match function.is_non_portable() {
+        _ if function.device()?.capability < (9, 0) => 1,
+        true => LARGEST_CLUSTER,
+        false => PORTABLE_CLUSTER,
+    })
+}
+
+/// The function, and the threads of a block.
+fn asked(function: Handle, threads: i32) -> Result<(std::sync::Arc<Function>, u32)> {
+    let function = function::get(function)?;
+    let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
+    Ok((function, threads.ok_or(Code::INVALID_VALUE)?))
+}
+
+/// How many blocks of so many threads a multiprocessor holds.
+fn active_blocks(count: Out<i32>, function: Handle, threads: i32, shared_bytes: usize, flags: u32) -> Result<()> {
+    count.check()?;
+    if flags & !FLAGS != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    let (function, threads) = asked(function, threads)?;
+    let shared_bytes = u32::try_from(shared_bytes).unwrap_or(u32::MAX);
+    count.set(blocks(function.device()?, &function, threads, shared_bytes) as i32)
+}
+
+/// What [`potential_block`] is asked.
+struct Question {
+    function: Handle,
+    shared_bytes_of: Option<SharedBytes>,
+    shared_bytes: usize,
+    /// The most threads; 0 for as many as a block may have.
+    limit: i32,
+    flags: u32,
+}
+
+/// The block that fills the most threads of a multiprocessor, the largest if several do, and the grid of such blocks that
+/// fills the device. As NVIDIA's calculator does it, whole warps are tried from the largest block down.
+fn potential_block(grid: Out<i32>, block: Out<i32>, asked: &Question) -> Result<()> {
+    grid.check()?;
+    block.check()?;
+    let limit = u32::try_from(asked.limit).map_err(|_| Code::INVALID_VALUE)?;
+    if asked.flags & !FLAGS != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    let function = function::get(asked.function)?;
+    let device = function.device()?;
+    let most = function.max_threads();
+    let most = if limit == 0 { most } else { most.min(limit) };
+    let (mut best_blocks, mut best_threads) = (0, 0);
+    for warps in (1..=most.div_ceil(devices::WARP)).rev() {
+        let threads = most.min(warps * devices::WARP);
+        let shared_bytes = match asked.shared_bytes_of {
+            // SAFETY: the program gives this function to be called with numbers of threads.
+            Some(of) => unsafe { of(threads as i32) },
+            None => asked.shared_bytes,
+        };
+        let blocks = blocks(device, &function, threads, u32::try_from(shared_bytes).unwrap_or(u32::MAX));
+        if blocks * threads > best_blocks * best_threads {
+            (best_blocks, best_threads) = (blocks, threads);
+        }
+        if best_blocks * best_threads == device.limits.threads() {
+            break;
+        }
+    }
+    grid.set((best_blocks * device.multiprocessors) as i32)?;
+    block.set(best_threads as i32)
+}
+
+functions! {
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        count: Out<i32>, function: Handle, threads: i32, shared_bytes: usize,
+    ) {
+        active_blocks(count, function, threads, shared_bytes, 0)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        count: Out<i32>, function: Handle, threads: i32, shared_bytes: usize, flags: u32,
+    ) {
+        active_blocks(count, function, threads, shared_bytes, flags)
+    }
+
+    fn cuOccupancyMaxPotentialBlockSize(
+        grid: Out<i32>, block: Out<i32>, function: Handle, shared_bytes_of: Option<SharedBytes>, shared_bytes: usize,
+        limit: i32,
+    ) {
+        potential_block(grid, block, &Question { function, shared_bytes_of, shared_bytes, limit, flags: 0 })
+    }
+
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        grid: Out<i32>, block: Out<i32>, function: Handle, shared_bytes_of: Option<SharedBytes>, shared_bytes: usize,
+        limit: i32, flags: u32,
+    ) {
+        potential_block(grid, block, &Question { function, shared_bytes_of, shared_bytes, limit, flags })
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: Handle, count: i32, threads: i32) {
+        bytes.check()?;
+        let (function, threads) = asked(function, threads)?;
+        let count = u32::try_from(count).ok().filter(|count| *count > 0).ok_or(Code::INVALID_VALUE)?;
+        let device = function.device()?;
+        if count > blocks(device, &function, threads, 0) {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        // As the driver answers, without the bytes that it reserves in each block.
+        let share = device.limits.shared / count / device.limits.shared_unit * device.limits.shared_unit;
+        let share = share.saturating_sub(function.kernel.program().shared_bytes);
+        bytes.set(share.min(function.max_dynamic_shared()) as usize)
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(blocks_of_cluster: Out<i32>, function: Handle, config: In<LaunchConfig>) {
+        blocks_of_cluster.check()?;
+        let config = config.get()?;
+        let function = function::get(function)?;
+        if let Some(cluster) = config.cluster()? {
+            check_cluster(&function, config.grid, cluster)?;
+        }
+        let fits = blocks(function.device()?, &function, config.threads()?, config.shared_bytes) > 0;
+        blocks_of_cluster.set(if fits { largest_cluster(&function)? as i32 } else { 0 })
+    }
+
+    /// A GPU holds some fewer, because a cluster lies in one of its graphics processing clusters, which are not all
+    /// complete.
+    fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<LaunchConfig>) {
+        count.check()?;
+        let config = config.get()?;
+        let function = function::get(function)?;
+        let Some(cluster) = config.cluster()?.or(function.kernel.program().required_cluster) else {
+            return count.set(0);
+        };
+        check_cluster(&function, config.grid, cluster)?;
+        let device = function.device()?;
+        let each = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
+        let places = device.multiprocessors / cluster.iter().product::<u32>();
+        count.set((places * each) as i32)
+    }
+}

@@ -1,0 +1,153 @@
+//! Operations: what a stream does, and what the nodes of graphs are.
+
+use std::sync::Arc;
+
+use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
+
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::Handle;
+use crate::gpu::context::Context;
+use crate::gpu::copy::{Copy, Fill};
+use crate::gpu::event::Event;
+use crate::gpu::function::Function;
+use crate::gpu::graph::exec::Exec;
+use crate::gpu::graph::memory::GraphMemory;
+use crate::gpu::mem_op::MemOp;
+use crate::gpu::state::{Driver, driver};
+use crate::gpu::stream::HostCall;
+use crate::gpu::{graph, memory};
+
+/// An operation.
+#[derive(Clone)]
+pub(crate) enum Op {
+    /// Runs a kernel.
+    Launch(LaunchOp),
+    /// Copies memory.
+    Copy(Copy),
+    /// Fills memory.
+    Fill(Fill),
+    /// Calls the program.
+    Host(HostCall),
+    /// Marks that an event is reached.
+    Record(Arc<Event>),
+    /// Waits for an event, as it was recorded last when this was enqueued.
+    Wait(Arc<Event>),
+    /// Frees memory.
+    Free(u64),
+    /// Waits for values of words of memory and writes them, one after the other.
+    Batch(Arc<[MemOp]>),
+    /// Allocates memory of a graph, which has its address from the beginning.
+    Allocate(Arc<GraphMemory>),
+    /// Nothing, behind all operations of an executable graph, which lives as long.
+    End(#[expect(dead_code, reason = "it is kept, and not used")] Arc<Exec>),
+    /// Nothing.
+    Nothing,
+}
+
+/// A launch.
+#[derive(Clone)]
+pub(crate) struct LaunchOp {
+    /// The handle that the program gave: of the function, or of the kernel of a library that it is.
+    pub(crate) asked: Handle,
+    pub(crate) function: Arc<Function>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) cluster: Option<[u32; 3]>,
+    pub(crate) is_cooperative: bool,
+    /// How many blocks its device has room for at a time.
+    pub(crate) resident: u64,
+    pub(crate) args: Vec<Arg>,
+}
+
+impl Op {
+    /// The operations that it is made of: those that can be done without a pause.
+    pub(crate) fn split(self) -> Vec<Self> {
+        match self {
+            Op::Batch(ops) if ops.is_empty() => vec![Op::Nothing],
+            Op::Batch(ops) => ops.iter().map(|op| Op::Batch([*op].into())).collect(),
+            other => vec![other],
+        }
+    }
+
+    /// Whether it need not wait for memory.
+    pub(crate) fn is_ready(&self) -> bool {
+        match self {
+            Op::Batch(ops) => driver().is_ok_and(|driver| {
+                let machine = driver.machine();
+                ops.iter().all(|op| op.is_fulfilled(&machine))
+            }),
+            _ => true,
+        }
+    }
+
+    /// Does it. Of a context that an error has ended, nothing is done but calls of the program.
+    pub(crate) fn run(&self, driver: &'static Driver, context: &Context) -> Result<()> {
+        if context.is_poisoned() && !matches!(self, Op::Host(_)) {
+            return Ok(());
+        }
+        match self {
+            Op::Launch(launch) => launch.run(driver, context),
+            Op::Copy(copy) => copy.run(&mut driver.machine()),
+            Op::Fill(fill) => fill.run(&mut driver.machine()),
+            Op::Host(call) => call.run(context),
+            Op::Record(event) => {
+                event.reach();
+                Ok(())
+            }
+            Op::Batch(ops) => {
+                let mut machine = driver.machine();
+                ops.iter().try_for_each(|op| op.run(&mut machine))
+            }
+            Op::Wait(_) | Op::Allocate(_) | Op::End(_) | Op::Nothing => Ok(()),
+            // Memory of graphs is counted when they are launched, and freed with them.
+            Op::Free(address) if graph::memory::is_of_graph(*address) => Ok(()),
+            Op::Free(address) => memory::free_now(&mut driver.machine(), *address),
+        }
+    }
+}
+
+impl LaunchOp {
+    /// Gives the machine the limits of the device and of the context.
+    pub(crate) fn configure(&self, machine: &mut Machine, context: &Context) {
+        let config = machine.config_mut();
+        config.resident_blocks = self.resident;
+        (config.printf_bytes, config.heap_bytes) = context.buffers();
+    }
+
+    fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
+        let mut machine = driver.machine();
+        self.configure(&mut machine, context);
+        let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
+            .with_shared_bytes(self.shared_bytes)
+            .with_cooperative(self.is_cooperative)
+            .with_cluster(self.cluster);
+        let result = machine.launch(&launch);
+        memory::keep_printed(machine.take_printed());
+        result.map_err(|error| {
+            let code = match &error {
+                LaunchError::Fault(fault) => code_of(&fault.kind),
+                _ => Code::LAUNCH_FAILED,
+            };
+            Error::new(code, error.to_string())
+        })
+    }
+}
+
+/// The driver's code for a fault of a kernel.
+fn code_of(fault: &FaultKind) -> Code {
+    match fault {
+        FaultKind::Access { access, .. } => match access.what {
+            simt::memory::AccessProblem::Misaligned => Code::MISALIGNED_ADDRESS,
+            simt::memory::AccessProblem::OutOfBounds | simt::memory::AccessProblem::ReadOnly => Code::ILLEGAL_ADDRESS,
+            simt::memory::AccessProblem::Other(_) => Code::ILLEGAL_INSTRUCTION,
+        },
+        FaultKind::Assert { .. } => Code::ASSERT,
+        FaultKind::Trap | FaultKind::Panic { .. } | FaultKind::BadFree { .. } | FaultKind::StackOverflow => {
+            Code::LAUNCH_FAILED
+        }
+        FaultKind::BadCall { .. } | FaultKind::BadIndex { .. } => Code::INVALID_PC,
+        FaultKind::Budget { .. } | FaultKind::TimeLimit { .. } | FaultKind::Deadlock { .. } => Code::LAUNCH_TIMEOUT,
+        _ => Code::ILLEGAL_INSTRUCTION,
+    }
+}

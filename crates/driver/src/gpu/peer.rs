@@ -1,0 +1,130 @@
+//! Peers: devices that access each other's memory.
+//!
+//! All devices have one memory in common, so every access works, whether it was enabled or not. What is remembered is
+//! which contexts have enabled it, because enabling it twice is an error.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Result};
+use crate::abi::handles::{Handle, lock};
+use crate::gpu::context::{self, Context};
+use crate::gpu::state::driver;
+
+/// Pairs of contexts: the one that accesses, and the one whose memory it accesses.
+static ENABLED: Mutex<BTreeSet<(Handle, Handle)>> = Mutex::new(BTreeSet::new());
+
+/// Forgets what was enabled of and for a context.
+pub(crate) fn remove_all(context: Handle) {
+    lock(&ENABLED).retain(|(from, to)| *from != context && *to != context);
+}
+
+/// The peer of a handle: `CUDA_ERROR_INVALID_CONTEXT` when it is none that can be used.
+fn peer(handle: Handle) -> Result<std::sync::Arc<Context>> {
+    let peer = if handle == 0 { None } else { Context::of(handle).ok() };
+    peer.filter(|peer| peer.is_active()).ok_or_else(|| Code::INVALID_CONTEXT.into())
+}
+
+/// Refuses a pair of devices that are none, or the same.
+fn check_pair(device: i32, peer: i32) -> Result<()> {
+    driver()?.device(device)?;
+    driver()?.device(peer)?;
+    if device == peer { Err(Code::INVALID_DEVICE.into()) } else { Ok(()) }
+}
+
+/// `CUatomicOperationCapability`: what the operands may be.
+const SIGNED: u32 = 1;
+const UNSIGNED: u32 = 2;
+/// Whether there is one that returns nothing (`red`).
+const REDUCTION: u32 = 4;
+const BITS_32: u32 = 8;
+const BITS_64: u32 = 16;
+const BITS_128: u32 = 32;
+const VECTOR: u32 = 64;
+
+/// What the operations of `CUatomicOperation` can do, in its order: what `atom` and `red` have in PTX.
+const ATOMICS: [u32; 13] = {
+    let arithmetic = SIGNED | UNSIGNED | REDUCTION | BITS_32 | BITS_64;
+    let (count, logic) = (UNSIGNED | REDUCTION | BITS_32, UNSIGNED | REDUCTION | BITS_32 | BITS_64);
+    let exchange = UNSIGNED | BITS_32 | BITS_64 | BITS_128;
+    let (add, compare) = (SIGNED | REDUCTION | BITS_32 | BITS_64 | VECTOR, 0);
+    [arithmetic, arithmetic, arithmetic, count, count, logic, logic, logic, exchange, exchange, add, compare, compare]
+};
+
+/// Answers for some atomic operations what each can do.
+fn atomics(of: [u32; 13], capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
+    let operations = operations.all(count as usize)?;
+    let found: Option<Vec<u32>> = operations.iter().map(|operation| of.get(*operation as usize).copied()).collect();
+    capabilities.set_all(found.ok_or(Code::INVALID_VALUE)?, count as usize);
+    Ok(())
+}
+
+/// Refuses a question for no operations.
+fn check_question(capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
+    capabilities.check()?;
+    if count == 0 || operations.as_ptr().is_null() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
+}
+
+functions! {
+    fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {
+        can.check()?;
+        driver()?.device(device)?;
+        driver()?.device(peer)?;
+        can.set((device != peer).into())
+    }
+
+    fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, device: i32, peer: i32) {
+        value.check()?;
+        check_pair(device, peer)?;
+        match attribute {
+            // All links are equally fast, and all atomic operations go over them.
+            1 | 5 => value.set(0),
+            2..=4 => value.set(1),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+
+    fn cuDeviceGetP2PAtomicCapabilities(
+        capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32, peer: i32,
+    ) {
+        check_question(capabilities, operations, count)?;
+        check_pair(device, peer)?;
+        atomics(ATOMICS, capabilities, operations, count)
+    }
+
+    fn cuDeviceGetHostAtomicCapabilities(capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32) {
+        check_question(capabilities, operations, count)?;
+        driver()?.device(device)?;
+        // As over PCI Express.
+        atomics([0; 13], capabilities, operations, count)
+    }
+
+    fn cuCtxEnablePeerAccess(context: Handle, flags: u32) {
+        let own = context::current()?;
+        let peer = peer(context)?;
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        if peer.device == own.device {
+            return Err(Code::PEER_ACCESS_UNSUPPORTED.into());
+        }
+        let is_new = lock(&ENABLED).insert((own.handle, peer.handle));
+        if is_new { Ok(()) } else { Err(Code::PEER_ACCESS_ALREADY_ENABLED.into()) }
+    }
+
+    fn cuCtxDisablePeerAccess(context: Handle) {
+        let own = context::current()?;
+        let peer = peer(context)?;
+        let was = lock(&ENABLED).remove(&(own.handle, peer.handle));
+        if was { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
+    }
+
+    fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32) {
+        context::current()?;
+        match (target, scope) {
+            (0, 100 | 200) => Ok(()),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The driver as a whole: its devices, the machine behind them, and the work that waits.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use simt::{Config, Machine};
+
+use crate::abi::call::{Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::lock;
+use crate::abi::report;
+use crate::gpu::context::Context;
+use crate::gpu::device::{self, Device};
+use crate::gpu::memory::Range;
+use crate::gpu::memory::managed::Pages;
+use crate::gpu::pool::Defaults;
+use crate::gpu::queue::Queue;
+use crate::gpu::texture::Object;
+use crate::gpu::virtual_memory::Addresses;
+
+/// The newest version of CUDA whose interface the driver has: 13.0.
+pub(crate) const VERSION: i32 = 13000;
+
+/// The number of warp instructions after which a launch is taken for endless.
+const MAX_INSTRUCTIONS: u64 = 1 << 44;
+
+/// The driver, once it is initialized.
+pub(crate) struct Driver {
+    /// The simulated GPUs. They have one memory in common, as unified addressing makes it look.
+    pub(crate) devices: Vec<Device>,
+    machine: Mutex<Machine>,
+    pub(crate) queue: Queue,
+    /// The primary contexts, by the numbers of their devices.
+    pub(crate) primary: Mutex<Vec<Arc<Context>>>,
+    /// What the addresses are that kernels can access, by the first address of each range.
+    pub(crate) ranges: Mutex<BTreeMap<u64, Range>>,
+    /// The textures and surfaces, by their handles.
+    pub(crate) objects: Mutex<HashMap<u64, Object>>,
+    /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
+    pub(crate) fault: Mutex<Option<Code>>,
+    /// The addresses that programs have reserved, and what is mapped there.
+    pub(crate) addresses: Addresses,
+    /// The pools of devices and the host.
+    pub(crate) pools: Mutex<Vec<Defaults>>,
+    /// All managed memory about which something is said, by its first address.
+    pub(crate) advice: Mutex<BTreeMap<u64, Pages>>,
+    /// What kernels have printed and nobody has waited for yet.
+    pub(crate) printed: Mutex<Vec<u8>>,
+    /// Messages that are kept for who asks for them, and not written.
+    pub(crate) messages: Mutex<Vec<String>>,
+    /// Whether messages are kept.
+    pub(crate) keeps_messages: bool,
+    /// The process that initialized it: its threads do not exist in a child that it forks.
+    process: u32,
+}
+
+thread_local! {
+    /// The driver that this thread is inside of, if it is not the one of all.
+    static INSIDE: Cell<Option<&'static Driver>> = const { Cell::new(None) };
+}
+
+/// Makes a driver the one of this thread, and returns the one that was.
+pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
+    report::keep_in(driver.filter(|driver| driver.keeps_messages).map(|driver| &driver.messages));
+    INSIDE.replace(driver)
+}
+
+/// The driver that this thread is inside of.
+pub(crate) fn inside() -> Option<&'static Driver> {
+    INSIDE.get()
+}
+
+/// Whether this thread's calls mean a simulated GPU of its own.
+#[must_use]
+pub fn is_inside() -> bool {
+    INSIDE.get().is_some()
+}
+
+static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
+
+/// The driver: `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in a process that was forked behind it.
+pub(crate) fn driver() -> Result<&'static Driver> {
+    if let Some(driver) = INSIDE.get() {
+        return Ok(driver);
+    }
+    let driver = DRIVER.get().ok_or(Code::NOT_INITIALIZED)?;
+    let driver = driver.as_ref().map_err(Clone::clone)?;
+    match driver.process == std::process::id() {
+        true => Ok(driver),
+        false => Err(Code::NOT_INITIALIZED.into()),
+    }
+}
+
+impl Driver {
+    /// A driver whose machine runs on so many threads; 0 for one per core.
+    pub(crate) fn start(threads: usize, keeps_messages: bool) -> Result<Self> {
+        let devices = if keeps_messages { device::default()? } else { device::simulated()? };
+        let available = simt::run::available_memory().unwrap_or(u64::MAX);
+        let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
+        let max_memory_bytes = memory.min(available);
+        let config = Config { threads, max_instructions: MAX_INSTRUCTIONS, max_memory_bytes, ..Config::default() };
+        let machine = Machine::new(config);
+        let machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
+        Ok(Self {
+            devices,
+            machine: Mutex::new(machine),
+            queue: Queue::default(),
+            primary: Mutex::default(),
+            ranges: Mutex::default(),
+            objects: Mutex::default(),
+            fault: Mutex::default(),
+            addresses: Addresses::default(),
+            pools: Mutex::default(),
+            advice: Mutex::default(),
+            printed: Mutex::default(),
+            messages: Mutex::default(),
+            keeps_messages,
+            process: std::process::id(),
+        })
+    }
+
+    /// The machine. While a kernel runs, this waits for its end.
+    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
+        lock(&self.machine)
+    }
+
+    /// A device by its number.
+    pub(crate) fn device(&self, number: i32) -> Result<&Device> {
+        let device = usize::try_from(number).ok().and_then(|number| self.devices.get(number));
+        device.ok_or_else(|| Code::INVALID_DEVICE.into())
+    }
+}
+
+functions! {
+    fn cuInit(flags: u32) {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        DRIVER.get_or_init(|| Driver::start(0, false));
+        driver().map(drop)
+    }
+
+    fn cuDriverGetVersion(version: Out<i32>) {
+        version.set(VERSION)
+    }
+}

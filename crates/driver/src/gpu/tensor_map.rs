@@ -1,0 +1,125 @@
+//! Tensor maps: what describes tensors and their tiles to kernels that copy them in bulk.
+
+use simt::{Im2col, Swizzle, TensorElement, TensorMap};
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::gpu::state::driver;
+
+/// `CUtensorMap`: 128 bytes, whose meaning the driver alone knows.
+type Encoded = [u8; 128];
+
+/// The most dimensions of a tensor.
+const MOST: u32 = 5;
+/// The alignment of a map.
+const MAP_ALIGN: usize = 64;
+
+/// How a tensor is described, in `cuda.h`'s numbers.
+struct Description {
+    element: u32,
+    rank: u32,
+    address: u64,
+    sizes: In<u64>,
+    strides: In<u64>,
+    steps: In<u32>,
+    /// `CUtensorMapInterleave`.
+    interleave: u32,
+    /// `CUtensorMapSwizzle`.
+    swizzle: u32,
+    /// `CUtensorMapL2promotion`.
+    promotion: u32,
+    /// `CUtensorMapFloatOOBfill`.
+    fill: u32,
+}
+
+impl Description {
+    /// The map with tiles of one element.
+    fn read(&self) -> Result<TensorMap> {
+        let invalid = |what: &str| Err(Error::new(Code::INVALID_VALUE, what.to_owned()));
+        if !(1..=MOST).contains(&self.rank) {
+            return invalid("a tensor map has 1 to 5 dimensions");
+        }
+        if self.element > 15 || self.interleave > 2 || self.swizzle > 6 || self.promotion > 3 || self.fill > 1 {
+            return invalid("a tensor map with a type or mode that does not exist");
+        }
+        let Some(element) = TensorElement::ALL.get(self.element as usize).copied() else {
+            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps of elements with 4 or 6 bits"));
+        };
+        if self.interleave != 0 {
+            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps with interleaved channels"));
+        }
+        let swizzles = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
+        let Some(swizzle) = swizzles.get(self.swizzle as usize).copied() else {
+            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps that are swizzled in atoms of 32 or 64 bytes"));
+        };
+        if self.address == 0 {
+            return invalid("a tensor at no address");
+        }
+        let rank = self.rank as usize;
+        Ok(TensorMap {
+            element,
+            address: self.address,
+            sizes: self.sizes.all(rank)?,
+            strides: self.strides.all(rank - 1)?,
+            tile: vec![1; rank],
+            steps: self.steps.all(rank)?,
+            swizzle,
+            nan: self.fill != 0,
+        })
+    }
+}
+
+/// Writes an encoded map, or says what is wrong with it.
+fn write(to: Out<Encoded>, encoded: std::result::Result<Encoded, String>) -> Result<()> {
+    let encoded = encoded.map_err(|problem| Error::new(Code::INVALID_VALUE, problem))?;
+    to.set(encoded)
+}
+
+/// Refuses places where no map can be.
+fn check_place(map: Out<Encoded>) -> Result<()> {
+    driver()?;
+    map.check()?;
+    match map.as_ptr().addr().is_multiple_of(MAP_ALIGN) {
+        true => Ok(()),
+        false => Err(Error::new(Code::INVALID_VALUE, "a tensor map lies at a multiple of 64 bytes")),
+    }
+}
+
+functions! {
+    fn cuTensorMapEncodeTiled(
+        map: Out<Encoded>, element: u32, rank: u32, address: u64, sizes: In<u64>, strides: In<u64>, tile: In<u32>,
+        steps: In<u32>, interleave: u32, swizzle: u32, promotion: u32, fill: u32,
+    ) {
+        check_place(map)?;
+        let description =
+            Description { element, rank, address, sizes, strides, steps, interleave, swizzle, promotion, fill };
+        let described = description.read()?;
+        let tile = tile.all(rank as usize)?;
+        write(map, TensorMap { tile, ..described }.encode())
+    }
+
+    fn cuTensorMapEncodeIm2col(
+        map: Out<Encoded>, element: u32, rank: u32, address: u64, sizes: In<u64>, strides: In<u64>, lower: In<i32>,
+        upper: In<i32>, channels: u32, pixels: u32, steps: In<u32>, interleave: u32, swizzle: u32, promotion: u32,
+        fill: u32,
+    ) {
+        check_place(map)?;
+        let description =
+            Description { element, rank, address, sizes, strides, steps, interleave, swizzle, promotion, fill };
+        let described = description.read()?;
+        let corners = (rank as usize).saturating_sub(2);
+        let im2col = Im2col { lower: lower.all(corners)?, upper: upper.all(corners)?, channels, pixels };
+        write(map, described.encode_im2col(&im2col))
+    }
+
+    fn cuTensorMapReplaceAddress(map: Out<Encoded>, address: u64) {
+        check_place(map)?;
+        if address == 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        // SAFETY: the driver's interface: the place holds a map.
+        let mut bytes = unsafe { map.as_ptr().read() };
+        let replaced = TensorMap::replace_address(&mut bytes, address);
+        write(map, replaced.map(|()| bytes))
+    }
+}

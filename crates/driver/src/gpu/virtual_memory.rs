@@ -1,0 +1,293 @@
+//! Virtual memory management: addresses that a program reserves, and physical memory that it maps there.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use simt::PhysicalMemory;
+
+use crate::abi::call::{In, Out, functions};
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::gpu::context::{self, Context};
+use crate::gpu::location::{self, Access, Location, NO_ACCESS, READ, READ_WRITE};
+use crate::gpu::memory::{self, Kind, Range};
+use crate::gpu::state::driver;
+
+/// What all sizes and addresses are multiples of.
+const GRANULARITY: u64 = 2 << 20;
+/// `CU_MEM_ALLOCATION_TYPE_PINNED`.
+const PINNED: u32 = 1;
+/// `CU_MEM_ALLOC_GRANULARITY_RECOMMENDED`.
+const RECOMMENDED: u32 = 1;
+
+/// `CUmemAllocationProp`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Props {
+    kind: u32,
+    handle_types: u32,
+    location: Location,
+    security_attributes: usize,
+    compression: u8,
+    is_rdma_capable: u8,
+    usage: u16,
+    reserved: [u8; 4],
+}
+
+/// Physical memory.
+struct Physical {
+    handle: Handle,
+    props: Props,
+    bytes: u64,
+    memory: PhysicalMemory,
+    /// How often the program has to release it.
+    references: AtomicUsize,
+}
+
+/// What is mapped somewhere.
+struct Mapping {
+    bytes: u64,
+    physical: Arc<Physical>,
+    /// `CUmemAccess_flags` of its device.
+    access: u32,
+}
+
+static PHYSICAL: Handles<Physical> = Handles::new();
+
+/// The addresses that a driver's programs manage themselves.
+#[derive(Default)]
+pub(crate) struct Addresses {
+    /// The sizes of what is reserved, by the first address.
+    reserved: Mutex<BTreeMap<u64, u64>>,
+    /// What is mapped, by the first address.
+    mapped: Mutex<BTreeMap<u64, Mapping>>,
+}
+
+/// The first address and the size of the reservation that an address lies in.
+pub(crate) fn reservation_of(address: u64) -> Option<(u64, u64)> {
+    let reserved = lock(&driver().ok()?.addresses.reserved);
+    let (base, bytes) = reserved.range(..=address).next_back()?;
+    (address - base < *bytes).then_some((*base, *bytes))
+}
+
+/// Refuses addresses and sizes that cannot be those of mappings.
+fn check_granularity(numbers: &[u64]) -> Result<()> {
+    match numbers.iter().all(|number| number.is_multiple_of(GRANULARITY)) {
+        true => Ok(()),
+        false => Err(Error::new(Code::INVALID_VALUE, format!("sizes and addresses are multiples of {GRANULARITY}"))),
+    }
+}
+
+impl Props {
+    fn check(&self) -> Result<()> {
+        if self.kind != PINNED {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        location::check_handle_types(self.handle_types)?;
+        match self.location.kind {
+            location::DEVICE => driver()?.device(self.location.id).map(drop),
+            _ => self.location.checked().map(drop),
+        }
+    }
+}
+
+impl Physical {
+    /// The memory of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    fn of(handle: Handle) -> Result<Arc<Self>> {
+        driver()?;
+        let found = PHYSICAL.find(handle).filter(|own| own.references.load(Ordering::Relaxed) > 0);
+        found.ok_or_else(|| Code::INVALID_VALUE.into())
+    }
+
+    /// Forgets it, once it is neither mapped nor to be released any more.
+    fn forget_if_unused(&self) -> Result<()> {
+        let is_mapped = lock(&driver()?.addresses.mapped).values().any(|own| own.physical.handle == self.handle);
+        if self.references.load(Ordering::Relaxed) == 0 && !is_mapped && PHYSICAL.remove(self.handle).is_ok() {
+            driver()?.machine().memory_mut().release(&self.memory);
+        }
+        Ok(())
+    }
+}
+
+/// The first addresses of the mappings that lie between two addresses: `CUDA_ERROR_INVALID_VALUE` where a part of one does.
+fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
+    let mapped = lock(&driver()?.addresses.mapped);
+    let end = base.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
+    let before = mapped.range(..base).next_back().is_some_and(|(at, own)| at + own.bytes > base);
+    let behind = mapped.range(base..end).next_back().is_some_and(|(at, own)| at + own.bytes > end);
+    if before || behind || bytes == 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    Ok(mapped.range(base..end).map(|(at, _)| *at).collect())
+}
+
+/// Lets kernels and copies access a mapping, or not any more.
+fn set_access(base: u64, access: u32) -> Result<()> {
+    let mut machine = driver()?.machine();
+    let mut mapped = lock(&driver()?.addresses.mapped);
+    let mapping = mapped.get_mut(&base).ok_or(Code::INVALID_VALUE)?;
+    let (was, is) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
+    let memory = machine.memory_mut();
+    let is_done = match (was, is) {
+        (false, true) => memory.map_physical(base, mapping.bytes, &mapping.physical.memory, 0),
+        (true, false) => memory.free(base),
+        _ => true,
+    };
+    if !is_done {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    mapping.access = access;
+    memory::change(base, |range| {
+        range.flags = access;
+        Ok(())
+    })
+}
+
+functions! {
+    fn cuMemGetAllocationGranularity(granularity: Out<usize>, props: In<Props>, option: u32) {
+        granularity.check()?;
+        props.get()?.check()?;
+        match option {
+            0 | RECOMMENDED => granularity.set(GRANULARITY as usize),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    }
+
+    fn cuMemAddressReserve(address: Out<u64>, bytes: usize, align: usize, wanted: u64, flags: u64) {
+        address.check()?;
+        context::current()?;
+        let has_align = align == 0 || align.is_power_of_two();
+        if bytes == 0 || !has_align || flags != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        check_granularity(&[bytes as u64, wanted])?;
+        // The address that is wanted is a hint.
+        let align = GRANULARITY.max(align as u64);
+        let base = driver()?.machine().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
+        lock(&driver()?.addresses.reserved).insert(base, bytes as u64);
+        address.set(base)
+    }
+
+    fn cuMemAddressFree(address: u64, bytes: usize) {
+        driver()?;
+        if !between(address, bytes)?.is_empty() {
+            return Err(Error::new(Code::INVALID_VALUE, "memory is mapped there; unmap it first"));
+        }
+        let mut reserved = lock(&driver()?.addresses.reserved);
+        match reserved.get(&address) {
+            Some(own) if *own == bytes as u64 => drop(reserved.remove(&address)),
+            _ => return Err(Code::INVALID_VALUE.into()),
+        }
+        Ok(())
+    }
+
+    fn cuMemCreate(handle: Out<Handle>, bytes: usize, props: In<Props>, flags: u64) {
+        handle.check()?;
+        let props = props.get()?;
+        props.check()?;
+        if bytes == 0 || flags != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        check_granularity(&[bytes as u64])?;
+        if !props.location.is_device() {
+            return Err(Error::new(Code::NOT_SUPPORTED, "physical memory of the host; that of a device can be had"));
+        }
+        let memory = driver()?.machine().memory_mut().physical(bytes as u64).map_err(memory::out_of_memory)?;
+        let (bytes, references) = (bytes as u64, 1.into());
+        handle.set(PHYSICAL.add(|handle| Physical { handle, props, bytes, memory, references }).handle)
+    }
+
+    fn cuMemRelease(handle: Handle) {
+        let physical = Physical::of(handle)?;
+        physical.references.fetch_sub(1, Ordering::Relaxed);
+        physical.forget_if_unused()
+    }
+
+    fn cuMemRetainAllocationHandle(handle: Out<Handle>, address: u64) {
+        driver()?;
+        handle.check()?;
+        let mapped = lock(&driver()?.addresses.mapped);
+        let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
+        let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
+        mapping.physical.references.fetch_add(1, Ordering::Relaxed);
+        handle.set(mapping.physical.handle)
+    }
+
+    fn cuMemGetAllocationPropertiesFromHandle(props: Out<Props>, handle: Handle) {
+        props.set(Physical::of(handle)?.props)
+    }
+
+    fn cuMemMap(address: u64, bytes: usize, offset: usize, handle: Handle, flags: u64) {
+        let physical = Physical::of(handle)?;
+        if flags != 0 || bytes == 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        check_granularity(&[address])?;
+        if offset != 0 || bytes as u64 != physical.bytes {
+            return Err(Error::new(Code::NOT_SUPPORTED, "a part of an allocation cannot be mapped"));
+        }
+        let end = address.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
+        let is_reserved = reservation_of(address).is_some_and(|(base, bytes)| end <= base + bytes);
+        if !is_reserved || !between(address, bytes)?.is_empty() {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let bytes = bytes as u64;
+        let device = Context::primary(physical.props.location.id)?;
+        memory::add(Range::new(address, bytes, Kind::Mapped, device.handle));
+        lock(&driver()?.addresses.mapped).insert(address, Mapping { bytes, physical, access: NO_ACCESS });
+        Ok(())
+    }
+
+    fn cuMemUnmap(address: u64, bytes: usize) {
+        let driver = driver()?;
+        check_granularity(&[address, bytes as u64])?;
+        let is_reserved = reservation_of(address).is_some_and(|(base, own)| bytes as u64 <= base + own - address);
+        let all = between(address, bytes)?;
+        if !is_reserved {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        driver.queue.wait_for_all();
+        memory::print_printed();
+        all.into_iter().try_for_each(|base| {
+            set_access(base, NO_ACCESS)?;
+            memory::forget(base);
+            let mapping = lock(&driver.addresses.mapped).remove(&base);
+            mapping.map_or(Ok(()), |mapping| mapping.physical.forget_if_unused())
+        })
+    }
+
+    fn cuMemSetAccess(address: u64, bytes: usize, access: In<Access>, count: usize) {
+        driver()?;
+        if count == 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let all = between(address, bytes)?;
+        let mapped = lock(&driver()?.addresses.mapped);
+        let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|own| own.bytes).sum();
+        drop(mapped);
+        if covered != bytes as u64 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        for Access { location, flags } in access.all(count)? {
+            if !matches!(flags, NO_ACCESS | READ | READ_WRITE) {
+                return Err(Code::INVALID_VALUE.into());
+            }
+            if !location.checked()?.is_device() {
+                return Err(Error::new(Code::NOT_SUPPORTED, "the host accesses no memory of a device by its address"));
+            }
+            all.iter().try_for_each(|base| set_access(*base, flags))?;
+        }
+        Ok(())
+    }
+
+    fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: u64) {
+        driver()?;
+        flags.check()?;
+        let location = location.get()?.checked()?;
+        let mapped = lock(&driver()?.addresses.mapped);
+        let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
+        let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
+        flags.set(if location.is_device() { mapping.access } else { NO_ACCESS }.into())
+    }
+}
