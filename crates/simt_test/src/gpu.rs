@@ -32,12 +32,17 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Whether there is a driver and a GPU.
+    /// Whether there is a real driver and a GPU.
     pub(crate) fn is_there() -> bool {
-        cust::init(CudaFlags::empty()).is_ok() && cust::device::Device::num_devices().is_ok_and(|count| count > 0)
+        libcuda::status().no_driver().is_none()
+            && cust::init(CudaFlags::empty()).is_ok()
+            && cust::device::Device::num_devices().is_ok_and(|count| count > 0)
     }
 
     pub(crate) fn open(kernels: &'static Kernels) -> Result<Self, String> {
+        if let Some(reason) = libcuda::status().no_driver() {
+            return Err(format!("there is no GPU to test on: {reason}"));
+        }
         let none = |error| format!("there is no GPU to test on: {} ({error:?})", libcuda::status());
         cust::init(CudaFlags::empty()).map_err(none)?;
         let device = cust::device::Device::get_device(0).map_err(none)?;
