@@ -15,9 +15,6 @@ use crate::install::nvidia;
 use crate::process::{output, root};
 use crate::sim;
 
-/// The document.
-const DOCUMENT: &str = "docs/cuda-samples.md";
-
 /// The longest that a sample may run.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -28,8 +25,8 @@ const PTX: [&str; 2] = ["-arch=compute_80", "-code=compute_80"];
 const PROFILER: &str = "#include <cuda_runtime_api.h>\nextern \"C\" cudaError_t cudaProfilerStart(void);\n\
                         extern \"C\" cudaError_t cudaProfilerStop(void);\n";
 
-/// What a sample needs that is not tried, as its CMakeLists.txt has it, and in words.
-const NEEDS: [(&str, &str); 17] = [
+/// What a sample needs that is not tried, as its CMakeLists.txt or an error of the compiler has it, and in words.
+const NEEDS: [(&str, &str); 19] = [
     ("find_package(OpenGL", "OpenGL"),
     ("find_package(Vulkan", "Vulkan"),
     ("find_package(EGL", "EGL"),
@@ -47,6 +44,8 @@ const NEEDS: [(&str, &str); 17] = [
     ("nvvm", "libNVVM"),
     ("cudla", "cuDLA"),
     ("d3d", "Direct3D"),
+    ("curand_kernel.h", "cuRAND"),
+    ("boost/", "Boost"),
 ];
 
 /// Where samples are built and run.
@@ -84,7 +83,7 @@ pub(crate) fn run(checkout: &Path) -> Result<()> {
     results.sort_unstable();
     let date = output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let text = document(&results, date.trim(), &nvcc.version, commit.trim());
-    let path = root().join(DOCUMENT);
+    let path = root().join("docs").join("cuda-samples.md");
     fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))
 }
 
@@ -111,11 +110,7 @@ impl Place {
     fn try_sample(&self, name: &str) -> Result<(), String> {
         let source = self.checkout.join("Samples").join(name);
         let cmake = fs::read_to_string(source.join("CMakeLists.txt")).map_err(|error| error.to_string())?;
-        let needs = NEEDS.iter().filter(|(word, _)| cmake.contains(word)).map(|(_, need)| *need);
-        let needs: Vec<&str> = needs.collect();
-        if !needs.is_empty() {
-            return Err(format!("not tried: needs {}", needs.join(", ")));
-        }
+        untried(&cmake).map_or(Ok(()), Err)?;
         let build = self.build.join(name);
         let _ = fs::remove_dir_all(&build);
         fs::create_dir_all(&build).map_err(|error| error.to_string())?;
@@ -164,7 +159,8 @@ impl Place {
             if !said.status.success() {
                 let said = String::from_utf8_lossy(&said.stderr) + String::from_utf8_lossy(&said.stdout);
                 let line = said.lines().find(|line| line.contains("error") || line.contains("undefined"));
-                return Err(format!("does not compile: {}", short(line.unwrap_or("nvcc does not say why"))));
+                let line = line.unwrap_or("nvcc does not say why");
+                return Err(untried(line).unwrap_or_else(|| format!("does not compile: {}", short(line))));
             }
         }
         Ok(())
@@ -201,6 +197,12 @@ impl Place {
         let said = fs::read(&log).map_err(|error| error.to_string())?;
         Ok((code, String::from_utf8_lossy(&said).into_owned()))
     }
+}
+
+/// Why a sample is not tried, if that is so.
+fn untried(text: &str) -> Option<String> {
+    let needs: Vec<&str> = NEEDS.iter().filter(|(word, _)| text.contains(word)).map(|(_, need)| *need).collect();
+    (!needs.is_empty()).then(|| format!("not tried: needs {}", needs.join(", ")))
 }
 
 /// Why a sample failed: what the driver says of it, else the last of what it says itself.
