@@ -3,9 +3,9 @@
 use std::fs;
 
 use crate::support::{
-    INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, OK, alone, attribute, context, cuCtxSetCurrent, cuCtxSynchronize,
-    cuDeviceGetAttribute, cuInit, cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoH_v2, cuMemsetD8_v2, file, functions, kernel,
-    load,
+    INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, OK, alone, attribute, context, cuCtxSetCurrent,
+    cuCtxSynchronize, cuDeviceGetAttribute, cuInit, cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoH_v2, cuMemsetD8_v2, file,
+    functions, kernel, load,
 };
 
 functions! {
@@ -60,7 +60,7 @@ fn text(write: impl FnOnce(*mut u8, i32) -> u32) -> String {
 #[test]
 fn an_h200_has_the_recorded_attributes() {
     assert_eq!(cuInit(0), OK);
-    let recorded = include_str!("../src/attributes.txt").lines().filter(|line| !line.starts_with('#'));
+    let recorded = include_str!("../src/gpu/attributes.txt").lines().filter(|line| !line.starts_with('#'));
     let mut count = 0;
     for line in recorded {
         let (number, value) = line.split_once(' ').expect("a number and a value");
@@ -321,12 +321,15 @@ fn refused_devices() {
         ("h100", "17", INVALID_VALUE, "LADDER_SIM_DEVICES=17: there can be 1 to 16"),
         ("h100", "0", INVALID_VALUE, "LADDER_SIM_DEVICES=0"),
         ("h100", "two", INVALID_VALUE, "LADDER_SIM_DEVICES=two"),
+        ("h100", "2", NO_DEVICE, "CUDA_VISIBLE_DEVICES=2,1 shows none of the simulated devices"),
     ];
     for (device, count, code, says) in cases {
         let log = folder.path().join("log").display().to_string();
         let variables = [
             ("LADDER_SIM_DEVICE", device),
             ("LADDER_SIM_DEVICES", count),
+            // Two devices have the numbers 0 and 1.
+            ("CUDA_VISIBLE_DEVICES", "2,1"),
             ("LADDER_DRIVER_LOG", &log),
             ("DRIVER_TEST_CODE", &code.to_string()),
         ];

@@ -41,6 +41,7 @@ functions! {
 /// The results of functions.
 pub(crate) const OK: u32 = 0;
 pub(crate) const INVALID_VALUE: u32 = 1;
+pub(crate) const NO_DEVICE: u32 = 100;
 pub(crate) const INVALID_DEVICE: u32 = 101;
 pub(crate) const INVALID_CONTEXT: u32 = 201;
 

@@ -38,19 +38,35 @@ pub(crate) struct Device {
     pub(crate) uuid: [u8; 16],
 }
 
+/// The environment variable that says which of the devices there are for a program, as the real driver has it: their
+/// numbers with commas between.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
 /// The device that is simulated without being asked for.
 const DEFAULT: &str = "h200";
 
 /// The devices that the environment asks for.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when there cannot be so many.
+/// `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when there cannot be so many,
+/// `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] shows none of them.
 pub(crate) fn simulated() -> Result<Vec<Device>> {
     let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let given = |name: &str, default: &str| {
         variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
     };
-    devices(&given(DEVICE, DEFAULT), &given(DEVICES, "1"))
+    let all = devices(&given(DEVICE, DEFAULT), &given(DEVICES, "1"))?;
+    let Some(list) = variable(VISIBLE) else {
+        return Ok(all);
+    };
+    let mut all: Vec<Option<Device>> = all.into_iter().map(Some).collect();
+    let numbers = list.split(',').map(|number| number.trim().parse::<usize>().ok());
+    // As with the real driver, the first number that is none ends the list.
+    let visible = numbers.map_while(|number| all.get_mut(number?)?.take()).collect::<Vec<Device>>();
+    match visible.is_empty() {
+        true => Err(Error::new(Code::NO_DEVICE, format!("{VISIBLE}={list} shows none of the simulated devices"))),
+        false => Ok(visible),
+    }
 }
 
 /// The device that there is where nobody asks for another one.
