@@ -41,7 +41,7 @@ pub(crate) mod virtual_memory;
 pub(crate) const FUNCTIONS: &[&[Entry]] = &[
     array::FUNCTIONS,
     capture::calls::FUNCTIONS,
-    context::FUNCTIONS,
+    context::calls::FUNCTIONS,
     copy::FUNCTIONS,
     copy3d::FUNCTIONS,
     copy_batch::FUNCTIONS,
