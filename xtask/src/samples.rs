@@ -169,7 +169,11 @@ impl Place {
     fn nvcc(&self, output: PathBuf, source: &Path) -> Command {
         let mut nvcc = Command::new(&self.nvcc);
         let own = output.parent().expect("it is built into a folder");
-        nvcc.args(PTX).args(["-std=c++17", "-w", "-I"]).arg(self.checkout.join("Common")).arg("-I").arg(own);
+        nvcc.args(PTX)
+            .args(["-std=c++17", "-w", "-I", "inc", "-I"])
+            .arg(self.checkout.join("Common"))
+            .arg("-I")
+            .arg(own);
         nvcc.arg("-o").arg(&output).current_dir(source).stdin(Stdio::null());
         nvcc
     }
