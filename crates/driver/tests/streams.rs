@@ -256,7 +256,7 @@ fn events_are_waited_for_and_have_times() {
     assert_eq!(cuEventCreate(&mut 0, 8), INVALID_VALUE);
     assert_eq!(cuEventElapsedTime_v2(&mut milliseconds, start, end), INVALID_HANDLE);
     assert_eq!((cuEventQuery(start), cuEventSynchronize(start)), (OK, OK));
-    assert_eq!(cuEventRecord(start, own), OK);
+    assert_eq!((cuEventRecord(start, own), cuEventSynchronize(start)), (OK, OK));
     let (flag, word) = host_memory();
     assert_eq!(cuStreamWaitValue32_v2(own, flag, 1, 0), OK);
     assert_eq!(cuEventRecord(end, own), OK);

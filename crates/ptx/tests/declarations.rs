@@ -83,6 +83,7 @@ fn variables_of_all_spaces() {
     variables(
         ".global .attribute(.managed) .align 8 .v2 .f32 $x_1[4][3];",
         &[Variable {
+            is_managed: true,
             align: Some(8),
             vector: 2,
             dims: vec![Some(4), Some(3)],
@@ -91,7 +92,7 @@ fn variables_of_all_spaces() {
     );
     variables(
         ".global .attribute(.unified(19, 95), .managed) .b128 x[2*WARP_SZ];",
-        &[Variable { dims: vec![Some(64)], ..variable(Space::Global, "b128", "x") }],
+        &[Variable { is_managed: true, dims: vec![Some(64)], ..variable(Space::Global, "b128", "x") }],
     );
     variables(".global .v8 .b32 x;", &[Variable { vector: 8, ..b32(Space::Global, "x") }]);
 }

@@ -105,7 +105,7 @@ impl Context {
         }
         match *lock(&self.fault) {
             Some(code) => Err(code.into()),
-            None => Ok(()),
+            None => check_process(),
         }
     }
 
@@ -212,7 +212,8 @@ impl Context {
     }
 }
 
-/// Refuses to begin a context in a process in which an error of a kernel has ended one.
+/// Refuses a process in which an error of a kernel has ended a context: as with a real GPU, its other contexts have ended
+/// too, and none begins any more.
 fn check_process() -> Result<()> {
     match *lock(&driver()?.fault) {
         Some(code) => Err(code.into()),
@@ -250,6 +251,7 @@ pub(crate) fn set_current(context: Option<Arc<Context>>) {
 fn create(device: i32, flags: u32) -> Result<Handle> {
     let driver = driver()?;
     driver.device(device)?;
+    check_process()?;
     let context = Context::new(driver, device as usize, flags, false);
     STACK.with_borrow_mut(|stack| stack.push(context.clone()));
     Ok(context.handle)
