@@ -1,7 +1,7 @@
 //! Occupancy: how many blocks of a kernel a multiprocessor holds at once, and which of its resources ends
 //! that.
 //!
-//! [`Limits`] are what a multiprocessor has, [`Usage`](toolkit::Usage) what a kernel takes of it as `ptxas` says,
+//! [`Limits`] are what a multiprocessor has, [`Usage`] what a kernel takes of it as `ptxas` says,
 //! [`Block`] is what a launch adds; [`of`] divides. A [`RungOccupancy`] is that for a rung, and how it changes with
 //! the block, the shared memory and the registers; [`check`] compares it with the driver's own answer.
 //!

@@ -295,15 +295,12 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     }
 }
 
-/// Forgets a stream that is destroyed: its capture fails, or is over.
+/// Forgets a stream that is destroyed. The capture that began in it is over; in another one, its work stays.
 pub(crate) fn forget(stream: &Stream) {
     let Some(mut captures) = captures() else { return };
     let id = stream.capture.load(Ordering::Relaxed);
-    let is_origin = captures.of(stream).map(|capture| {
-        capture.is_valid = false;
-        capture.origin == stream.id
-    });
-    let removed = if is_origin == Some(true) { captures.remove(id) } else { None };
+    let is_origin = captures.of(stream).is_some_and(|capture| capture.origin == stream.id);
+    let removed = if is_origin { captures.remove(id) } else { None };
     drop(captures);
     if let Some(capture) = removed {
         capture.discard();
