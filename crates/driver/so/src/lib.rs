@@ -2,6 +2,8 @@
 //!
 //! A program that is linked to the driver, or opens it, finds this library instead where `LD_LIBRARY_PATH` says so.
 
+#![cfg(target_os = "linux")]
+
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 macro_rules! count {

@@ -30,8 +30,6 @@ pub(crate) struct Context {
     is_primary: bool,
     pub(crate) flags: AtomicU32,
     limits: Mutex<Limits>,
-    /// The error that has ended it. All that comes after returns it too.
-    fault: Mutex<Option<Code>>,
     is_destroyed: AtomicBool,
     /// How often the primary context is retained.
     retained: AtomicU64,
@@ -60,7 +58,6 @@ impl Context {
             is_primary,
             flags: flags.into(),
             limits: Mutex::new(limits),
-            fault: Mutex::default(),
             is_destroyed: false.into(),
             retained: 0.into(),
             values: Mutex::default(),
@@ -103,26 +100,7 @@ impl Context {
         if !self.is_active() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         }
-        match *lock(&self.fault) {
-            Some(code) => Err(code.into()),
-            None => check_process(),
-        }
-    }
-
-    /// Ends it with an error. The first one stays.
-    pub(crate) fn poison(&self, code: Code) {
-        lock(&self.fault).get_or_insert(code);
-        if let Ok(driver) = driver() {
-            lock(&driver.fault).get_or_insert(code);
-        }
-    }
-
-    /// Lets it go on after an error.
-    pub(crate) fn forgive(&self) {
-        *lock(&self.fault) = None;
-        if let Ok(driver) = driver() {
-            *lock(&driver.fault) = None;
-        }
+        check_process()
     }
 
     /// Keeps it, if it is a primary context.
@@ -145,11 +123,6 @@ impl Context {
             Ok(_) => Ok(()),
             Err(_) => Err(Code::INVALID_CONTEXT.into()),
         }
-    }
-
-    /// Whether an error has ended it.
-    pub(crate) fn is_poisoned(&self) -> bool {
-        lock(&self.fault).is_some()
     }
 
     /// Waits for all of its work, and prints what its kernels have printed.
@@ -183,7 +156,6 @@ impl Context {
         array::remove_all(self.handle);
         memory::remove_all(self.handle);
         driver()?.machine().free_heap();
-        *lock(&self.fault) = None;
         peer::remove_all(self.handle);
         *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
         Ok(())
@@ -215,7 +187,7 @@ impl Context {
 /// Refuses a process in which an error of a kernel has ended a context: as with a real GPU, its other contexts have ended
 /// too, and none begins any more.
 fn check_process() -> Result<()> {
-    match *lock(&driver()?.fault) {
+    match driver()?.fault() {
         Some(code) => Err(code.into()),
         None => Ok(()),
     }

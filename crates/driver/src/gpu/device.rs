@@ -61,7 +61,7 @@ pub(crate) fn simulated() -> Result<Vec<Device>> {
     };
     let mut all: Vec<Option<Device>> = all.into_iter().map(Some).collect();
     let numbers = list.split(',').map(|number| number.trim().parse::<usize>().ok());
-    // As with the real driver, the first number that is none ends the list.
+    // As with the real driver, the list ends before the first entry that is not the number of a device.
     let visible = numbers.map_while(|number| all.get_mut(number?)?.take()).collect::<Vec<Device>>();
     match visible.is_empty() {
         true => Err(Error::new(Code::NO_DEVICE, format!("{VISIBLE}={list} shows none of the simulated devices"))),

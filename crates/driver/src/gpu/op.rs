@@ -83,7 +83,7 @@ impl Op {
 
     /// Does it. Of a context that an error has ended, nothing is done but calls of the program.
     pub(crate) fn run(&self, driver: &'static Driver, context: &Context) -> Result<()> {
-        if context.is_poisoned() && !matches!(self, Op::Host(_)) {
+        if driver.fault().is_some() && !matches!(self, Op::Host(_)) {
             return Ok(());
         }
         match self {

@@ -26,7 +26,7 @@ fn peer(handle: Handle) -> Result<std::sync::Arc<Context>> {
     peer.filter(|peer| peer.is_active()).ok_or_else(|| Code::INVALID_CONTEXT.into())
 }
 
-/// Refuses a pair of devices that are none, or the same.
+/// Checks that both devices exist and that they are not the same one: `CUDA_ERROR_INVALID_DEVICE` otherwise.
 fn check_pair(device: i32, peer: i32) -> Result<()> {
     driver()?.device(device)?;
     driver()?.device(peer)?;

@@ -255,7 +255,7 @@ impl Queue {
         }
     }
 
-    /// Does one operation. One that fails is the end of its context.
+    /// Does one operation. One that fails is the end of all contexts.
     fn run(&self, number: u64, job: &Job) {
         let Job { context, op, .. } = job;
         let run = || match driver() {
@@ -266,7 +266,9 @@ impl Queue {
         let failed = Error::new(Code::UNKNOWN, "the simulated driver panicked, which is an error of its own");
         if let Err(error) = result.unwrap_or(Err(failed)) {
             report::tell(&error.reason);
-            context.poison(error.code);
+            if let Ok(driver) = driver() {
+                driver.poison(error.code);
+            }
         }
         let mut state = lock(&self.state);
         let done = state.jobs.remove(&number);
@@ -299,6 +301,7 @@ impl State {
     /// The first operation that can be done; it has begun then.
     fn next(&mut self) -> Next {
         let mut looks = false;
+        let has_failed = driver().is_ok_and(|driver| driver.fault().is_some());
         for (number, job) in &self.jobs {
             let waits = job.after.iter().any(|other| self.jobs.contains_key(other))
                 || self.begun.contains(number)
@@ -306,7 +309,7 @@ impl State {
             if waits {
                 continue;
             }
-            if !job.context.is_poisoned() && !job.op.is_ready() {
+            if !has_failed && !job.op.is_ready() {
                 looks = true;
                 continue;
             }

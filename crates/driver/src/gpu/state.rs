@@ -38,7 +38,7 @@ pub(crate) struct Driver {
     /// The textures and surfaces, by their handles.
     pub(crate) objects: Mutex<HashMap<u64, Object>>,
     /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
-    pub(crate) fault: Mutex<Option<Code>>,
+    fault: Mutex<Option<Code>>,
     /// The addresses that programs have reserved, and what is mapped there.
     pub(crate) addresses: Addresses,
     /// The pools of devices and the host.
@@ -123,6 +123,21 @@ impl Driver {
     /// The machine. While a kernel runs, this waits for its end.
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
         lock(&self.machine)
+    }
+
+    /// Ends all contexts with the error of a kernel. The first one stays.
+    pub(crate) fn poison(&self, code: Code) {
+        lock(&self.fault).get_or_insert(code);
+    }
+
+    /// The error of a kernel that has ended all contexts, if one has.
+    pub(crate) fn fault(&self) -> Option<Code> {
+        *lock(&self.fault)
+    }
+
+    /// Lets contexts go on after an error.
+    pub(crate) fn forgive(&self) {
+        *lock(&self.fault) = None;
     }
 
     /// A device by its number.

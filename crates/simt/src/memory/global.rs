@@ -58,7 +58,7 @@ enum Owner {
     Physical { _memory: PhysicalMemory },
 }
 
-// SAFETY: atomics may be shared between threads, and own words are freed by whoever drops them.
+// SAFETY: the words are atomics, which any thread may access, and freeing them does not depend on the thread that does it.
 unsafe impl Send for Words {}
 // SAFETY: as above.
 unsafe impl Sync for Words {}
