@@ -10,7 +10,7 @@ use crate::graphs::{
     cuGraphRemoveDependencies_v2, empty, executable, fill, graph, run, with_params,
 };
 use crate::streams::{device_memory, number, stream};
-use crate::support::{Handle, INVALID_VALUE, OK, context, cuMemFree_v2, functions, kernel};
+use crate::support::{Handle, INVALID_VALUE, NO_HANDLE, OK, context, cuMemFree_v2, functions, kernel};
 
 functions! {
     fn cuGraphAddMemAllocNode(
@@ -84,7 +84,7 @@ fn executable_graphs_are_changed() {
     for wrong in [2, 5, 16] {
         assert_eq!(cuGraphInstantiateWithFlags(&mut 0, own, wrong), INVALID_VALUE, "{wrong}");
     }
-    assert_eq!((cuGraphLaunch(0, stream), cuGraphLaunch(exec, 0x1230)), (INVALID_VALUE, INVALID_HANDLE));
+    assert_eq!((cuGraphLaunch(0, stream), cuGraphLaunch(exec, NO_HANDLE)), (INVALID_VALUE, INVALID_HANDLE));
     assert_eq!((cuGraphExecDestroy(exec), cuGraphExecDestroy(exec)), (OK, INVALID_VALUE));
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::support::{
-    Handle, INVALID_CONTEXT, INVALID_VALUE, OK, context, cuCtxSetCurrent, cuCtxSynchronize, cuMemAlloc_v2,
+    Handle, INVALID_CONTEXT, INVALID_VALUE, NO_HANDLE, OK, context, cuCtxSetCurrent, cuCtxSynchronize, cuMemAlloc_v2,
     cuMemcpyDtoH_v2, functions,
 };
 
@@ -199,7 +199,7 @@ fn words_of_memory_are_compared_and_written() {
     assert_eq!(cuStreamWriteValue32_v2(own, data, 5, 1), INVALID_VALUE);
     assert_eq!(cuStreamWriteValue32(own, data, 5, 1), OK);
     assert_eq!(cuStreamWriteValue32_v2(own, data + 1, 5, 0), INVALID_VALUE);
-    assert_eq!(cuStreamWriteValue32_v2(0x1230, data, 5, 0), INVALID_HANDLE);
+    assert_eq!(cuStreamWriteValue32_v2(NO_HANDLE, data, 5, 0), INVALID_HANDLE);
 }
 
 #[test]

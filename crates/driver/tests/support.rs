@@ -38,6 +38,9 @@ functions! {
     fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize);
 }
 
+/// A number that is the handle of nothing, whatever other tests create beside this one: all handles are multiples of 16.
+pub(crate) const NO_HANDLE: usize = 0x1231;
+
 /// The results of functions.
 pub(crate) const OK: u32 = 0;
 pub(crate) const INVALID_VALUE: u32 = 1;
