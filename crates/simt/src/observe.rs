@@ -118,7 +118,9 @@ pub struct Step<'a> {
     pub site: Site,
     /// The warp.
     pub warp_id: WarpId,
-    /// The lanes that execute it, its guard being true for them.
+    /// The lanes that come to it.
+    pub active: u32,
+    /// Those of them that execute it, its guard being true for them.
     pub lanes: u32,
     /// The registers of its function, with the values that it reads.
     pub registers: Registers<'a>,

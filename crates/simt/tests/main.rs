@@ -24,5 +24,7 @@ mod reconvergence;
 mod refused;
 mod repeats;
 mod runtime;
+mod sanitize_init;
+mod sanitize_memory;
 mod textures;
 mod threads;

@@ -197,7 +197,8 @@ impl Reach<'_, '_, '_> {
     /// Checks an access of a lane.
     pub(super) fn check(&self, lane: usize, place: Place, bytes: u64, align: u64, write: bool) -> Accessed {
         let checked = self.cluster.check(self.global, place, bytes, align);
-        checked.map_err(|what| self.fault(lane, (place, bytes, write), what))
+        let fault = |what| self.fault(lane, (place, bytes, write), what);
+        checked.map_err(|what| AccessFault { align: align as u32, ..fault(what) })
     }
 }
 

@@ -11,11 +11,13 @@ use super::block::BlockFault;
 use super::frames::{Frame, bounds, chain, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
+use crate::code::FUNCTIONS;
 use crate::demangle::demangled;
 use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
+use crate::observe::Space;
 
-/// Addresses below this are offsets from a null pointer.
-const NULL_PAGE: u64 = 4096;
+/// Addresses from here on are offsets from a null pointer, with a negative number of 32 bits.
+const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;
 /// Where the host's heap lies, and its stack, libraries and large allocations (Linux on x86-64).
 const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 47];
 
@@ -176,16 +178,26 @@ impl Machine {
 
     /// The memory that a faulting access was probably meant for.
     fn near(&self, access: &AccessFault, launch: &Launch<'_>, variables: &[u64]) -> String {
+        if access.what == AccessProblem::ReadOnly
+            && let Some(near) = constant(access, launch)
+        {
+            return near;
+        }
         if let Some(near) = access.near() {
             return near;
         }
         match access.address {
             0 => return "a null pointer".to_owned(),
-            bytes @ ..NULL_PAGE => return format!("{bytes} bytes from a null pointer"),
+            bytes @ ..FUNCTIONS => return format!("{bytes} bytes from a null pointer"),
+            bytes @ BEFORE_NULL.. => return format!("{} bytes before a null pointer", bytes.wrapping_neg()),
             address if HOST.iter().any(|range| range.contains(&address)) => {
                 return "probably a pointer to the host's memory".to_owned();
             }
             _ => {}
+        }
+        if let Some(freed) = self.global.freed(access.address) {
+            let (at, bytes) = (access.address - freed.start, freed.end - freed.start);
+            return format!("{at} bytes into an allocation of {bytes} bytes that was freed");
         }
         let Some(allocation) = self.global.nearest(access.address) else {
             return String::new();
@@ -208,6 +220,25 @@ impl Machine {
             format!("at byte {} of {whose} of {bytes} bytes", access.address - allocation.base)
         }
     }
+}
+
+/// The constant or the parameter that an address lies in, in words.
+fn constant(access: &AccessFault, launch: &Launch<'_>) -> Option<String> {
+    let function = launch.function;
+    let (what, name, begin, bytes) = match access.space {
+        Space::Const => function.module.variables.iter().flatten().find_map(|own| {
+            let begin = u64::from(own.constant_at?);
+            let is_inside = (begin..begin + own.bytes).contains(&access.offset);
+            is_inside.then(|| ("constant", demangled(&own.name), begin, own.bytes))
+        })?,
+        Space::Param => function.program.params.iter().find_map(|own| {
+            let (begin, bytes) = (u64::from(own.offset), u64::from(own.bytes));
+            let is_inside = (begin..begin + bytes).contains(&access.offset);
+            is_inside.then(|| ("parameter", own.name.clone(), begin, bytes))
+        })?,
+        _ => return None,
+    };
+    Some(format!("byte {} of {what} `{name}` of {bytes} bytes", access.offset - begin))
 }
 
 /// Coordinates of a linear index, x fastest.
@@ -248,18 +279,13 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::Access { access, near } => {
-                let what = match &access.what {
-                    AccessProblem::Other(words) => return f.write_str(words),
-                    AccessProblem::Misaligned => "misaligned",
-                    AccessProblem::OutOfBounds => "out of bounds",
-                    AccessProblem::ReadOnly => "read-only memory:",
-                };
-                let verb = if access.write { "write" } else { "read" };
-                write!(
-                    f,
-                    "{what} {verb} of {} bytes at {:#x}",
-                    access.bytes, access.address
-                )?;
+                if let AccessProblem::Other(words) = &access.what {
+                    return f.write_str(words);
+                }
+                write!(f, "{access} at {:#x}", access.address)?;
+                if access.what == AccessProblem::Misaligned {
+                    write!(f, ", which is not a multiple of {}", access.align)?;
+                }
                 if near.is_empty() {
                     Ok(())
                 } else {

@@ -22,6 +22,8 @@ pub(super) struct LaunchFacts {
     pub(super) function: Function,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub(super) shared_bytes: u32,
     pub(super) args: Vec<Arg>,
 }
 
@@ -64,6 +66,7 @@ impl Sanitizer {
             function: launch.function.clone(),
             grid: launch.grid,
             block: launch.block,
+            shared_bytes: launch.shared_bytes,
             args: launch.args.to_vec(),
         });
         let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));

@@ -99,6 +99,7 @@ impl WarpState {
                     observer.step(&Step {
                         site: here,
                         warp_id,
+                        active: mask,
                         lanes: env.regs.guarded(inst.guard, mask),
                         registers: Registers::new(&func.register_names, &env.regs),
                         uses: launch.register_uses(here),
