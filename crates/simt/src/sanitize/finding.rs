@@ -176,7 +176,7 @@ impl Findings {
 pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
     Finding {
         check,
-        what: fault.kind.to_string(),
+        what: fault.kind.to_string().trim_end_matches(',').to_owned(),
         kernel: demangled(&fault.kernel),
         source: fault.origin.clone(),
         ptx_line: fault.ptx_line,
