@@ -30,13 +30,12 @@
 //! how kernels are compiled (`cuda_builder` does) or run (`simt` and the driver do).
 
 mod argument;
+mod backend;
 mod buffer;
 mod device;
 mod error;
-mod gpu;
 mod kernels;
 mod number;
-mod sim;
 
 pub use argument::{Argument, Plain, Values};
 pub use buffer::{Buffer, Slice};
@@ -47,9 +46,8 @@ pub use kernels::Kernels;
 pub use number::Number;
 pub use simt::Schedule;
 
+use backend::Backend;
 use error::located;
-use gpu::Gpu;
-use sim::Sim;
 
 /// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the SIMT machine, and
 /// the GPU where there is one.
@@ -119,24 +117,19 @@ impl Test {
     pub fn run(self, mut body: impl FnMut(&mut Device) -> Result) -> Result {
         let chosen = std::env::var(DEVICE).unwrap_or_else(|_| "all".to_owned());
         let (on_sim, on_gpu) = match &*chosen {
-            "all" => (true, Gpu::is_there()),
+            "all" => (true, Backend::has_gpu()),
             "sim" => (true, false),
             "gpu" => (false, true),
             other => return Err(Error::new(format!("{DEVICE} is `{other}`; it can be all, sim or gpu"))),
         };
-        let mut each = |device: &mut Device| {
-            // The test program shows it only where the test fails; a panic of the body does not name the device.
-            println!("{device}");
-            body(device).map_err(|error| error.on(device))
-        };
+        let on_sim = self.schedules.iter().map(|schedule| Some(*schedule)).filter(|_| on_sim);
+        let orders: Vec<Option<Schedule>> = on_sim.chain(on_gpu.then_some(None)).collect();
         for &size in &self.sizes {
-            for &schedule in self.schedules.iter().filter(|_| on_sim) {
-                let machine = located(Sim::open(self.kernels, schedule))?;
-                each(&mut Device::new(machine, size, self.tolerance))?;
-            }
-            if on_gpu {
-                let gpu = located(Gpu::open(self.kernels))?;
-                each(&mut Device::new(gpu, size, self.tolerance))?;
+            for &schedule in &orders {
+                let mut device = Device::new(located(Backend::open(self.kernels, schedule))?, size, self.tolerance);
+                // The test program shows it only where the test fails; a panic of the body does not name the device.
+                println!("{device}");
+                body(&mut device).map_err(|error| error.on(&device))?;
             }
         }
         Ok(())
