@@ -24,5 +24,6 @@ mod reconvergence;
 mod refused;
 mod repeats;
 mod runtime;
+mod sync_check;
 mod textures;
 mod threads;

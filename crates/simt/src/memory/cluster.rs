@@ -7,6 +7,7 @@ use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
 use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
+use crate::observe::Site;
 use crate::regs::Regs;
 use ptx::ast::Space;
 
@@ -25,6 +26,8 @@ pub struct Cluster {
     pub(crate) rank: u32,
     /// The warp that is executing, among all of the cluster.
     pub(crate) warp: u32,
+    /// The instruction that is executed, where somebody watches.
+    pub(crate) site: Site,
     pub(crate) in_flight: InFlight,
     /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
     /// clock is as many as that, less those that are left of the turn.

@@ -7,9 +7,10 @@ use serde::{Serialize, Serializer};
 
 use super::checks::Check;
 use super::observer::LaunchFacts;
+use super::sync::faults::sentence;
 use crate::demangle::demangled;
 use crate::observe::{Place, Site, Space};
-use crate::run::{Arg, Fault, Launch, Position, unravel};
+use crate::run::{Arg, Fault, Launch, OtherThread, Position, ravel, unravel};
 
 /// Something that a check has found, at one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -173,10 +174,18 @@ impl Findings {
 }
 
 /// A fault as a finding of the check that it belongs to.
-pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
+pub(super) fn of_fault(check: Check, fault: &Fault, launch: &Launch<'_>) -> Finding {
+    let lane = ravel(fault.thread, launch.block) % 32;
+    let other = fault.other.clone().map(|OtherThread { what, block, thread, ptx_line, origin }| OtherParty {
+        what,
+        source: origin,
+        ptx_line,
+        block,
+        thread,
+    });
     Finding {
         check,
-        what: fault.kind.to_string(),
+        what: sentence(fault, lane as u32).unwrap_or_else(|| fault.kind.to_string()),
         kernel: demangled(&fault.kernel),
         source: fault.origin.clone(),
         ptx_line: fault.ptx_line,
@@ -184,7 +193,7 @@ pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
         thread: fault.thread,
         address: None,
         place: None,
-        other: None,
+        other,
         times: 1,
     }
 }

@@ -12,7 +12,7 @@ use super::sync::Sync;
 use crate::memory::AccessProblem;
 use crate::module::Function;
 use crate::observe::{
-    Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
+    Access, AsyncGroup, BarrierArrival, Mistake, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
 };
 use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
 
@@ -107,7 +107,7 @@ pub(super) fn end(
     if let Some(LaunchError::Fault(fault)) = error
         && let Some(check) = check_of(&fault.kind).filter(|check| checks.contains(*check))
     {
-        let fault = of_fault(check, fault);
+        let fault = of_fault(check, fault, launch);
         let is_known = |own: &Finding| (own.check, own.ptx_line) == (check, fault.ptx_line);
         if !findings.iter().any(is_known) {
             findings.push(fault);
@@ -154,6 +154,7 @@ macro_rules! all {
 impl Observer for Sanitizer {
     const STEPS: bool = true;
     const LOCATES: bool = true;
+    const MISTAKES: bool = true;
     const SEQUENTIAL: bool = true;
 
     fn fork(&self) -> Self {

@@ -146,6 +146,9 @@ impl WarpState {
                                 }
                                 _ => {}
                             }
+                            if O::WATCHES {
+                                env.cluster.site = here;
+                            }
                             simd.run_memory(op, &mut env, active, &mut self.at, |access| {
                                 told(observer, launch, here, warp_id, access);
                             })
@@ -162,6 +165,11 @@ impl WarpState {
                                 .map_err(|unnamed| unnamed_lane(here, warp_id, &unnamed))?;
                             if missing {
                                 break Pause::Lanes(active);
+                            }
+                            if O::MISTAKES
+                                && let Some(mistake) = op.different_masks(&env.regs, active, alive)
+                            {
+                                observer.mistake(here, warp_id, active, &mistake);
                             }
                             op.execute(&mut env.regs, active, alive, None);
                             if op.members().is_some() {
@@ -212,6 +220,7 @@ impl WarpState {
                     let next = self.other(launch, shared, site(pc), inst, mask, active)?;
                     let exited = alive & !self.alive();
                     if exited != 0 {
+                        self.ended_at = Some((site(pc), exited.trailing_zeros()));
                         observer.exited(site(pc), warp_id, exited);
                     }
                     match next {
