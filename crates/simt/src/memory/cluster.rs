@@ -74,10 +74,14 @@ impl Cluster {
         self.in_flight.warps() / (self.shared.len() as u32).max(1)
     }
 
-    /// The cluster begins anew.
-    pub(crate) fn begin(&mut self) {
+    /// The cluster begins anew. Where there is a `poison`, so many bytes of each block's shared memory hold what it gives, and
+    /// zero otherwise.
+    pub(crate) fn begin(&mut self, poison: Option<(u64, fastrand::Rng)>) {
         self.clock = 0;
-        self.shared.iter_mut().for_each(SharedMemory::clear);
+        match poison {
+            None => self.shared.iter_mut().for_each(SharedMemory::clear),
+            Some((bytes, mut random)) => self.shared.iter_mut().for_each(|own| own.poison(bytes, &mut random)),
+        }
         self.exited = 0;
         self.in_flight.clear();
     }

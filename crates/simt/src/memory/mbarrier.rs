@@ -15,6 +15,13 @@ use crate::regs::{LANES, Pred, R32, R64, lanes};
 const MOST: u32 = (1 << 20) - 1;
 /// The bits that every object has.
 const TAG: u64 = 0b10 << 62;
+/// Where they are.
+const TAG_BITS: u64 = 0b11 << 62;
+
+/// A word that is no object, and as the given one otherwise.
+pub(super) fn not_an_object(word: u64) -> u64 {
+    if word & TAG_BITS == TAG { word | TAG_BITS } else { word }
+}
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -158,7 +158,8 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
     /// Begins the cluster with this number.
     pub(super) fn begin(&mut self, number: u64) -> Result<(), BlockFault> {
         let launch = self.launch;
-        self.memory.begin();
+        let kernels = u64::from(launch.dynamic_shared_at() + launch.dynamic_shared);
+        self.memory.begin(launch.config.schedule.poison(number).map(|random| (kernels, random)));
         self.number = number;
         self.schedule = launch.config.schedule.turns(number);
         self.reported = 0;
