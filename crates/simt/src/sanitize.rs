@@ -51,7 +51,8 @@ impl Machine {
     /// let beyond = simt::Module::from_ptx(BEYOND)?.function("beyond")?;
     /// let mut machine = simt::Machine::new(simt::Config::default())?;
     /// let to = machine.zeroed::<u32>(4)?;
-    /// let launch = simt::Launch::new(&beyond, [1, 1, 1], [1, 1, 1], &[to.into()]);
+    /// let args = [to.into()];
+    /// let launch = simt::Launch::new(&beyond, [1, 1, 1], [1, 1, 1], &args);
     /// let sanitized = machine.launch_sanitized(&launch, Checks::ALL);
     /// let finding = &sanitized.findings[0];
     /// assert_eq!((finding.check, finding.ptx_line), (Check::Memory, 8));

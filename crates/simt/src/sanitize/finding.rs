@@ -185,7 +185,7 @@ pub(super) fn of_fault(check: Check, fault: &Fault, launch: &Launch<'_>) -> Find
     });
     Finding {
         check,
-        what: sentence(fault, lane as u32).unwrap_or_else(|| fault.kind.to_string()),
+        what: sentence(fault, lane as u32).unwrap_or_else(|| fault.kind.to_string().trim_end_matches(',').to_owned()),
         kernel: demangled(&fault.kernel),
         source: fault.origin.clone(),
         ptx_line: fault.ptx_line,
