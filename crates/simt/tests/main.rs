@@ -12,6 +12,7 @@ mod critical_path;
 mod faults;
 mod flow;
 mod instance;
+mod litmus;
 mod machine;
 mod matrix;
 mod memory;
