@@ -37,6 +37,9 @@ macro_rules! every_event {
             /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only if
             /// [`MISTAKES`](Observer::MISTAKES).
             mistake(site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake);
+            /// Something happened to an mbarrier; only if [`MISTAKES`](Observer::MISTAKES). What an asynchronous operation did
+            /// is told with the next instruction that does something to one.
+            mbarrier(site: Site, warp_id: WarpId, event: &MbarrierEvent);
             /// All threads of a block have ended.
             block_ended(block: u64);
             /// A block begins on this host thread, with this many warps and threads.
@@ -212,6 +215,37 @@ pub enum Mistake {
     },
 }
 
+/// Something that happened to an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MbarrierEvent {
+    /// The rank in the cluster of the block whose shared memory it is in.
+    pub rank: u32,
+    /// Where it is in that memory.
+    pub at: u64,
+    /// What happened.
+    pub what: MbarrierUse,
+    /// The lanes that did it; none where its phase ended.
+    pub lanes: u32,
+}
+
+/// What happened to an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the instructions")]
+pub enum MbarrierUse {
+    Init,
+    Inval,
+    Arrive,
+    /// `test_wait`, `try_wait`
+    Wait {
+        /// Whether the phase is over.
+        over: bool,
+        /// Whether the phase was named by its parity, and not by the state that an arrival gave.
+        by_parity: bool,
+    },
+    /// The current phase has ended, and the next one begins.
+    PhaseEnds,
+}
+
 /// The memory that an address belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place<'a> {
@@ -255,7 +289,7 @@ pub trait Observer: Send + Sized {
     /// Whether [`located`](Self::located) is to be called.
     const LOCATES: bool = false;
 
-    /// Whether [`mistake`](Self::mistake) is to be called.
+    /// Whether [`mistake`](Self::mistake) and [`mbarrier`](Self::mbarrier) are to be called.
     const MISTAKES: bool = false;
 
     /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.

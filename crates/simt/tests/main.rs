@@ -11,6 +11,7 @@ mod counters;
 mod critical_path;
 mod faults;
 mod flow;
+mod fuzz;
 mod instance;
 mod litmus;
 mod machine;

@@ -18,7 +18,7 @@ const WHOLE: usize = 64;
 pub(crate) struct Program {
     pub(crate) name: String,
     /// The kernel, or why it cannot be run.
-    function: Result<Function, String>,
+    pub(crate) function: Result<Function, String>,
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,

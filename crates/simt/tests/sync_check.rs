@@ -177,6 +177,53 @@ fn copies_that_nobody_waits_for() {
     right(&store("cp.async.bulk.wait_group.read 0;"), 32);
 }
 
+#[test]
+fn mbarriers() {
+    let once = |body: &str| {
+        format!("setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\nmbarrier.init.shared.b64 [bar], 1; // first\n{body}DONE:\n")
+    };
+    let again = "mbarrier.init.shared.b64 [bar], 2; // again\n";
+    found(&once(again), 32, "an mbarrier is initialized that is in use", "// again", Some("// first"));
+    right(&once(&format!("mbarrier.inval.shared.b64 [bar];\n{again}")), 32);
+    let arrive = "mbarrier.arrive.shared.b64 _, [bar]; // arrives\n";
+    found(&once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"), 32, "2 arrivals, of which 1 of 1", "// two", None);
+    right(&once(&arrive.repeat(2)), 32);
+    found(&format!("mbarrier.arrive.shared.b64 _, [tile];\n{}", once("")), 32, "not initialized", "[tile]", None);
+
+    // Warp 0 ends phases, warp 1 waits for them; a flag in memory says how far each is.
+    let phases = |waits_for_warp_1: bool| {
+        let until = |label: &str, value: u32| {
+            format!(
+                "{label}:\nld.volatile.global.u32 %r1, [%out+64];\nsetp.lt.u32 %p1, %r1, {value};\n@%p1 bra {label};\n"
+            )
+        };
+        let flag = |value: u32| format!("st.volatile.global.u32 [%out+64], {value};\n");
+        let wait = |label: &str, parity: u32| {
+            format!("{label}:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], {parity};\n@!%p1 bra {label};\n")
+        };
+        let last = match waits_for_warp_1 {
+            true => [arrive, &flag(2), &until("C", 3), arrive].concat(),
+            false => [arrive, arrive, &flag(2)].concat(),
+        };
+        format!(
+            "setp.eq.u32 %p0, %tid, 0;\n@%p0 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\nsetp.ne.u32 %p2, %lane, 0;\n\
+             @%p2 bra DONE;\nsetp.ge.u32 %p0, %tid, 32;\n@%p0 bra WAITS;\n{arrive}{}{last}bra DONE;\nWAITS:\n{}{}{}{}{}DONE:\n",
+            until("A", 1),
+            wait("W0", 0),
+            flag(1),
+            until("B", 2),
+            wait("W1", 1),
+            flag(3)
+        )
+    };
+    for schedule in SCHEDULES {
+        let all = findings(&phases(false), 64, schedule);
+        let missed = "waits for phase 1 of an mbarrier, counted from 0, by its parity 1, when 2 more phases are over";
+        assert!(all.iter().any(|finding| finding.what.starts_with(missed)), "{schedule}: {all:?}");
+    }
+    right(&phases(true), 64);
+}
+
 /// Programs that run as on a GPU are not accused.
 #[test]
 fn no_program_is_accused() {

@@ -7,7 +7,7 @@ use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
 use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
-use crate::observe::Site;
+use crate::observe::{MbarrierEvent, Site};
 use crate::regs::Regs;
 use ptx::ast::Space;
 
@@ -28,6 +28,9 @@ pub struct Cluster {
     pub(crate) warp: u32,
     /// The instruction that is executed, where somebody watches.
     pub(crate) site: Site,
+    /// Whether somebody watches what happens to mbarriers, and what has happened since it was last told.
+    pub(crate) watched: bool,
+    pub(crate) told: Vec<MbarrierEvent>,
     pub(crate) in_flight: InFlight,
     /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
     /// clock is as many as that, less those that are left of the turn.
@@ -83,6 +86,7 @@ impl Cluster {
             Some((bytes, mut random)) => self.shared.iter_mut().for_each(|own| own.poison(bytes, &mut random)),
         }
         self.exited = 0;
+        self.told.clear();
         self.in_flight.clear();
     }
 

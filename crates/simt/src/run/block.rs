@@ -137,7 +137,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         };
         Self {
             launch,
-            memory: Cluster::new(blocks, blocks * warps, shared),
+            memory: Cluster { watched: O::MISTAKES, ..Cluster::new(blocks, blocks * warps, shared) },
             absent: SharedMemory::default(),
             blocks: (0..blocks).map(block).collect(),
             warps: (0..blocks * warps).map(|index| WarpState::new(launch, index / warps, index % warps)).collect(),

@@ -12,7 +12,7 @@ use super::sync::Sync;
 use crate::memory::AccessProblem;
 use crate::module::Function;
 use crate::observe::{
-    Access, AsyncGroup, BarrierArrival, Mistake, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
+    Access, AsyncGroup, BarrierArrival, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
 };
 use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
 
@@ -22,6 +22,8 @@ pub(super) struct LaunchFacts {
     pub(super) function: Function,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// Blocks of a cluster.
+    pub(super) cluster: [u32; 3],
     pub(super) args: Vec<Arg>,
 }
 
@@ -64,6 +66,7 @@ impl Sanitizer {
             function: launch.function.clone(),
             grid: launch.grid,
             block: launch.block,
+            cluster: launch.cluster.or(launch.function.program.required_cluster).unwrap_or([1; 3]),
             args: launch.args.to_vec(),
         });
         let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));

@@ -7,26 +7,29 @@
 
 mod barriers;
 pub(super) mod faults;
+mod objects;
 
 use std::sync::Arc;
 
 use super::finding::{self, Findings, Found, Party};
 use super::observer::{Checker, LaunchFacts};
-use crate::observe::{BarrierArrival, Mistake, Place, Site, Space, WarpId};
+use crate::observe::{BarrierArrival, MbarrierEvent, Mistake, Place, Site, Space, WarpId};
 use crate::run::{Machine, unravel};
 use barriers::Barriers;
 use faults::in_words;
+use objects::Objects;
 
 /// The check of one launch.
 pub(super) struct Sync {
     facts: Arc<LaunchFacts>,
     findings: Findings,
     barriers: Barriers,
+    objects: Objects,
 }
 
 impl Sync {
     pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
-        Self { findings: Findings::default(), barriers: Barriers::new(&facts), facts }
+        Self { findings: Findings::default(), barriers: Barriers::new(&facts), objects: Objects::default(), facts }
     }
 }
 
@@ -37,10 +40,16 @@ impl Checker for Sync {
 
     fn released(&mut self, block: u64, id: u32) {
         self.barriers.released(block, id);
+        self.objects.block_meets(block);
+    }
+
+    fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
+        self.objects.happens(&self.facts, party(site, warp_id, event.lanes.trailing_zeros()), event, &mut self.findings);
     }
 
     fn block_ended(&mut self, block: u64) {
         self.barriers.block_ended(block);
+        self.objects.block_ended(block);
     }
 
     fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {

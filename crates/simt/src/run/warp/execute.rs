@@ -153,6 +153,11 @@ impl WarpState {
                                 told(observer, launch, here, warp_id, access);
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
+                            if O::MISTAKES {
+                                for event in env.cluster.told.drain(..) {
+                                    observer.mbarrier(here, warp_id, &event);
+                                }
+                            }
                             if std::mem::take(&mut env.cluster.in_flight.gives_way) {
                                 break Pause::Yield;
                             }
