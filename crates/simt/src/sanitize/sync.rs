@@ -29,13 +29,13 @@ pub(super) struct Sync {
 
 impl Sync {
     pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
-        Self { findings: Findings::default(), barriers: Barriers::new(&facts), objects: Objects::default(), facts }
+        Self { findings: Findings::default(), barriers: Barriers::default(), objects: Objects::default(), facts }
     }
 }
 
 impl Checker for Sync {
     fn barrier(&mut self, arrival: &BarrierArrival) {
-        self.barriers.arrive(&self.facts.function, arrival, &mut self.findings);
+        self.barriers.arrive(&self.facts, arrival, &mut self.findings);
     }
 
     fn released(&mut self, block: u64, id: u32) {

@@ -11,9 +11,8 @@ use crate::sanitize::finding::{Findings, Found, Party};
 use crate::sanitize::observer::LaunchFacts;
 
 /// The barriers that threads have come to and that are not complete.
+#[derive(Default)]
 pub(super) struct Barriers {
-    /// The threads of a block, as barriers count them: whole warps.
-    threads: u32,
     /// By block and number, in the order in which lanes arrived.
     arrived: HashMap<(u64, u32), Vec<Arrived>>,
 }
@@ -32,22 +31,19 @@ struct Arrived {
 }
 
 impl Barriers {
-    pub(super) fn new(facts: &LaunchFacts) -> Self {
-        let threads = facts.block.iter().product::<u32>().next_multiple_of(32);
-        Self { threads, arrived: HashMap::new() }
-    }
-
     /// Lanes arrive; they may do so in another way than those that have arrived before them.
-    pub(super) fn arrive(&mut self, function: &Function, arrival: &BarrierArrival, findings: &mut Findings) {
+    pub(super) fn arrive(&mut self, facts: &LaunchFacts, arrival: &BarrierArrival, findings: &mut Findings) {
         let BarrierArrival { site, warp_id, id, count, lanes, .. } = *arrival;
-        let Some(Barrier { aligned, reduce, .. }) = barrier(function, site) else {
+        let Some(Barrier { aligned, reduce, .. }) = barrier(&facts.function, site) else {
             return;
         };
+        // A barrier counts whole warps.
+        let all = facts.block.iter().product::<u32>().next_multiple_of(32);
         let now = Arrived {
             site,
             warp: warp_id.warp,
             lanes,
-            count: count.unwrap_or(self.threads),
+            count: count.unwrap_or(all),
             aligned: *aligned,
             reduces: reduce.is_some(),
             party: party(site, warp_id, lanes.trailing_zeros()),
