@@ -155,6 +155,10 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         self.checks = if SIMULATED { checks } else { Checks::NONE };
     }
 
+    fn checks(&self) -> Checks {
+        self.checks
+    }
+
     fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
     }

@@ -153,6 +153,11 @@ pub trait Device {
     /// Turns checks on or off for the following launches. A device that cannot check kernels ignores this.
     fn set_checks(&mut self, _checks: Checks) {}
 
+    /// What launches are checked for.
+    fn checks(&self) -> Checks {
+        Checks::NONE
+    }
+
     /// What the checks have found since the last time, also in launches that failed.
     fn take_findings(&mut self) -> Vec<Finding> {
         Vec::new()
