@@ -7,8 +7,8 @@ mod error;
 mod physical;
 mod unwritten;
 
-use std::collections::VecDeque;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};

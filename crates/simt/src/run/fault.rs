@@ -7,8 +7,8 @@ use std::time::Duration;
 use ptx::Source;
 
 use super::arg::Arg;
-use super::block::BlockFault;
-use super::frames::{Frame, bounds, chain, frames, origin, panicked};
+use super::block::{BlockFault, Elsewhere};
+use super::frames::{Frame, Position, bounds, chain, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
 use crate::code::FUNCTIONS;
@@ -48,6 +48,23 @@ pub struct Fault {
     /// The functions that the thread was in, the innermost first: that of the instruction, those that it was inlined
     /// into, and their callers. Of calls nested deeply, only the innermost.
     pub frames: Vec<Frame>,
+    /// A thread that the first one waits for in vain, if it waits for others.
+    pub other: Option<OtherThread>,
+}
+
+/// The thread that another one waits for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherThread {
+    /// What it does: `it waits at barrier 1`.
+    pub what: String,
+    /// Its block.
+    pub block: [u32; 3],
+    /// The thread in that block.
+    pub thread: [u32; 3],
+    /// The line of the PTX where it is, from 1.
+    pub ptx_line: u32,
+    /// The source line, as [`Fault::origin`].
+    pub origin: Option<(String, u32)>,
 }
 
 crate::error::debug_like_display!(Fault);
@@ -142,8 +159,13 @@ impl Machine {
     /// A fault of block `number`, in words and with its place in the text.
     /// The module's variables lie at `variables`.
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
-        let BlockFault { site, thread, kind, callers, .. } = fault;
+        let BlockFault { site, thread, kind, callers, other, .. } = fault;
         let program = &*launch.function.program;
+        let other = other.map(|Elsewhere { what, site, block, thread }| {
+            let Position { ptx_line, source: origin } = Position::of(launch.function, site);
+            let block = unravel(block.unwrap_or(number), launch.grid);
+            OtherThread { what, block, thread: unravel(u64::from(thread), launch.block), ptx_line, origin }
+        });
         let func = &program.functions[site.function as usize];
         let source = Source::new(&launch.function.module.ptx);
         let (ptx_line, _) = source.line_column(func.origins[site.pc as usize].at);
@@ -173,6 +195,7 @@ impl Machine {
             ptx: source.line_text(ptx_line).trim().to_owned(),
             origin: origin(&frames),
             frames,
+            other,
         }
     }
 
@@ -248,7 +271,7 @@ pub(crate) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
 }
 
 /// The linear index of coordinates.
-pub(super) fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
+pub(crate) fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
     let [x, y, z] = at.map(u64::from);
     (z * u64::from(sides[1]) + y) * u64::from(sides[0]) + x
 }

@@ -7,10 +7,11 @@ use serde::{Serialize, Serializer};
 
 use super::checks::Check;
 use super::observer::LaunchFacts;
+use super::sync::faults::sentence;
 use crate::demangle::demangled;
 use crate::memory::AccessProblem;
 use crate::observe::{Place, Site, Space};
-use crate::run::{Arg, Fault, FaultKind, Launch, Position, unravel};
+use crate::run::{Arg, Fault, FaultKind, Launch, OtherThread, Position, ravel, unravel};
 
 /// Something that a check has found, at one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -183,18 +184,30 @@ impl Findings {
 }
 
 /// A fault as a finding of the check that it belongs to.
-pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
+pub(super) fn of_fault(check: Check, fault: &Fault, launch: &Launch<'_>) -> Finding {
     let (what, address, place) = match &fault.kind {
         FaultKind::Access { access, near } if !matches!(access.what, AccessProblem::Other(_)) => {
             let what = match access.what {
-                AccessProblem::Misaligned => format!("{access}, whose address has to be a multiple of {}", access.align),
+                AccessProblem::Misaligned => {
+                    format!("{access}, whose address has to be a multiple of {}", access.align)
+                }
                 _ => access.to_string(),
             };
             (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))
         }
         FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
-        kind => (kind.to_string(), None, None),
+        kind => {
+            let lane = ravel(fault.thread, launch.block) % 32;
+            (sentence(fault, lane as u32).unwrap_or_else(|| kind.to_string()), None, None)
+        }
     };
+    let other = fault.other.clone().map(|OtherThread { what, block, thread, ptx_line, origin }| OtherParty {
+        what,
+        source: origin,
+        ptx_line,
+        block,
+        thread,
+    });
     Finding {
         check,
         what: what.trim_end_matches(',').to_owned(),
@@ -205,7 +218,7 @@ pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
         thread: fault.thread,
         address,
         place,
-        other: None,
+        other,
         times: 1,
     }
 }

@@ -371,15 +371,13 @@ impl Init {
                 _ => follower.defines(step, mask),
             },
             Op::Memory(Memory::Address(AddressOp::Zero { .. })) => follower.defines(step, mask),
-            Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => {
-                match follower.origin(step, mask) {
-                    Some(origin) => {
-                        let bits = follower.taints.bits(site.function, Reg::R64(*from));
-                        follower.taints.set(site.function, Reg::R64(*to), mask, &bits, origin);
-                    }
-                    None => follower.defines(step, mask),
+            Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => match follower.origin(step, mask) {
+                Some(origin) => {
+                    let bits = follower.taints.bits(site.function, Reg::R64(*from));
+                    follower.taints.set(site.function, Reg::R64(*to), mask, &bits, origin);
                 }
-            }
+                None => follower.defines(step, mask),
+            },
             Op::Memory(Memory::Address(_)) => match follower.origin(step, mask) {
                 Some(origin) => follower.set_all(step, origin),
                 None => follower.defines(step, mask),
@@ -531,7 +529,8 @@ impl Checker for Init {
         self.taints().forget(active, is_dead);
         for reg in step.reads() {
             let Some(origin) = self.taints().get(site.function, *reg).map(|taint| taint.origin) else { continue };
-            let party = Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
+            let party =
+                Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
             let origin = &mut self.origins[origin as usize];
             if origin.is_register && origin.read.is_none() {
                 let name = step.registers.name(*reg).unwrap_or_default();
@@ -615,7 +614,8 @@ impl Init {
         let replaces = matches!(op, AtomicOp::Exchange | AtomicOp::Whole(Whole::Exchange));
         let compares = matches!(op, AtomicOp::CompareExchange | AtomicOp::Whole(Whole::CompareExchange { .. }));
         if !replaces && (compares || access.space == Space::Global) {
-            let concerned = lanes(access.mask).filter(|lane| unwritten[*lane] != 0).fold(0, |all, lane| all | 1 << lane);
+            let concerned =
+                lanes(access.mask).filter(|lane| unwritten[*lane] != 0).fold(0, |all, lane| all | 1 << lane);
             let origin = self.origin(site, access, places, &unwritten);
             self.report(("atomic", "the result of an atomic"), site, concerned, origin);
             self.write(access, &[0; LANES]);

@@ -112,7 +112,11 @@ impl Provenance {
             uses,
             sources: Vec::new(),
             numbers: HashMap::new(),
-            registers: program.functions.iter().map(|func| vec![Value::default(); (func.r32 + func.r64) as usize]).collect(),
+            registers: program
+                .functions
+                .iter()
+                .map(|func| vec![Value::default(); (func.r32 + func.r64) as usize])
+                .collect(),
             cells: vec![HashMap::new(); count],
             open: vec![Vec::new(); count],
             shuffled: vec![Value::default(); count],
@@ -143,7 +147,9 @@ impl Flow<'_> {
             let mut open = Vec::new();
             for (inst, uses) in func.code.iter().zip(&self.uses[function]) {
                 let is_direct = match &inst.op {
-                    Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => address.fixed,
+                    Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
+                        address.fixed
+                    }
                     Op::Call(_) => true,
                     _ => false,
                 };
@@ -369,7 +375,9 @@ impl Flow<'_> {
         let mut found = HashMap::new();
         for (pc, inst) in func.code.iter().enumerate() {
             let (to, from) = match &inst.op {
-                Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => (address, None),
+                Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
+                    (address, None)
+                }
                 Op::Memory(Memory::Atomic(atomic)) => {
                     let Atomic { address, .. } = &**atomic;
                     (address, None)
@@ -387,7 +395,8 @@ impl Flow<'_> {
                 let mut value = self.get(function, address.base);
                 if address.fixed {
                     let space = address.region.space();
-                    let named = uses.variables.iter().filter(|own| own.space == space || address.region == Region::Generic);
+                    let named =
+                        uses.variables.iter().filter(|own| own.space == space || address.region == Region::Generic);
                     for variable in named {
                         value = value.or(self.variable(function, variable));
                     }
