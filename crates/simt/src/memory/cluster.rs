@@ -7,6 +7,7 @@ use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
 use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
+use crate::observe::Location;
 use crate::regs::Regs;
 use ptx::ast::Space;
 
@@ -52,6 +53,15 @@ impl Place {
     pub(super) fn at(self) -> u64 {
         match self {
             Place::Shared(_, at) | Place::Global(at) => at,
+        }
+    }
+}
+
+impl From<Place> for Location {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Shared(rank, at) => Location::Shared(rank, at),
+            Place::Global(at) => Location::Global(at),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::atomic::Atomic;
 use super::cluster::{Cluster, Place, Reach};
 use super::storage::{OneAllocation, SharedMemory, Storage};
 use super::{Accessed, Env, GlobalMemory, LocalMemory, Recent};
-use crate::observe::AsyncGroup;
+use crate::observe::{AsyncGroup, Asynchronous};
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::vectors::Portable;
 
@@ -23,6 +23,8 @@ pub(crate) struct InFlight {
     pub(super) awaited: Vec<Option<(u32, u64)>>,
     /// Whether the last wait was in vain, so that the warp lets others go on.
     pub(crate) gives_way: bool,
+    /// What an observer is to be told of, if there is one that asks for it.
+    pub(crate) told: Option<Vec<Asynchronous>>,
     /// Room for the pieces of further operations.
     spare: Vec<Vec<Piece>>,
 }

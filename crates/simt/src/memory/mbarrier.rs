@@ -8,7 +8,8 @@ use super::Accessed;
 use super::address::Address;
 use super::cluster::{Cluster, Place, Reach};
 use super::in_flight::{Group, Job, Signal};
-use super::storage::Storage;
+use super::storage::{SharedMemory, Storage};
+use crate::observe::{Asynchronous, MbarrierEvent, MbarrierObject};
 use crate::regs::{LANES, Pred, R32, R64, lanes};
 
 /// The most arrivals that an object counts, and the most bytes.
@@ -23,6 +24,8 @@ pub struct Mbarrier {
     pub address: Address,
     /// What is done with it.
     pub op: MbarrierOp,
+    /// Whether it is `.relaxed`, so that it orders no other accesses.
+    pub relaxed: bool,
 }
 
 /// What is done with an object.
@@ -183,14 +186,39 @@ impl Cluster {
     }
 }
 
+/// An object as observers see it.
+pub(super) fn object_of(shared: &[SharedMemory], (rank, at): (u32, u64)) -> MbarrierObject {
+    let parity = State::of(shared[rank as usize].get(0, at)).map_or(0, |state| state.parity);
+    MbarrierObject { rank, at, phases: [parity; 2] }
+}
+
 impl Mbarrier {
+    fn event(&self, over: bool) -> MbarrierEvent {
+        match self.op {
+            MbarrierOp::Init { .. } => MbarrierEvent::Init,
+            MbarrierOp::Inval => MbarrierEvent::Inval,
+            MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. } => MbarrierEvent::Bytes,
+            MbarrierOp::Arrive { .. } => MbarrierEvent::Arrive,
+            MbarrierOp::Wait { .. } => MbarrierEvent::Wait(over),
+            MbarrierOp::CopiesArrive { .. } => MbarrierEvent::CopiesArrive,
+        }
+    }
+
     pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
         let mut done = 0;
         let mut signals = Vec::new();
         for lane in lanes(mask) {
             let (rank, at) = reach.object(&self.address, lane)?;
             reach.check(lane, Place::Shared(rank, at), 8, 8, true)?;
-            done |= u32::from(self.one(reach, lane, (rank, at))?) << lane;
+            let tells = reach.cluster.in_flight.told.is_some();
+            let before = if tells { object_of(&reach.cluster.shared, (rank, at)).phases[1] } else { 0 };
+            let over = self.one(reach, lane, (rank, at))?;
+            done |= u32::from(over) << lane;
+            if let Some(told) = reach.cluster.in_flight.told.as_mut() {
+                let mut object = object_of(&reach.cluster.shared, (rank, at));
+                object.phases[0] = before;
+                told.push(Asynchronous::Mbarrier { lane: lane as u32, object, event: self.event(over) });
+            }
             signals.push(Signal { lane: lane as u8, rank, at, bytes: None });
         }
         match &self.op {

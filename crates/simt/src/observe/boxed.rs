@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::{Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId};
+use super::{Access, AsyncGroup, Asynchronous, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId};
 
 /// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
 ///

@@ -12,7 +12,7 @@ use super::sync::Sync;
 use crate::memory::AccessProblem;
 use crate::module::Function;
 use crate::observe::{
-    Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
+    Access, AsyncGroup, Asynchronous, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
 };
 use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
 
