@@ -5,7 +5,7 @@ mod buffers;
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{Device, Enqueue, LaunchResult, Sim};
+use crate::device::{Checks, Device, Enqueue, Finding, LaunchResult, Schedule, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -64,6 +64,26 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// [`Error::Device`] when a copy fails. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         Ok(self.launch_checked(rung, launch)?.verdict)
+    }
+
+    /// What the device's checks have found since the last time: [`Device::take_findings`].
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.buffers.device.take_findings()
+    }
+
+    /// [Checks](Session::check) a launch under another schedule than the device's, where memory that is not initialized holds
+    /// other bytes too, without further checks.
+    ///
+    /// # Errors
+    /// When [`Session::check`] fails.
+    pub fn check_under(&mut self, schedule: Schedule, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
+        let usual = (self.buffers.device.schedule(), self.buffers.device.checks());
+        self.buffers.device.set_schedule(schedule);
+        self.buffers.device.set_checks(Checks::NONE);
+        let verdict = self.check(rung, launch);
+        self.buffers.device.set_schedule(usual.0);
+        self.buffers.device.set_checks(usual.1);
+        verdict
     }
 
     /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.
@@ -236,4 +256,11 @@ pub struct CheckedLaunch {
     pub picture: Option<Picture>,
     /// The device's measurements.
     pub ran: LaunchResult,
+}
+
+impl CheckedLaunch {
+    /// A launch that failed.
+    pub(crate) fn failed(error: &Error) -> Self {
+        Self { verdict: Verdict::Wrong(error.to_string()), picture: None, ran: LaunchResult::default() }
+    }
 }

@@ -38,13 +38,19 @@ macro_rules! every_event {
             cluster(blocks: &[u64]);
             /// Lanes of a warp executed a fence.
             fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
-            /// A lane of a warp did something with an mbarrier, or began an asynchronous operation other than `cp.async`, which
-            /// is an access; only if [`LOCATES`](Observer::LOCATES).
-            asynchronous(site: Site, warp_id: WarpId, event: &Asynchronous, places: &Places<'_>);
+            /// A lane of a warp issued an asynchronous operation other than `cp.async`, which is an access; only if
+            /// [`MISTAKES`](Observer::MISTAKES).
+            issued(site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>);
             /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
             /// Threads of a warp ended.
             exited(site: Site, warp_id: WarpId, lanes: u32);
+            /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only if
+            /// [`MISTAKES`](Observer::MISTAKES).
+            mistake(site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake);
+            /// Something happened to an mbarrier; only if [`MISTAKES`](Observer::MISTAKES). What an asynchronous operation did
+            /// is told with the next instruction that does something to one.
+            mbarrier(site: Site, warp_id: WarpId, event: &MbarrierEvent);
             /// All threads of a block have ended.
             block_ended(block: u64);
             /// A block begins on this host thread, with this many warps and threads.
@@ -84,7 +90,7 @@ pub use ptx::ast::Space;
 pub use registers::Registers;
 
 /// An instruction of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
     /// Index into the functions of a program (`code::Program::functions`).
     pub function: u32,
@@ -131,7 +137,9 @@ pub struct Step<'a> {
     pub site: Site,
     /// The warp.
     pub warp_id: WarpId,
-    /// The lanes that execute it, its guard being true for them.
+    /// The lanes that come to it.
+    pub active: u32,
+    /// Those of them that execute it, its guard being true for them.
     pub lanes: u32,
     /// The registers of its function, with the values that it reads.
     pub registers: Registers<'a>,
@@ -249,68 +257,21 @@ pub enum FenceKind {
     Proxy,
 }
 
-/// A place in memory that asynchronous operations reach.
+/// An asynchronous operation that a lane has issued, or a part of it: bytes that are written, and read before if they do
+/// not come from registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Location {
-    /// An offset in the shared memory of the cluster's block with this rank.
-    Shared(u32, u64),
-    /// An address of device memory.
-    Global(u64),
-}
-
-/// An mbarrier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MbarrierObject {
-    /// The rank in the cluster of the block in whose shared memory it lies.
-    pub rank: u32,
-    /// Its offset there.
-    pub at: u64,
-    /// The parity of its phase before, and after.
-    pub phases: [u32; 2],
-}
-
-/// What a lane did with an mbarrier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MbarrierEvent {
-    /// `init`
-    Init,
-    /// `inval`
-    Inval,
-    /// `arrive`, `arrive_drop`
-    Arrive,
-    /// `cp.async.mbarrier.arrive`: the lane's `cp.async` arrive when they are done.
-    CopiesArrive,
-    /// `test_wait`, `try_wait`, and whether the phase was over.
-    Wait(bool),
-    /// `expect_tx`, `complete_tx`
-    Bytes,
-}
-
-/// An asynchronous operation of a lane, or one on an mbarrier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asynchronous {
-    /// Bytes that are written, and read if they do not come from registers.
-    Copy {
-        /// The lane.
-        lane: u32,
-        /// Where they are read.
-        from: Option<Location>,
-        /// Where they are written.
-        to: Location,
-        /// How many.
-        bytes: u32,
-        /// The mbarrier that is told; if there is none, the operation belongs to a group.
-        mbarrier: Option<MbarrierObject>,
-    },
-    /// Something with an mbarrier.
-    Mbarrier {
-        /// The lane.
-        lane: u32,
-        /// Which.
-        object: MbarrierObject,
-        /// What.
-        event: MbarrierEvent,
-    },
+pub struct Issue {
+    /// The lane.
+    pub lane: u32,
+    /// Where they are read.
+    pub from: Option<crate::memory::Place>,
+    /// Where they are written.
+    pub to: crate::memory::Place,
+    /// How many.
+    pub bytes: u32,
+    /// The mbarrier that is told, by the rank of its block in the cluster and its place in shared memory; if there is none,
+    /// the operation belongs to a group.
+    pub mbarrier: Option<(u32, u64)>,
 }
 
 /// An instruction that groups asynchronous copies, or waits for groups.
@@ -322,6 +283,64 @@ pub enum AsyncGroup {
     Wait(u64),
     /// `cp.async.wait_all`
     WaitAll,
+}
+
+/// Something that the PTX ISA leaves undefined, where the machine goes on as a GPU may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mistake {
+    /// A lane's `membermask` names another lane that executes the instruction too, but with another mask.
+    DifferentMasks {
+        /// The lane, and its mask.
+        own: (u32, u32),
+        /// The lane that it names, and that one's mask.
+        other: (u32, u32),
+    },
+    /// A block has ended before an asynchronous operation on its shared memory was waited for. The site, the warp and the
+    /// lanes are those that issued the operation.
+    UnderWay {
+        /// The block whose shared memory it is.
+        block: u64,
+        /// Where in it.
+        at: u64,
+        /// The bytes of one lane's operation, in one piece.
+        bytes: u32,
+        /// Whether the operation writes there.
+        write: bool,
+    },
+}
+
+/// Something that happened to an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MbarrierEvent {
+    /// The rank in the cluster of the block whose shared memory it is in.
+    pub rank: u32,
+    /// Where it is in that memory.
+    pub at: u64,
+    /// What happened.
+    pub what: MbarrierUse,
+    /// The lanes that did it; none where its phase ended.
+    pub lanes: u32,
+}
+
+/// What happened to an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the instructions")]
+pub enum MbarrierUse {
+    Init,
+    Inval,
+    Arrive,
+    /// `cp.async.mbarrier.arrive`: the `cp.async` of the lanes arrive when they are done.
+    CopiesArrive,
+    /// `test_wait`, `try_wait`
+    Wait {
+        /// Whether the phase is over.
+        over: bool,
+        /// Whether the phase was named by its parity, and not by the state that an arrival gave.
+        by_parity: bool,
+    },
+    /// The current phase has ended, and the next one begins.
+    PhaseEnds,
 }
 
 /// The memory that an address belongs to.
@@ -367,6 +386,9 @@ pub trait Observer: Send + Sized {
     /// Whether [`located`](Self::located) is to be called.
     const LOCATES: bool = false;
 
+    /// Whether [`mistake`](Self::mistake) and [`mbarrier`](Self::mbarrier) are to be called.
+    const MISTAKES: bool = false;
+
     /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.
     const SEQUENTIAL: bool = false;
 
@@ -407,6 +429,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
     const STEPS: bool = A::STEPS || B::STEPS;
     const LOCATES: bool = A::LOCATES || B::LOCATES;
+    const MISTAKES: bool = A::MISTAKES || B::MISTAKES;
     const SEQUENTIAL: bool = A::SEQUENTIAL || B::SEQUENTIAL;
 
     fn steps(&self) -> bool {

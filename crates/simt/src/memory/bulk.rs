@@ -5,9 +5,8 @@ use super::address::Address;
 use super::atomic::Atomic;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Group, Job, Piece, Signal, Source};
-use super::mbarrier::object_of;
 use super::{Accessed, Region};
-use crate::observe::Asynchronous;
+use crate::observe::Issue;
 use crate::regs::{R32, Reg, lanes};
 
 /// One instruction.
@@ -108,21 +107,15 @@ impl Reach<'_, '_, '_> {
             self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
             self.cluster.known((*rank, *at)).map_err(|words| self.refuse(lane, words))?;
         }
-        if let Some(told) = self.cluster.in_flight.told.as_mut() {
-            let shared = &self.cluster.shared;
-            told.extend(pieces.iter().map(|piece| {
+        if self.cluster.watched {
+            self.cluster.issued.extend(pieces.iter().map(|piece| {
                 let there = |object: &&(u32, u64)| matches!(piece.to, Place::Shared(rank, _) if rank == object.0);
-                let object = objects.iter().find(there).or(objects.first());
-                Asynchronous::Copy {
-                    lane: lane as u32,
-                    from: match piece.from {
-                        Source::Memory(place) => Some(place.into()),
-                        Source::Value(_) => None,
-                    },
-                    to: piece.to.into(),
-                    bytes: piece.bytes,
-                    mbarrier: object.map(|(rank, at)| object_of(shared, (*rank, *at))),
-                }
+                let from = match piece.from {
+                    Source::Memory(place) => Some(place),
+                    Source::Value(_) => None,
+                };
+                let mbarrier = objects.iter().find(there).or(objects.first()).copied();
+                Issue { lane: lane as u32, from, to: piece.to, bytes: piece.bytes, mbarrier }
             }));
         }
         let signals = objects.into_iter().map(|(rank, at)| Signal { lane: lane as u8, rank, at, bytes: Some(bytes) });

@@ -16,6 +16,7 @@ use crate::regs::{LANES, Lanes32, Lanes64, Regs};
 use frames::Frame;
 pub(super) use pace::{Pace, Snapshot};
 pub(super) use repeats::Varying;
+pub(super) use waits::Waiting;
 
 /// Why a warp stopped running for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +119,8 @@ pub(super) struct WarpState {
     /// Lanes that met at instructions at which they waited for each other; and all lanes that met at a `bar.warp.sync`,
     /// with the first of them.
     met: Vec<(Site, u32, u32)>,
+    /// Where threads have ended last, and the first of their lanes.
+    ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,
 }
 
@@ -155,6 +158,7 @@ impl WarpState {
             arrivals: Vec::new(),
             expected: 0,
             met: Vec::new(),
+            ended_at: None,
             pace: Pace::default(),
         }
     }
@@ -168,6 +172,7 @@ impl WarpState {
         self.frames.clear();
         self.arrivals.clear();
         self.expected = 0;
+        self.ended_at = None;
         self.pace.begin();
         self.enter_kernel(launch)
     }

@@ -28,9 +28,10 @@ use std::sync::Arc;
 
 use super::finding::{Findings, Party, in_words};
 use super::observer::{Checker, LaunchFacts};
+use crate::memory::Place;
 use crate::observe::{
-    Access, AccessKind, AsyncGroup, Asynchronous, BarrierArrival, FenceKind, Location, MbarrierEvent, MbarrierObject,
-    Order, Places, Scope, Site, Space, WarpId,
+    Access, AccessKind, AsyncGroup, BarrierArrival, FenceKind, Issue, MbarrierEvent, MbarrierUse, Order, Places, Scope,
+    Site, Space, WarpId,
 };
 use crate::regs::{ALL, lanes};
 use crate::run::{Machine, available_memory};
@@ -240,17 +241,16 @@ impl Race {
         }
     }
 
-    /// A lane does something with an mbarrier.
-    fn mbarrier(
-        &mut self,
-        (site, warp_id, places): (Site, WarpId, &Places<'_>),
-        lane: u32,
-        own: MbarrierObject,
-        event: MbarrierEvent,
-    ) {
-        let whose = self.of_rank(warp_id.block, own.rank);
+    /// Lanes do something with an mbarrier, or its phase ends.
+    fn object(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
+        let MbarrierEvent { rank, at, what, lanes: mask } = *event;
+        let whose = self.of_rank(warp_id.block, rank);
         let relaxed = self.sites.info(self.sites.number(site)).relaxed;
-        let name = object(whose, own.at);
+        let name = object(whose, at);
+        if what == MbarrierUse::PhaseEnds {
+            self.objects.ends(name);
+            return;
+        }
         let touch = Touch {
             site,
             warp_id,
@@ -260,36 +260,33 @@ impl Race {
             whose,
             writes: true,
             clock: None,
-            places,
+            places: &Places(&|_, _| None),
         };
-        self.bytes(&touch, lane, own.at, 8);
+        lanes(mask).for_each(|lane| self.bytes(&touch, lane as u32, at, 8));
         let Self { blocks, objects, grid: Some(grid), .. } = self else { return };
         let warp = blocks.get_mut(&warp_id.block).and_then(|block| block.warps.get_mut(warp_id.warp as usize));
         let Some(warp) = warp else { return };
-        match event {
-            MbarrierEvent::Init | MbarrierEvent::Inval => objects.begin(name),
-            MbarrierEvent::Arrive if relaxed => {
-                let fences = warp.fenced.iter().filter(|fence| fence.lanes >> lane & 1 != 0);
-                let fences = fences
-                    .fold(Tree::NONE, |all, fence| all.join(&Release { lanes: 1 << lane, ..fence.clone() }.tree(grid)));
-                objects.arrive(name, own.phases, &fences);
+        match what {
+            MbarrierUse::Init | MbarrierUse::Inval => objects.begin(name),
+            MbarrierUse::Arrive if relaxed => {
+                let fences = warp.fenced.iter().filter(|fence| fence.lanes & mask != 0);
+                let fences = fences.fold(Tree::NONE, |all, fence| {
+                    all.join(&Release { lanes: fence.lanes & mask, ..fence.clone() }.tree(grid))
+                });
+                objects.arrive(name, &fences, true);
             }
-            MbarrierEvent::Arrive => {
-                let release = Release { snapshot: warp.release(1 << lane), lanes: 1 << lane, scope: Scope::Cluster };
-                objects.arrive(name, own.phases, &release.tree(grid));
+            MbarrierUse::Arrive => {
+                let release = Release { snapshot: warp.release(mask), lanes: mask, scope: Scope::Cluster };
+                objects.arrive(name, &release.tree(grid), true);
             }
-            MbarrierEvent::CopiesArrive => {
+            MbarrierUse::CopiesArrive => {
                 let issued = warp.issued.get_or_insert_default();
-                let copies = Node::lanes(1 << lane, issued.clock());
+                let copies = Node::lanes(mask, issued.clock());
                 let copies = Node::NONE.join_at(grid.levels, grid.agent(warp.number, Agent::Copies), &copies);
-                objects.arrive(name, own.phases, &Tree { known: copies, ..Tree::NONE });
+                objects.arrive(name, &Tree { known: copies, ..Tree::NONE }, false);
             }
-            MbarrierEvent::Wait(true) => {
-                objects.arrive(name, own.phases, &Tree::NONE);
-                let over = objects.over(name, own.phases[1]).clone();
-                warp.learn(1 << lane, &over, grid);
-            }
-            MbarrierEvent::Wait(false) | MbarrierEvent::Bytes => objects.arrive(name, own.phases, &Tree::NONE),
+            MbarrierUse::Wait { over: true, .. } => warp.learn(mask, &objects.over(name), grid),
+            MbarrierUse::Wait { over: false, .. } | MbarrierUse::PhaseEnds => {}
         }
     }
 
@@ -298,10 +295,10 @@ impl Race {
         &mut self,
         (site, warp_id, places): (Site, WarpId, &Places<'_>),
         lane: u32,
-        (from, to, bytes): (Option<Location>, Location, u32),
-        mbarrier: Option<MbarrierObject>,
+        (from, to, bytes): (Option<Place>, Place, u32),
+        mbarrier: Option<(u32, u64)>,
     ) {
-        let whose = mbarrier.map(|own| object(self.of_rank(warp_id.block, own.rank), own.at));
+        let whose = mbarrier.map(|(rank, at)| object(self.of_rank(warp_id.block, rank), at));
         let Some((warp, _)) = self.warp(warp_id) else { return };
         let number = warp.number;
         let clock = warp.issued.get_or_insert_default().issue();
@@ -310,8 +307,8 @@ impl Race {
         for (place, writes) in [(from, false), (Some(to), true)] {
             let Some(place) = place else { continue };
             let (space, rank, at) = match place {
-                Location::Shared(rank, at) => (Space::Shared, rank, at),
-                Location::Global(at) => (Space::Global, 0, at),
+                Place::Shared(rank, at) => (Space::Shared, rank, at),
+                Place::Global(at) => (Space::Global, 0, at),
             };
             let agent = match (slot, writes) {
                 (Some(_), _) => Agent::Signalled,
@@ -332,11 +329,11 @@ impl Race {
             self.bytes(&touch, slot.unwrap_or(lane), at, bytes);
         }
         let Self { objects, grid: Some(grid), issuers, .. } = self else { return };
-        if let (Some(slot), Some(name), Some(own)) = (slot, whose, mbarrier) {
+        if let (Some(slot), Some(name)) = (slot, whose) {
             let agent = grid.agent(number, Agent::Signalled);
             issuers.insert((agent, slot), lane);
             let done = Node::NONE.join_at(grid.levels, agent, &Node::lanes(1 << slot, clock));
-            objects.arrive(name, own.phases, &Tree { known: done, ..Tree::NONE });
+            objects.arrive(name, &Tree { known: done, ..Tree::NONE }, false);
         }
     }
 
@@ -479,15 +476,13 @@ impl Checker for Race {
         self.touch(&touch, |base, act| each_run(base, access, act));
     }
 
-    fn asynchronous(&mut self, site: Site, warp_id: WarpId, event: &Asynchronous, places: &Places<'_>) {
-        match *event {
-            Asynchronous::Copy { lane, from, to, bytes, mbarrier } => {
-                self.copy((site, warp_id, places), lane, (from, to, bytes), mbarrier);
-            }
-            Asynchronous::Mbarrier { lane, object, event } => {
-                self.mbarrier((site, warp_id, places), lane, object, event);
-            }
-        }
+    fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
+        let Issue { lane, from, to, bytes, mbarrier } = *issue;
+        self.copy((site, warp_id, places), lane, (from, to, bytes), mbarrier);
+    }
+
+    fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
+        self.object(site, warp_id, event);
     }
 
     fn async_group(&mut self, site: Site, warp_id: WarpId, lanes: u32, op: AsyncGroup) {

@@ -103,11 +103,23 @@ impl Waited {
 /// What an mbarrier hands over.
 #[derive(Debug)]
 struct Object {
-    phase: u32,
     /// What those know that have arrived in the phase.
     arrived: Tree,
     /// What those know that arrived in the phases before.
     over: Tree,
+    /// Whether the phase has ended, and the arrival that ended it may still be told.
+    ends: bool,
+}
+
+impl Object {
+    const NEW: Self = Self { arrived: Tree::NONE, over: Tree::NONE, ends: false };
+
+    /// The next phase begins, if that is due.
+    fn next(&mut self) {
+        if std::mem::take(&mut self.ends) {
+            self.over = self.over.join(&std::mem::replace(&mut self.arrived, Tree::NONE));
+        }
+    }
 }
 
 /// The mbarriers of the blocks that run: by block and offset.
@@ -120,30 +132,36 @@ pub(super) fn object(block: u64, at: u64) -> u64 {
 }
 
 impl Objects {
-    /// It begins, in phase 0.
+    /// It begins.
     pub(super) fn begin(&mut self, name: u64) {
-        self.0.insert(name, Object { phase: 0, arrived: Tree::NONE, over: Tree::NONE });
+        self.0.insert(name, Object::NEW);
     }
 
-    fn in_phase(&mut self, name: u64, phase: u32) -> &mut Object {
-        let object = self.0.entry(name);
-        let object = object.or_insert_with(|| Object { phase, arrived: Tree::NONE, over: Tree::NONE });
-        if object.phase != phase {
-            object.phase = phase;
-            object.over = object.over.join(&std::mem::replace(&mut object.arrived, Tree::NONE));
+    fn get(&mut self, name: u64) -> &mut Object {
+        self.0.entry(name).or_insert(Object::NEW)
+    }
+
+    /// Its phase ends.
+    pub(super) fn ends(&mut self, name: u64) {
+        let object = self.get(name);
+        object.next();
+        object.ends = true;
+    }
+
+    /// Something arrives. It `may_end` the phase whose end was told before.
+    pub(super) fn arrive(&mut self, name: u64, tree: &Tree, may_end: bool) {
+        let object = self.get(name);
+        if !may_end {
+            object.next();
         }
-        object
-    }
-
-    /// Something arrives in a phase, behind which there may be another one.
-    pub(super) fn arrive(&mut self, name: u64, phases: [u32; 2], tree: &Tree) {
-        let object = self.in_phase(name, phases[0]);
         object.arrived = object.arrived.join(tree);
-        self.in_phase(name, phases[1]);
+        object.next();
     }
 
     /// What those know that have arrived in the phases that are over.
-    pub(super) fn over(&mut self, name: u64, phase: u32) -> &Tree {
-        &self.in_phase(name, phase).over
+    pub(super) fn over(&mut self, name: u64) -> Tree {
+        let object = self.get(name);
+        object.next();
+        object.over.clone()
     }
 }
