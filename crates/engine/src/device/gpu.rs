@@ -16,7 +16,7 @@ use cust::stream::{Stream, StreamFlags};
 use libcuda::{Resources, Simulation, addresses, compiler_log};
 use ptx::extract::SourceLines;
 use simt::sanitize::{Checks, Finding, Sanitized};
-use simt::{LaunchError, Machine, Schedule};
+use simt::{Machine, Schedule};
 
 use super::code::{Codes, Compiled};
 use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident};

@@ -29,7 +29,7 @@ impl Shape {
     /// The access that an observer sees.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
-        Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, addresses: at }
+        Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, rank: None, addresses: at }
     }
 
     /// The fault of a lane, at an address of a space of so many bytes.
@@ -146,13 +146,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
 
 /// [`in_region`] for any CPU, compiled once for each kind of instruction.
 #[inline(never)]
-fn in_region_portably<P: MemoryOp>(
-    op: &P,
-    env: &mut Env<'_, '_>,
-    region: Region,
-    at: &Lanes64,
-    mask: u32,
-) -> Accessed {
+fn in_region_portably<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, mask: u32) -> Accessed {
     in_region::<Portable, P>(op, env, region, at, mask)
 }
 
@@ -218,7 +212,8 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     }
     for (region, rank, mask, at) in &parts {
         in_block(env, *rank, |env| in_region_portably(op, env, *region, at, *mask))?;
-        observe(&shape.access(*region, *mask, at));
+        let rank = (*region == Region::Shared && *rank != env.cluster.rank).then_some(*rank);
+        observe(&Access { rank, ..shape.access(*region, *mask, at) });
     }
     Ok(())
 }
