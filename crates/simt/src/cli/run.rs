@@ -255,6 +255,9 @@ fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<BufferArg>),
                 fill => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;
+            if let BufferInit::Uninit = fill {
+                machine.memory_mut().set_unwritten(buffer.address());
+            }
             let held = BufferArg { ty: *ty, count: *count, buffer };
             Ok((buffer.into(), Some(held)))
         }

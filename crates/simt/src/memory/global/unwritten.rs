@@ -77,6 +77,15 @@ impl Unwritten {
         unwritten
     }
 
+    /// Up to 64 bytes from an address on were written, but those of `undefined` hold nothing that anybody has written.
+    pub(crate) fn write_some(&mut self, address: u64, bytes: u32, undefined: u64) {
+        if undefined == 0 {
+            return self.write(address, bytes.into());
+        }
+        let is_defined = |byte: &u32| undefined >> byte & 1 == 0;
+        (0..bytes.min(64)).filter(is_defined).for_each(|byte| self.write(address + u64::from(byte), 1));
+    }
+
     /// Bytes from an address on were written.
     pub(crate) fn write(&mut self, address: u64, bytes: u64) {
         let Some((base, own)) = self.allocations.range_mut(..=address).next_back() else { return };
