@@ -34,7 +34,7 @@ pub(super) fn copies(alu: &Alu) -> bool {
         Alu::Compare(op) => matches!(op.outcome, Outcome::Select32 | Outcome::Select64),
         Alu::Logic(op) => matches!(op.op, L::Shl32 | L::Shl64 | L::Or32 | L::Or64 | L::Prmt),
         Alu::Int(op) => matches!(op.op, I::Bfi32 | I::Bfi64),
-        Alu::Float(_) | Alu::Video(_) => false,
+        Alu::Convert(_) | Alu::Float(_) | Alu::Video(_) => false,
     }
 }
 
