@@ -61,6 +61,8 @@ impl Checker for Sync {
         let party = party(site, warp_id, lanes.trailing_zeros());
         let found = |what: String| Found { what, party, address: None, place: None, other: None };
         match *mistake {
+            // Whether the value matters is the business of the check `init`.
+            Mistake::AbsentSource => {}
             Mistake::DifferentMasks { own: (lane, mask), other: (named, its) } => {
                 self.findings.add("masks", site, None, 1, || {
                     let what = format!(
