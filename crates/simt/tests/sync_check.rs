@@ -189,7 +189,7 @@ fn mbarriers() {
     found(&once(again), 32, "an mbarrier is initialized that is in use", "// again", Some("// first"));
     right(&once(&format!("mbarrier.inval.shared.b64 [bar];\n{again}")), 32);
     let arrive = "mbarrier.arrive.shared.b64 _, [bar]; // arrives\n";
-    found(&once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"), 32, "2 arrivals, of which 1 of 1", "// two", None);
+    found(&once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"), 32, "2 arrivals, when its phase waits for 1 more of 1", "// two", None);
     right(&once(&arrive.repeat(2)), 32);
     found(&format!("mbarrier.arrive.shared.b64 _, [tile];\n{}", once("")), 32, "not initialized", "[tile]", None);
 
