@@ -29,7 +29,7 @@ impl Shape {
     /// The access that an observer sees.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
-        Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, addresses: at }
+        Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, rank: None, addresses: at }
     }
 
     /// The fault of a lane, at an address of a space of so many bytes.
@@ -193,7 +193,8 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     }
     for (region, rank, mask, at) in &parts {
         in_block(env, *rank, |env| in_region::<Portable, P>(op, env, *region, at, *mask))?;
-        observe(&shape.access(*region, *mask, at));
+        let rank = (*region == Region::Shared && *rank != env.cluster.rank).then_some(*rank);
+        observe(&Access { rank, ..shape.access(*region, *mask, at) });
     }
     Ok(())
 }
