@@ -155,7 +155,8 @@ impl Cluster {
     ) -> Result<T, String> {
         let whose = |words: String| format!("mbarrier at {at:#x} of shared memory: {words}");
         let state = State::of(self.shared[rank as usize].get(0, at));
-        let mut state = state.ok_or_else(|| whose("it is not initialized; let all threads wait for mbarrier.init".to_owned()))?;
+        let mut state =
+            state.ok_or_else(|| whose("it is not initialized; let all threads wait for mbarrier.init".to_owned()))?;
         let before = state;
         let result = change(&mut state).map_err(whose)?;
         if state.parity != before.parity {
