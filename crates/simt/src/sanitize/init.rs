@@ -23,7 +23,7 @@ use crate::memory::atomic::{Atomic, AtomicOp, Whole};
 use crate::memory::global::Unwritten;
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
-use crate::observe::{Access, AccessKind, Places, Site, Space, Step, WarpId};
+use crate::observe::{Access, AccessKind, Mistake, Places, Site, Space, Step, WarpId};
 use crate::regs::{ALL, LANES, Lanes64, R32, Reg, lanes};
 use crate::run::Machine;
 use crate::warp::Warp;
@@ -79,7 +79,16 @@ struct Origin {
     address: Option<u64>,
     /// The memory or register, in words.
     place: String,
-    is_register: bool,
+    kind: OriginKind,
+}
+
+/// What holds nothing that anybody has written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OriginKind {
+    Register,
+    Memory,
+    /// A lane that takes no part in the shuffle that reads from it.
+    Lane,
 }
 
 impl Init {
@@ -118,7 +127,7 @@ impl Init {
             read: None,
             address: None,
             place: String::new(),
-            is_register: true,
+            kind: OriginKind::Register,
         });
         own
     }
@@ -224,14 +233,30 @@ impl Init {
         };
         let party = Party { site, block: warp_id.block, thread: self.thread(lane) };
         let read = Some((format!("read of {} bytes", access.bytes), party));
-        self.origins.push(Origin { read, address: Some(address), place, is_register: false });
+        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
         self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
+        number
+    }
+
+    /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
+    fn origin_of_absent(&mut self, site: Site, lane: usize) -> u32 {
+        let key = (site, self.warp_id.block, self.warp_id.warp);
+        if let Some(known) = self.known_origins.get(&key).copied() {
+            return known;
+        }
+        let number = self.origins.len() as u32;
+        let party = Party { site, block: self.warp_id.block, thread: self.thread(lane) };
+        let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
+        self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
+        if self.origins.len() < MOST_ORIGINS {
+            self.known_origins.insert(key, number);
+        }
         number
     }
 
     /// Adds a finding: `what` depends in the lanes of `mask` on what `origin` says.
     fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
-        let Origin { read, address, place, is_register } = &self.origins[origin as usize];
+        let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
         let other = read.clone();
         let party = |lane: usize| Party { site, block: self.warp_id.block, thread: self.thread(lane) };
         // The lane that has read it, if it is among these.
@@ -242,9 +267,12 @@ impl Init {
             _ => first,
         };
         let found = Found {
-            what: match is_register {
-                true => format!("{what} depends on a register that nobody has written"),
-                false => format!("{what} depends on memory that nobody has written"),
+            what: match origin_kind {
+                OriginKind::Register => format!("{what} depends on a register that nobody has written"),
+                OriginKind::Memory => format!("{what} depends on memory that nobody has written"),
+                OriginKind::Lane => {
+                    format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
+                }
             },
             party: party(lane),
             address: *address,
@@ -535,7 +563,7 @@ impl Checker for Init {
             let party =
                 Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
             let origin = &mut self.origins[origin as usize];
-            if origin.is_register && origin.read.is_none() {
+            if origin.kind == OriginKind::Register && origin.read.is_none() {
                 let name = step.registers.name(*reg).unwrap_or_default();
                 origin.read = Some((format!("first read of `{name}`"), party));
                 origin.place = format!("register `{name}`");
@@ -578,6 +606,17 @@ impl Checker for Init {
                 self.write(access, &copied.map_or([0; LANES], |copied| copied.1));
             }
             AccessKind::Atomic | AccessKind::Reduction => self.changed(site, access, places),
+        }
+    }
+
+    fn mistake(&mut self, site: Site, _: WarpId, lanes: u32, mistake: &Mistake) {
+        if *mistake != Mistake::AbsentSource || self.lives.recursive[site.function as usize] {
+            return;
+        }
+        if let Op::Warp(Warp::Shuffle { to, .. }) = &self.inst(site).op {
+            let to = Reg::R32(*to);
+            let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
+            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], origin);
         }
     }
 
