@@ -219,6 +219,10 @@ impl Device for Gpu {
         self.buffers.remove(buffer);
     }
 
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        Ok(self.range(buffer)?.0)
+    }
+
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
         let doing = "copying to the device";
         let to = self.buffers.get_mut(buffer)?;

@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use libcuda::{InUse, Kernel, Simulation};
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
+use simt::sanitize::{Checks, Sanitized};
 use simt::{Function, LaunchError, Machine};
 
 use super::gpu::Gpu;
@@ -69,6 +70,14 @@ impl Sim {
         self.launch_with(launch, bound, |machine, prepared| {
             machine.launch_observed(&prepared.with_blocks(chosen), observer(prepared.function))
         })
+    }
+
+    /// Runs a launch with these checks. A fault that ends the launch is among the results.
+    ///
+    /// # Errors
+    /// As [`Sim::observe`], without the faults.
+    pub fn sanitize(&mut self, launch: &Launch, bound: &[BufferId], checks: Checks) -> Result<Sanitized, Error> {
+        self.launch_with(launch, bound, |machine, prepared| Ok(machine.launch_sanitized(prepared, checks)))
     }
 
     /// Lets `run` run a launch on the machine itself.
@@ -141,6 +150,10 @@ impl Device for Sim {
     fn free(&mut self, buffer: BufferId) {
         let _inside = self.simulation.enter();
         self.gpu.free(buffer);
+    }
+
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        Ok(self.range(buffer)?.0)
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {

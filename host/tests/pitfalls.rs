@@ -1,0 +1,49 @@
+//! The pitfalls on the SIMT machine: each fault is found by the check that is to find it, on the line that is marked in
+//! its file, and in each cure no check finds anything.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use host::device::Sim;
+use host::pitfall::{Check, FAULT, OTHER, check};
+use host::{CATALOG, KERNELS};
+use simt::sanitize::Finding;
+
+#[test]
+fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
+    let mut sim = Sim::open(&KERNELS, 1).unwrap();
+    let mut wrong = Vec::new();
+    for pitfall in CATALOG.pitfalls {
+        let shown = |findings: &[Finding]| findings.iter().map(|own| format!("\n    {own}")).collect::<String>();
+        let checked = check(&mut sim, pitfall).unwrap();
+        if !checked.is_found() {
+            let (name, check, fault) = (pitfall.name, pitfall.check.name(), pitfall.marked(FAULT));
+            wrong.push(format!("{name}: {check} does not find line {fault:?}, but{}", shown(&checked.findings)));
+        }
+        if !checked.is_clean() {
+            wrong.push(format!("{}: {:?}{}", pitfall.cure, checked.cure, shown(&checked.in_cure)));
+        }
+    }
+    let (count, all) = (wrong.len(), CATALOG.pitfalls.len());
+    assert!(wrong.is_empty(), "{count} of {all} pitfalls:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn descriptions_are_complete() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut names = BTreeSet::new();
+    for pitfall in CATALOG.pitfalls {
+        let name = pitfall.name;
+        assert!(names.insert(name), "two pitfalls are named {name}");
+        assert_eq!(std::fs::read_to_string(root.join(pitfall.source)).unwrap(), pitfall.text);
+        let count = |mark| pitfall.text.lines().filter(|line| line.ends_with(mark)).count();
+        assert_eq!(count(FAULT), 1, "{name} has one fault");
+        assert!(count(OTHER) <= 1, "{name}");
+        assert!(pitfall.lesson.len() > 20 && pitfall.on_gpu.len() > 20, "{name}");
+        assert_eq!(pitfall.arguments.iter().filter(|own| own.is_result()).count(), 1, "{name} has one result");
+    }
+    for check in Check::ALL {
+        assert!(CATALOG.pitfalls.iter().any(|pitfall| pitfall.check == check), "{}", check.name());
+    }
+    assert!(CATALOG.pitfalls.is_sorted_by_key(|pitfall| pitfall.check), "the list is in the order of the checks");
+}
