@@ -6,12 +6,11 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use simt::sanitize::{Checks, Finding, Sanitized};
 
 pub use rung::Pitfall;
 pub use rung::pitfall::{Argument, Check, FAULT, OTHER};
 
-use crate::device::{BufferId, Device, Sim};
+use crate::device::{BufferId, Checks, Device, Finding};
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::problem::elements;
@@ -72,13 +71,18 @@ impl Checked {
     }
 }
 
-/// Runs both kernels of a pitfall with all checks.
+/// Runs both kernels of a pitfall with all checks, on a device that has them.
 ///
 /// # Errors
-/// When one of them cannot be launched, as [`sanitize`] says.
-pub fn check(sim: &mut Sim, pitfall: &Pitfall) -> Result<Checked, Error> {
-    let (_, findings) = sanitize(sim, pitfall, Kernel::Faulty, Checks::ALL)?;
-    let (cure, in_cure) = sanitize(sim, pitfall, Kernel::Cure, Checks::ALL)?;
+/// As [`run`].
+pub fn check(device: &mut dyn Device, pitfall: &Pitfall) -> Result<Checked, Error> {
+    let mut checked = |kernel| {
+        device.set_checks(Checks::ALL);
+        let outcome = run(device, pitfall, kernel);
+        device.set_checks(Checks::NONE);
+        Ok::<_, Error>((outcome?, device.take_findings()))
+    };
+    let ((_, findings), (cure, in_cure)) = (checked(Kernel::Faulty)?, checked(Kernel::Cure)?);
     let fault = findings.iter().position(|finding| is_fault(pitfall, finding));
     Ok(Checked { findings, fault, cure, in_cure })
 }
@@ -119,26 +123,6 @@ pub fn run(device: &mut dyn Device, pitfall: &Pitfall, kernel: Kernel) -> Result
     Ok(prepared.outcome(device, pitfall, error.map(reason)))
 }
 
-/// Runs a kernel of a pitfall once, with these checks, and returns what they found beside the outcome.
-///
-/// # Errors
-/// As [`run`], and when the launch cannot be begun: [`Error::Launch`], [`Error::Ptx`].
-fn sanitize(
-    sim: &mut Sim,
-    pitfall: &Pitfall,
-    kernel: Kernel,
-    checks: Checks,
-) -> Result<(Outcome, Vec<Finding>), Error> {
-    let prepared = Prepared::new(sim, pitfall, kernel)?;
-    let sanitized = sim.sanitize(&prepared.launch, &prepared.buffers, checks);
-    let error = match &sanitized {
-        Ok(Sanitized { result: Err(error), .. }) => error.to_string().lines().next().map(str::to_owned),
-        _ => None,
-    };
-    let outcome = prepared.outcome(sim, pitfall, error);
-    Ok((outcome, sanitized?.findings))
-}
-
 /// The reason of an error of a launch, without the launch.
 fn reason(error: Error) -> String {
     match error {
@@ -158,7 +142,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new<D: Device + ?Sized>(device: &mut D, pitfall: &Pitfall, kernel: Kernel) -> Result<Self, Error> {
+    fn new(device: &mut dyn Device, pitfall: &Pitfall, kernel: Kernel) -> Result<Self, Error> {
         let is_faulty = kernel == Kernel::Faulty;
         let (blocks, threads) = pitfall.launch;
         let shared = if is_faulty { pitfall.shared.0 } else { pitfall.shared.1 };
@@ -210,7 +194,7 @@ impl Prepared {
     }
 
     /// What became of the launch, which ended with this error if there is one. Frees the buffers.
-    fn outcome<D: Device + ?Sized>(self, device: &mut D, pitfall: &Pitfall, error: Option<String>) -> Outcome {
+    fn outcome(self, device: &mut dyn Device, pitfall: &Pitfall, error: Option<String>) -> Outcome {
         let outcome = match (error, self.result) {
             (Some(says), _) => Outcome::Error { says },
             (None, None) => Outcome::Right,

@@ -5,7 +5,7 @@ mod buffers;
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{Device, Enqueue, LaunchResult, Sim};
+use crate::device::{Device, Enqueue, Finding, LaunchResult, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -64,6 +64,11 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// [`Error::Device`] when a copy fails. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         Ok(self.launch_checked(rung, launch)?.verdict)
+    }
+
+    /// What the device's checks have found since the last time: [`Device::take_findings`].
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.buffers.device.take_findings()
     }
 
     /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.
@@ -236,4 +241,11 @@ pub struct CheckedLaunch {
     pub picture: Option<Picture>,
     /// The device's measurements.
     pub ran: LaunchResult,
+}
+
+impl CheckedLaunch {
+    /// A launch that failed.
+    pub(crate) fn failed(error: &Error) -> Self {
+        Self { verdict: Verdict::Wrong(error.to_string()), picture: None, ran: LaunchResult::default() }
+    }
 }
