@@ -44,8 +44,8 @@ pub unsafe fn ballot_in_a_loop_cured(input: *const u32, output: *mut u32) {
         let (mut round, mut votes) = (0, 0);
         while round < 4 {
             let is_here = round < rounds;
-            let ballot = warp_vote_ballot(FULL_MASK, is_here && is_odd);
-            votes += if is_here { ballot.count_ones() } else { 0 };
+            let ballot = warp_vote_ballot(FULL_MASK, is_here & is_odd);
+            votes += u32::from(is_here) * ballot.count_ones();
             round += 1;
         }
         *output.add(lane as usize) = votes;

@@ -39,7 +39,7 @@ pub unsafe fn early_return_cured(input: *const u32, output: *mut u32) {
             *tile.add(i) = *input.add(i);
         }
         thread::sync_threads();
-        if i < 40 {
+        if thread::thread_idx_x() < 40 {
             *output.add(i) = *tile.add(39 - i);
         }
     }

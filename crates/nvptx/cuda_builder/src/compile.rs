@@ -110,9 +110,6 @@ pub(crate) fn to_ir(
         // There is no `std` here, and upstream's crates do not say so.
         "-Zcrate-attr=no_std",
         "-Cno-prepopulate-passes",
-        // This pass knows nothing of convergence: it copies a barrier into both sides of a branch where a question that
-        // is asked before the barrier is asked again behind it.
-        "-Zmir-enable-passes=-JumpThreading",
         // Only the IR is wanted, so the link step may do nothing.
         "-Clinker=true",
     ]);

@@ -1,85 +1,37 @@
-//! Marking what synchronizes threads as convergent: `asm!` blocks, and functions.
+//! Marking `asm!` blocks that synchronize threads as convergent.
 //!
 //! rustc emits `asm!` without the attribute, so LLVM may copy such a block into both sides of a
 //! branch, or move it behind one: then threads wait for others that never come. LLVM's own warp and
-//! barrier intrinsics have it by declaration; the functions that call them do not, and until they are
-//! inlined, LLVM may do the same with calls of them. LLVM Language Reference, "Convergence And Uniformity".
+//! barrier intrinsics have it by declaration. LLVM Language Reference, "Convergence And Uniformity".
 
-use std::collections::HashSet;
-
-use super::ir::{Mention, closing, define, mentions, with_function_attributes};
+use super::ir::{closing, define, with_function_attributes};
 
 /// Prefixes of the PTX instructions that all threads of a group execute together.
 const COLLECTIVE: [&str; 6] = [".sync", "bar.", "barrier", "activemask", ".aligned", "mbarrier"];
 
-/// Beginnings of the names of LLVM's intrinsics that do so.
-const INTRINSICS: [&str; 7] = [
-    "llvm.nvvm.bar",
-    "llvm.nvvm.shfl.sync",
-    "llvm.nvvm.vote",
-    "llvm.nvvm.match",
-    "llvm.nvvm.redux",
-    "llvm.nvvm.activemask",
-    "llvm.nvvm.mbarrier",
-];
-
-/// A function of the module.
-struct Function<'a> {
-    name: &'a str,
-    /// The index of its first line.
-    start: usize,
-    /// What its calls mention.
-    calls: Vec<&'a str>,
-    /// Whether a block or an intrinsic in it synchronizes threads.
-    is_collective: bool,
-}
-
-/// Adds `convergent` to calls of collective `asm!` blocks, and to the functions that hold them or intrinsics that
-/// synchronize threads, or that call such functions.
+/// Adds `convergent` to calls of collective `asm!` blocks and to the functions that hold them.
 pub fn lower(ir: &str) -> String {
-    let mut out: Vec<String> = Vec::new();
-    let mut functions: Vec<Function<'_>> = Vec::new();
-    for line in ir.lines() {
-        let marked = marked(line);
-        if let Some(define) = define(line) {
-            functions.push(Function { name: define.name, start: out.len(), calls: Vec::new(), is_collective: false });
-        } else if let Some(function) = functions.last_mut() {
-            function.is_collective |= marked.is_some();
-            if line.starts_with(' ') && (line.contains("call ") || line.contains("invoke ")) {
-                let symbols = mentions(line).filter_map(|(_, mention)| match mention {
-                    Mention::Symbol(name) => Some(name),
-                    Mention::Number(..) => None,
-                });
-                function.calls.extend(symbols);
-            }
-        }
-        out.push(marked.unwrap_or_else(|| line.to_owned()));
+    if !ir.contains(" asm ") {
+        return ir.to_owned();
     }
-    for name in collective(&mut functions) {
-        out[name] = with_function_attributes(&out[name], "convergent");
+    let mut out: Vec<String> = Vec::new();
+    let mut function = None;
+    for line in ir.lines() {
+        if define(line).is_some() {
+            function = Some(out.len());
+        }
+        match marked(line) {
+            Some(marked) => {
+                if let Some(start) = function.take() {
+                    out[start] = with_function_attributes(&out[start], "convergent");
+                }
+                out.push(marked);
+            }
+            None => out.push(line.to_owned()),
+        }
     }
     out.push(String::new());
     out.join("\n")
-}
-
-/// The first lines of the functions that synchronize threads, themselves or in what they call.
-fn collective(functions: &mut [Function<'_>]) -> Vec<usize> {
-    let is_intrinsic = |name: &&str| INTRINSICS.iter().any(|start| name.starts_with(start));
-    let mut known: HashSet<&str> = HashSet::new();
-    loop {
-        let before = known.len();
-        for function in &mut *functions {
-            let mut calls = function.calls.iter();
-            function.is_collective |= calls.any(|name| is_intrinsic(name) || known.contains(name));
-            if function.is_collective {
-                known.insert(function.name);
-            }
-        }
-        if known.len() == before {
-            break;
-        }
-    }
-    functions.iter().filter(|function| function.is_collective).map(|function| function.start).collect()
 }
 
 /// `call T asm "…", "…"(args) #1` → `call T asm "…", "…"(args) convergent #1`
@@ -110,18 +62,6 @@ mod tests {
         let out = lower(ir);
         assert!(out.starts_with("define i32 @f(i32 %v) #0 convergent {\n"), "{out}");
         assert!(out.contains("\"=&r,r\"(i32 (%v)) convergent #6, !dbg !1\n"), "{out}");
-    }
-
-    /// LLVM copied the call of such a function to both sides of a branch: `if i == 0 { … }` before and behind a barrier.
-    #[test]
-    fn functions_that_call_what_synchronizes_are_marked() {
-        let ir = "define void @sync() #0 {\n  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n}\n\
-            define void @\"outer f\"() !dbg !1 {\n  call void @sync(), !dbg !2\n}\n\
-            define void @other() {\n  call void @llvm.nvvm.membar.gl()\n}\n";
-        let out = lower(ir);
-        assert!(out.starts_with("define void @sync() #0 convergent {\n"), "{out}");
-        assert!(out.contains("define void @\"outer f\"() convergent !dbg !1 {\n"), "{out}");
-        assert!(out.contains("define void @other() {\n"), "{out}");
     }
 
     #[test]
