@@ -4,10 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use analysis::pitfalls::Record;
 use host::device::Sim;
-use host::pitfall::{Check, FAULT, OTHER, check};
+use host::pitfall::{Check, FAULT, OTHER, Outcome, check};
 use host::{CATALOG, KERNELS};
 use simt::sanitize::Finding;
+
+use crate::common::program::{alone, assert_has, on_none};
 
 #[test]
 fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
@@ -46,4 +49,47 @@ fn descriptions_are_complete() {
         assert!(CATALOG.pitfalls.iter().any(|pitfall| pitfall.check == check), "{}", check.name());
     }
     assert!(CATALOG.pitfalls.is_sorted_by_key(|pitfall| pitfall.check), "the list is in the order of the checks");
+}
+
+/// Stands for compute-sanitizer: runs the program behind its own arguments, and finds an error with memcheck.
+const SANITIZER: &str = r#"#!/bin/sh
+[ "$1" = --version ] && { echo "Version 2025.1"; exit; }
+tool=$2; shift 4; "$@"
+[ "$tool" = memcheck ] && echo "========= Invalid __global__ read" && echo "========= ERROR SUMMARY: 1 error" && exit
+echo "========= ERROR SUMMARY: 0 errors"
+"#;
+
+#[test]
+fn what_becomes_of_kernels_is_recorded_by_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, sanitizer] = ["record.json", "sanitizer"].map(|name| folder.path().join(name));
+    std::fs::write(&sanitizer, SANITIZER).unwrap();
+    std::fs::set_permissions(&sanitizer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let update = |name: &str, more: &str| {
+        let path = path.display();
+        alone(&format!("pitfalls {name} --device sim --update-record {path}{more}")).printed()
+    };
+    update("one_element_too_far", &format!(" --compute-sanitizer {}", sanitizer.display()));
+    let shown = update("divergent_barrier", "");
+    assert_has(&shown, &["measured", "error: barrier reached by some threads", "the cure: right", "SIMT machine"]);
+
+    let record = Record::read(&path).unwrap();
+    assert_eq!(record.pitfalls.len(), 2);
+    let of = |name: &str| &record.pitfalls[name];
+    let too_far = of("one_element_too_far");
+    assert!(matches!(&too_far.faulty, Outcome::Error { says } if says.contains("out of bounds")));
+    assert_eq!(too_far.cure, Outcome::Right);
+    let found: Vec<&str> = too_far.tools.iter().filter(|(_, said)| said.finds).map(|(tool, _)| &**tool).collect();
+    assert_eq!((found, too_far.tools.len()), (vec!["memcheck"], 4));
+    assert!(of("divergent_barrier").tools.is_empty());
+
+    let shown = alone(&format!("pitfalls one_element_too_far --from {}", path.display())).printed();
+    assert_has(&shown, &["memcheck            Invalid __global__ read", "initcheck           nothing"]);
+}
+
+#[test]
+fn pitfalls_are_refused_with_the_nearest_name() {
+    on_none("pitfalls missing_barier").refused("did you mean `missing_barrier`?");
+    on_none("pitfalls --alone faulty").refused("name it");
+    on_none("pitfalls --update-doc no/such/file").refused("no/such/file");
 }

@@ -19,6 +19,7 @@ pitfall! { counter_not_zeroed: Init, 4 x 1 {
 } }
 
 /// The faulty kernel.
+#[rustfmt::skip]
 #[kernel]
 pub unsafe fn counter_not_zeroed(count: *mut u32, output: *mut u32) {
     unsafe {

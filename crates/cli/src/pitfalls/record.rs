@@ -86,12 +86,10 @@ pub(super) fn update(
     Ok(record)
 }
 
-
 /// The arguments with which this program launches one kernel.
 fn arguments(pitfall: &Pitfall, kernel: Kernel, device: Choice, limit: Duration) -> Vec<OsString> {
-    let word = |value: Option<clap::builder::PossibleValue>| {
-        value.map_or(String::new(), |value| value.get_name().to_owned())
-    };
+    let word =
+        |value: Option<clap::builder::PossibleValue>| value.map_or(String::new(), |value| value.get_name().to_owned());
     let (kernel, device) = (word(kernel.to_possible_value()), word(device.to_possible_value()));
     let limit = limit.as_secs().to_string();
     let args = ["pitfalls", pitfall.name, "--device", &device, "--alone", &kernel, "--time-limit", &limit];

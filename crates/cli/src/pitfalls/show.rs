@@ -66,15 +66,19 @@ pub(super) fn tables(shown: &[Shown], record: &Record) -> Document {
         }
         document.table(table);
     }
-    document.section("beside compute-sanitizer", "what finds each fault");
-    document.table(beside(shown, record));
-    let count = |found: usize| format!("{found} of {}", shown.len());
-    document.note(format!("here {} are found", count(shown.iter().filter(|own| own.checked.is_found()).count())));
+    if shown.iter().any(|own| has_tools(own, record)) {
+        document.section("beside compute-sanitizer", "what finds each fault");
+        document.table(beside(shown, record));
+    } else {
+        document.note(format!("compute-sanitizer: {NOT_MEASURED}"));
+    }
+    let found = shown.iter().filter(|own| own.checked.is_found());
+    document.note(format!("{} of {} are found here", found.count(), shown.len()));
     for tool in TOOLS {
-        let said = shown.iter().filter_map(|own| record.pitfalls.get(own.pitfall.name)?.tools.get(tool));
-        let said: Vec<&Said> = said.collect();
+        let said: Vec<&Said> = shown.iter().filter_map(|own| said(own, record, tool)).collect();
         if !said.is_empty() {
-            document.note(format!("{tool} finds {}", count(said.iter().filter(|said| said.finds).count())));
+            let found = said.iter().filter(|said| said.finds).count();
+            document.note(format!("{found} of {} by {tool}", said.len()));
         }
     }
     circumstances(record, &mut document);
@@ -144,10 +148,11 @@ fn said_here(own: &Shown) -> Vec<String> {
 }
 
 fn cured(own: &Shown) -> Vec<String> {
-    let outcome = format!("{}, and {}", in_words(&own.checked.cure), match own.checked.in_cure.len() {
+    let findings = match own.checked.in_cure.len() {
         0 => "no check finds anything".to_owned(),
         count => format!("{count} findings:"),
-    });
+    };
+    let outcome = format!("{}, and {findings}", in_words(&own.checked.cure));
     [outcome].into_iter().chain(own.checked.in_cure.iter().map(ToString::to_string)).collect()
 }
 
@@ -184,7 +189,7 @@ fn beside(shown: &[Shown], record: &Record) -> Table {
     let mut table = Table::new([Column::name("pitfall")].into_iter().chain(headings));
     for own in shown {
         let here = if own.checked.is_found() { own.pitfall.check.name() } else { "no" };
-        let tools = TOOLS.map(|tool| match record.pitfalls.get(own.pitfall.name).and_then(|own| own.tools.get(tool)) {
+        let tools = TOOLS.map(|tool| match said(own, record, tool) {
             None => NOT_MEASURED,
             Some(Said { finds: true, .. }) => "yes",
             Some(_) => "no",
@@ -192,6 +197,15 @@ fn beside(shown: &[Shown], record: &Record) -> Table {
         table.row([own.pitfall.name, here].into_iter().chain(tools));
     }
     table
+}
+
+/// What a tool of compute-sanitizer says of a pitfall.
+fn said<'r>(own: &Shown, record: &'r Record, tool: &str) -> Option<&'r Said> {
+    record.pitfalls.get(own.pitfall.name)?.tools.get(tool)
+}
+
+fn has_tools(own: &Shown, record: &Record) -> bool {
+    TOOLS.iter().any(|tool| said(own, record, tool).is_some())
 }
 
 fn circumstances(record: &Record, document: &mut Document) {
