@@ -266,6 +266,10 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         let _ = self.with(None, |state| Ok(state.buffers.get_mut(buffer.0 as usize).and_then(Option::take).map(drop)));
     }
 
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        Ok(self.state.get().memory(buffer)?.address)
+    }
+
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
         let doing = "copying to the device";
         self.with(None, |state| {
