@@ -15,6 +15,7 @@ mod dram;
 mod env;
 mod error;
 pub mod list;
+mod mutate;
 mod occupancy;
 pub mod output;
 mod predict;
@@ -53,6 +54,7 @@ const COMMANDS: &[Command] = &[
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
+    mutate::MUTATE,
     ptx::PTX,
     list::DEVICES,
 ];

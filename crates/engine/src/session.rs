@@ -217,6 +217,19 @@ impl Session<'_, Sim> {
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
+    /// Ends the following launches with an observer after so many instructions of warps: [`Sim::limit_instructions`].
+    pub fn limit_instructions(&mut self, most: u64) {
+        self.buffers.device.limit_instructions(most);
+    }
+
+    /// What is in the problem's buffers, with the guards behind them.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when a buffer cannot be copied.
+    pub fn memory(&mut self) -> Result<Vec<Vec<u8>>, Error> {
+        self.buffers.contents()
+    }
+
     /// The places of the problem's buffers in memory: their first addresses and their sizes in bytes.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ pub struct Sim {
     gpu: ManuallyDrop<Gpu>,
     simulation: InUse,
     counting: bool,
+    /// What a launch with an observer may execute, in instructions of warps; as many as the machine allows if `None`.
+    most_instructions: Option<u64>,
 }
 
 impl Sim {
@@ -49,7 +51,7 @@ impl Sim {
         let mut gpu = Gpu::open_driver(kernels, SourceLines::Keep, |_| Ok(info))?;
         drop(inside);
         gpu.forget_capability();
-        Ok(Self { gpu: ManuallyDrop::new(gpu), simulation, counting: false })
+        Ok(Self { gpu: ManuallyDrop::new(gpu), simulation, counting: false, most_instructions: None })
     }
 
     /// Runs a launch with an observer that is made for its kernel, and returns the observer. When blocks are `chosen`,
@@ -71,6 +73,11 @@ impl Sim {
         })
     }
 
+    /// Ends launches that are observed or counted after so many instructions of warps, with [`Error::Launch`].
+    pub fn limit_instructions(&mut self, most: u64) {
+        self.most_instructions = Some(most);
+    }
+
     /// Lets `run` run a launch on the machine itself.
     fn launch_with<R>(
         &mut self,
@@ -81,6 +88,14 @@ impl Sim {
         let Launch { grid, block, shared_bytes, .. } = *launch;
         let _inside = self.simulation.enter();
         let simulation = &*self.simulation;
+        let most = self.most_instructions;
+        let run = |machine: &mut Machine, launch: &simt::Launch<'_>| {
+            let usual = machine.config_mut().max_instructions;
+            machine.config_mut().max_instructions = most.unwrap_or(usual);
+            let result = run(machine, launch);
+            machine.config_mut().max_instructions = usual;
+            result
+        };
         let result = self.gpu.with_function(launch, bound, |function, params| {
             let kernel = Kernel { function, grid, block, shared_bytes };
             // SAFETY: there is an argument for each parameter, of the parameter's size.

@@ -1,0 +1,87 @@
+//! The problems that a kernel runs on: those of its ladder's check, and further ones of sizes around every edge.
+
+use engine::Options;
+use engine::launch::Launch;
+use engine::options::Kind;
+use engine::registry::Effort;
+
+use crate::kernel::Kernel;
+
+/// The most threads of a launch that mutants run: with more, the check asks the same of more blocks.
+const MOST_THREADS: u64 = 1 << 17;
+
+/// The most threads of a launch of a further problem.
+const MOST_FURTHER: u64 = 1 << 14;
+
+/// Sizes around the edges of warps, blocks and tiles.
+const SIZES: &[u64] = &[
+    1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 191, 255, 256, 257, 383, 511, 512,
+    513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3333, 4095, 4096, 4097, 6143, 8191, 8192, 8193, 12_289, 16_384,
+];
+
+/// The size of all options but one.
+const OTHERS: u64 = 33;
+
+/// A problem, and the launches of a kernel on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) options: Options,
+    /// One with each block that the kernel was compiled for.
+    pub(crate) launches: Vec<Launch>,
+    /// The threads of all launches.
+    pub(crate) threads: u64,
+}
+
+/// The problems of the ladder's check, those of its tests among them, that launch this kernel. The smallest come first.
+pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
+    let mut all = Vec::new();
+    for effort in [Effort::Least, Effort::Quick] {
+        all.extend((kernel.ladder.sweep)(effort));
+    }
+    cases(kernel, all, MOST_THREADS)
+}
+
+/// Further problems, which the check does not have: each size varied while the others are small, and all varied together.
+pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
+    let ladder = kernel.ladder;
+    let takes = |options: &Options| ladder.problem(options).is_ok();
+    let is_size = |kind: Kind| matches!(kind, Kind::Size | Kind::SizeOr(_));
+    let sizes = ladder.options.iter().filter(|own| is_size(own.kind)).map(|own| own.name);
+    let sizes: Vec<&'static str> = sizes.collect();
+    // What the ladder refuses stays as it is by default.
+    let base = sizes.iter().fold(Options::default(), |options, &name| {
+        let with = options.clone().with(name, OTHERS);
+        if takes(&with) { with } else { options }
+    });
+    let mut all = Vec::new();
+    for &size in SIZES {
+        for &name in &sizes {
+            all.push(base.clone().with(name, size));
+        }
+        all.push(sizes.iter().fold(Options::default(), |options, &name| options.with(name, size)));
+    }
+    all.retain(takes);
+    cases(kernel, all, MOST_FURTHER)
+}
+
+fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
+    let ladder = kernel.ladder;
+    let mut cases: Vec<Case> = Vec::new();
+    for options in all {
+        if cases.iter().any(|own| own.options == options) {
+            continue;
+        }
+        let Ok(problem) = ladder.problem(&options) else { continue };
+        let blocks = |_: &_| ladder.blocks_of(kernel.rung, &*problem);
+        let Ok((launches, _)) = ladder.launches(vec![kernel.rung], &*problem, blocks, true) else { continue };
+        let launches = launches.into_iter().map(|(_, launch)| launch);
+        let own = launches.filter(|launch| launch.entry == kernel.entry && launch.blocks() * launch.threads() <= most);
+        let launches: Vec<Launch> = own.collect();
+        if !launches.is_empty() {
+            let threads = launches.iter().map(|launch| launch.blocks() * launch.threads()).sum();
+            cases.push(Case { options, launches, threads });
+        }
+    }
+    cases.sort_by_key(|case| case.threads);
+    cases
+}
