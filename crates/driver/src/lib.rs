@@ -34,6 +34,7 @@ mod symbols;
 pub use abi::call::Function;
 pub use abi::report::LOG;
 pub use gpu::device::{DEVICE, DEVICES};
+pub use gpu::sanitize::SANITIZE;
 pub use gpu::state::is_inside;
 pub use simulation::{InUse, Inside, Kernel, Simulation};
 pub use symbols::{counts, function};

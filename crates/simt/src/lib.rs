@@ -14,7 +14,8 @@
 //!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` finds them.
 //! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
 //! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
-//!   an observer ([`observe`]) what happens. [`counters`] and [`critical_path`] are such observers.
+//!   an observer ([`observe`]) what happens. [`counters`] and [`critical_path`] are such observers, and [`sanitize`] checks
+//!   with one what a kernel does.
 //! - [`cli`] is the `simt` program.
 //!
 //! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
@@ -40,6 +41,7 @@ mod names;
 pub mod observe;
 pub mod regs;
 pub mod run;
+pub mod sanitize;
 mod traffic;
 mod vectors;
 pub mod warp;

@@ -61,6 +61,8 @@ macro_rules! nothing {
     )*};
 }
 
+pub(crate) use {every_event, nothing};
+
 mod boxed;
 mod registers;
 
@@ -225,6 +227,14 @@ pub trait Observer: Send + Sized {
     /// Whether [`located`](Self::located) is to be called.
     const LOCATES: bool = false;
 
+    /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.
+    const SEQUENTIAL: bool = false;
+
+    /// Whether [`step`](Self::step) is to be called for the next instruction; only if [`STEPS`](Self::STEPS).
+    fn steps(&self) -> bool {
+        Self::STEPS
+    }
+
     /// An observer for one more host thread.
     fn fork(&self) -> Self;
 
@@ -257,6 +267,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
     const STEPS: bool = A::STEPS || B::STEPS;
     const LOCATES: bool = A::LOCATES || B::LOCATES;
+    const SEQUENTIAL: bool = A::SEQUENTIAL || B::SEQUENTIAL;
+
+    fn steps(&self) -> bool {
+        A::STEPS && self.0.steps() || B::STEPS && self.1.steps()
+    }
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())

@@ -19,8 +19,10 @@ mod warp;
 
 pub use arg::Arg;
 pub use available::available_memory;
+pub(crate) use fault::unravel;
 pub use fault::{Fault, FaultKind};
 pub use frames::Frame;
+pub(crate) use frames::Position;
 pub use instance::{Instance, InstanceError};
 pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};

@@ -31,6 +31,7 @@ pub(crate) mod op;
 pub(crate) mod peer;
 pub(crate) mod pool;
 pub(crate) mod queue;
+pub(crate) mod sanitize;
 pub(crate) mod state;
 pub(crate) mod stream;
 pub(crate) mod tensor_map;

@@ -16,6 +16,7 @@ use crate::gpu::memory::Range;
 use crate::gpu::memory::managed::Pages;
 use crate::gpu::pool::Defaults;
 use crate::gpu::queue::Queue;
+use crate::gpu::sanitize::Sanitizer;
 use crate::gpu::texture::Object;
 use crate::gpu::virtual_memory::Addresses;
 
@@ -51,6 +52,8 @@ pub(crate) struct Driver {
     pub(crate) messages: Mutex<Vec<String>>,
     /// Whether messages are kept.
     pub(crate) keeps_messages: bool,
+    /// What kernels are checked for.
+    pub(crate) sanitizer: Sanitizer,
     /// The process that initialized it: its threads do not exist in a child that it forks.
     process: u32,
 }
@@ -116,6 +119,7 @@ impl Driver {
             printed: Mutex::default(),
             messages: Mutex::default(),
             keeps_messages,
+            sanitizer: if keeps_messages { Sanitizer::default() } else { Sanitizer::from_environment()? },
             process: std::process::id(),
         })
     }

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::spec::Spec;
 use crate::run::Schedule;
+use crate::sanitize::Checks;
 
 /// Runs GPU kernels on the CPU: PTX text, warp by warp, with counters of what a GPU would do.
 #[derive(Debug, Parser)]
@@ -69,6 +70,10 @@ pub(super) struct Run {
     /// Count instructions, memory traffic, bank conflicts and branches, and print the counters
     #[arg(long)]
     pub(super) count: bool,
+    /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all.
+    /// Exit code 1 if there are findings. The run is slower, and on one thread
+    #[arg(long, value_name = "CHECKS", default_value_t, hide_default_value = true)]
+    pub(super) sanitize: Checks,
     /// Threads of this machine to run on [default: one a core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) threads: Option<u32>,

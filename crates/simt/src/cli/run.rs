@@ -11,6 +11,7 @@ use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
 use crate::demangle::demangled;
 use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine};
+use crate::sanitize::{Finding, Sanitized};
 
 /// A buffer among the arguments.
 struct BufferArg {
@@ -91,12 +92,17 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     }
 
     let mut done = Vec::new();
+    let mut findings = Vec::new();
     let mut fault = None;
     for (own, function, values) in &launches {
         let launch = Launch::new(function, own.grid, own.block, values);
         let launch = launch.with_shared_bytes(own.shared).with_cooperative(args.cooperative).with_cluster(own.cluster);
         let start = Instant::now();
-        let counted = if args.count || args.json {
+        let counted = if !args.sanitize.is_empty() {
+            let Sanitized { result, findings: mut found } = machine.launch_sanitized(&launch, args.sanitize);
+            findings.append(&mut found);
+            result.map(Some)
+        } else if args.count || args.json {
             machine.launch_counted(&launch).map(Some)
         } else {
             machine.launch(&launch).map(|()| None)
@@ -117,7 +123,9 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             Ok(counters) => done.push(Done {
                 entry: function.name(),
                 seconds,
-                metrics: counters.map_or(Vec::new(), |counters: Counters| counters.metrics()),
+                metrics: counters
+                    .filter(|_| args.count || args.json)
+                    .map_or(Vec::new(), |counters: Counters| counters.metrics()),
             }),
         }
     }
@@ -133,24 +141,29 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let held = held.get(print.index)?.as_ref()?;
         Some((print, held))
     });
+    let code = u8::from(!findings.is_empty());
     if args.json {
-        if let Some(fault) = fault {
+        if let Some(fault) = fault.filter(|_| findings.is_empty()) {
             return Err(fault);
         }
         let launches: Vec<String> = done.iter().map(Done::json).collect();
-        let launches = match args.is_single() {
-            true => launches.concat(),
-            false => format!("\"launches\": [{{{}}}]", launches.join("}, {")),
-        };
-        write!(out, "{{{launches}, \"buffers\": {{")?;
+        match (args.is_single(), launches.is_empty()) {
+            (true, true) => write!(out, "{{\"buffers\": {{")?,
+            (true, false) => write!(out, "{{{}, \"buffers\": {{", launches.concat())?,
+            (false, true) => write!(out, "{{\"launches\": [], \"buffers\": {{")?,
+            (false, false) => write!(out, "{{\"launches\": [{{{}}}], \"buffers\": {{", launches.join("}, {"))?,
+        }
         for (place, (print, held)) in shown.enumerate() {
             let separator = if place > 0 { ", " } else { "" };
             write!(out, "{separator}\"{}\": [", print.index)?;
             write_elements(out, &machine, print, held, true)?;
             write!(out, "]")?;
         }
-        writeln!(out, "}}}}")?;
-        return Ok(0);
+        match args.sanitize.is_empty() {
+            true => writeln!(out, "}}}}")?,
+            false => writeln!(out, "}}, \"findings\": {}}}", json_findings(&findings))?,
+        }
+        return Ok(code);
     }
     for (print, held) in shown {
         let Print { index, .. } = print;
@@ -168,7 +181,10 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     for Done { entry, seconds, .. } in &done {
         writeln!(err, "{} ran in {seconds:.3} s", demangled(entry))?;
     }
-    fault.map_or(Ok(0), Err)
+    for finding in &findings {
+        writeln!(out, "{finding}")?;
+    }
+    fault.map_or(Ok(code), Err)
 }
 
 /// A launch that has run to its end.
@@ -265,6 +281,10 @@ fn write_elements(
         write!(out, "{}{values}", if place > 0 { separator } else { "" })?;
     }
     Ok(())
+}
+
+fn json_findings(findings: &[Finding]) -> String {
+    serde_json::to_string(findings).expect("findings always serialize")
 }
 
 fn json_string(text: &str) -> String {

@@ -8,7 +8,7 @@ use ptx::Source;
 
 use super::arg::Arg;
 use super::block::BlockFault;
-use super::frames::{Frame, bounds, chain, frames, panicked};
+use super::frames::{Frame, bounds, chain, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
 use crate::demangle::demangled;
@@ -161,10 +161,6 @@ impl Machine {
             },
             other => other,
         };
-        // Line 0 is code that the compiler made of several lines.
-        let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
-        let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
-        let lead = lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()));
         Fault {
             kind,
             kernel: program.functions[0].name.clone(),
@@ -173,7 +169,7 @@ impl Machine {
             thread: unravel(u64::from(thread), launch.block),
             ptx_line,
             ptx: source.line_text(ptx_line).trim().to_owned(),
-            origin: lead.and_then(|frame| frame.place.clone()),
+            origin: origin(&frames),
             frames,
         }
     }
@@ -215,7 +211,7 @@ impl Machine {
 }
 
 /// Coordinates of a linear index, x fastest.
-pub(super) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
+pub(crate) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use ptx::ast::Function;
+use ptx::Source;
 
 use crate::code::Program;
 use crate::demangle::demangled;
+use crate::module::Function;
 use crate::observe::Site;
 
 /// How many frames are listed, and calls looked at.
@@ -38,7 +39,7 @@ pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = 
     let mut frames = Vec::new();
     for site in sites.take(LISTED) {
         let func = &program.functions[site.function as usize];
-        let of_name = |own: &&Function<'_>| own.name == func.name && own.body.is_some();
+        let of_name = |own: &&ptx::ast::Function<'_>| own.name == func.name && own.body.is_some();
         let function = module.functions.iter().find(of_name);
         let chain = function
             .zip(func.origins[site.pc as usize].loc)
@@ -63,6 +64,32 @@ pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = 
         frame.library = file.is_some_and(|file| !known(file) || is_library(file, &kernel));
     }
     frames
+}
+
+/// The source line to look at: the innermost that is not a library's, or else the innermost.
+pub(super) fn origin(frames: &[Frame]) -> Option<(String, u32)> {
+    // Line 0 is code that the compiler made of several lines.
+    let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
+    let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
+    lead.or_else(|| frames.iter().find(|frame| frame.place.is_some())).and_then(|frame| frame.place.clone())
+}
+
+/// Where an instruction stands in the texts.
+pub(crate) struct Position {
+    /// The line of the PTX, from 1.
+    pub(crate) ptx_line: u32,
+    /// The source line to look at, file and line.
+    pub(crate) source: Option<(String, u32)>,
+}
+
+impl Position {
+    /// The place of an instruction of a kernel.
+    pub(crate) fn of(function: &Function, site: Site) -> Self {
+        let text = &function.module.ptx;
+        let origin = &function.program.functions[site.function as usize].origins[site.pc as usize];
+        let (ptx_line, _) = Source::new(text).line_column(origin.at);
+        Self { ptx_line, source: self::origin(&frames(text, &function.program, std::iter::once(site))) }
+    }
 }
 
 /// Whether a file is a library's, for a kernel in the file `kernel`.

@@ -290,8 +290,8 @@ impl Machine {
             return Err(LaunchError::geometry(program, problem));
         }
         let threads = match self.config.schedule {
-            Schedule::Fixed => self.pool.current_num_threads(),
-            Schedule::RoundRobin | Schedule::Random(_) => 1,
+            Schedule::Fixed if !O::SEQUENTIAL => self.pool.current_num_threads(),
+            Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);
         let each = u64::from(state.cluster_blocks());

@@ -4,7 +4,7 @@ use super::runtime::called;
 use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Observer, Places, Registers, Site, Step, WarpId};
+use crate::observe::{Access, Observer, Places, Registers, Site, Step, WarpId};
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -94,7 +94,8 @@ impl WarpState {
                     Op::Memory(_) => !O::WATCHES,
                     _ => false,
                 };
-                if O::STEPS {
+                let steps = O::STEPS && observer.steps();
+                if steps {
                     observer.step(&Step {
                         site: here,
                         warp_id,
@@ -114,7 +115,7 @@ impl WarpState {
                     } else {
                         code.len()
                     };
-                    let most = if O::STEPS { 1 } else { left as usize };
+                    let most = if steps { 1 } else { left as usize };
                     let end = end.min(pc as usize + most);
                     let code = &code[pc as usize..end];
                     let count = if O::WATCHES {
@@ -146,11 +147,7 @@ impl WarpState {
                                 _ => {}
                             }
                             simd.run_memory(op, &mut env, active, &mut self.at, |access| {
-                                observer.access(here, warp_id, access);
-                                if O::LOCATES {
-                                    let find = |space, address| launch.place(space, address);
-                                    observer.located(here, warp_id, access, &Places(&find));
-                                }
+                                told(observer, launch, here, warp_id, access);
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
                             if std::mem::take(&mut env.cluster.in_flight.gives_way) {
@@ -183,7 +180,7 @@ impl WarpState {
                                 return Err(BlockFault::new(here, thread, kind));
                             }
                             op.execute(&mut env, warp_id.warp, &mut |access| {
-                                observer.access(here, warp_id, access);
+                                told(observer, launch, here, warp_id, access);
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
                         }
@@ -341,6 +338,16 @@ impl WarpState {
             Reg::R64(to) => regs.set64(to, mask, &[now; LANES]),
             Reg::Pred(_) => {}
         }
+    }
+}
+
+/// Tells an observer of an access.
+#[inline(always)]
+fn told<O: Observer>(observer: &mut O, launch: &LaunchState<'_>, site: Site, warp_id: WarpId, access: &Access<'_>) {
+    observer.access(site, warp_id, access);
+    if O::LOCATES {
+        let find = |space, address| launch.place(space, address);
+        observer.located(site, warp_id, access, &Places(&find));
     }
 }
 

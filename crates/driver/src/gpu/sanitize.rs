@@ -1,0 +1,66 @@
+//! The machine's checks of kernels, for programs that ask for them.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+use simt::sanitize::{Check, Checks, Finding, Sanitized};
+use simt::{Launch, LaunchError, Machine};
+
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::handles::lock;
+use crate::abi::report;
+
+/// The environment variable that says what to check kernels for: `memory`, `init`, `race` and `sync`, with commas between
+/// them, or `all`. Nothing without it.
+pub const SANITIZE: &str = "LADDER_SANITIZE";
+
+/// The checks of a driver's launches.
+#[derive(Default)]
+pub(crate) struct Sanitizer {
+    pub(crate) checks: Mutex<Checks>,
+    /// What was found and nobody has taken, if it is kept.
+    pub(crate) findings: Mutex<Vec<Finding>>,
+    /// The places of what was told already. A program launches the same kernel many times.
+    told: Mutex<HashSet<(Check, String, u32, Option<u32>)>>,
+}
+
+impl Sanitizer {
+    /// The checks that the environment asks for.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` when it asks for something else.
+    pub(crate) fn from_environment() -> Result<Self> {
+        let Some(text) = std::env::var_os(SANITIZE).filter(|text| !text.is_empty()) else {
+            return Ok(Self::default());
+        };
+        let checks = text.to_string_lossy().parse::<Checks>();
+        let checks = checks.map_err(|why| Error::new(Code::INVALID_VALUE, format!("{SANITIZE}: {why}")))?;
+        Ok(Self { checks: Mutex::new(checks), ..Self::default() })
+    }
+
+    /// Runs a kernel with the checks. What they find is kept for the owner of a GPU of their own, and else written.
+    pub(crate) fn run(
+        &self,
+        machine: &mut Machine,
+        launch: &Launch<'_>,
+        is_kept: bool,
+    ) -> std::result::Result<(), LaunchError> {
+        let checks = *lock(&self.checks);
+        if checks.is_empty() {
+            return machine.launch(launch);
+        }
+        let Sanitized { result, mut findings } = machine.launch_sanitized(launch, checks);
+        match is_kept {
+            true => lock(&self.findings).append(&mut findings),
+            false => findings.iter().filter(|finding| self.is_new(finding)).for_each(|finding| {
+                report::tell(&finding.to_string());
+            }),
+        }
+        result.map(drop)
+    }
+
+    fn is_new(&self, finding: &Finding) -> bool {
+        let other = finding.other.as_ref().map(|other| other.ptx_line);
+        lock(&self.told).insert((finding.check, finding.kernel.clone(), finding.ptx_line, other))
+    }
+}

@@ -1,0 +1,72 @@
+//! Checks of a launch while it runs: for accesses outside of their object, values that nobody wrote, data races, and
+//! threads that wait for each other wrongly.
+//!
+//! [`Machine::launch_sanitized`] runs a kernel with the [`Checks`] that it is asked for, and returns [`Finding`]s: each is
+//! a pair of places in the kernel and says how often it was seen. A sanitized launch runs on one host thread.
+//!
+//! Each check is a module of its own and knows nothing of the others: it is told what an [`Observer`](crate::observe::Observer)
+//! is told, and collects findings.
+
+mod checks;
+mod finding;
+mod init;
+mod memory;
+mod observer;
+mod race;
+mod sync;
+
+pub use checks::{Check, Checks};
+pub use finding::{Finding, OtherParty};
+
+use crate::counters::Counters;
+use crate::run::{Launch, LaunchError, Machine};
+use observer::Sanitizer;
+
+/// What a sanitized launch gives.
+#[derive(Debug)]
+pub struct Sanitized {
+    /// The counters; or why the launch was refused, or the fault that ended it, which is among the findings too if the check
+    /// that it belongs to was asked for.
+    pub result: Result<Counters, LaunchError>,
+    /// What the checks have found, in the order in which it was first seen.
+    pub findings: Vec<Finding>,
+}
+
+impl Machine {
+    /// Runs a kernel to its end as [`Machine::launch_counted`] does, and looks for faults that need not show in its results.
+    ///
+    /// ```
+    /// use simt::sanitize::{Check, Checks};
+    ///
+    /// # const BEYOND: &str = ".version 8.0
+    /// # .target sm_80
+    /// # .address_size 64
+    /// # .entry beyond(.param .u64 to)
+    /// # {
+    /// #     .reg .b64 %rd<2>;
+    /// #     ld.param.u64 %rd1, [to];
+    /// #     st.global.u32 [%rd1+16], 7;
+    /// #     ret;
+    /// # }";
+    /// let beyond = simt::Module::from_ptx(BEYOND)?.function("beyond")?;
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let to = machine.zeroed::<u32>(4)?;
+    /// let args = [to.into()];
+    /// let launch = simt::Launch::new(&beyond, [1, 1, 1], [1, 1, 1], &args);
+    /// let sanitized = machine.launch_sanitized(&launch, Checks::ALL);
+    /// let finding = &sanitized.findings[0];
+    /// assert_eq!((finding.check, finding.ptx_line), (Check::Memory, 8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn launch_sanitized(&mut self, launch: &Launch<'_>, checks: Checks) -> Sanitized {
+        let counters = Counters::new(launch.function);
+        if checks.is_empty() {
+            return Sanitized { result: self.launch_observed(launch, counters), findings: Vec::new() };
+        }
+        let sanitizer = Sanitizer::new(self, launch, checks);
+        let state = sanitizer.state();
+        let result = self.launch_observed(launch, (counters, sanitizer)).map(|(counters, _)| counters);
+        let findings = observer::end(&state, launch, checks, result.as_ref().err());
+        Sanitized { result, findings }
+    }
+}

@@ -1,0 +1,170 @@
+//! The observer of a sanitized launch, which tells each check what happens.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::checks::{Check, Checks};
+use super::finding::{Finding, Findings, of_fault};
+use super::init::Init;
+use super::memory::Memory;
+use super::race::Race;
+use super::sync::Sync;
+use crate::memory::AccessProblem;
+use crate::module::Function;
+use crate::observe::{
+    Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
+};
+use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
+
+/// What all checks know of the launch.
+#[derive(Debug, Clone)]
+pub(super) struct LaunchFacts {
+    pub(super) function: Function,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) args: Vec<Arg>,
+}
+
+/// A check: what it is told of a launch, and what it has found. All calls come in the order in which things happen.
+pub(super) trait Checker: Send {
+    every_event!(nothing);
+
+    /// Whether it is to be told of each instruction, by `step`, until the warp's turn is over. It is asked before each
+    /// instruction.
+    fn steps(&self) -> bool {
+        false
+    }
+
+    /// The launch is over: what is found now concerns all of it. `completed` is false after a fault.
+    fn end(&mut self, completed: bool) {
+        let _ = completed;
+    }
+
+    /// What it has found.
+    fn findings(&self) -> &Findings;
+}
+
+/// The checks of a launch.
+pub(super) struct State {
+    checkers: Vec<(Check, Box<dyn Checker>)>,
+    /// Whether one of them is to be told of each instruction.
+    steps: Arc<AtomicBool>,
+}
+
+/// Tells the checks of a launch what happens. All copies of it tell the same ones.
+pub(super) struct Sanitizer {
+    state: Arc<Mutex<State>>,
+    steps: Arc<AtomicBool>,
+}
+
+impl Sanitizer {
+    /// The observer of a launch.
+    pub(super) fn new(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Self {
+        let facts = Arc::new(LaunchFacts {
+            function: launch.function.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            args: launch.args.to_vec(),
+        });
+        let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));
+        let checkers = wanted.map(|check| -> (Check, Box<dyn Checker>) {
+            let facts = facts.clone();
+            let checker: Box<dyn Checker> = match check {
+                Check::Memory => Box::new(Memory::new(machine, facts)),
+                Check::Init => Box::new(Init::new(machine, facts)),
+                Check::Race => Box::new(Race::new(machine, facts)),
+                Check::Sync => Box::new(Sync::new(machine, facts)),
+            };
+            (check, checker)
+        });
+        let steps = Arc::<AtomicBool>::default();
+        Self { state: Arc::new(Mutex::new(State { checkers: checkers.collect(), steps: steps.clone() })), steps }
+    }
+
+    /// The checks, which outlive the observer if the launch faults.
+    pub(super) fn state(&self) -> Arc<Mutex<State>> {
+        self.state.clone()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The findings of a launch that is over, with the fault that ended it.
+pub(super) fn end(
+    state: &Mutex<State>,
+    launch: &Launch<'_>,
+    checks: Checks,
+    error: Option<&LaunchError>,
+) -> Vec<Finding> {
+    let mut state = lock(state);
+    let mut findings = Vec::new();
+    for (check, checker) in &mut state.checkers {
+        checker.end(error.is_none());
+        findings.append(&mut checker.findings().resolve(*check, launch));
+    }
+    if let Some(LaunchError::Fault(fault)) = error
+        && let Some(check) = check_of(&fault.kind).filter(|check| checks.contains(*check))
+    {
+        let fault = of_fault(check, fault);
+        let is_known = |own: &Finding| (own.check, own.ptx_line) == (check, fault.ptx_line);
+        if !findings.iter().any(is_known) {
+            findings.push(fault);
+        }
+    }
+    findings
+}
+
+/// The check that a fault belongs to.
+fn check_of(kind: &FaultKind) -> Option<Check> {
+    match kind {
+        FaultKind::Access { access, .. } => match access.what {
+            AccessProblem::Misaligned | AccessProblem::OutOfBounds | AccessProblem::ReadOnly => Some(Check::Memory),
+            // Objects for synchronization that are used wrongly, or in blocks that have exited.
+            AccessProblem::Other(_) => Some(Check::Sync),
+        },
+        FaultKind::BadFree { .. } | FaultKind::StackOverflow => Some(Check::Memory),
+        FaultKind::DivergentBarrier { .. }
+        | FaultKind::BadBarrier { .. }
+        | FaultKind::AbsentLanes { .. }
+        | FaultKind::Deadlock { .. } => Some(Check::Sync),
+        _ => None,
+    }
+}
+
+/// Methods that tell all checks. No check asks what was executed, of which there are the most calls.
+macro_rules! all {
+    ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
+        all! { @ $method($($arg: $ty),+) }
+    )*};
+    (@ executed($($arg:ident: $ty:ty),+)) => {};
+    (@ $method:ident($($arg:ident: $ty:ty),+)) => {
+        fn $method(&mut self, $($arg: $ty),+) {
+            let mut state = lock(&self.state);
+            for (_, checker) in &mut state.checkers {
+                checker.$method($($arg),+);
+            }
+            let steps = state.checkers.iter().any(|(_, checker)| checker.steps());
+            state.steps.store(steps, Ordering::Relaxed);
+        }
+    };
+}
+
+impl Observer for Sanitizer {
+    const STEPS: bool = true;
+    const LOCATES: bool = true;
+    const SEQUENTIAL: bool = true;
+
+    fn fork(&self) -> Self {
+        Self { state: self.state.clone(), steps: self.steps.clone() }
+    }
+
+    fn merge(&mut self, _: Self) {}
+
+    fn steps(&self) -> bool {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    every_event!(all);
+}
