@@ -4,6 +4,7 @@ mod buffers;
 
 use simt::Function;
 use simt::observe::Observer;
+use simt::sanitize::{Checks, Finding};
 
 use crate::device::{Device, Enqueue, LaunchResult, Sim};
 use crate::error::Error;
@@ -206,6 +207,16 @@ impl Session<'_, Sim> {
         self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         device.observe(launch, ids, chosen, observer)
+    }
+
+    /// Launches once, as [`Session::check`] does, with checks: [`Sim::sanitize`].
+    ///
+    /// # Errors
+    /// When [`Sim::sanitize`] fails, and with [`Error::Device`] when a copy fails.
+    pub fn sanitize(&mut self, rung: &Rung, launch: &Launch, checks: Checks) -> Result<Vec<Finding>, Error> {
+        self.buffers.prepare_poisoned()?;
+        let (device, ids) = self.buffers.for_launch_of(rung);
+        device.sanitize(launch, ids, checks)
     }
 
     /// Compares the outputs of the last launch with the reference.

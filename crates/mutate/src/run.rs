@@ -16,8 +16,8 @@ use crate::reasons::Reason;
 use crate::trial;
 use crate::verdict::Verdict;
 
-/// The most mutants that are loaded together.
-const BATCH: usize = 64;
+/// The bytes of text of the mutants that are loaded together, and how many they are at most.
+const BATCH: (usize, usize) = (16 << 20, 400);
 
 /// Kernels, and which of their mutants are to be run.
 #[derive(Debug)]
@@ -101,12 +101,14 @@ impl Plan {
         let keys: Vec<u64> = self.kernels.iter().map(|(kernel, _)| kernel_key(kernel)).collect();
         let mut verdicts: Vec<Vec<Option<Verdict>>> = Vec::new();
         let mut batches = Vec::new();
-        for (number, (_, mutants)) in self.kernels.iter().enumerate() {
+        for (number, (kernel, mutants)) in self.kernels.iter().enumerate() {
             let known = mutants.iter().map(|mutant| finished.get(mutant_key(keys[number], mutant)).cloned());
             let known: Vec<Option<Verdict>> = known.collect();
             progress(known.iter().flatten().count());
             let open = (0..mutants.len()).filter(|&own| known[own].is_none());
-            batches.extend(open.collect::<Vec<_>>().chunks(BATCH).map(|own| (number, own.to_vec())));
+            let (bytes, most) = BATCH;
+            let size = (bytes / kernel.text.len().max(1)).clamp(1, most);
+            batches.extend(open.collect::<Vec<_>>().chunks(size).map(|own| (number, own.to_vec())));
             verdicts.push(known);
         }
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));

@@ -1,9 +1,38 @@
 //! What a launch did: a digest of its accesses and of how its threads met, and the number of its instructions.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, WarpId};
+
+/// A digest that is fast to make, word by word.
+#[derive(Clone, Copy, Default)]
+struct Digest(u64);
+
+impl Hasher for Digest {
+    fn finish(&self) -> u64 {
+        let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.write_u64(u64::from_ne_bytes(*word)));
+        rest.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(u64::from(byte));
+    }
+}
 
 /// Counts instructions.
 #[derive(Default)]
@@ -27,7 +56,7 @@ impl Observer for Instructions {
 /// lanes together. The order in which warps have their turns does not matter.
 #[derive(Default)]
 pub(crate) struct Trace {
-    warps: HashMap<(u64, u32), DefaultHasher>,
+    warps: HashMap<(u64, u32), Digest, BuildHasherDefault<Digest>>,
     /// The digests of the blocks that have ended.
     digest: u64,
 }
@@ -35,15 +64,15 @@ pub(crate) struct Trace {
 impl Trace {
     /// The digest of the launch.
     pub(crate) fn digest(mut self) -> u64 {
-        for ((block, warp), hasher) in std::mem::take(&mut self.warps) {
-            self.add(block, warp, &hasher);
+        for ((block, warp), own) in std::mem::take(&mut self.warps) {
+            self.add(block, warp, own);
         }
         self.digest
     }
 
-    fn add(&mut self, block: u64, warp: u32, hasher: &DefaultHasher) {
-        let mut all = DefaultHasher::new();
-        (block, warp, hasher.finish()).hash(&mut all);
+    fn add(&mut self, block: u64, warp: u32, own: Digest) {
+        let mut all = Digest::default();
+        (block, warp, own.0).hash(&mut all);
         self.digest = self.digest.wrapping_add(all.finish());
     }
 
@@ -62,22 +91,22 @@ impl Observer for Trace {
     }
 
     fn access(&mut self, _: Site, warp: WarpId, access: &Access<'_>) {
+        let own = self.warps.entry((warp.block, warp.warp)).or_default();
+        (access.space, access.kind, access.bytes, access.mask).hash(own);
         let lanes = (0..32).filter(|lane| access.mask >> lane & 1 == 1);
-        let addresses = lanes.map(|lane| access.addresses[lane]);
-        let addresses: Vec<u64> = addresses.collect();
-        self.event(warp, ("access", access.space.name(), access.kind, access.bytes, access.mask, addresses));
+        lanes.for_each(|lane| own.write_u64(access.addresses[lane]));
     }
 
     fn barrier(&mut self, own: &BarrierArrival) {
-        self.event(own.warp_id, ("barrier", own.id, own.count, own.lanes, own.waits));
+        self.event(own.warp_id, (1_u8, own.id, own.count, own.lanes, own.waits));
     }
 
     fn synchronized(&mut self, _: Site, warp: WarpId, lanes: u32) {
-        self.event(warp, ("synchronized", lanes));
+        self.event(warp, (2_u8, lanes));
     }
 
     fn fence(&mut self, _: Site, warp: WarpId, lanes: u32, scope: Scope) {
-        self.event(warp, ("fence", lanes, scope as u8));
+        self.event(warp, (3_u8, lanes, scope as u8));
     }
 
     fn async_group(&mut self, _: Site, warp: WarpId, lanes: u32, group: AsyncGroup) {
@@ -86,14 +115,14 @@ impl Observer for Trace {
             AsyncGroup::Wait(groups) => (1, groups),
             AsyncGroup::WaitAll => (2, 0),
         };
-        self.event(warp, ("async", lanes, kind, groups));
+        self.event(warp, (4_u8, lanes, kind, groups));
     }
 
     fn block_ended(&mut self, block: u64) {
         let ended: Vec<(u64, u32)> = self.warps.keys().filter(|own| own.0 == block).copied().collect();
         for key in ended {
-            if let Some(hasher) = self.warps.remove(&key) {
-                self.add(key.0, key.1, &hasher);
+            if let Some(own) = self.warps.remove(&key) {
+                self.add(key.0, key.1, own);
             }
         }
     }
@@ -101,7 +130,7 @@ impl Observer for Trace {
 
 /// The digest of what is in memory.
 pub(crate) fn digest_of(memory: &[Vec<u8>]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    memory.hash(&mut hasher);
-    hasher.finish()
+    let mut digest = Digest::default();
+    memory.iter().for_each(|bytes| digest.write(bytes));
+    digest.finish()
 }

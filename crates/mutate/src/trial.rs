@@ -4,6 +4,7 @@ use engine::device::{Device as _, Sim};
 use engine::launch::{Code, Launch};
 use engine::problem::{Problem, Verdict as Checked};
 use engine::{Catalog, Session};
+use simt::sanitize::Checks;
 
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
@@ -13,6 +14,12 @@ use crate::verdict::{Caught, Verdict};
 
 /// A mutant may execute so many times as many instructions as the kernel, and so many more.
 const PATIENCE: (u64, u64) = (5, 50_000);
+
+/// The most threads of a problem that is run with the sanitizers.
+const MOST_SANITIZED: u64 = 1 << 13;
+
+/// The most threads of a problem whose accesses are compared.
+const MOST_TRACED: u64 = 1 << 14;
 
 /// A mutant that nothing has caught yet.
 struct Living<'a> {
@@ -39,11 +46,18 @@ pub(crate) fn verdicts(catalog: &Catalog, kernel: &Kernel, mutants: &[&Mutant]) 
     let mut done: Vec<(usize, Verdict)> = Vec::new();
     let checked = checked(kernel);
     trial.each(&checked, &mut living, &mut done, Stage::Results)?;
-    trial.each(&checked, &mut living, &mut done, Stage::Traces)?;
+    trial.each(&few(&checked, MOST_SANITIZED), &mut living, &mut done, Stage::Findings)?;
+    trial.each(&few(&checked, MOST_TRACED), &mut living, &mut done, Stage::Traces)?;
     trial.each(&further(kernel), &mut living, &mut done, Stage::Traces)?;
     done.extend(living.into_iter().map(|own| (own.index, own.end())));
     done.sort_unstable_by_key(|own| own.0);
     Ok(done.into_iter().map(|own| own.1).collect())
+}
+
+/// The problems with at most so many threads, and the smallest in any case.
+fn few(cases: &[Case], threads: u64) -> Vec<Case> {
+    let small = cases.iter().take_while(|case| case.threads <= threads).count();
+    cases[..small.max(1).min(cases.len())].to_vec()
 }
 
 /// What is asked of a mutant.
@@ -51,6 +65,8 @@ pub(crate) fn verdicts(catalog: &Catalog, kernel: &Kernel, mutants: &[&Mutant]) 
 enum Stage {
     /// Whether its results are right.
     Results,
+    /// Whether the sanitizers find something.
+    Findings,
     /// Whether it does what the kernel does.
     Traces,
 }
@@ -78,115 +94,157 @@ impl Trial<'_> {
         stage: Stage,
     ) -> Result<(), Error> {
         for case in cases {
-            // What changes only an order shows in no trace.
-            let is_asked = |own: &Living<'_>| stage == Stage::Results || !own.mutant.mutation.is_ordering;
-            if !living.iter().any(is_asked) {
+            if !living.iter().any(|own| own.is_asked(stage)) {
                 return Ok(());
             }
             let problem = self.kernel.ladder.problem(&case.options)?;
-            for launch in &case.launches {
-                self.launch(&*problem, launch, living.iter_mut().filter(|own| is_asked(own)), stage)?;
-                living.retain_mut(|own| match own.verdict.take() {
-                    Some(verdict) => {
-                        done.push((own.index, verdict));
-                        false
-                    }
-                    None => true,
-                });
-            }
+            self.case(case, &*problem, living, done, stage)?;
         }
         Ok(())
     }
 
-    /// Runs one launch of the kernel, and of mutants.
-    fn launch<'l, 'm: 'l>(
+    /// Asks all living mutants on one problem.
+    fn case(
         &mut self,
+        case: &Case,
         problem: &dyn Problem,
-        launch: &Launch,
-        mutants: impl Iterator<Item = &'l mut Living<'m>>,
+        living: &mut Vec<Living<'_>>,
+        done: &mut Vec<(usize, Verdict)>,
         stage: Stage,
     ) -> Result<(), Error> {
         let (kernel, sim) = (self.kernel, &mut self.sim);
         let mut session = Session::new(&mut *sim, problem, true)?;
-        let expected = expected(kernel, &mut session, launch, self.original, problem)?;
-        for own in mutants {
-            let (times, more) = PATIENCE;
-            let launch = Launch { code: own.code, ..launch.clone() };
-            session.limit_instructions(expected.instructions.saturating_mul(times).saturating_add(more));
-            let is_clean = match own.ask(kernel, &mut session, &launch, problem, &expected, stage) {
-                Ok(is_clean) => is_clean,
-                Err(error) => {
-                    own.verdict = Some(ended(&error, kernel, own.mutant, problem));
+        for launch in &case.launches {
+            let run = Run { kernel, problem, launch: launch.clone(), stage };
+            let expected = run.expected(&mut session, self.original)?;
+            for own in living.iter_mut().filter(|own| own.is_asked(stage)) {
+                let (times, more) = PATIENCE;
+                session.limit_instructions(expected.instructions.saturating_mul(times).saturating_add(more));
+                let is_clean = run.ask(own, &mut session, &expected).unwrap_or_else(|error| {
+                    own.verdict = Some(run.ended(&error, own.mutant));
+                    false
+                });
+                if !is_clean {
+                    // It may have written anywhere.
+                    drop(session);
+                    session = Session::new(&mut *sim, problem, true)?;
+                }
+            }
+            living.retain_mut(|own| match own.verdict.take() {
+                Some(verdict) => {
+                    done.push((own.index, verdict));
                     false
                 }
-            };
-            if !is_clean {
-                // It may have written anywhere.
-                drop(session);
-                session = Session::new(&mut *sim, problem, true)?;
-            }
+                None => true,
+            });
         }
         Ok(())
     }
 }
 
-/// Runs the kernel itself, which has to be right.
-fn expected(
-    kernel: &Kernel,
-    session: &mut Session<'_, Sim>,
-    launch: &Launch,
-    original: Code,
-    problem: &dyn Problem,
-) -> Result<Expected, Error> {
-    let launch = Launch { code: original, ..launch.clone() };
-    session.limit_instructions(u64::MAX);
-    let seen = session.observe(kernel.rung, &launch, None, |_| (Instructions::default(), Trace::default()))?;
-    if let Checked::Wrong(why) = session.verdict(kernel.rung, &launch)? {
-        let (launch, size) = (launch.to_string(), problem.size());
-        return Err(Error::WrongAlready { rung: kernel.rung.name, launch, size, why });
+/// A launch of a kernel and of its mutants.
+struct Run<'a> {
+    kernel: &'a Kernel,
+    problem: &'a dyn Problem,
+    launch: Launch,
+    stage: Stage,
+}
+
+impl Run<'_> {
+    /// Runs the kernel itself, which has to be right.
+    fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
+        let launch = Launch { code: original, ..self.launch.clone() };
+        session.limit_instructions(u64::MAX);
+        let rung = self.kernel.rung;
+        let (instructions, trace, findings) = match self.stage {
+            Stage::Traces => {
+                let seen = session.observe(rung, &launch, None, |_| (Instructions::default(), Trace::default()))?;
+                (seen.0.0, seen.1.digest(), Vec::new())
+            }
+            Stage::Results | Stage::Findings => {
+                let findings = match self.stage {
+                    Stage::Findings => session.sanitize(rung, &launch, Checks::ALL)?,
+                    _ => Vec::new(),
+                };
+                (session.observe(rung, &launch, None, |_| Instructions::default())?.0, 0, findings)
+            }
+        };
+        let why = match (session.verdict(rung, &launch)?, findings.first()) {
+            (Checked::Wrong(why), _) => why,
+            (_, Some(finding)) => finding.to_string(),
+            _ => return Ok(Expected { instructions, trace, memory: digest_of(&session.memory()?) }),
+        };
+        Err(Error::WrongAlready { rung: rung.name, launch: launch.to_string(), size: self.problem.size(), why })
     }
-    Ok(Expected { instructions: seen.0.0, trace: seen.1.digest(), memory: digest_of(&session.memory()?) })
+
+    /// The problem, and the block.
+    fn at(&self) -> String {
+        format!("{}, {}", self.problem.size(), engine::dims(self.launch.block))
+    }
+
+    /// Runs a mutant once, and says whether it has left in memory what the kernel leaves there.
+    fn ask(
+        &self,
+        own: &mut Living<'_>,
+        session: &mut Session<'_, Sim>,
+        expected: &Expected,
+    ) -> Result<bool, engine::Error> {
+        let launch = Launch { code: own.code, ..self.launch.clone() };
+        let rung = self.kernel.rung;
+        let mut trace = expected.trace;
+        match self.stage {
+            Stage::Results => session.observe(rung, &launch, None, |_| ())?,
+            Stage::Traces => trace = session.observe(rung, &launch, None, |_| Trace::default())?.digest(),
+            Stage::Findings => {
+                if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
+                    let by = Caught::by(finding.check);
+                    own.verdict = Some(Verdict::Caught { by, at: self.at(), what: finding.to_string() });
+                    return Ok(false);
+                }
+            }
+        }
+        let checked = session.verdict(rung, &launch)?;
+        let is_clean = digest_of(&session.memory()?) == expected.memory;
+        own.launches += 1;
+        own.verdict = match (checked, self.stage) {
+            (Checked::Wrong(what), Stage::Results | Stage::Findings) => {
+                Some(Verdict::Caught { by: Caught::Result, at: self.at(), what })
+            }
+            (Checked::Wrong(what), Stage::Traces) => {
+                Some(Verdict::Survived { what: format!("wrong at {}, which the check does not have: {what}", self.at()) })
+            }
+            (Checked::Right, _) => {
+                let accesses = if trace == expected.trace { "the same accesses" } else { "other accesses" };
+                let memory = if is_clean { "the same memory" } else { "other memory than the outputs" };
+                let differs = self.stage == Stage::Traces && !(is_clean && trace == expected.trace);
+                differs.then(|| Verdict::Survived { what: format!("{accesses} and {memory} at {}", self.at()) })
+            }
+        };
+        Ok(is_clean)
+    }
+
+    /// The verdict on a mutant whose launch has ended early.
+    fn ended(&self, error: &engine::Error, mutant: &Mutant) -> Verdict {
+        let loaded = simt::Module::from_ptx(mutant.edit.apply(&self.kernel.text));
+        if let Err(why) = loaded.and_then(|module| module.function(&self.kernel.entry)) {
+            return Verdict::Refused { why: first_line(&why.to_string()) };
+        }
+        let what = match error {
+            engine::Error::Launch { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        if self.stage == Stage::Traces {
+            return Verdict::Survived { what: format!("a fault at {}, which the check does not have: {what}", self.at()) };
+        }
+        let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
+        Verdict::Caught { by, at: self.at(), what }
+    }
 }
 
 impl Living<'_> {
-    /// Runs it once, and says whether it has left in memory what the kernel leaves there.
-    fn ask(
-        &mut self,
-        kernel: &Kernel,
-        session: &mut Session<'_, Sim>,
-        launch: &Launch,
-        problem: &dyn Problem,
-        expected: &Expected,
-        stage: Stage,
-    ) -> Result<bool, engine::Error> {
-        let trace = match stage {
-            Stage::Results => {
-                session.observe(kernel.rung, launch, None, |_| ())?;
-                None
-            }
-            Stage::Traces => Some(session.observe(kernel.rung, launch, None, |_| Trace::default())?.digest()),
-        };
-        let verdict = session.verdict(kernel.rung, launch)?;
-        let is_clean = digest_of(&session.memory()?) == expected.memory;
-        self.launches += 1;
-        let at = || format!("{}, {}", problem.size(), engine::dims(launch.block));
-        self.verdict = match verdict {
-            Checked::Wrong(what) if trace.is_none() => Some(Verdict::Caught { by: Caught::Result, at: at(), what }),
-            Checked::Wrong(what) => {
-                Some(Verdict::Survived { what: format!("wrong at {}, which the check does not have: {what}", at()) })
-            }
-            Checked::Right if trace.is_some_and(|own| own != expected.trace) => Some(Verdict::Survived {
-                what: match is_clean {
-                    true => format!("other accesses and the same memory at {}", at()),
-                    false => format!("other accesses and other memory than the outputs at {}", at()),
-                },
-            }),
-            Checked::Right if trace.is_some() && !is_clean => {
-                Some(Verdict::Survived { what: format!("the same accesses and other memory at {}", at()) })
-            }
-            Checked::Right => None,
-        };
-        Ok(is_clean)
+    /// Whether it is asked in this stage. What changes only an order shows in no trace.
+    fn is_asked(&self, stage: Stage) -> bool {
+        stage != Stage::Traces || !self.mutant.mutation.is_ordering
     }
 
     /// The verdict on one that nothing has noticed.
@@ -196,20 +254,6 @@ impl Living<'_> {
             false => Verdict::Unchanged { launches: self.launches },
         }
     }
-}
-
-/// The verdict on a mutant whose launch has ended early.
-fn ended(error: &engine::Error, kernel: &Kernel, mutant: &Mutant, problem: &dyn Problem) -> Verdict {
-    let loaded = simt::Module::from_ptx(mutant.edit.apply(&kernel.text));
-    if let Err(why) = loaded.and_then(|module| module.function(&kernel.entry)) {
-        return Verdict::Refused { why: first_line(&why.to_string()) };
-    }
-    let what = match error {
-        engine::Error::Launch { reason, .. } => reason.clone(),
-        other => other.to_string(),
-    };
-    let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
-    Verdict::Caught { by, at: problem.size(), what }
 }
 
 fn first_line(text: &str) -> String {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use simt::sanitize::Check;
 
 /// What noticed a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,6 +26,16 @@ pub enum Caught {
 }
 
 impl Caught {
+    /// What noticed a mutant when this check did.
+    pub(crate) fn by(check: Check) -> Self {
+        match check {
+            Check::Memory => Self::Memory,
+            Check::Init => Self::Init,
+            Check::Race => Self::Race,
+            Check::Sync => Self::Sync,
+        }
+    }
+
     /// All, in the order in which they are asked.
     pub const ALL: [Self; 7] =
         [Self::Result, Self::Fault, Self::TimeOut, Self::Memory, Self::Init, Self::Race, Self::Sync];

@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use libcuda::{InUse, Kernel, Simulation};
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
+use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Function, LaunchError, Machine};
 
 use super::gpu::Gpu;
@@ -70,6 +71,20 @@ impl Sim {
     ) -> Result<O, Error> {
         self.launch_with(launch, bound, |machine, prepared| {
             machine.launch_observed(&prepared.with_blocks(chosen), observer(prepared.function))
+        })
+    }
+
+    /// Runs a launch with checks, and returns what they have found; of a launch that fails too.
+    ///
+    /// # Errors
+    /// As for [`Sim::observe`], other than when the kernel fails and a check says why.
+    pub fn sanitize(&mut self, launch: &Launch, bound: &[BufferId], checks: Checks) -> Result<Vec<Finding>, Error> {
+        self.launch_with(launch, bound, |machine, prepared| {
+            let Sanitized { result, findings } = machine.launch_sanitized(prepared, checks);
+            match result {
+                Err(error) if findings.is_empty() => Err(error),
+                _ => Ok(findings),
+            }
         })
     }
 
