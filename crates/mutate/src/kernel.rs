@@ -69,7 +69,11 @@ impl Kernel {
         let unreadable = || Error::NoPtx(self.entry.clone());
         let outline = Outline::new(self.text.as_str());
         let function = outline.entry(&self.entry).and_then(Result::ok).ok_or_else(unreadable)?;
-        let means = |own: &&Statement<'_>| matches!(own, Statement::Instruction(_) | Statement::Label { .. });
+        let used = function.used_labels();
+        let means = |own: &&Statement<'_>| match own {
+            Statement::Label { name, .. } => used.contains(name),
+            other => other.instruction().is_some(),
+        };
         let statements: Vec<&Statement<'_>> = function.statements().filter(means).collect();
         let mut mutants = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();

@@ -18,11 +18,24 @@ pub struct Mutation {
     pub name: &'static str,
     /// What it does, in a few words.
     pub what: &'static str,
-    /// Whether it changes only which orders of accesses are possible, so that a launch that accesses the same memory in
-    /// the same order is no proof that the kernel still means the same.
-    pub is_ordering: bool,
+    /// What shows that a kernel with this change still means the same.
+    pub proof: Proof,
     /// The edits that it makes of an instruction; none where it does not apply.
     edits: fn(&Place<'_>) -> Vec<Edit>,
+}
+
+/// What shows that a changed kernel means the same as before, when it is seen on all problems and no sanitizer finds
+/// anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// It leaves the same in all memory.
+    Memory,
+    /// It leaves the same in all memory, and each warp accesses the same memory and meets at the same barriers in the same
+    /// order. For changes of how threads wait for each other: the results may be the same only in the order in which the
+    /// machine runs warps.
+    Accesses,
+    /// Nothing that a launch does. For changes of which orders of accesses are possible.
+    Nothing,
 }
 
 /// A replacement of one range of a text.
@@ -44,39 +57,53 @@ impl Edit {
     }
 }
 
-const fn row(name: &'static str, what: &'static str, edits: fn(&Place<'_>) -> Vec<Edit>) -> Mutation {
-    Mutation { name, what, is_ordering: false, edits }
-}
+/// Rows of the table.
+mod row {
+    use super::{Edit, Mutation, Place, Proof};
 
-const fn ordering(name: &'static str, what: &'static str, edits: fn(&Place<'_>) -> Vec<Edit>) -> Mutation {
-    Mutation { name, what, is_ordering: true, edits }
+    type Edits = fn(&Place<'_>) -> Vec<Edit>;
+
+    /// A change of what threads compute and access.
+    pub(super) const fn value(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+        Mutation { name, what, proof: Proof::Memory, edits }
+    }
+
+    /// A change of how threads wait for each other.
+    pub(super) const fn wait(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+        Mutation { name, what, proof: Proof::Accesses, edits }
+    }
+
+    /// A change of which orders of accesses are possible.
+    pub(super) const fn order(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+        Mutation { name, what, proof: Proof::Nothing, edits }
+    }
 }
 
 /// All mutations. A further one is a function and its row here.
 #[rustfmt::skip]
 pub static ALL: &[Mutation] = &[
-    row("drop-barrier", "a barrier of the block or of a warp is left out", barrier::drop),
-    row("move-barrier-earlier", "a barrier stands before the access, branch or label that it followed", barrier::earlier),
-    row("move-barrier-later", "a barrier stands behind the access, branch or label that it preceded", barrier::later),
-    row("drop-wait", "the end of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
-    row("wait-for-fewer", "one group of asynchronous copies more may be under way", barrier::wait_for_fewer),
-    row("compare", "a comparison includes or excludes its boundary, or is of the opposite kind", control::compare),
-    row("branch-always", "a branch is always taken", control::always),
-    row("branch-never", "a branch is never taken", control::never),
-    row("negate-guard", "a guard is negated", control::negate),
-    row("drop-guard", "an instruction is executed whatever its guard says", control::drop_guard),
-    row("operation", "another operation: subtraction for addition, minimum for maximum", arithmetic::operation),
-    row("swap-operands", "the operands of a subtraction, division, shift or selection are exchanged", arithmetic::swap),
-    row("constant", "a constant is one larger or one smaller", arithmetic::constant),
-    row("offset", "an access is one element before or behind", memory::offset),
-    row("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
-    row("shuffle-mode", "a shuffle goes in another direction", warp::mode),
-    row("shuffle-lane", "a shuffle is by another distance", warp::lane),
-    row("shuffle-segment", "a shuffle is within other lanes", warp::segment),
-    row("lane-mask", "the mask of an operation of a warp lacks a lane", warp::mask),
-    ordering("drop-fence", "a fence is left out", barrier::drop_fence),
-    ordering("narrow-scope", "a fence, an atomic, a load or a store is for the threads of the block only", memory::narrow),
-    ordering("weaken-order", "an atomic, a load, a store or a fence orders less than it did", memory::weaken),
+    row::wait("drop-barrier", "a barrier of the block or of a warp is left out", barrier::drop),
+    row::wait("move-barrier-earlier", "a barrier stands before the access, branch or label that it followed", barrier::earlier),
+    row::wait("move-barrier-later", "a barrier stands behind the access, branch or label that it preceded", barrier::later),
+    row::wait("drop-wait", "the end of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
+    row::wait("wait-for-fewer", "one group of asynchronous copies more may be under way", barrier::wait_for_fewer),
+    row::value("compare", "a comparison includes or excludes its boundary, or is of the opposite kind", control::compare),
+    row::value("branch-always", "a branch is always taken", control::always),
+    row::value("branch-never", "a branch is never taken", control::never),
+    row::value("negate-guard", "a guard is negated", control::negate),
+    row::value("drop-guard", "an instruction is executed whatever its guard says", control::drop_guard),
+    row::value("operation", "another operation: subtraction for addition, minimum for maximum", arithmetic::operation),
+    row::value("swap-operands", "the operands of a subtraction, division, shift or selection are exchanged", arithmetic::swap),
+    row::value("constant", "a constant is one larger or one smaller", arithmetic::constant),
+    row::value("offset", "an access is one element before or behind", memory::offset),
+    row::wait("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
+    row::value("shuffle-mode", "a shuffle goes in another direction", warp::mode),
+    row::value("shuffle-lane", "a shuffle is by another distance", warp::lane),
+    row::value("shuffle-segment", "a shuffle is within other lanes", warp::segment),
+    row::wait("lane-mask", "the mask of an operation of a warp lacks a lane", warp::mask),
+    row::order("drop-fence", "a fence is left out", barrier::drop_fence),
+    row::order("narrow-scope", "a fence, an atomic, a load or a store is for the threads of the block only", memory::narrow),
+    row::order("weaken-order", "an atomic, a load, a store or a fence orders less than it did", memory::weaken),
 ];
 
 /// The mutation of this name.

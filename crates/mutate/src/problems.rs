@@ -7,11 +7,18 @@ use engine::registry::Effort;
 
 use crate::kernel::Kernel;
 
-/// The most threads of a launch that mutants run: with more, the check asks the same of more blocks.
-const MOST_THREADS: u64 = 1 << 17;
+/// The largest cost of a launch that mutants run: larger problems ask the same of more blocks.
+const MOST_CHECKED: u64 = 1 << 17;
 
-/// The most threads of a launch of a further problem.
+/// The largest cost of a launch of a further problem.
 const MOST_FURTHER: u64 = 1 << 14;
+
+/// Operations that take about as long as a thread's beginning and end.
+const OPERATIONS: u64 = 64;
+
+/// Problems of a lower cost are all run, and at most so many of the others.
+const SMALL: u64 = 257;
+const MOST_LARGE: usize = 24;
 
 /// Sizes around the edges of warps, blocks and tiles.
 const SIZES: &[u64] = &[
@@ -28,8 +35,8 @@ pub(crate) struct Case {
     pub(crate) options: Options,
     /// One with each block that the kernel was compiled for.
     pub(crate) launches: Vec<Launch>,
-    /// The threads of all launches.
-    pub(crate) threads: u64,
+    /// About how long all launches take: their threads, or more where each has much to do.
+    pub(crate) cost: u64,
 }
 
 /// The problems of the ladder's check, those of its tests among them, that launch this kernel. The smallest come first.
@@ -38,7 +45,7 @@ pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     for effort in [Effort::Least, Effort::Quick] {
         all.extend((kernel.ladder.sweep)(effort));
     }
-    cases(kernel, all, MOST_THREADS)
+    cases(kernel, all, MOST_CHECKED)
 }
 
 /// Further problems, which the check does not have: each size varied while the others are small, and all varied together.
@@ -74,14 +81,21 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         let Ok(problem) = ladder.problem(&options) else { continue };
         let blocks = |_: &_| ladder.blocks_of(kernel.rung, &*problem);
         let Ok((launches, _)) = ladder.launches(vec![kernel.rung], &*problem, blocks, true) else { continue };
+        let operations = problem.flops().unwrap_or(0) / OPERATIONS;
+        let cost = |launch: &Launch| (launch.blocks() * launch.threads()).max(operations);
         let launches = launches.into_iter().map(|(_, launch)| launch);
-        let own = launches.filter(|launch| launch.entry == kernel.entry && launch.blocks() * launch.threads() <= most);
+        let own = launches.filter(|launch| launch.entry == kernel.entry && cost(launch) <= most);
         let launches: Vec<Launch> = own.collect();
         if !launches.is_empty() {
-            let threads = launches.iter().map(|launch| launch.blocks() * launch.threads()).sum();
-            cases.push(Case { options, launches, threads });
+            let cost = launches.iter().map(cost).sum();
+            cases.push(Case { options, launches, cost });
         }
     }
-    cases.sort_by_key(|case| case.threads);
+    cases.sort_by_key(|case| case.cost);
+    // Of many large ones, some: from the smallest to the largest at equal distances.
+    let large = cases.split_off(cases.partition_point(|case| case.cost < SMALL));
+    let step = large.len().div_ceil(MOST_LARGE).max(1);
+    cases.extend(large.into_iter().rev().step_by(step));
+    cases.sort_by_key(|case| case.cost);
     cases
 }

@@ -2,12 +2,13 @@
 
 use engine::device::{Device as _, Sim};
 use engine::launch::{Code, Launch};
-use engine::problem::{Problem, Verdict as Checked};
+use engine::problem::{Problem, Role, Verdict as Checked};
 use engine::{Catalog, Session};
 use simt::sanitize::Checks;
 
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
+use crate::mutations::Proof;
 use crate::problems::{Case, checked, further};
 use crate::trace::{Instructions, Trace, digest_of};
 use crate::verdict::{Caught, Verdict};
@@ -15,10 +16,13 @@ use crate::verdict::{Caught, Verdict};
 /// A mutant may execute so many times as many instructions as the kernel, and so many more.
 const PATIENCE: (u64, u64) = (5, 50_000);
 
-/// The most threads of a problem that is run with the sanitizers.
+/// The largest cost of a problem that is run with the sanitizers.
 const MOST_SANITIZED: u64 = 1 << 13;
 
-/// The most threads of a problem whose accesses are compared.
+/// The same of further problems.
+const MOST_SANITIZED_FURTHER: u64 = 1 << 11;
+
+/// The largest cost of a problem whose accesses are compared.
 const MOST_TRACED: u64 = 1 << 14;
 
 /// A mutant that nothing has caught yet.
@@ -27,8 +31,10 @@ struct Living<'a> {
     index: usize,
     mutant: &'a Mutant,
     code: Code,
-    /// The launches that were compared with those of the kernel.
+    /// The launches that left the same in memory as the kernel does.
     launches: usize,
+    /// The first problem on which it accessed other memory, or in another order.
+    other: Option<String>,
     verdict: Option<Verdict>,
 }
 
@@ -40,7 +46,7 @@ pub(crate) fn verdicts(catalog: &Catalog, kernel: &Kernel, mutants: &[&Mutant]) 
     let mut living = Vec::new();
     for (index, &mutant) in mutants.iter().enumerate() {
         let code = sim.load(mutant.edit.apply(&kernel.text))?;
-        living.push(Living { index, mutant, code, launches: 0, verdict: None });
+        living.push(Living { index, mutant, code, launches: 0, other: None, verdict: None });
     }
     let mut trial = Trial { kernel, sim, original };
     let mut done: Vec<(usize, Verdict)> = Vec::new();
@@ -48,15 +54,17 @@ pub(crate) fn verdicts(catalog: &Catalog, kernel: &Kernel, mutants: &[&Mutant]) 
     trial.each(&checked, &mut living, &mut done, Stage::Results)?;
     trial.each(&few(&checked, MOST_SANITIZED), &mut living, &mut done, Stage::Findings)?;
     trial.each(&few(&checked, MOST_TRACED), &mut living, &mut done, Stage::Traces)?;
-    trial.each(&further(kernel), &mut living, &mut done, Stage::Traces)?;
+    let further = further(kernel);
+    trial.each(&further, &mut living, &mut done, Stage::Traces)?;
+    trial.each(&few(&further, MOST_SANITIZED_FURTHER), &mut living, &mut done, Stage::FindingsOfOthers)?;
     done.extend(living.into_iter().map(|own| (own.index, own.end())));
     done.sort_unstable_by_key(|own| own.0);
     Ok(done.into_iter().map(|own| own.1).collect())
 }
 
-/// The problems with at most so many threads, and the smallest in any case.
-fn few(cases: &[Case], threads: u64) -> Vec<Case> {
-    let small = cases.iter().take_while(|case| case.threads <= threads).count();
+/// The problems with at most this cost, and the smallest in any case.
+fn few(cases: &[Case], most: u64) -> Vec<Case> {
+    let small = cases.iter().take_while(|case| case.cost <= most).count();
     cases[..small.max(1).min(cases.len())].to_vec()
 }
 
@@ -69,6 +77,8 @@ enum Stage {
     Findings,
     /// Whether it does what the kernel does.
     Traces,
+    /// Whether the sanitizers find something where the accesses are not the kernel's.
+    FindingsOfOthers,
 }
 
 struct Trial<'a> {
@@ -161,10 +171,10 @@ impl Run<'_> {
                 let seen = session.observe(rung, &launch, None, |_| (Instructions::default(), Trace::default()))?;
                 (seen.0.0, seen.1.digest(), Vec::new())
             }
-            Stage::Results | Stage::Findings => {
+            Stage::Results | Stage::Findings | Stage::FindingsOfOthers => {
                 let findings = match self.stage {
-                    Stage::Findings => session.sanitize(rung, &launch, Checks::ALL)?,
-                    _ => Vec::new(),
+                    Stage::Results => Vec::new(),
+                    _ => session.sanitize(rung, &launch, Checks::ALL)?,
                 };
                 (session.observe(rung, &launch, None, |_| Instructions::default())?.0, 0, findings)
             }
@@ -172,9 +182,17 @@ impl Run<'_> {
         let why = match (session.verdict(rung, &launch)?, findings.first()) {
             (Checked::Wrong(why), _) => why,
             (_, Some(finding)) => finding.to_string(),
-            _ => return Ok(Expected { instructions, trace, memory: digest_of(&session.memory()?) }),
+            _ => return Ok(Expected { instructions, trace, memory: self.memory(session)? }),
         };
         Err(Error::WrongAlready { rung: rung.name, launch: launch.to_string(), size: self.problem.size(), why })
+    }
+
+    /// The digest of all memory that a launch has to leave as it shall be: of rungs that destroy their inputs, all else.
+    fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
+        let mut memory = session.memory()?;
+        let mut roles = self.problem.buffers().into_iter().map(|buffer| buffer.role);
+        memory.retain(|_| roles.next() != Some(Role::Input) || !self.kernel.rung.in_place);
+        Ok(digest_of(&memory))
     }
 
     /// The problem, and the block.
@@ -195,29 +213,37 @@ impl Run<'_> {
         match self.stage {
             Stage::Results => session.observe(rung, &launch, None, |_| ())?,
             Stage::Traces => trace = session.observe(rung, &launch, None, |_| Trace::default())?.digest(),
-            Stage::Findings => {
+            Stage::Findings | Stage::FindingsOfOthers => {
                 if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
-                    let by = Caught::by(finding.check);
-                    own.verdict = Some(Verdict::Caught { by, at: self.at(), what: finding.to_string() });
+                    let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
+                    own.verdict = Some(match self.stage {
+                        Stage::Findings => Verdict::Caught { by, at, what },
+                        _ => Verdict::Survived { what: format!("at {at}, which the check does not have: {what}") },
+                    });
                     return Ok(false);
                 }
             }
         }
         let checked = session.verdict(rung, &launch)?;
-        let is_clean = digest_of(&session.memory()?) == expected.memory;
+        let is_clean = self.memory(session)? == expected.memory;
         own.launches += 1;
-        own.verdict = match (checked, self.stage) {
-            (Checked::Wrong(what), Stage::Results | Stage::Findings) => {
-                Some(Verdict::Caught { by: Caught::Result, at: self.at(), what })
-            }
-            (Checked::Wrong(what), Stage::Traces) => {
+        let is_of_check = self.stage != Stage::Traces;
+        own.verdict = match checked {
+            Checked::Wrong(what) if is_of_check => Some(Verdict::Caught { by: Caught::Result, at: self.at(), what }),
+            Checked::Wrong(what) => {
                 Some(Verdict::Survived { what: format!("wrong at {}, which the check does not have: {what}", self.at()) })
             }
-            (Checked::Right, _) => {
-                let accesses = if trace == expected.trace { "the same accesses" } else { "other accesses" };
-                let memory = if is_clean { "the same memory" } else { "other memory than the outputs" };
-                let differs = self.stage == Stage::Traces && !(is_clean && trace == expected.trace);
-                differs.then(|| Verdict::Survived { what: format!("{accesses} and {memory} at {}", self.at()) })
+            Checked::Right if is_of_check => None,
+            Checked::Right if !is_clean => {
+                Some(Verdict::Survived { what: format!("other memory than the outputs at {}", self.at()) })
+            }
+            Checked::Right if trace == expected.trace => None,
+            Checked::Right if own.mutant.mutation.proof == Proof::Memory => {
+                own.other.get_or_insert_with(|| self.at());
+                None
+            }
+            Checked::Right => {
+                Some(Verdict::Survived { what: format!("other accesses and the same memory at {}", self.at()) })
             }
         };
         Ok(is_clean)
@@ -233,7 +259,7 @@ impl Run<'_> {
             engine::Error::Launch { reason, .. } => reason.clone(),
             other => other.to_string(),
         };
-        if self.stage == Stage::Traces {
+        if matches!(self.stage, Stage::Traces | Stage::FindingsOfOthers) {
             return Verdict::Survived { what: format!("a fault at {}, which the check does not have: {what}", self.at()) };
         }
         let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
@@ -242,16 +268,25 @@ impl Run<'_> {
 }
 
 impl Living<'_> {
-    /// Whether it is asked in this stage. What changes only an order shows in no trace.
+    /// Whether it is asked in this stage.
     fn is_asked(&self, stage: Stage) -> bool {
-        stage != Stage::Traces || !self.mutant.mutation.is_ordering
+        match stage {
+            Stage::Results | Stage::Findings => true,
+            Stage::Traces => self.mutant.mutation.proof != Proof::Nothing,
+            Stage::FindingsOfOthers => self.other.is_some(),
+        }
     }
 
     /// The verdict on one that nothing has noticed.
-    fn end(&self) -> Verdict {
-        match self.mutant.mutation.is_ordering {
-            true => Verdict::Survived { what: "the same results, in the orders in which the machine executes it".to_owned() },
-            false => Verdict::Unchanged { launches: self.launches },
+    fn end(self) -> Verdict {
+        let launches = self.launches;
+        match (self.mutant.mutation.proof, self.other) {
+            (Proof::Nothing, _) => {
+                let what = "the same results, in the order in which the machine executes it";
+                Verdict::Survived { what: what.to_owned() }
+            }
+            (_, None) => Verdict::Unchanged { launches },
+            (_, Some(at)) => Verdict::SameMemory { launches, at },
         }
     }
 }

@@ -74,6 +74,14 @@ pub enum Verdict {
         /// On how many launches.
         launches: usize,
     },
+    /// It makes no difference: on all problems of the check, and on others, all memory is the same in the end, and no
+    /// sanitizer finds anything. The threads access other memory in between, as where work is done twice.
+    SameMemory {
+        /// On how many launches.
+        launches: usize,
+        /// The first problem with other accesses.
+        at: String,
+    },
     /// The check does not notice it.
     Survived {
         /// What is different, in words.

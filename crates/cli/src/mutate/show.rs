@@ -29,6 +29,7 @@ struct Record<'a> {
 struct Counts {
     caught: BTreeMap<Caught, usize>,
     unchanged: usize,
+    same_memory: usize,
     /// Those that mean the same, for a reason that is written down.
     equivalent: usize,
     /// Those that remain unnoticed, for a reason that is written down.
@@ -44,6 +45,7 @@ impl Counts {
             match (&own.verdict, own.reason) {
                 (Verdict::Caught { by, .. }, _) => *counts.caught.entry(*by).or_default() += 1,
                 (Verdict::Unchanged { .. }, _) => counts.unchanged += 1,
+                (Verdict::SameMemory { .. }, _) => counts.same_memory += 1,
                 (Verdict::Refused { .. }, _) => counts.refused += 1,
                 (Verdict::Survived { .. }, Some(reason)) if reason.equivalent => counts.equivalent += 1,
                 (Verdict::Survived { .. }, Some(_)) => counts.known += 1,
@@ -70,7 +72,7 @@ impl Counts {
         };
         let by = Caught::ALL.map(|by| self.caught.get(&by).copied().unwrap_or(0).to_string());
         let counts = [changing.to_string(), share].into_iter().chain(by);
-        let others = [self.known, self.unexplained, self.equivalent, self.unchanged].map(|count| count.to_string());
+        let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged].map(|count| count.to_string());
         [name.to_owned()].into_iter().chain(counts).chain(others).collect()
     }
 }
@@ -120,8 +122,8 @@ fn tables(run: &Run<'_>) -> Document {
     let mut document = Document::default();
     let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()));
     let headings = |first: &str| {
-        let counts = ["that change something", "caught"].map(Column::number);
-        let others = ["known", "unexplained", "equivalent", "unchanged"].map(Column::number);
+        let counts = ["change something", "caught"].map(Column::number);
+        let others = ["known", "unexplained", "equivalent", "same memory", "same accesses"].map(Column::number);
         [Column::name(first)].into_iter().chain(counts).chain(by.clone()).chain(others).collect::<Vec<_>>()
     };
     let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
@@ -140,7 +142,7 @@ fn tables(run: &Run<'_>) -> Document {
     let mut table = Table::new(headings("mutation"));
     for mutation in mutate::mutations::ALL {
         let counts = of(&|own| own.mutant.mutation.name == mutation.name);
-        if counts.changing() + counts.equivalent + counts.unchanged > 0 {
+        if counts.changing() + counts.equivalent + counts.same_memory + counts.unchanged > 0 {
             table.row(counts.row(mutation.name));
         }
     }

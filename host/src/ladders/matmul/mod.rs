@@ -65,7 +65,7 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 fn sweep(effort: Effort) -> Vec<Options> {
-    let sides: &[u32] = effort.pick(&[1, 15, 16, 17, 100, 257, 1024], &[1, 15, 16, 17, 100, 257], &[1, 16, 33]);
+    let sides: &[u32] = effort.pick(&[1, 15, 16, 17, 32, 100, 257, 1024], &[1, 15, 16, 17, 32, 100, 257], &[1, 16, 33]);
     let mut all = Vec::new();
     for m in sides {
         for n in sides {
