@@ -26,6 +26,7 @@ fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("baselines::{test}"), "--nocapture"])
         .env(libcuda::OVERRIDE, &*DRIVER)
+        .env_remove(libcuda::CHOICE)
         .env("LADDER_STAND_IN_TELLS", "1")
         .env(PATH, &*LIBRARY)
         .output()

@@ -11,6 +11,7 @@ fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &str) -> (i32, Stri
     let output = Command::new(env!("CARGO_BIN_EXE_versus"))
         .args(args.split(' '))
         .env(libcuda::OVERRIDE, driver)
+        .env_remove(libcuda::CHOICE)
         .env("LADDER_STAND_IN", fault)
         .env("NVCC", nvcc.program())
         .env("LADDER_CACHE", nvcc.cache())

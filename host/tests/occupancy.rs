@@ -37,7 +37,7 @@ fn without_ptxas_it_is_said_how_to_get_it() {
         Command::new("cp").args([env!("CARGO_BIN_EXE_ladder").as_ref(), program.as_os_str()]).status().unwrap();
     assert!(copied.success());
     let mut command = Command::new(&program);
-    for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH"] {
+    for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH", libcuda::CHOICE] {
         command.env_remove(variable);
     }
     let output =

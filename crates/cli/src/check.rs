@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Args};
-use engine::device::{Choice, Device};
+use engine::device::{Checks, Choice, Device, Finding};
 use engine::options::Options;
 use engine::problem::{Problem, Verdict};
 use engine::registry::{Effort, Launches, Rung};
@@ -29,6 +29,10 @@ struct Arguments {
     /// Where to run
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
+    /// What sim looks for besides wrong results: memory, init, race and sync with commas between them, all or none
+    /// [default: all]
+    #[arg(long, value_name = "CHECKS")]
+    sanitize: Option<Checks>,
     #[command(flatten)]
     format: Format,
 }
@@ -40,6 +44,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
+    sanitize(&mut *device, args.sanitize, Checks::ALL)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
     for plan in plans {
@@ -54,6 +59,19 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     printer.show(&place)?;
     printer.finish()?;
     Ok(code)
+}
+
+/// Lets a device check kernels: for what was asked for, or else for `usual` if it can.
+///
+/// # Errors
+/// [`Error::Request`] when checks were asked for that the device does not have.
+pub(crate) fn sanitize(device: &mut dyn Device, asked: Option<Checks>, usual: Checks) -> Result<(), Error> {
+    if device.info().kind != "sim" && asked.is_some_and(|checks| !checks.is_empty()) {
+        let why = "--sanitize: only sim checks what kernels do; add --device sim, or use compute-sanitizer on a GPU";
+        return Err(Error::Request(why.to_owned()));
+    }
+    device.set_checks(asked.unwrap_or(usual));
+    Ok(())
 }
 
 /// The checks of one ladder. The request is validated before a device is opened.
@@ -101,10 +119,8 @@ impl<'a> Plan<'a> {
     /// Checks one problem after the other, so that only one is in memory.
     fn sweep(&self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
         let ladder = self.selected.ladder;
-        let effort = match device.info().kind {
-            "sim" => Effort::Quick,
-            _ => Effort::Full,
-        };
+        let is_sim = device.info().kind == "sim";
+        let effort = if is_sim { Effort::Quick } else { Effort::Full };
         let problems = self.problems.clone().unwrap_or_else(|| (ladder.sweep)(effort));
         let bar = progress_bar(problems.len(), terminal);
         let mut sweep = Sweep::default();
@@ -122,7 +138,12 @@ impl<'a> Plan<'a> {
                     sweep.left_out.insert(error.to_string());
                     continue;
                 }
-                let verdict = session.check(rung, &launch)?;
+                let verdict = match session.check(rung, &launch) {
+                    // A kernel that fails there has only its own memory to spoil.
+                    Err(error @ engine::Error::Launch { .. }) if is_sim => Verdict::Wrong(error.to_string()),
+                    verdict => verdict?,
+                };
+                let findings = session.take_findings();
                 let problem_size = problem.size();
                 sweep.checks.push(Check {
                     ladder: ladder.name,
@@ -137,6 +158,7 @@ impl<'a> Plan<'a> {
                     grid: launch.grid,
                     block: launch.block,
                     entry: launch.entry,
+                    findings,
                 });
             }
             bar.inc(1);
@@ -165,7 +187,10 @@ struct Check {
     entry: String,
     grid: [u32; 3],
     block: [u32; 3],
+    /// Whether the result was right. A right one may have been luck: see the findings.
     correct: bool,
+    /// What the checks of the simulated device have found.
+    findings: Vec<Finding>,
     /// The column that it belongs to: [`Problem::column`].
     #[serde(skip)]
     column: String,
@@ -174,9 +199,27 @@ struct Check {
     wrong: Option<String>,
 }
 
+impl Check {
+    fn is_good(&self) -> bool {
+        self.correct && self.findings.is_empty()
+    }
+}
+
 impl Sweep {
     fn all_right(&self) -> bool {
-        self.checks.iter().all(|check| check.correct)
+        self.checks.iter().all(Check::is_good)
+    }
+
+    /// The findings at different places, each as it was first seen, and in how many checks.
+    fn findings(&self) -> Vec<(&Finding, usize)> {
+        let mut different: Vec<(&Finding, usize)> = Vec::new();
+        for finding in self.checks.iter().flat_map(|check| &check.findings) {
+            match different.iter_mut().find(|(known, _)| known.is_at_places_of(finding)) {
+                Some((_, times)) => *times += 1,
+                None => different.push((finding, 1)),
+            }
+        }
+        different
     }
 
     /// A matrix of rungs and problems, and below it each check that was wrong.
@@ -211,6 +254,10 @@ impl Sweep {
             }
             document.record(check);
         }
+        for (finding, times) in self.findings() {
+            let places = if times > 1 { format!(", in {times} of the checks") } else { String::new() };
+            document.note(format!("{finding}{places}"));
+        }
         for why in &self.left_out {
             document.note(format!("left out: {why}"));
         }
@@ -218,15 +265,18 @@ impl Sweep {
     }
 }
 
-/// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong.
+/// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong or had findings.
 fn cell(checks: &[&Check], column: &str) -> Cell {
     let here = || checks.iter().filter(|check| check.column == column);
-    let wrong = here().filter(|check| !check.correct);
-    let mut blocks: Vec<String> = wrong.map(|check| dims(check.block)).collect();
-    blocks.dedup();
-    match (here().count(), blocks.is_empty()) {
-        (0, _) => NOTHING.into(),
-        (_, true) => Cell::good("right"),
-        (_, false) => Cell::bad(format!("WRONG: {}", blocks.join(", "))),
+    let blocks = |is_meant: fn(&Check) -> bool| {
+        let mut blocks: Vec<String> = here().filter(|check| is_meant(check)).map(|check| dims(check.block)).collect();
+        blocks.dedup();
+        blocks.join(", ")
+    };
+    match (blocks(|check| !check.correct), blocks(|check| !check.is_good())) {
+        _ if here().count() == 0 => NOTHING.into(),
+        (wrong, _) if !wrong.is_empty() => Cell::bad(format!("WRONG: {wrong}")),
+        (_, found) if !found.is_empty() => Cell::bad(format!("right, but see below: {found}")),
+        _ => Cell::good("right"),
     }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use analysis::document;
 use clap::{ArgMatches, Args};
-use engine::device::Choice;
+use engine::device::{Checks, Choice};
 use engine::run::{self, Plan};
 use engine::selection::Selection;
 
+use crate::check::sanitize;
 use crate::command::{Command, CommandArgs, Output};
 use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
@@ -41,6 +42,9 @@ struct Arguments {
     /// Check only: neither time nor count
     #[arg(long)]
     no_time: bool,
+    /// What sim looks for besides wrong results: memory, init, race and sync with commas between them, or all
+    #[arg(long, value_name = "CHECKS")]
+    sanitize: Option<Checks>,
     #[command(flatten)]
     format: Format,
     /// Put each ladder's Markdown table between its two markers in a file
@@ -75,6 +79,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
 
     let mut device = (env.open)(args.device)?;
+    sanitize(&mut *device, args.sanitize, Checks::NONE)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
     for (own, plan) in selected.iter().zip(plans) {

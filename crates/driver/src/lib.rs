@@ -13,7 +13,7 @@
 //! - `gpu` has the simulated GPUs and all that is on them: devices, contexts, modules, memory, streams, graphs. What a
 //!   program asks for becomes an operation (`op`), which a stream enqueues and `queue` does, in a thread of its own.
 //! - `runtime` is what NVIDIA's runtime library asks for besides (`cuGetExportTable`), `symbols` has the functions by their
-//!   names and versions (`cuGetProcAddress`), and [`Simulation`] is a side door for programs of this project.
+//!   names and versions (`cuGetProcAddress`), and `simulation` is a side door for programs of this project.
 //!
 //! # Errors
 //!
@@ -36,8 +36,8 @@ pub use abi::report::LOG;
 pub use gpu::device::{DEVICE, DEVICES};
 pub use gpu::sanitize::SANITIZE;
 pub use gpu::state::is_inside;
-pub use simulation::{InUse, Inside, Kernel, Simulation};
-pub use symbols::{counts, function};
+pub use simulation::{Kernel, Resources, Simulation, launch_with};
+pub use symbols::function;
 
 /// The functions of all modules.
 const ALL: &[&[&[abi::call::Entry]]] =

@@ -26,6 +26,12 @@ extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
     Code::NOT_SUPPORTED.0
 }
 
+/// What a debugger calls, or a program for one (`cudadebugger.h`): there is none for simulated GPUs.
+extern "C" fn no_debugger() -> u32 {
+    // CUDBG_ERROR_UNINITIALIZED; those that return nothing do nothing either.
+    5
+}
+
 /// The functions by their names.
 static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
     let all = || crate::ALL.iter().copied().flatten().copied().flatten();
@@ -36,6 +42,7 @@ static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
         match (implemented.get(name), plain.and_then(|plain| implemented.get(plain))) {
             (Some(own), _) => own.function,
             (None, Some(plain)) => plain.with_own_default,
+            (None, None) if name.starts_with("cudbg") => Function(no_debugger as extern "C" fn() -> u32 as *const ()),
             (None, None) => stand_in,
         }
     };
@@ -49,12 +56,8 @@ pub fn function(symbol: &str) -> Option<Function> {
     FUNCTIONS_BY_NAME.get(symbol).copied()
 }
 
-/// How many of the real driver's functions there are, and how many of them are implemented.
-#[must_use]
-pub fn counts() -> (usize, usize) {
-    let is_own = |(name, stand_in): &(&str, Function)| function(name).is_some_and(|own| own.0 != stand_in.0);
-    (STAND_INS.len(), STAND_INS.iter().filter(|own| is_own(own)).count())
-}
+/// The version of CUDA of what no program finds by its name.
+const NEVER: i32 = 99_999;
 
 /// Since which version of CUDA a name means which symbol, the oldest first.
 static VERSIONS: LazyLock<HashMap<&str, Vec<(i32, String)>>> = LazyLock::new(|| {
@@ -67,7 +70,8 @@ static VERSIONS: LazyLock<HashMap<&str, Vec<(i32, String)>>> = LazyLock::new(|| 
             let suffix = suffix.trim_end_matches(['+', '*']);
             Some((version.parse().ok()?, format!("{name}{}", if suffix == "_" { "" } else { suffix })))
         };
-        Some((name, words.filter_map(version).collect()))
+        let versions: Vec<_> = words.filter_map(version).filter(|(since, _)| *since < NEVER).collect();
+        (!versions.is_empty()).then_some((name, versions))
     };
     lines.filter_map(read).collect()
 });

@@ -1,5 +1,6 @@
 //! Devices: their names, places, attributes and limits, several of them at once, and those that cannot be had.
 
+use std::ffi::{CStr, CString};
 use std::fs;
 
 use crate::support::{
@@ -27,6 +28,9 @@ functions! {
     );
     fn cuCtxEnablePeerAccess(context: usize, flags: u32);
     fn cuCtxDisablePeerAccess(context: usize);
+    fn cuModuleLoadDataEx(
+        module: *mut usize, image: *const u8, count: u32, names: *const u32, values: *mut usize,
+    );
     fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32);
     fn cuCtxGetLimit(value: *mut usize, limit: u32);
     fn cuCtxSetLimit(limit: u32, value: usize);
@@ -41,6 +45,7 @@ functions! {
 /// The results of these functions.
 const PEER_ACCESS_UNSUPPORTED: u32 = 217;
 const INVALID_PTX: u32 = 218;
+const UNSUPPORTED_PTX_VERSION: u32 = 222;
 const UNSUPPORTED_LIMIT: u32 = 215;
 const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 const PEER_ACCESS_NOT_ENABLED: u32 = 705;
@@ -351,7 +356,8 @@ fn ptx(version: &str, target: &str) -> String {
     format!(".version {version}\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n")
 }
 
-/// PTX for older, the same and newer architectures, and of newer versions than the driver's.
+/// PTX for older, the same and newer architectures, and of versions that there are, are not and will be. Those that are newer
+/// than its own the real driver refuses; this one takes what CUDA's newest compiler writes.
 #[test]
 fn ptx_for_other_devices() {
     context(0);
@@ -362,10 +368,19 @@ fn ptx_for_other_devices() {
     for target in ["sm_100", "sm_100a", "sm_100f", "sm_120", "sm_99", "foo"] {
         assert_eq!(loads("8.8", target), INVALID_PTX, "{target}");
     }
-    // The real driver refuses these (CUDA_ERROR_UNSUPPORTED_PTX_VERSION), whatever is in them.
-    for version in ["9.1", "9.9"] {
+    for version in ["9.0", "9.1", "9.5"] {
         assert_eq!(loads(version, "sm_80"), OK, "{version}");
     }
+    for version in ["0.9", "8.9", "9.6", "9.9", "10.0"] {
+        assert_eq!(loads(version, "sm_80"), UNSUPPORTED_PTX_VERSION, "{version}");
+        assert_eq!(loads(version, "foo"), UNSUPPORTED_PTX_VERSION, "the version is looked at first: {version}");
+    }
+    let mut log = [0u8; 200];
+    let (options, mut values) = ([5u32, 6], [log.as_mut_ptr().addr(), log.len()]);
+    let (text, mut module) = (CString::new(ptx("9.9", "sm_80")).expect("no NUL"), 0);
+    let loaded = cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_ptr(), values.as_mut_ptr());
+    let log = CStr::from_bytes_until_nul(&log).expect("the log ends").to_string_lossy();
+    assert_eq!((loaded, module, &*log), (UNSUPPORTED_PTX_VERSION, 0, "unsupported .version 9.9; the newest is 9.5"));
 }
 
 /// A device of a newer architecture, from a file: it does not run what is for 9.0 alone.

@@ -9,6 +9,7 @@ use super::support::{
 
 const INVALID_IMAGE: u32 = 200;
 const INVALID_PTX: u32 = 218;
+const UNSUPPORTED_PTX_VERSION: u32 = 222;
 const INVALID_SOURCE: u32 = 300;
 const FILE_NOT_FOUND: u32 = 301;
 const INVALID_HANDLE: u32 = 400;
@@ -167,6 +168,7 @@ fn codes() {
         (INVALID_IMAGE, INVALID_VALUE, INVALID_VALUE)
     );
     assert_eq!(add(own, 1, ".version 8.0\n.target sm_80\n.what"), INVALID_PTX);
+    assert_eq!(add(own, 1, ".version 9.9\n.target sm_80\n.what"), UNSUPPORTED_PTX_VERSION);
     assert_eq!(add(own, 0, "\x7fELF and so on"), 209);
     assert_eq!(add(own, 4, "!<arch>"), 801);
     let null = std::ptr::null();

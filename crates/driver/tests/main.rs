@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod exports;
 mod nvcc;
 mod run;
 

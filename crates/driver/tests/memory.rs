@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 
 use super::structs::Location;
-use super::support::{Handle, INVALID_DEVICE, INVALID_VALUE, OK, context, cuMemAlloc_v2, cuMemFree_v2, functions};
+use super::support::{
+    Handle, INVALID_DEVICE, INVALID_VALUE, OK, alone, context, cuMemAlloc_v2, cuMemFree_v2, functions,
+};
 
 const OUT_OF_MEMORY: u32 = 2;
 const NOT_FOUND: u32 = 500;
@@ -93,8 +95,12 @@ fn sizes_and_flags() {
     }
 }
 
+/// The host's memory, once it is freed, may become that of another test.
 #[test]
 fn frees() {
+    if !alone("memory::frees", &[]) {
+        return;
+    }
     context(0);
     let (own, host, managed) =
         (device(1000), made(|to| cuMemAllocHost_v2(to, 1000)), made(|to| cuMemAllocManaged(to, 8, 1)));

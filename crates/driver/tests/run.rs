@@ -81,7 +81,7 @@ pub(crate) fn side_by_side<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&
 }
 
 /// The folder with `libcuda.so.1`: a link to the library that cargo has built beside this program.
-fn library() -> &'static Path {
+pub(crate) fn library() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let program = std::env::current_exe().expect("a program knows where it lies");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::device::{Device, DeviceInfo, Metric};
+use crate::device::{Checks, Device, DeviceInfo, Finding, Metric};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
@@ -27,6 +27,8 @@ pub struct Outcome {
     pub samples: Option<Samples>,
     /// Its counters, when the device counts.
     pub counters: Vec<Metric>,
+    /// What the device's checks have found.
+    pub findings: Vec<Finding>,
 }
 
 impl Outcome {
@@ -61,6 +63,8 @@ pub struct Report {
     pub runs: Option<u32>,
     /// The number of sets of buffers that the launches rotate through, so that their data are not in the L2 cache.
     pub sets: usize,
+    /// What the launches were checked for besides their results.
+    pub checks: Checks,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<Outcome>,
     /// The reasons why other rungs did not run.
@@ -160,6 +164,7 @@ pub fn run(device: &mut dyn Device, mut plan: Plan, mut progress: impl FnMut(&Ru
     plan.leave_out(|_, launch| device.check_supported(launch))?;
     let (problem, runs) = (&*plan.problem, plan.runs);
     let info = device.info().clone();
+    let checks = device.checks();
     device.set_counting(runs.is_some());
     let restorable = plan.launches.iter().any(|(rung, _)| rung.in_place);
     let mut session = match runs {
@@ -169,7 +174,11 @@ pub fn run(device: &mut dyn Device, mut plan: Plan, mut progress: impl FnMut(&Ru
     let mut outcomes = Vec::with_capacity(plan.launches.len());
     for (rung, launch) in plan.launches {
         progress(rung);
-        let tried = session.launch_checked(rung, &launch)?;
+        let tried = match session.launch_checked(rung, &launch) {
+            // A kernel that fails there has only its own memory to spoil.
+            Err(error @ Error::Launch { .. }) if info.kind == "sim" => CheckedLaunch::failed(&error),
+            tried => tried?,
+        };
         let samples = match runs {
             // A device without a clock has nothing more to measure.
             Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
@@ -182,6 +191,7 @@ pub fn run(device: &mut dyn Device, mut plan: Plan, mut progress: impl FnMut(&Ru
             picture: tried.picture,
             samples,
             counters: tried.ran.counters,
+            findings: session.take_findings(),
         });
     }
     let timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
@@ -194,15 +204,16 @@ pub fn run(device: &mut dyn Device, mut plan: Plan, mut progress: impl FnMut(&Ru
         flops: problem.flops(),
         runs: runs.filter(|_| timed),
         sets: session.sets(),
+        checks,
         outcomes,
         left_out: plan.left_out,
     })
 }
 
 impl Report {
-    /// Whether every rung was right.
+    /// Whether every rung was right, and nothing was found.
     pub fn all_right(&self) -> bool {
-        self.outcomes.iter().all(|own| own.verdict.is_right())
+        self.outcomes.iter().all(|own| own.verdict.is_right() && own.findings.is_empty())
     }
 
     /// Whether any rung has counters.

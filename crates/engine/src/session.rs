@@ -4,9 +4,8 @@ mod buffers;
 
 use simt::Function;
 use simt::observe::Observer;
-use simt::sanitize::{Checks, Finding};
 
-use crate::device::{Device, Enqueue, LaunchResult, Sim};
+use crate::device::{Checks, Device, Enqueue, Finding, LaunchResult, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -65,6 +64,11 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// [`Error::Device`] when a copy fails. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         Ok(self.launch_checked(rung, launch)?.verdict)
+    }
+
+    /// What the device's checks have found since the last time: [`Device::take_findings`].
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.buffers.device.take_findings()
     }
 
     /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.
@@ -209,14 +213,21 @@ impl Session<'_, Sim> {
         device.observe(launch, ids, chosen, observer)
     }
 
-    /// Launches once, as [`Session::check`] does, with checks: [`Sim::sanitize`].
+    /// Launches once, as [`Session::check`] does, with checks, and returns what they have found; of a launch that fails
+    /// too.
     ///
     /// # Errors
-    /// When [`Sim::sanitize`] fails, and with [`Error::Device`] when a copy fails.
+    /// When [`Session::check`] fails and no check says why.
     pub fn sanitize(&mut self, rung: &Rung, launch: &Launch, checks: Checks) -> Result<Vec<Finding>, Error> {
         self.buffers.prepare_poisoned()?;
-        let (device, ids) = self.buffers.for_launch_of(rung);
-        device.sanitize(launch, ids, checks)
+        self.buffers.device.set_checks(checks);
+        let launched = self.launch(rung, launch);
+        self.buffers.device.set_checks(Checks::NONE);
+        let findings = self.take_findings();
+        match launched {
+            Err(error) if findings.is_empty() => Err(error),
+            _ => Ok(findings),
+        }
     }
 
     /// Compares the outputs of the last launch with the reference.
@@ -260,4 +271,11 @@ pub struct CheckedLaunch {
     pub picture: Option<Picture>,
     /// The device's measurements.
     pub ran: LaunchResult,
+}
+
+impl CheckedLaunch {
+    /// A launch that failed.
+    pub(crate) fn failed(error: &Error) -> Self {
+        Self { verdict: Verdict::Wrong(error.to_string()), picture: None, ran: LaunchResult::default() }
+    }
 }

@@ -1,10 +1,9 @@
 //! Runs mutants of one kernel on the problems of its check.
 
-use engine::device::{Device as _, Sim};
+use engine::device::{Checks, Device as _, Sim};
 use engine::launch::{Code, Launch};
 use engine::problem::{Problem, Role, Verdict as Checked};
 use engine::{Catalog, Session};
-use simt::sanitize::Checks;
 
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};

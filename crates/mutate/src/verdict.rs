@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use engine::device::Check;
 use serde::{Deserialize, Serialize};
-use simt::sanitize::Check;
 
 /// What noticed a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -28,6 +28,7 @@ mod query;
 mod source;
 mod statement;
 mod token;
+pub mod version;
 
 pub use error::ParseError;
 pub use extract::extract;

@@ -4,20 +4,11 @@ use std::fmt;
 
 use bytemuck::Pod;
 
-use crate::argument::{Value, Values};
+use crate::argument::Values;
+use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result, located};
 use crate::number::Number;
-
-/// The SIMT machine or a GPU. Errors are words, to which [`Device`] adds the line of the test.
-pub(crate) trait Backend: fmt::Display {
-    /// Allocates and fills a buffer; the next buffer's number is one more.
-    fn upload(&mut self, bytes: &[u8]) -> Result<(), String>;
-    /// Copies a buffer, by its number, to the host.
-    fn read(&mut self, buffer: usize) -> Result<Vec<u8>, String>;
-    /// Runs a kernel to its end.
-    fn launch(&mut self, kernel: &str, grid: Grid, values: &[Value]) -> Result<(), String>;
-}
 
 /// The blocks and threads of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,15 +44,15 @@ impl Grid {
 
 /// A device with the kernels under test. It shows itself as its name and the size: `sim, size 33`.
 pub struct Device {
-    backend: Box<dyn Backend>,
+    backend: Backend,
     buffers: usize,
     size: usize,
     tolerance: f64,
 }
 
 impl Device {
-    pub(crate) fn new(backend: impl Backend + 'static, size: usize, tolerance: f64) -> Self {
-        Self { backend: Box::new(backend), buffers: 0, size, tolerance }
+    pub(crate) fn new(backend: Backend, size: usize, tolerance: f64) -> Self {
+        Self { backend, buffers: 0, size, tolerance }
     }
 
     /// The size to test; one of [`Test::sizes`](crate::Test::sizes).

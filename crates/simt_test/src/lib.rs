@@ -22,21 +22,20 @@
 //! ```
 //!
 //! [`kernels!`] compiles the crate that it stands in to PTX, once in each test program. [`Test::run`] runs the body for
-//! each size on the SIMT machine `simt`, which needs no GPU and finds accesses out of bounds, divergent barriers and
-//! threads that wait for ever, and then on the first GPU, if there is one. The environment variable [`DEVICE`] chooses one
+//! each size on the SIMT machine `simt`, which needs no GPU and [checks](Test::checks) what kernels do for accesses
+//! out of bounds, values that nobody wrote, data races and threads that wait for ever, and then on the first GPU, if there is one. The environment variable [`DEVICE`] chooses one
 //! of the two. An [`Error`] begins with the line of the test that it comes from.
 //!
 //! In: kernels as PTX or as a crate, and values. Out: a test that passes, or an error for people. This crate must not know
 //! how kernels are compiled (`cuda_builder` does) or run (`simt` and the driver do).
 
 mod argument;
+mod backend;
 mod buffer;
 mod device;
 mod error;
-mod gpu;
 mod kernels;
 mod number;
-mod sim;
 
 pub use argument::{Argument, Plain, Values};
 pub use buffer::{Buffer, Slice};
@@ -46,10 +45,10 @@ pub use error::{Error, Result};
 pub use kernels::Kernels;
 pub use number::Number;
 pub use simt::Schedule;
+pub use simt::sanitize::{Check, Checks};
 
+use backend::Backend;
 use error::located;
-use gpu::Gpu;
-use sim::Sim;
 
 /// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the SIMT machine, and
 /// the GPU where there is one.
@@ -85,12 +84,13 @@ pub struct Test {
     sizes: Vec<usize>,
     tolerance: f64,
     schedules: Vec<Schedule>,
+    checks: Checks,
 }
 
 impl Test {
     /// A test of these kernels, of size 0, with equal results, on the SIMT machine's fixed schedule.
     pub fn new(kernels: &'static Kernels) -> Self {
-        Self { kernels, sizes: vec![0], tolerance: 0.0, schedules: vec![Schedule::Fixed] }
+        Self { kernels, sizes: vec![0], tolerance: 0.0, schedules: vec![Schedule::Fixed], checks: Checks::ALL }
     }
 
     /// Runs the body once for each size, which is what [`Device::size`] gives.
@@ -110,6 +110,12 @@ impl Test {
         Self { schedules: std::iter::once(Schedule::Fixed).chain(random).collect(), ..self }
     }
 
+    /// Lets the SIMT machine check kernels for these faults only, which need not show in results; without this, for all: accesses
+    /// outside of their object, values that nobody wrote, data races, and barriers that threads do not come to as they have to.
+    pub fn checks(self, checks: Checks) -> Self {
+        Self { checks, ..self }
+    }
+
     /// Runs the test.
     ///
     /// # Errors
@@ -119,24 +125,20 @@ impl Test {
     pub fn run(self, mut body: impl FnMut(&mut Device) -> Result) -> Result {
         let chosen = std::env::var(DEVICE).unwrap_or_else(|_| "all".to_owned());
         let (on_sim, on_gpu) = match &*chosen {
-            "all" => (true, Gpu::is_there()),
+            "all" => (true, Backend::has_gpu()),
             "sim" => (true, false),
             "gpu" => (false, true),
             other => return Err(Error::new(format!("{DEVICE} is `{other}`; it can be all, sim or gpu"))),
         };
-        let mut each = |device: &mut Device| {
-            // The test program shows it only where the test fails; a panic of the body does not name the device.
-            println!("{device}");
-            body(device).map_err(|error| error.on(device))
-        };
+        let on_sim = self.schedules.iter().map(|schedule| Some(*schedule)).filter(|_| on_sim);
+        let orders: Vec<Option<Schedule>> = on_sim.chain(on_gpu.then_some(None)).collect();
         for &size in &self.sizes {
-            for &schedule in self.schedules.iter().filter(|_| on_sim) {
-                let machine = located(Sim::open(self.kernels, schedule))?;
-                each(&mut Device::new(machine, size, self.tolerance))?;
-            }
-            if on_gpu {
-                let gpu = located(Gpu::open(self.kernels))?;
-                each(&mut Device::new(gpu, size, self.tolerance))?;
+            for &schedule in &orders {
+                let mut device =
+                    Device::new(located(Backend::open(self.kernels, schedule, self.checks))?, size, self.tolerance);
+                // The test program shows it only where the test fails; a panic of the body does not name the device.
+                println!("{device}");
+                body(&mut device).map_err(|error| error.on(&device))?;
             }
         }
         Ok(())

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use host::device::{BufferId, Device, DeviceInfo, LaunchResult, Sim};
-use host::launch::{Arg, Launch};
+use host::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult, Sim};
+use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
 use host::run::{self, Outcome, Plan, Report};
 use host::{Error, KERNELS, Ladder, Options, Rung, Session, ladder};
@@ -174,6 +174,8 @@ fn put(bytes: &mut [u8], word: usize, value: i32) {
     bytes[word * 4..word * 4 + 4].copy_from_slice(&value.to_ne_bytes());
 }
 
+const OWN_KERNELS_ONLY: &str = "a gpu runs the kernels of this program only";
+
 impl Device for Fake {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -226,6 +228,14 @@ impl Device for Fake {
     fn read(&mut self, _: BufferId) -> Result<LaunchResult, Error> {
         self.note("read");
         Ok(LaunchResult::timed(1e3))
+    }
+
+    fn load(&mut self, _: String) -> Result<Code, Error> {
+        Err(Error::Device { doing: "loading code", reason: OWN_KERNELS_ONLY.to_owned() })
+    }
+
+    fn call(&mut self, what: &str, _: &[BufferId], _: Enqueue<'_>) -> Result<LaunchResult, Error> {
+        Err(Error::Call { what: what.to_owned(), reason: OWN_KERNELS_ONLY.to_owned() })
     }
 
     fn check_supported(&self, launch: &Launch) -> Option<Error> {

@@ -108,7 +108,7 @@ pub fn right() -> Fake {
 /// The program itself, with this file in the place of the CUDA driver.
 pub fn command(driver: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
-    command.env(libcuda::OVERRIDE, driver);
+    command.env(libcuda::OVERRIDE, driver).env_remove(libcuda::CHOICE);
     command
 }
 

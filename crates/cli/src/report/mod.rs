@@ -25,6 +25,9 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
         }
+        for finding in &outcome.findings {
+            document.note(format!("{}: {finding}", outcome.launch));
+        }
     }
     record::add(&mut document, report);
     document
@@ -45,9 +48,10 @@ fn table(report: &Report) -> Table {
         let cells = [
             outcome.rung.name.into(),
             format!("{} × {}", dims(launch.grid), dims(launch.block)).into(),
-            match outcome.verdict.is_right() {
-                true => Cell::good("right"),
-                false => Cell::bad("WRONG"),
+            match (outcome.verdict.is_right(), outcome.findings.is_empty()) {
+                (true, true) => Cell::good("right"),
+                (true, false) => Cell::bad("right, but see below"),
+                (false, _) => Cell::bad("WRONG"),
             },
         ];
         let others = texts.iter().map(|text| text.cell(report, index).into());

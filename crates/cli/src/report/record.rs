@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use engine::device::Value;
+use engine::device::{Finding, Value};
 use engine::options::Options;
 use engine::problem::Picture;
 use engine::run::{Outcome, Report};
@@ -33,6 +33,8 @@ struct Row<'a> {
     picture: Option<&'a Picture>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counters: Option<BTreeMap<&'static str, Counter>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<&'a [Finding]>,
 }
 
 #[derive(Serialize)]
@@ -59,7 +61,8 @@ fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
 /// second; they are `null` where nothing was timed, and so is `speedup_vs_first` where the ladder's first rung did not
 /// run. On a device that counts there is `counters` too, an object with each of its
 /// [`Metric`](engine::device::Metric)s; a ratio is `null` where it has nothing to divide by. `gflop_per_s` is there
-/// where the ladder is measured by it, and `picture` with the values before and after where there is something to see.
+/// where the ladder is measured by it, `picture` with the values before and after where there is something to see, and `findings`
+/// where kernels were checked.
 pub(super) fn add(document: &mut Document, report: &Report) {
     for outcome in &report.outcomes {
         document.record(&Row {
@@ -79,6 +82,7 @@ pub(super) fn add(document: &mut Document, report: &Report) {
             speedup_vs_first: report.speedup_vs_first(outcome),
             picture: outcome.picture.as_ref(),
             counters: counters(outcome),
+            findings: (!report.checks.is_empty()).then_some(&outcome.findings),
         });
     }
 }

@@ -67,9 +67,11 @@
 //! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
 //! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
 
-pub use driver::{InUse, Inside, Kernel, Simulation};
+pub use driver::{Kernel, Resources, Simulation, launch_with};
+pub use extra::{addresses, allow_shared, compiler_log};
 
 mod codes;
+mod extra;
 mod load;
 mod table;
 

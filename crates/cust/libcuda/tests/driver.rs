@@ -44,7 +44,7 @@ const NO_DRIVER: &str = r#"NoDevice: "no CUDA driver on this machine""#;
 /// Runs the example with `LADDER_LIBCUDA` set so, and a fault of the stand-in: its exit status, and the lines it printed.
 fn run(library: Option<&Path>, fault: &str) -> (Option<i32>, Vec<String>) {
     let mut command = Command::new(devices());
-    command.env("LADDER_STAND_IN", fault);
+    command.env("LADDER_STAND_IN", fault).env_remove(libcuda::CHOICE);
     match library {
         Some(path) => command.env(libcuda::OVERRIDE, path),
         None => command.env_remove(libcuda::OVERRIDE),

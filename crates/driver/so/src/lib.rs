@@ -1,10 +1,11 @@
-//! `libcuda.so.1`: every function that the CUDA driver exports, each a jump to the simulated driver's.
+//! `libcuda.so.1`: all that the CUDA driver exports. Each function is a jump to the simulated driver's; the variables, which
+//! debuggers read and write, stay zero without one.
 //!
 //! A program that is linked to the driver, or opens it, finds this library instead where `LD_LIBRARY_PATH` says so.
 
 #![cfg(target_os = "linux")]
 
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 macro_rules! count {
     ($($number:literal $name:ident,)*) => {
@@ -67,6 +68,18 @@ macro_rules! jump {
 }
 
 driver::for_each_symbol!(export);
+
+macro_rules! variables {
+    ($($bytes:literal $name:ident,)*) => {
+        $(
+            /// The driver's variable of this name.
+            #[allow(non_upper_case_globals, reason = "the driver's name")]
+            #[unsafe(no_mangle)]
+            static $name: [AtomicU32; $bytes / 4] = [const { AtomicU32::new(0) }; $bytes / 4];
+        )*
+    };
+}
+driver::for_each_variable!(variables);
 
 /// Tells programs of this project that this is not the driver of a GPU.
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::io::Read as _;
 
 use crate::abi::error::{Code, Error, Result};
-use crate::code::image::{no_ptx, runs_on, target};
+use crate::code::image::{check_target, no_ptx};
 use crate::code::merge::merge;
 
 /// The first bytes of the wrapper that nvcc puts around a fatbin, and of the fatbin itself.
@@ -120,7 +120,7 @@ fn newest(entries: &[u8], (major, minor): (u32, u32)) -> Result<Vec<u8>> {
     for entry in found {
         let text = unpack(entry)?;
         // PTX of `compute_90a` runs on 9.0 alone.
-        if target(&String::from_utf8_lossy(&text)).is_none_or(|target| runs_on(target, (major, minor))) {
+        if check_target(&String::from_utf8_lossy(&text), (major, minor)).is_ok() {
             return Ok(text);
         }
     }

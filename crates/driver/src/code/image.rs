@@ -35,16 +35,46 @@ pub(crate) unsafe fn ptx(image: *const c_void, capability: (u32, u32)) -> Result
     Ok(text.to_bytes().to_vec())
 }
 
-/// The architecture that a PTX text names as its own: `sm_90a`.
-pub(crate) fn target(ptx: &str) -> Option<&str> {
-    let mut lines = ptx.lines().map(str::trim_start);
-    let rest = lines.find_map(|line| line.strip_prefix(".target"))?;
-    rest.split(',').next().map(str::trim)
+/// What follows a directive of a PTX text's header: the architecture that it is for, `sm_90a`, or its version, `7.8`.
+fn directive<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
+    let code = ptx.lines().filter_map(|line| line.split("//").next());
+    let mut words = code.flat_map(str::split_whitespace);
+    words.find(|word| *word == name)?;
+    words.next()?.split(',').next()
+}
+
+/// Refuses PTX of a version that there is not, or not yet, as the driver's compiler does.
+pub(crate) fn check_version(ptx: &str) -> Result<()> {
+    let written = directive(ptx, ".version").unwrap_or_default();
+    let numbers = written.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match numbers {
+        Some(version) if !ptx::version::exists(version) => {
+            let (major, minor) = ptx::version::NEWEST;
+            let what = format!("unsupported .version {written}; the newest is {major}.{minor}");
+            Err(Error::new(Code::UNSUPPORTED_PTX_VERSION, what))
+        }
+        // The parser says what is wrong with one that is no version.
+        _ => Ok(()),
+    }
+}
+
+/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does.
+pub(crate) fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
+    match directive(ptx, ".target") {
+        Some(target) if !runs_on(target, capability) => {
+            let (major, minor) = capability;
+            let variable = crate::DEVICE;
+            let what =
+                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
+            Err(Error::new(Code::INVALID_PTX, what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether PTX for an architecture runs on devices of a compute capability: on later ones too, but with the suffix `a` on
 /// none but its own, and with `f` on the later ones of its major version.
-pub(crate) fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
+fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
     let number = target.trim_start_matches("sm_").trim_end_matches(['a', 'f']);
     let Ok(number) = number.parse::<u32>() else {
         // The parser says what is wrong with it.

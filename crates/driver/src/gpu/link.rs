@@ -52,6 +52,7 @@ impl Linker {
         };
         let text = String::from_utf8(text).ok().filter(|text| text.contains(".version"));
         let text = text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin with PTX"))?;
+        image::check_version(&text)?;
         let mut state = lock(&self.state);
         if state.linked.is_some() {
             return Err(Error::new(Code::INVALID_VALUE, "the modules are linked already"));

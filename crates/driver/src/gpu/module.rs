@@ -109,31 +109,18 @@ pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<
         let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
         return Err(Error::new(Code::INVALID_IMAGE, what));
     }
-    let module =
-        check_target(&text, capability).and_then(|()| simt::Module::from_ptx(text).map_err(|error| load_error(&error)));
-    let module = module.and_then(|module| match module.invalid() {
-        Some(error) => Err(load_error(error)),
-        None => Ok(module),
-    });
-    if let Err(error) = &module {
-        options.tell(&error.reason);
-    }
-    module
-}
-
-/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does. PTX of
-/// versions that are newer than the driver is taken, if the machine can run it.
-fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
-    match image::target(ptx) {
-        Some(target) if !image::runs_on(target, capability) => {
-            let (major, minor) = capability;
-            let variable = crate::DEVICE;
-            let what =
-                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
-            Err(Error::new(Code::INVALID_PTX, what))
+    let compile = || {
+        if !driver.is_private {
+            image::check_version(&text)?;
+            image::check_target(&text, capability)?;
         }
-        _ => Ok(()),
-    }
+        let module = simt::Module::from_ptx(text).map_err(|error| load_error(&error))?;
+        match module.invalid() {
+            Some(error) => Err(load_error(error)),
+            None => Ok(module),
+        }
+    };
+    compile().inspect_err(|error: &Error| options.tell(&error.reason))
 }
 
 /// The module of a handle.

@@ -122,7 +122,7 @@ impl LaunchOp {
             .with_shared_bytes(self.shared_bytes)
             .with_cooperative(self.is_cooperative)
             .with_cluster(self.cluster);
-        let result = driver.sanitizer.run(&mut machine, &launch, driver.keeps_messages);
+        let result = driver.sanitizer.run(&mut machine, &launch);
         memory::keep_printed(machine.take_printed());
         result.map_err(|error| {
             let code = match &error {

@@ -17,9 +17,7 @@ pub const SANITIZE: &str = "LADDER_SANITIZE";
 /// The checks of a driver's launches.
 #[derive(Default)]
 pub(crate) struct Sanitizer {
-    pub(crate) checks: Mutex<Checks>,
-    /// What was found and nobody has taken, if it is kept.
-    pub(crate) findings: Mutex<Vec<Finding>>,
+    checks: Checks,
     /// The places of what was told already. A program launches the same kernel many times.
     told: Mutex<HashSet<(Check, String, u32, Option<u32>)>>,
 }
@@ -35,26 +33,17 @@ impl Sanitizer {
         };
         let checks = text.to_string_lossy().parse::<Checks>();
         let checks = checks.map_err(|why| Error::new(Code::INVALID_VALUE, format!("{SANITIZE}: {why}")))?;
-        Ok(Self { checks: Mutex::new(checks), ..Self::default() })
+        Ok(Self { checks, ..Self::default() })
     }
 
-    /// Runs a kernel with the checks. What they find is kept for the owner of a GPU of their own, and else written.
-    pub(crate) fn run(
-        &self,
-        machine: &mut Machine,
-        launch: &Launch<'_>,
-        is_kept: bool,
-    ) -> std::result::Result<(), LaunchError> {
-        let checks = *lock(&self.checks);
-        if checks.is_empty() {
+    /// Runs a kernel, and writes what the checks find.
+    pub(crate) fn run(&self, machine: &mut Machine, launch: &Launch<'_>) -> std::result::Result<(), LaunchError> {
+        if self.checks.is_empty() {
             return machine.launch(launch);
         }
-        let Sanitized { result, mut findings } = machine.launch_sanitized(launch, checks);
-        match is_kept {
-            true => lock(&self.findings).append(&mut findings),
-            false => findings.iter().filter(|finding| self.is_new(finding)).for_each(|finding| {
-                report::tell(&finding.to_string());
-            }),
+        let Sanitized { result, findings } = machine.launch_sanitized(launch, self.checks);
+        for finding in findings.iter().filter(|finding| self.is_new(finding)) {
+            report::tell(&finding.to_string());
         }
         result.map(drop)
     }

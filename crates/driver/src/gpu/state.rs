@@ -50,8 +50,8 @@ pub(crate) struct Driver {
     pub(crate) printed: Mutex<Vec<u8>>,
     /// Messages that are kept for who asks for them, and not written.
     pub(crate) messages: Mutex<Vec<String>>,
-    /// Whether messages are kept.
-    pub(crate) keeps_messages: bool,
+    /// Whether somebody has it alone ([`crate::Simulation`]): its messages are kept, and it takes all PTX that the machine takes.
+    pub(crate) is_private: bool,
     /// What kernels are checked for.
     pub(crate) sanitizer: Sanitizer,
     /// The process that initialized it: its threads do not exist in a child that it forks.
@@ -65,7 +65,7 @@ thread_local! {
 
 /// Makes a driver the one of this thread, and returns the one that was.
 pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
-    report::keep_in(driver.filter(|driver| driver.keeps_messages).map(|driver| &driver.messages));
+    report::keep_in(driver.filter(|driver| driver.is_private).map(|driver| &driver.messages));
     INSIDE.replace(driver)
 }
 
@@ -97,8 +97,8 @@ pub(crate) fn driver() -> Result<&'static Driver> {
 
 impl Driver {
     /// A driver whose machine runs on so many threads; 0 for one per core.
-    pub(crate) fn start(threads: usize, keeps_messages: bool) -> Result<Self> {
-        let devices = if keeps_messages { device::default()? } else { device::simulated()? };
+    pub(crate) fn start(threads: usize, is_private: bool) -> Result<Self> {
+        let devices = if is_private { device::default()? } else { device::simulated()? };
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);
@@ -118,8 +118,8 @@ impl Driver {
             advice: Mutex::default(),
             printed: Mutex::default(),
             messages: Mutex::default(),
-            keeps_messages,
-            sanitizer: if keeps_messages { Sanitizer::default() } else { Sanitizer::from_environment()? },
+            is_private,
+            sanitizer: if is_private { Sanitizer::default() } else { Sanitizer::from_environment()? },
             process: std::process::id(),
         })
     }
@@ -156,7 +156,9 @@ functions! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        DRIVER.get_or_init(|| Driver::start(0, false));
+        if inside().is_none() {
+            DRIVER.get_or_init(|| Driver::start(0, false));
+        }
         driver().map(drop)
     }
 

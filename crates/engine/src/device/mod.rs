@@ -1,6 +1,5 @@
 //! The devices that run a rung: buffers, launches and their times, behind one trait for GPUs and the simulator.
 
-mod allocations;
 mod code;
 mod gpu;
 mod sim;
@@ -14,9 +13,9 @@ use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
 
-pub use gpu::Gpu;
-pub use sim::Sim;
+pub use gpu::{Cuda, Gpu, Sim};
 pub use simt::counters::{Metric, Value};
+pub use simt::sanitize::{Check, Checks, Finding};
 pub use stream::{DeviceMemory, Enqueue, GpuStream};
 
 /// The handle of a buffer, returned by [`Device::alloc`].
@@ -78,20 +77,14 @@ fn in_billions<S: Serializer>(own: &Option<f64>, serializer: S) -> Result<S::Ok,
 
 impl fmt::Display for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name)?;
-        if let Some((major, minor)) = self.compute_capability {
-            write!(f, ", compute capability {major}.{minor}")?;
-        }
-        if let Some(count) = self.multiprocessors {
-            write!(f, ", {count} SMs")?;
-        }
-        if let Some(peak) = self.peak_bytes_per_s {
-            write!(f, ", {:.0} GB/s at its peak", peak / 1e9)?;
-        }
-        if let Some(driver) = &self.driver {
-            write!(f, ", driver {driver}")?;
-        }
-        Ok(())
+        let facts = [
+            self.compute_capability.map(|(major, minor)| format!("compute capability {major}.{minor}")),
+            self.multiprocessors.map(|count| format!("{count} SMs")),
+            self.peak_bytes_per_s.map(|peak| format!("{:.0} GB/s at its peak", peak / 1e9)),
+            self.driver.as_ref().map(|driver| format!("driver {driver}")),
+        ];
+        f.write_str(&self.name)?;
+        facts.iter().flatten().try_for_each(|fact| write!(f, ", {fact}"))
     }
 }
 
@@ -155,14 +148,24 @@ pub trait Device {
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error>;
 
     /// Turns counting on or off for the following launches. A device that cannot count ignores this.
-    fn set_counting(&mut self, counting: bool) {
-        let _ = counting;
+    fn set_counting(&mut self, _counting: bool) {}
+
+    /// Turns checks on or off for the following launches. A device that cannot check kernels ignores this.
+    fn set_checks(&mut self, _checks: Checks) {}
+
+    /// What launches are checked for.
+    fn checks(&self) -> Checks {
+        Checks::NONE
+    }
+
+    /// What the checks have found since the last time, also in launches that failed.
+    fn take_findings(&mut self) -> Vec<Finding> {
+        Vec::new()
     }
 
     /// Why the device cannot run this launch, whatever its arguments: [`Error::NeedsNewer`] when the kernel is only
     /// compiled for newer devices.
-    fn check_supported(&self, launch: &Launch) -> Option<Error> {
-        let _ = launch;
+    fn check_supported(&self, _launch: &Launch) -> Option<Error> {
         None
     }
 
@@ -172,8 +175,7 @@ pub trait Device {
     /// # Errors
     /// [`Error::Launch`] when the entry does not exist, [`Error::NeedsNewer`] when only newer devices have it,
     /// [`Error::Ptx`] when its code cannot be loaded, and [`Error::Device`] when the device fails.
-    fn resident(&mut self, launch: &Launch) -> Result<Option<Resident>, Error> {
-        let _ = launch;
+    fn resident(&mut self, _launch: &Launch) -> Result<Option<Resident>, Error> {
         Ok(None)
     }
 
@@ -182,10 +184,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Device`] when the device does not take further code.
-    fn load(&mut self, ptx: String) -> Result<Code, Error> {
-        drop(ptx);
-        Err(Error::device("loading code", own_kernels_only(self.info())))
-    }
+    fn load(&mut self, ptx: String) -> Result<Code, Error>;
 
     /// Runs a kernel and waits for its end. `bound[i]` is the buffer that
     /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
@@ -202,8 +201,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Ptx`] when the kernel that keeps it busy cannot be loaded, [`Error::Device`] when it fails.
-    fn hold(&mut self, nanoseconds: u64) -> Result<(), Error> {
-        let _ = nanoseconds;
+    fn hold(&mut self, _nanoseconds: u64) -> Result<(), Error> {
         Ok(())
     }
 
@@ -213,8 +211,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Ptx`] when the kernel that reads cannot be loaded, [`Error::Launch`] when it fails.
-    fn read(&mut self, buffer: BufferId) -> Result<LaunchResult, Error> {
-        let _ = buffer;
+    fn read(&mut self, _buffer: BufferId) -> Result<LaunchResult, Error> {
         Ok(LaunchResult::default())
     }
 
@@ -224,15 +221,7 @@ pub trait Device {
     ///
     /// # Errors
     /// [`Error::Call`] when `enqueue` or its work fails, and when the device has no stream.
-    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
-        let _ = (bound, enqueue);
-        Err(Error::Call { what: what.to_owned(), reason: own_kernels_only(self.info()) })
-    }
-}
-
-/// The reason why a device does not run other code.
-fn own_kernels_only(device: &DeviceInfo) -> String {
-    format!("a {} runs the kernels of this program only", device.kind)
+    fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error>;
 }
 
 /// Which device to run on.
@@ -253,12 +242,12 @@ pub enum Choice {
 /// [`Error::NoGpu`] for [`Choice::Gpu`] on a machine without a CUDA driver or a GPU, [`Error::Device`] when the GPU
 /// cannot be used or the simulator cannot be started.
 pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>, Error> {
+    let sim = || Ok(Box::new(Sim::open(kernels, 0)?) as Box<dyn Device>);
     if choice == Choice::Sim {
-        return Ok(Box::new(Sim::open(kernels, 0)?));
+        return sim();
     }
-    match (Gpu::open(kernels), choice) {
-        (Ok(gpu), _) => Ok(Box::new(gpu)),
-        (Err(Error::NoGpu { .. }), Choice::Auto) => Ok(Box::new(Sim::open(kernels, 0)?)),
-        (Err(error), _) => Err(error),
+    match Gpu::open(kernels) {
+        Err(Error::NoGpu { .. }) if choice == Choice::Auto => sim(),
+        gpu => Ok(Box::new(gpu?)),
     }
 }

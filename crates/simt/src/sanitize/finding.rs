@@ -56,6 +56,15 @@ pub struct OtherParty {
     pub thread: [u32; 3],
 }
 
+impl Finding {
+    /// Whether another one is about the same places of the same kernel.
+    #[must_use]
+    pub fn is_at_places_of(&self, other: &Self) -> bool {
+        let places = |own: &Self| (own.check, own.ptx_line, own.other.as_ref().map(|other| other.ptx_line));
+        places(self) == places(other) && self.kernel == other.kernel
+    }
+}
+
 fn with_colon<S: Serializer>(source: &Option<(String, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
     let text = source.as_ref().map(|(file, line)| format!("{file}:{line}"));
     text.serialize(serializer)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Ptx;
+use crate::device::Device;
 use crate::launch::Arg;
 
 #[test]

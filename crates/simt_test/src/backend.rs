@@ -1,0 +1,201 @@
+//! Running on a GPU or on the SIMT machine, through cust: the machine is a simulated GPU of the test's own.
+
+use std::fmt;
+
+use cust::CudaFlags;
+use cust::context::{Context, CurrentContext, ResourceLimit};
+use cust::error::CudaError;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_log};
+use simt::sanitize::{Checks, Sanitized};
+use simt::{Config, Function, Launch, Machine, Schedule};
+
+use crate::argument::Value;
+use crate::device::Grid;
+use crate::error::Result;
+use crate::kernels::Kernels;
+
+/// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.
+const STACK_BYTES: usize = 16 << 10;
+
+/// A device with the kernels' module. Errors are words, to which [`Device`](crate::Device) adds the line of the test.
+pub(crate) struct Backend {
+    loaded: Resources<Loaded>,
+    kernels: &'static Kernels,
+    /// The order of threads on the SIMT machine; `None` on a GPU.
+    schedule: Option<Schedule>,
+    /// What the SIMT machine checks kernels for.
+    checks: Checks,
+    name: String,
+}
+
+/// What lies on the device.
+struct Loaded {
+    // Dropped in this order: all else lives in the context.
+    buffers: Vec<DeviceBuffer<u8>>,
+    stream: Stream,
+    module: Module,
+    _context: Context,
+}
+
+impl Backend {
+    /// Whether there is a real driver and a GPU.
+    pub(crate) fn has_gpu() -> bool {
+        libcuda::status().no_driver().is_none()
+            && cust::init(CudaFlags::empty()).is_ok()
+            && cust::device::Device::num_devices().is_ok_and(|count| count > 0)
+    }
+
+    /// The SIMT machine with this order of threads; without one, the first GPU.
+    pub(crate) fn open(kernels: &'static Kernels, schedule: Option<Schedule>, checks: Checks) -> Result<Self, String> {
+        let simulation = match (schedule, libcuda::status().no_driver()) {
+            // Test programs run their tests on all cores already.
+            (Some(_), _) => Some(Simulation::new(1)?),
+            (None, None) => None,
+            (None, Some(reason)) => return Err(format!("there is no GPU to test on: {reason}")),
+        };
+        let mut name = match schedule {
+            Some(Schedule::Fixed) => "sim".to_owned(),
+            Some(other) => format!("sim, schedule {other}"),
+            None => String::new(),
+        };
+        let none = |error| format!("there is no GPU to test on: {} ({error:?})", libcuda::status());
+        let loaded = Resources::new(simulation, || {
+            cust::init(CudaFlags::empty()).map_err(none)?;
+            let device = cust::device::Device::get_device(0).map_err(none)?;
+            let context = Context::new(device).map_err(failed("opening the GPU"))?;
+            CurrentContext::set_current(&context).map_err(failed("opening the GPU"))?;
+            CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)
+                .map_err(failed("opening the GPU"))?;
+            if name.is_empty() {
+                name = device.name().map_err(failed("asking for its name"))?;
+            }
+            let module = Module::from_ptx(&kernels.ptx, &[]);
+            let refused = |error| failed("loading the PTX")(error) + ": " + &compiler_log(&kernels.ptx);
+            Ok::<_, String>(Loaded {
+                buffers: Vec::new(),
+                stream: Stream::new(StreamFlags::DEFAULT, None).map_err(failed("making a stream"))?,
+                module: module.map_err(refused)?,
+                _context: context,
+            })
+        });
+        Ok(Self { loaded: loaded?, kernels, schedule, checks, name })
+    }
+
+    /// Allocates and fills a buffer; the next buffer's number is one more.
+    pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let upload = |loaded: &mut Loaded| {
+            let buffer = DeviceBuffer::from_slice(bytes).map_err(failed("allocating and filling a buffer"))?;
+            loaded.buffers.push(buffer);
+            Ok(())
+        };
+        self.loaded.with(upload, |_, reason| reason)
+    }
+
+    /// Copies a buffer, by its number, to the host.
+    pub(crate) fn read(&mut self, buffer: usize) -> Result<Vec<u8>, String> {
+        let read = |loaded: &mut Loaded| {
+            let buffer = loaded.buffers.get(buffer).ok_or("the buffer belongs to another device")?;
+            let mut bytes = vec![0; buffer.len()];
+            buffer.copy_to(&mut bytes).map_err(failed("copying from the device"))?;
+            Ok(bytes)
+        };
+        self.loaded.with(read, |_, reason| reason)
+    }
+
+    /// Runs a kernel to its end.
+    pub(crate) fn launch(&mut self, kernel: &str, grid: Grid, values: &[Value]) -> Result<(), String> {
+        let function = self.kernels.module.function(kernel).map_err(|error| error.to_string())?;
+        let of_kernel = |reason: String| format!("kernel `{kernel}`: {reason}");
+        let (schedule, checks) = (self.schedule, self.checks);
+        let launch = |loaded: &mut Loaded| {
+            let mut arguments = Vec::with_capacity(values.len());
+            for value in values {
+                arguments.push(match value {
+                    Value::Bytes(bytes) => bytes.clone(),
+                    Value::Buffer(number) => {
+                        let buffer = loaded.buffers.get(*number).ok_or("a buffer belongs to another device")?;
+                        buffer.as_device_ptr().as_raw().to_ne_bytes().to_vec()
+                    }
+                });
+            }
+            check(&function, &arguments).map_err(of_kernel)?;
+            let failed = failed("running the kernel");
+            let own = loaded.module.get_function(function.name()).map_err(&failed)?;
+            // SAFETY: the function's module is loaded as long as it is borrowed.
+            unsafe { allow_shared(own.to_raw(), grid.shared_bytes) }.map_err(|_| failed(CudaError::InvalidValue))?;
+            let addresses = addresses(&mut arguments);
+            if let Some(schedule) = schedule {
+                let mut fault = None;
+                let run = |machine: &mut Machine, launch: &Launch<'_>| {
+                    let Sanitized { result, findings } = run_on_sim(machine, launch, schedule, checks);
+                    let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
+                    fault = result.as_ref().err().map(ToString::to_string);
+                    if fault.is_none() && !findings.is_empty() {
+                        fault = Some(findings.join("\n"));
+                    }
+                    result
+                };
+                let Grid { blocks: grid, threads: block, shared_bytes } = grid;
+                let kernel = Kernel { function: own.to_raw().addr(), grid, block, shared_bytes };
+                // SAFETY: there is an argument for each parameter, of the parameter's size.
+                let done = unsafe { libcuda::launch_with(kernel, &addresses, run) };
+                return match (done, fault) {
+                    (_, Some(fault)) => Err(fault),
+                    (Err(reason), None) => Err(of_kernel(reason)),
+                    (Ok(_), None) => Ok(()),
+                };
+            }
+            let ([gx, gy, gz], [bx, by, bz]) = (grid.blocks, grid.threads);
+            // SAFETY: as above, and the driver copies them before it returns. The kernel reaches only the device's memory.
+            unsafe { loaded.stream.launch(&own, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &addresses) }
+                .map_err(&failed)?;
+            loaded.stream.synchronize().map_err(failed)
+        };
+        self.loaded.with(launch, |_, reason| of_kernel(reason))
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Checks that a kernel has these parameters: a driver takes what it is given.
+fn check(function: &Function, arguments: &[Vec<u8>]) -> Result<(), String> {
+    let params = &function.program().params;
+    if params.len() != arguments.len() {
+        return Err(format!("{} arguments for {} parameters", arguments.len(), params.len()));
+    }
+    let mut pairs = params.iter().zip(arguments).enumerate();
+    match pairs.find(|(_, (param, argument))| param.bytes as usize != argument.len()) {
+        None => Ok(()),
+        Some((index, (param, argument))) => Err(format!(
+            "argument {index} has {} bytes, parameter `{}` has {} (.{})",
+            argument.len(),
+            param.name,
+            param.bytes,
+            param.ty
+        )),
+    }
+}
+
+/// Runs a launch with this order of threads, as long as the machine lets kernels run by itself, and prints what it prints where
+/// tests print.
+fn run_on_sim(machine: &mut Machine, launch: &Launch<'_>, schedule: Schedule, checks: Checks) -> Sanitized {
+    let before = *machine.config_mut();
+    *machine.config_mut() = Config { schedule, max_instructions: Config::default().max_instructions, ..before };
+    let done = machine.launch_sanitized(launch, checks);
+    *machine.config_mut() = before;
+    // By `print!`, so that it is shown with the test that it belongs to.
+    print!("{}", String::from_utf8_lossy(&machine.take_printed()));
+    done
+}
+
+fn failed(doing: &'static str) -> impl Fn(CudaError) -> String {
+    // cust's own text asks the driver for one.
+    move |error| format!("{doing} failed: {error:?}")
+}
