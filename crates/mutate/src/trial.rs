@@ -15,11 +15,8 @@ use crate::verdict::{Caught, Verdict};
 /// A mutant may execute so many times as many instructions as the kernel, and so many more.
 const PATIENCE: (u64, u64) = (5, 50_000);
 
-/// The largest cost of a problem that is run with the sanitizers.
-const MOST_SANITIZED: u64 = 1 << 13;
-
-/// The same of further problems.
-const MOST_SANITIZED_FURTHER: u64 = 1 << 11;
+/// The largest cost of a problem that is run with the sanitizers, and how many of them are.
+const MOST_SANITIZED: (u64, usize) = (1 << 12, 12);
 
 /// The largest cost of a problem whose accesses are compared.
 const MOST_TRACED: u64 = 1 << 14;
@@ -34,6 +31,8 @@ struct Living<'a> {
     launches: usize,
     /// The first problem on which it accessed other memory, or in another order.
     other: Option<String>,
+    /// What it does on a problem that the check does not have, and the check should notice.
+    missed: Option<String>,
     verdict: Option<Verdict>,
 }
 
@@ -45,26 +44,31 @@ pub(crate) fn verdicts(catalog: &Catalog, kernel: &Kernel, mutants: &[&Mutant]) 
     let mut living = Vec::new();
     for (index, &mutant) in mutants.iter().enumerate() {
         let code = sim.load(mutant.edit.apply(&kernel.text))?;
-        living.push(Living { index, mutant, code, launches: 0, other: None, verdict: None });
+        living.push(Living { index, mutant, code, launches: 0, other: None, missed: None, verdict: None });
     }
     let mut trial = Trial { kernel, sim, original };
     let mut done: Vec<(usize, Verdict)> = Vec::new();
     let checked = checked(kernel);
     trial.each(&checked, &mut living, &mut done, Stage::Results)?;
-    trial.each(&few(&checked, MOST_SANITIZED), &mut living, &mut done, Stage::Findings)?;
-    trial.each(&few(&checked, MOST_TRACED), &mut living, &mut done, Stage::Traces)?;
     let further = further(kernel);
+    trial.each(&few(&checked, MOST_TRACED, usize::MAX), &mut living, &mut done, Stage::Traces)?;
     trial.each(&further, &mut living, &mut done, Stage::Traces)?;
-    trial.each(&few(&further, MOST_SANITIZED_FURTHER), &mut living, &mut done, Stage::FindingsOfOthers)?;
+    let (most, count) = MOST_SANITIZED;
+    trial.each(&few(&checked, most, count), &mut living, &mut done, Stage::Findings)?;
+    trial.each(&few(&further, most, count), &mut living, &mut done, Stage::FurtherFindings)?;
     done.extend(living.into_iter().map(|own| (own.index, own.end())));
     done.sort_unstable_by_key(|own| own.0);
     Ok(done.into_iter().map(|own| own.1).collect())
 }
 
-/// The problems with at most this cost, and the smallest in any case.
-fn few(cases: &[Case], most: u64) -> Vec<Case> {
+/// So many of the problems with at most this cost, from the smallest to the largest; one in any case.
+fn few(cases: &[Case], most: u64, count: usize) -> Vec<Case> {
     let small = cases.iter().take_while(|case| case.cost <= most).count();
-    cases[..small.max(1).min(cases.len())].to_vec()
+    let small = &cases[..small.max(1).min(cases.len())];
+    let step = small.len().div_ceil(count).max(1);
+    let mut few: Vec<Case> = small.iter().rev().step_by(step).cloned().collect();
+    few.reverse();
+    few
 }
 
 /// What is asked of a mutant.
@@ -72,12 +76,12 @@ fn few(cases: &[Case], most: u64) -> Vec<Case> {
 enum Stage {
     /// Whether its results are right.
     Results,
+    /// Whether it does what the kernel does. If it does, there is nothing for the sanitizers to find.
+    Traces,
     /// Whether the sanitizers find something.
     Findings,
-    /// Whether it does what the kernel does.
-    Traces,
-    /// Whether the sanitizers find something where the accesses are not the kernel's.
-    FindingsOfOthers,
+    /// Whether the sanitizers find something on problems that the check does not have.
+    FurtherFindings,
 }
 
 struct Trial<'a> {
@@ -130,7 +134,7 @@ impl Trial<'_> {
                 let (times, more) = PATIENCE;
                 session.limit_instructions(expected.instructions.saturating_mul(times).saturating_add(more));
                 let is_clean = run.ask(own, &mut session, &expected).unwrap_or_else(|error| {
-                    own.verdict = Some(run.ended(&error, own.mutant));
+                    run.ended(&error, own);
                     false
                 });
                 if !is_clean {
@@ -170,7 +174,7 @@ impl Run<'_> {
                 let seen = session.observe(rung, &launch, None, |_| (Instructions::default(), Trace::default()))?;
                 (seen.0.0, seen.1.digest(), Vec::new())
             }
-            Stage::Results | Stage::Findings | Stage::FindingsOfOthers => {
+            Stage::Results | Stage::Findings | Stage::FurtherFindings => {
                 let findings = match self.stage {
                     Stage::Results => Vec::new(),
                     _ => session.sanitize(rung, &launch, Checks::ALL)?,
@@ -212,13 +216,13 @@ impl Run<'_> {
         match self.stage {
             Stage::Results => session.observe(rung, &launch, None, |_| ())?,
             Stage::Traces => trace = session.observe(rung, &launch, None, |_| Trace::default())?.digest(),
-            Stage::Findings | Stage::FindingsOfOthers => {
+            Stage::Findings | Stage::FurtherFindings => {
                 if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
                     let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
-                    own.verdict = Some(match self.stage {
-                        Stage::Findings => Verdict::Caught { by, at, what },
-                        _ => Verdict::Survived { what: format!("at {at}, which the check does not have: {what}") },
-                    });
+                    match self.stage {
+                        Stage::Findings => own.verdict = Some(Verdict::Caught { by, at, what }),
+                        _ => own.missed = Some(format!("at {at}, which the check does not have: {what}")),
+                    }
                     return Ok(false);
                 }
             }
@@ -226,66 +230,65 @@ impl Run<'_> {
         let checked = session.verdict(rung, &launch)?;
         let is_clean = self.memory(session)? == expected.memory;
         own.launches += 1;
-        let is_of_check = self.stage != Stage::Traces;
-        own.verdict = match checked {
-            Checked::Wrong(what) if is_of_check => Some(Verdict::Caught { by: Caught::Result, at: self.at(), what }),
-            Checked::Wrong(what) => {
-                Some(Verdict::Survived { what: format!("wrong at {}, which the check does not have: {what}", self.at()) })
+        match (checked, self.stage) {
+            (Checked::Wrong(what), Stage::Results | Stage::Findings) => {
+                own.verdict = Some(Verdict::Caught { by: Caught::Result, at: self.at(), what });
             }
-            Checked::Right if is_of_check => None,
-            Checked::Right if !is_clean => {
-                Some(Verdict::Survived { what: format!("other memory than the outputs at {}", self.at()) })
+            (Checked::Wrong(what), _) => {
+                own.missed = Some(format!("wrong at {}, which the check does not have: {what}", self.at()));
             }
-            Checked::Right if trace == expected.trace => None,
-            Checked::Right if own.mutant.mutation.proof == Proof::Memory => {
+            (Checked::Right, Stage::Traces) if !is_clean => {
+                own.missed = Some(format!("other memory than the outputs at {}", self.at()));
+            }
+            (Checked::Right, Stage::Traces) if trace != expected.trace => {
                 own.other.get_or_insert_with(|| self.at());
-                None
             }
-            Checked::Right => {
-                Some(Verdict::Survived { what: format!("other accesses and the same memory at {}", self.at()) })
-            }
-        };
+            _ => {}
+        }
         Ok(is_clean)
     }
 
-    /// The verdict on a mutant whose launch has ended early.
-    fn ended(&self, error: &engine::Error, mutant: &Mutant) -> Verdict {
-        let loaded = simt::Module::from_ptx(mutant.edit.apply(&self.kernel.text));
+    /// Judges a mutant whose launch has ended early.
+    fn ended(&self, error: &engine::Error, own: &mut Living<'_>) {
+        let loaded = simt::Module::from_ptx(own.mutant.edit.apply(&self.kernel.text));
         if let Err(why) = loaded.and_then(|module| module.function(&self.kernel.entry)) {
-            return Verdict::Refused { why: first_line(&why.to_string()) };
+            own.verdict = Some(Verdict::Refused { why: first_line(&why.to_string()) });
+            return;
         }
         let what = match error {
             engine::Error::Launch { reason, .. } => reason.clone(),
             other => other.to_string(),
         };
-        if matches!(self.stage, Stage::Traces | Stage::FindingsOfOthers) {
-            return Verdict::Survived { what: format!("a fault at {}, which the check does not have: {what}", self.at()) };
-        }
         let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
-        Verdict::Caught { by, at: self.at(), what }
+        match self.stage {
+            Stage::Results | Stage::Findings => own.verdict = Some(Verdict::Caught { by, at: self.at(), what }),
+            _ => own.missed = Some(format!("a fault at {}, which the check does not have: {what}", self.at())),
+        }
     }
 }
 
 impl Living<'_> {
     /// Whether it is asked in this stage.
     fn is_asked(&self, stage: Stage) -> bool {
+        let is_order = self.mutant.mutation.proof == Proof::Nothing;
         match stage {
-            Stage::Results | Stage::Findings => true,
-            Stage::Traces => self.mutant.mutation.proof != Proof::Nothing,
-            Stage::FindingsOfOthers => self.other.is_some(),
+            Stage::Results => true,
+            Stage::Traces => !is_order && self.missed.is_none(),
+            Stage::Findings => is_order || self.other.is_some() || self.missed.is_some(),
+            Stage::FurtherFindings => (is_order || self.other.is_some()) && self.missed.is_none(),
         }
     }
 
     /// The verdict on one that nothing has noticed.
     fn end(self) -> Verdict {
         let launches = self.launches;
-        match (self.mutant.mutation.proof, self.other) {
-            (Proof::Nothing, _) => {
-                let what = "the same results, in the order in which the machine executes it";
-                Verdict::Survived { what: what.to_owned() }
-            }
-            (_, None) => Verdict::Unchanged { launches },
-            (_, Some(at)) => Verdict::SameMemory { launches, at },
+        let survived = |what: &str| Verdict::Survived { what: what.to_owned() };
+        match (self.missed, self.mutant.mutation.proof, self.other) {
+            (Some(missed), _, _) => survived(&missed),
+            (None, Proof::Nothing, _) => survived("the same results, in the order in which the machine executes it"),
+            (None, Proof::Accesses, Some(at)) => survived(&format!("other accesses and the same memory at {at}")),
+            (None, Proof::Memory, Some(at)) => Verdict::SameMemory { launches, at },
+            (None, _, None) => Verdict::Unchanged { launches },
         }
     }
 }
