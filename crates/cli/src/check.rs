@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Args};
-use engine::device::{Checks, Choice, Device, Finding};
+use engine::device::{Checks, Choice, Device, Finding, Schedule};
+use engine::launch::Launch;
 use engine::options::Options;
 use engine::problem::{Problem, Verdict};
 use engine::registry::{Effort, Launches, Rung};
@@ -33,6 +34,13 @@ struct Arguments {
     /// [default: all]
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
+    /// Launch each of them N more times on sim, under random schedules: in another order of blocks, warps and diverged lanes,
+    /// with asynchronous copies that are late, and with other bytes in memory that is not initialized
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    schedules: u32,
+    /// In which order sim runs blocks, warps and diverged lanes: fixed, round-robin or random:SEED
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    schedule: Schedule,
     #[command(flatten)]
     format: Format,
 }
@@ -40,11 +48,16 @@ struct Arguments {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
-    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks));
+    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks, args.schedules));
     let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
     sanitize(&mut *device, args.sanitize, Checks::ALL)?;
+    if device.info().kind != "sim" && (args.schedules > 0 || args.schedule != Schedule::Fixed) {
+        let why = "--schedules and --schedule: only sim can run kernels in another order; add --device sim";
+        return Err(Error::Request(why.to_owned()));
+    }
+    device.set_schedule(args.schedule);
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
     for plan in plans {
@@ -80,12 +93,14 @@ struct Plan<'a> {
     blocks: &'a [[u32; 3]],
     /// The problems that were given; `None` stands for the ladder's own sweep.
     problems: Option<Vec<Options>>,
+    /// How many random schedules each launch is run under besides.
+    schedules: u32,
 }
 
 impl<'a> Plan<'a> {
-    fn new(selected: &'a Selection, blocks: &'a [[u32; 3]]) -> Result<Self, Error> {
+    fn new(selected: &'a Selection, blocks: &'a [[u32; 3]], schedules: u32) -> Result<Self, Error> {
         let problems = selected.combinations()?;
-        let plan = Self { selected, blocks, problems };
+        let plan = Self { selected, blocks, problems, schedules };
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
@@ -120,10 +135,11 @@ impl<'a> Plan<'a> {
     fn sweep(&self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
         let ladder = self.selected.ladder;
         let is_sim = device.info().kind == "sim";
+        let device_schedule = device.schedule();
         let effort = if is_sim { Effort::Quick } else { Effort::Full };
         let problems = self.problems.clone().unwrap_or_else(|| (ladder.sweep)(effort));
         let bar = progress_bar(problems.len(), terminal);
-        let mut sweep = Sweep::default();
+        let mut sweep = Sweep { schedules: self.schedules, ..Sweep::default() };
         for options in &problems {
             let problem = ladder.problem(options)?;
             bar.set_message(format!("{}, {}", ladder.name, problem.size()));
@@ -138,12 +154,27 @@ impl<'a> Plan<'a> {
                     sweep.left_out.insert(error.to_string());
                     continue;
                 }
-                let verdict = match session.check(rung, &launch) {
+                let verdict = |checked| match checked {
                     // A kernel that fails there has only its own memory to spoil.
-                    Err(error @ engine::Error::Launch { .. }) if is_sim => Verdict::Wrong(error.to_string()),
-                    verdict => verdict?,
+                    Err(error @ engine::Error::Launch { .. }) if is_sim => Ok(Verdict::Wrong(error.to_string())),
+                    checked => checked,
                 };
+                let mut result = verdict(session.check(rung, &launch))?;
+                let mut schedule = (device_schedule != Schedule::Fixed).then(|| device_schedule.to_string());
                 let findings = session.take_findings();
+                let mut seeds = 1..=u64::from(self.schedules);
+                while result.is_right()
+                    && let Some(seed) = seeds.next()
+                {
+                    let random = Schedule::Random(seed);
+                    if let Verdict::Wrong(why) = verdict(session.check_under(random, rung, &launch))? {
+                        let again = again(ladder.name, rung, &launch, options);
+                        let hint = format!("`{again} --schedule {random}` does it again");
+                        result = Verdict::Wrong(format!("under the schedule {random}: {why}; {hint}"));
+                        schedule = Some(random.to_string());
+                    }
+                }
+                let verdict = result;
                 let problem_size = problem.size();
                 sweep.checks.push(Check {
                     ladder: ladder.name,
@@ -158,6 +189,7 @@ impl<'a> Plan<'a> {
                     grid: launch.grid,
                     block: launch.block,
                     entry: launch.entry,
+                    schedule,
                     findings,
                 });
             }
@@ -168,6 +200,13 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// The command that checks this launch alone.
+fn again(ladder: &str, rung: &Rung, launch: &Launch, options: &Options) -> String {
+    let (options, block) = (options.command_line(), dims(launch.block));
+    let options = if options.is_empty() { options } else { format!(" {options}") };
+    format!("ladder check {ladder} --rung {}{options} --block {block} --device sim", rung.name)
+}
+
 /// The verdicts of one ladder over problems and blocks.
 #[derive(Default)]
 struct Sweep {
@@ -175,6 +214,8 @@ struct Sweep {
     /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
     /// out.
     left_out: BTreeSet<String>,
+    /// How many random schedules each launch was run under besides.
+    schedules: u32,
 }
 
 /// A launch, and whether its result was right: the record of it in JSON.
@@ -189,6 +230,9 @@ struct Check {
     block: [u32; 3],
     /// Whether the result was right. A right one may have been luck: see the findings.
     correct: bool,
+    /// The schedule under which it was wrong, or the only one under which it was launched, if it is not the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<String>,
     /// What the checks of the simulated device have found.
     findings: Vec<Finding>,
     /// The column that it belongs to: [`Problem::column`].
@@ -247,7 +291,12 @@ impl Sweep {
         let blocks: BTreeSet<[u32; 3]> = blocks.collect();
         let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
         let (count, blocks) = (self.checks.len(), blocks.join(", "));
-        document.note(format!("{count} checks, with blocks of {blocks}"));
+        let schedules = match self.schedules {
+            0 => String::new(),
+            1 => ", each also under a random schedule".to_owned(),
+            several => format!(", each also under {several} random schedules"),
+        };
+        document.note(format!("{count} checks, with blocks of {blocks}{schedules}"));
         for check in &self.checks {
             if let Some(wrong) = &check.wrong {
                 document.note(wrong);

@@ -6,6 +6,7 @@ mod captures;
 mod copies;
 mod devices;
 mod executables;
+mod fuzz;
 mod graphs;
 mod linking;
 mod memory;

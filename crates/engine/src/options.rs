@@ -128,6 +128,12 @@ impl Options {
         self.values.iter().find_map(|(own, value)| (*own == name).then_some(value))
     }
 
+    /// The options as they are written on a command line: `--n 1000 --type f32`.
+    pub fn command_line(&self) -> String {
+        let each = self.values.iter().map(|(name, value)| format!("--{name} {value}"));
+        each.collect::<Vec<_>>().join(" ")
+    }
+
     /// Sorts the options in the order in which they are `declared`, and adds the defaults of those that are missing.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ mod buffers;
 use simt::Function;
 use simt::observe::Observer;
 
-use crate::device::{Checks, Device, Enqueue, Finding, LaunchResult, Sim};
+use crate::device::{Checks, Device, Enqueue, Finding, LaunchResult, Schedule, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -69,6 +69,21 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// What the device's checks have found since the last time: [`Device::take_findings`].
     pub fn take_findings(&mut self) -> Vec<Finding> {
         self.buffers.device.take_findings()
+    }
+
+    /// [Checks](Session::check) a launch under another schedule than the device's, where memory that is not initialized holds
+    /// other bytes too, without further checks.
+    ///
+    /// # Errors
+    /// When [`Session::check`] fails.
+    pub fn check_under(&mut self, schedule: Schedule, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
+        let usual = (self.buffers.device.schedule(), self.buffers.device.checks());
+        self.buffers.device.set_schedule(schedule);
+        self.buffers.device.set_checks(Checks::NONE);
+        let verdict = self.check(rung, launch);
+        self.buffers.device.set_schedule(usual.0);
+        self.buffers.device.set_checks(usual.1);
+        verdict
     }
 
     /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.

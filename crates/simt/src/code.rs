@@ -9,7 +9,7 @@
 mod call;
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ptx::ast::{At, Loc};
 use ptx::opcode::Class;
@@ -18,6 +18,7 @@ use crate::alu::Alu;
 use crate::matrix::Matrix;
 use crate::memory::Memory;
 use crate::observe::Site;
+use crate::sanitize::{Provenance, RegisterLives};
 use crate::warp::Warp;
 
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
@@ -359,4 +360,8 @@ pub struct Program {
     pub explicit_cluster: bool,
     /// The registers that the instructions of each function read and write, once somebody has asked.
     pub(crate) register_uses: OnceLock<Vec<Vec<RegisterUses>>>,
+    /// What the addresses of each function can be made of, once somebody has asked.
+    pub(crate) provenance: OnceLock<Arc<Provenance>>,
+    /// Which registers its instructions read later, once somebody has asked.
+    pub(crate) lives: OnceLock<Arc<RegisterLives>>,
 }

@@ -21,6 +21,7 @@ pub mod tensor;
 pub mod texture;
 pub(crate) mod words;
 
+use std::fmt;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::observe::{Access, AsyncGroup, Scope};
@@ -108,6 +109,8 @@ pub struct AccessFault {
     pub address: u64,
     /// How many bytes.
     pub bytes: u32,
+    /// What the address has to be a multiple of.
+    pub align: u32,
     /// Whether it writes.
     pub write: bool,
     /// The reason.
@@ -134,7 +137,8 @@ impl AccessFault {
         what: AccessProblem,
         (space, space_bytes): (Space, u64),
     ) -> Self {
-        Self { lane: lane as u32, address, bytes, write, what, space, offset: address, space_bytes }
+        let lane = lane as u32;
+        Self { lane, address, bytes, align: bytes, write, what, space, offset: address, space_bytes }
     }
 
     /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
@@ -162,6 +166,20 @@ impl AccessFault {
         } else {
             format!("at byte {at} of {whose} of {bytes} bytes")
         })
+    }
+}
+
+impl fmt::Display for AccessFault {
+    /// What is wrong with it, without its address: `out of bounds write of 4 bytes`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.what {
+            AccessProblem::Other(words) => return f.write_str(words),
+            AccessProblem::Misaligned => "misaligned",
+            AccessProblem::OutOfBounds => "out of bounds",
+            AccessProblem::ReadOnly => "read-only memory:",
+        };
+        let verb = if self.write { "write" } else { "read" };
+        write!(f, "{what} {verb} of {} bytes", self.bytes)
     }
 }
 

@@ -34,6 +34,12 @@ macro_rules! every_event {
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
             /// Threads of a warp ended.
             exited(site: Site, warp_id: WarpId, lanes: u32);
+            /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only if
+            /// [`MISTAKES`](Observer::MISTAKES).
+            mistake(site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake);
+            /// Something happened to an mbarrier; only if [`MISTAKES`](Observer::MISTAKES). What an asynchronous operation did
+            /// is told with the next instruction that does something to one.
+            mbarrier(site: Site, warp_id: WarpId, event: &MbarrierEvent);
             /// All threads of a block have ended.
             block_ended(block: u64);
             /// A block begins on this host thread, with this many warps and threads.
@@ -73,7 +79,7 @@ pub use ptx::ast::Space;
 pub use registers::Registers;
 
 /// An instruction of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
     /// Index into the functions of a program (`code::Program::functions`).
     pub function: u32,
@@ -118,7 +124,9 @@ pub struct Step<'a> {
     pub site: Site,
     /// The warp.
     pub warp_id: WarpId,
-    /// The lanes that execute it, its guard being true for them.
+    /// The lanes that come to it.
+    pub active: u32,
+    /// Those of them that execute it, its guard being true for them.
     pub lanes: u32,
     /// The registers of its function, with the values that it reads.
     pub registers: Registers<'a>,
@@ -184,6 +192,62 @@ pub enum AsyncGroup {
     WaitAll,
 }
 
+/// Something that the PTX ISA leaves undefined, where the machine goes on as a GPU may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mistake {
+    /// A lane's `membermask` names another lane that executes the instruction too, but with another mask.
+    DifferentMasks {
+        /// The lane, and its mask.
+        own: (u32, u32),
+        /// The lane that it names, and that one's mask.
+        other: (u32, u32),
+    },
+    /// A block has ended before an asynchronous operation on its shared memory was waited for. The site, the warp and the
+    /// lanes are those that issued the operation.
+    UnderWay {
+        /// The block whose shared memory it is.
+        block: u64,
+        /// Where in it.
+        at: u64,
+        /// The bytes of one lane's operation, in one piece.
+        bytes: u32,
+        /// Whether the operation writes there.
+        write: bool,
+    },
+}
+
+/// Something that happened to an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MbarrierEvent {
+    /// The rank in the cluster of the block whose shared memory it is in.
+    pub rank: u32,
+    /// Where it is in that memory.
+    pub at: u64,
+    /// What happened.
+    pub what: MbarrierUse,
+    /// The lanes that did it; none where its phase ended.
+    pub lanes: u32,
+}
+
+/// What happened to an mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the instructions")]
+pub enum MbarrierUse {
+    Init,
+    Inval,
+    Arrive,
+    /// `test_wait`, `try_wait`
+    Wait {
+        /// Whether the phase is over.
+        over: bool,
+        /// Whether the phase was named by its parity, and not by the state that an arrival gave.
+        by_parity: bool,
+    },
+    /// The current phase has ended, and the next one begins.
+    PhaseEnds,
+}
+
 /// The memory that an address belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place<'a> {
@@ -227,6 +291,9 @@ pub trait Observer: Send + Sized {
     /// Whether [`located`](Self::located) is to be called.
     const LOCATES: bool = false;
 
+    /// Whether [`mistake`](Self::mistake) and [`mbarrier`](Self::mbarrier) are to be called.
+    const MISTAKES: bool = false;
+
     /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.
     const SEQUENTIAL: bool = false;
 
@@ -267,6 +334,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
     const STEPS: bool = A::STEPS || B::STEPS;
     const LOCATES: bool = A::LOCATES || B::LOCATES;
+    const MISTAKES: bool = A::MISTAKES || B::MISTAKES;
     const SEQUENTIAL: bool = A::SEQUENTIAL || B::SEQUENTIAL;
 
     fn steps(&self) -> bool {

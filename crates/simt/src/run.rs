@@ -19,8 +19,8 @@ mod warp;
 
 pub use arg::Arg;
 pub use available::available_memory;
-pub(crate) use fault::unravel;
-pub use fault::{Fault, FaultKind};
+pub use fault::{Fault, FaultKind, OtherThread};
+pub(crate) use fault::{ravel, unravel};
 pub use frames::Frame;
 pub(crate) use frames::Position;
 pub use instance::{Instance, InstanceError};

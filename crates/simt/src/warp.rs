@@ -4,6 +4,7 @@
 //! An instruction waits until all lanes that its `membermask` names and that have not ended have come to it; that is
 //! the business of [`run`](crate::run). Here is what it does then.
 
+use crate::observe::Mistake;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Pred, R32, Reg, Regs, lanes};
 
 /// One instruction.
@@ -124,6 +125,22 @@ impl Warp {
             named |= members[lane];
         }
         Ok(named & alive & !mask != 0)
+    }
+
+    /// Two lanes of `mask` of which one names the other, whose `membermask` is not the same. Lanes that have ended need not
+    /// be named.
+    pub(crate) fn different_masks(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Option<Mistake> {
+        let members = regs.get32(self.members()?);
+        let first = members[mask.trailing_zeros() as usize];
+        if lanes(mask).all(|lane| members[lane] == first) {
+            return None;
+        }
+        lanes(mask).find_map(|lane| {
+            let named = lanes(members[lane] & alive & mask);
+            let other = named.into_iter().find(|named| (members[*named] ^ members[lane]) & alive != 0)?;
+            let with_mask = |lane: usize| (lane as u32, members[lane]);
+            Some(Mistake::DifferentMasks { own: with_mask(lane), other: with_mask(other) })
+        })
     }
 
     /// Whether lanes that execute one of the two wait for lanes that execute the other.

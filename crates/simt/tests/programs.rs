@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use simt::{Arg, Config, Function, Im2col, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
+use simt::{
+    Arg, Config, Function, Im2col, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap,
+};
 
 /// Words of the second argument.
 const SCRATCH_WORDS: usize = 1 << 20;
@@ -15,10 +17,10 @@ const SCRATCH_WORDS: usize = 1 << 20;
 const WHOLE: usize = 64;
 
 /// A kernel with its launch, as the comment above it in the source says.
-struct Program {
-    name: String,
+pub(crate) struct Program {
+    pub(crate) name: String,
     /// The kernel, or why it cannot be run.
-    function: Result<Function, String>,
+    pub(crate) function: Result<Function, String>,
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
@@ -33,7 +35,7 @@ fn folder() -> PathBuf {
 }
 
 /// The kernels of all sources.
-fn programs() -> Vec<Program> {
+pub(crate) fn programs() -> Vec<Program> {
     let mut sources: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -119,6 +121,15 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128
 
 impl Program {
     fn run(&self, machine: &mut Machine) -> Result<Vec<u32>, String> {
+        self.run_with(machine, Machine::launch)
+    }
+
+    /// Runs it with another function than [`Machine::launch`].
+    pub(crate) fn run_with(
+        &self,
+        machine: &mut Machine,
+        run: impl FnOnce(&mut Machine, &Launch<'_>) -> Result<(), LaunchError>,
+    ) -> Result<Vec<u32>, String> {
         let function = self.function.as_ref().map_err(String::clone)?;
         let out = machine.zeroed::<u32>(self.out).unwrap();
         let scratch = machine.zeroed::<u32>(SCRATCH_WORDS).unwrap();
@@ -128,7 +139,7 @@ impl Program {
         }
         let launch = Launch::new(function, self.grid, self.block, &args);
         let launch = launch.with_cooperative(self.cooperative);
-        let ran = machine.launch(&launch.with_shared_bytes(self.shared));
+        let ran = run(machine, &launch.with_shared_bytes(self.shared));
         let result = machine.read(out).unwrap();
         machine.free(out).unwrap();
         machine.free(scratch).unwrap();
@@ -136,7 +147,7 @@ impl Program {
     }
 }
 
-fn machine(schedule: Schedule, threads: usize) -> Machine {
+pub(crate) fn machine(schedule: Schedule, threads: usize) -> Machine {
     let config = Config { threads, schedule, time_limit: Some(Duration::from_secs(20)), ..Config::default() };
     Machine::new(config).unwrap()
 }

@@ -11,8 +11,8 @@ use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_
 use cust::module::Module;
 use libcuda::{Resources, Simulation};
 use ptx::extract::SourceLines;
-use simt::Machine;
 use simt::sanitize::{Checks, Finding, Sanitized};
+use simt::{Machine, Schedule};
 
 use super::code::Codes;
 use super::{BufferId, Device, DeviceInfo, Enqueue, GpuStream, LaunchResult, Resident};
@@ -28,6 +28,8 @@ pub struct Cuda<const SIMULATED: bool> {
     /// What the simulated GPU checks kernels for, and what it has found.
     checks: Checks,
     findings: Vec<Finding>,
+    /// The simulated GPU's.
+    schedule: Schedule,
 }
 
 /// The first GPU of the machine.
@@ -64,6 +66,7 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
             is_counting: false,
             checks: Checks::NONE,
             findings: Vec::new(),
+            schedule: Schedule::Fixed,
         })
     }
 
@@ -159,6 +162,14 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         self.checks
     }
 
+    fn set_schedule(&mut self, schedule: Schedule) {
+        self.schedule = if SIMULATED { schedule } else { Schedule::Fixed };
+    }
+
+    fn schedule(&self) -> Schedule {
+        self.schedule
+    }
+
     fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
     }
@@ -203,10 +214,12 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-        if SIMULATED && (self.is_counting || !self.checks.is_empty()) {
-            let (checks, mut found) = (self.checks, Vec::new());
+        if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
+            let (checks, schedule, mut found) = (self.checks, self.schedule, Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
+                let usual = std::mem::replace(&mut machine.config_mut().schedule, schedule);
                 let Sanitized { result, findings } = machine.launch_sanitized(prepared, checks);
+                machine.config_mut().schedule = usual;
                 found = findings;
                 result
             };

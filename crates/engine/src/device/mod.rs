@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::launch::{Code, Launch};
 
 pub use gpu::{Cuda, Gpu, Sim};
+pub use simt::Schedule;
 pub use simt::counters::{Metric, Value};
 pub use simt::sanitize::{Check, Checks, Finding};
 pub use stream::{DeviceMemory, Enqueue, GpuStream};
@@ -156,6 +157,15 @@ pub trait Device {
     /// What launches are checked for.
     fn checks(&self) -> Checks {
         Checks::NONE
+    }
+
+    /// In which order the following launches execute blocks, warps and diverged lanes. A device that cannot choose ignores
+    /// this.
+    fn set_schedule(&mut self, _schedule: Schedule) {}
+
+    /// In which order launches execute blocks, warps and diverged lanes, as far as it is known.
+    fn schedule(&self) -> Schedule {
+        Schedule::Fixed
     }
 
     /// What the checks have found since the last time, also in launches that failed.

@@ -1,7 +1,7 @@
 //! A session's buffers on a device: filled, restored, poisoned, and taken in turn so that a timed launch finds its data
 //! outside of the L2 cache.
 
-use crate::device::{BufferId, Device, Enqueue, LaunchResult};
+use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role};
@@ -166,9 +166,12 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         for arg in &launch.args {
             let &Arg::Buffer(index) = arg else { continue };
             let buffer = buffers[index];
-            let Some(initial) = buffer.role.initial_byte() else {
+            let Some(mut initial) = buffer.role.initial_byte() else {
                 continue;
             };
+            if buffer.role == Role::Output {
+                initial = self.poison();
+            }
             let is_workspace = buffer.role == Role::Workspace;
             // A workspace has to be all zeros again.
             let (written, behind) = match is_workspace {
@@ -225,10 +228,18 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         self.device.hold(HOLD_NS)
     }
 
-    /// Prepares the set like [`Buffers::prepare`], and fills the outputs with [`POISON`].
+    /// Prepares the set like [`Buffers::prepare`], and fills the outputs with the schedule's poison.
     pub(super) fn prepare_poisoned(&mut self) -> Result<(), Error> {
         self.prepare()?;
-        self.fill(Role::Output, POISON)
+        self.fill(Role::Output, self.poison())
+    }
+
+    /// The value of each byte of an output before a checked launch: [`POISON`], or another one for each random schedule.
+    fn poison(&self) -> u8 {
+        match self.device.schedule() {
+            Schedule::Random(seed) => (seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
+            Schedule::Fixed | Schedule::RoundRobin => POISON,
+        }
     }
 
     /// Restores the inputs and zeroes the sums of the set.

@@ -84,7 +84,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(super) time_limit: Option<Duration>,
     /// In which order blocks, warps and diverged lanes run: fixed, round-robin or random:SEED. Where the order matters,
-    /// the kernel has a race
+    /// the kernel has a race. With a seed, shared memory that nobody has written holds random bytes too
     #[arg(long, value_name = "ORDER", default_value_t)]
     pub(super) schedule: Schedule,
     /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first
@@ -108,7 +108,7 @@ SPEC is a scalar or a buffer; its TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 
   i32[1024]=iota        0, 1, 2, …
   i32[1024]=rand:SEED   pseudo-random: integers 0 to 255 (i8: -128 to 127), floats from 0 up to 1
   i32[1024]=file:PATH   the file's bytes, raw and little-endian, as many as the buffer has
-  i32[1024]=uninit      every byte 0xa5
+  i32[1024]=uninit      every byte 0xa5; random bytes with --schedule random:SEED
 
 rand: element I is made of the 64 bits that SplitMix64 with this seed gives as its output I, from 0.
 Integers are their top 8 bits; f16, f32 and f64 their top 11, 24 and 53 bits, over 2 to that power.

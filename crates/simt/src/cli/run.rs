@@ -10,7 +10,7 @@ use super::values::Type;
 use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
 use crate::demangle::demangled;
-use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine};
+use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
 use crate::sanitize::{Finding, Sanitized};
 
 /// A buffer among the arguments.
@@ -63,11 +63,15 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let function = instance.function(&launch.entry);
         functions.push((launch, function.map_err(|error| refused(&args.file, &error))?));
     }
+    let mut random = match args.schedule {
+        Schedule::Random(seed) => Some(fastrand::Rng::with_seed(seed)),
+        _ => None,
+    };
     let mut held = Vec::with_capacity(args.arg.len());
     let mut values = Vec::with_capacity(args.arg.len());
     for (index, spec) in args.arg.iter().enumerate() {
         let (value, buffer) =
-            place(&mut machine, spec).map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
+            place(&mut machine, spec, &mut random).map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
         values.push(value);
         held.push(buffer);
     }
@@ -245,14 +249,23 @@ fn room(args: &Run) -> Result<u64, Failure> {
     Ok(free)
 }
 
-/// Puts an argument onto the machine.
-fn place(machine: &mut Machine, spec: &Spec) -> Result<(Arg, Option<BufferArg>), String> {
+/// Puts an argument onto the machine. What nobody has written is random where there are random numbers.
+fn place(
+    machine: &mut Machine,
+    spec: &Spec,
+    random: &mut Option<fastrand::Rng>,
+) -> Result<(Arg, Option<BufferArg>), String> {
     match spec {
         Spec::Scalar(bytes) => Ok((Arg::Bytes(bytes.clone()), None)),
         Spec::Buffer { ty, count, fill } => {
-            let buffer = match fill {
-                BufferInit::Zeros => machine.zeroed(count * ty.bytes()),
-                fill => machine.upload(&ty.fill(*count, fill)?),
+            let buffer = match (fill, random) {
+                (BufferInit::Zeros, _) => machine.zeroed(count * ty.bytes()),
+                (BufferInit::Uninit, Some(random)) => {
+                    let mut bytes = vec![0; count * ty.bytes()];
+                    random.fill(&mut bytes);
+                    machine.upload(&bytes)
+                }
+                (fill, _) => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;
             let held = BufferArg { ty: *ty, count: *count, buffer };

@@ -13,7 +13,7 @@ use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
-use crate::regs::RegisterUses;
+use crate::regs::{RegisterUses, VariableUse};
 
 /// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_FRAME: u32 = 512 * 1024;
@@ -46,7 +46,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
     };
     body.scope(statements)?;
     if let (Some(all), Some(mut own)) = (program.register_uses.get_mut(), body.uses.take()) {
-        own.push(RegisterUses { reads: Vec::new(), writes: Vec::new() });
+        own.push(RegisterUses::default());
         all.push(own);
     }
     body.push(None, Op::Return, (function.at, Class::Control));
@@ -253,6 +253,10 @@ impl<'m> Body<'_, 'm> {
 
     /// Notes which registers an instruction reads and writes, where somebody asks.
     fn note_registers(&mut self, inst: &Instruction<'m>) {
+        if self.uses.is_none() {
+            return;
+        }
+        let variables = self.variables_of(inst);
         let (Some(uses), cx) = (&mut self.uses, &self.cx) else { return };
         // Such as a video instruction, which may write one byte of its result, and `mov.b32 %v.x, %r1`.
         let is_part = |operand: &Operand<'_>| match operand {
@@ -278,7 +282,34 @@ impl<'m> Body<'_, 'm> {
                 writes.push(carry);
             }
         }
-        uses.push(RegisterUses { reads, writes });
+        uses.push(RegisterUses { reads, writes, variables });
+    }
+
+    /// The variables that an instruction names.
+    fn variables_of(&mut self, inst: &Instruction<'m>) -> Vec<VariableUse> {
+        let names = inst.uses().into_iter();
+        let named = names.filter_map(|name| {
+            if self.cx.register(name).is_some() {
+                return None;
+            }
+            let location = self.cx.variable(name)?.ok()?;
+            let declared = self.cx.variable_declared(name)?;
+            let (space, at) = match location {
+                Location::Shared(at) => (Space::Shared, u64::from(at)),
+                Location::DynamicShared => (Space::Shared, 0),
+                Location::Global(number) => (Space::Global, u64::from(number)),
+                Location::Constant(at) => (Space::Const, u64::from(at)),
+                Location::Param(at) => (Space::Param, u64::from(at)),
+                Location::Frame(at) => (declared.space, u64::from(at)),
+            };
+            let bytes = match location {
+                Location::DynamicShared => None,
+                _ => Some(layout(declared).ok()?.bytes),
+            };
+            let in_frame = matches!(location, Location::Frame(_));
+            Some(VariableUse { name: name.to_owned(), space, in_frame, at, bytes })
+        });
+        named.collect()
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {

@@ -98,6 +98,30 @@ impl Multiply {
         }
         self.d.scatter(regs, &c);
     }
+
+    /// In registers that hold ones in the place of bits that are not known, makes ones of the sums that are not.
+    pub(crate) fn spread(&self, regs: &mut Regs<'_>) {
+        let Product { m, n, k, count, .. } = self.product;
+        let dense = if self.sparse.is_some() { 2 * k } else { k };
+        let mut a = vec![0; count * m * k];
+        let mut b = vec![0; count * n * dense];
+        let mut c = vec![0; count * m * n];
+        self.a.gather(regs, &mut a);
+        self.b.gather(regs, &mut b);
+        self.c.gather(regs, &mut c);
+        let lines = |all: &[u64], length| -> Vec<bool> {
+            all.chunks(length).map(|line| line.iter().any(|element| *element != 0)).collect()
+        };
+        let (rows, columns) = (lines(&a, k), lines(&b, dense));
+        for (index, sum) in c.iter_mut().enumerate() {
+            let (part, row, column) = (index / (m * n), index / n % m, index % n);
+            let is_unknown = *sum != 0 || rows[part * m + row] || columns[part * n + column];
+            *sum = if is_unknown { u64::MAX } else { 0 };
+        }
+        let bits = u64::MAX >> (64 - self.d.element.bits());
+        c.iter_mut().for_each(|sum| *sum &= bits);
+        self.d.scatter(regs, &c);
+    }
 }
 
 impl Product {

@@ -7,6 +7,7 @@ use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
 use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
+use crate::observe::{MbarrierEvent, Site};
 use crate::regs::Regs;
 use ptx::ast::Space;
 
@@ -25,6 +26,11 @@ pub struct Cluster {
     pub(crate) rank: u32,
     /// The warp that is executing, among all of the cluster.
     pub(crate) warp: u32,
+    /// The instruction that is executed, where somebody watches.
+    pub(crate) site: Site,
+    /// Whether somebody watches what happens to mbarriers, and what has happened since it was last told.
+    pub(crate) watched: bool,
+    pub(crate) told: Vec<MbarrierEvent>,
     pub(crate) in_flight: InFlight,
     /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
     /// clock is as many as that, less those that are left of the turn.
@@ -71,11 +77,16 @@ impl Cluster {
         self.in_flight.warps() / (self.shared.len() as u32).max(1)
     }
 
-    /// The cluster begins anew.
-    pub(crate) fn begin(&mut self) {
+    /// The cluster begins anew. Where there is a `poison`, so many bytes of each block's shared memory hold what it gives, and
+    /// zero otherwise.
+    pub(crate) fn begin(&mut self, poison: Option<(u64, fastrand::Rng)>) {
         self.clock = 0;
-        self.shared.iter_mut().for_each(SharedMemory::clear);
+        match poison {
+            None => self.shared.iter_mut().for_each(SharedMemory::clear),
+            Some((bytes, mut random)) => self.shared.iter_mut().for_each(|own| own.poison(bytes, &mut random)),
+        }
         self.exited = 0;
+        self.told.clear();
         self.in_flight.clear();
     }
 
@@ -197,7 +208,8 @@ impl Reach<'_, '_, '_> {
     /// Checks an access of a lane.
     pub(super) fn check(&self, lane: usize, place: Place, bytes: u64, align: u64, write: bool) -> Accessed {
         let checked = self.cluster.check(self.global, place, bytes, align);
-        checked.map_err(|what| self.fault(lane, (place, bytes, write), what))
+        let fault = |what| self.fault(lane, (place, bytes, write), what);
+        checked.map_err(|what| AccessFault { align: align as u32, ..fault(what) })
     }
 }
 

@@ -5,14 +5,18 @@
 
 mod error;
 mod physical;
+mod unwritten;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ops::Deref;
+use std::collections::VecDeque;
+use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use error::MemoryError;
 pub use physical::PhysicalMemory;
+pub(crate) use unwritten::Unwritten;
 
 use super::texture::Objects;
 use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
@@ -25,6 +29,8 @@ const END: u64 = SHARED_WINDOW;
 const WINDOWS_END: u64 = PARAM_WINDOW + WINDOW_BYTES;
 /// The size of the guard zone: at least so many bytes between two allocations belong to neither.
 const GUARD: u64 = 1 << 16;
+/// How many allocations that were freed are remembered.
+const MOST_FREED: usize = 1 << 12;
 /// Allocations begin at multiples of this, as CUDA's do.
 const ALIGN: u64 = 256;
 
@@ -101,6 +107,10 @@ pub struct GlobalMemory {
     next: u64,
     used: u64,
     limit: u64,
+    /// The addresses of allocations that were freed, the last ones.
+    freed: VecDeque<Range<u64>>,
+    /// What nobody has written, which a check of a launch looks at and changes.
+    unwritten: Arc<Mutex<Unwritten>>,
     /// The textures and surfaces over it.
     pub(super) objects: Objects,
 }
@@ -115,7 +125,15 @@ impl Default for GlobalMemory {
 impl GlobalMemory {
     /// Device memory of which at most `limit` bytes can be allocated at a time.
     pub fn with_limit(limit: u64) -> Self {
-        Self { allocations: Vec::new(), next: FIRST, used: 0, limit, objects: Objects::default() }
+        Self {
+            allocations: Vec::new(),
+            next: FIRST,
+            used: 0,
+            limit,
+            freed: VecDeque::new(),
+            unwritten: Arc::default(),
+            objects: Objects::default(),
+        }
     }
 
     /// Gives out addresses from the first one on again, if nothing is allocated: for a new user, to whom the addresses that
@@ -123,6 +141,7 @@ impl GlobalMemory {
     pub fn begin_again(&mut self) {
         if self.allocations.is_empty() {
             self.next = FIRST;
+            self.freed.clear();
         }
     }
 
@@ -233,10 +252,35 @@ impl GlobalMemory {
         (bytes <= found.bytes - at).then_some((found, at))
     }
 
-    /// The same for writes from the host.
+    /// The same for writes of these bytes from the host, which count as written then.
     pub fn span_mut(&mut self, address: u64, bytes: u64) -> Option<(&mut Allocation, u64)> {
         let (base, at) = self.span(address, bytes).map(|(own, at)| (own.base, at))?;
-        Some((self.at_mut(base)?, at))
+        self.unwritten().write(address, bytes);
+        let index = self.index(base)?;
+        Some((&mut self.allocations[index], at))
+    }
+
+    /// What nobody has written.
+    fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What nobody has written, for a launch that changes it.
+    pub(crate) fn share_unwritten(&self) -> Arc<Mutex<Unwritten>> {
+        self.unwritten.clone()
+    }
+
+    /// Nobody has written the allocation that begins at an address, as a check of a launch sees it
+    /// ([`Check::Init`](crate::sanitize::Check::Init)). Its bytes are zero all the same.
+    pub fn set_unwritten(&mut self, base: u64) {
+        if let Some(bytes) = self.at(base).map(|own| own.bytes) {
+            self.unwritten().insert(base, bytes);
+        }
+    }
+
+    /// All of it counts as written: a kernel may have written anything.
+    pub(crate) fn set_written(&self) {
+        self.unwritten().clear();
     }
 
     /// How many bytes of the device's own memory are in use.
@@ -249,12 +293,23 @@ impl GlobalMemory {
     pub fn free(&mut self, base: u64) -> bool {
         let index = self.index(base);
         if let Some(index) = index {
+            self.unwritten().remove(base);
             let freed = self.allocations.remove(index);
             if matches!(freed.words.owner, Owner::Words(_)) && !freed.is_for_both() {
                 self.used -= freed.bytes;
             }
+            if self.freed.len() == MOST_FREED {
+                self.freed.pop_front();
+            }
+            self.freed.push_back(freed.base..freed.base + freed.bytes);
         }
         index.is_some()
+    }
+
+    /// The allocation that an address has belonged to and that was freed, if it is among the last that were.
+    pub(crate) fn freed(&self, address: u64) -> Option<Range<u64>> {
+        let mut freed = self.freed.iter().rev();
+        freed.find(|own| own.contains(&address)).filter(|_| self.find(address).is_none()).cloned()
     }
 
     /// The allocation that begins at an address.
@@ -262,9 +317,10 @@ impl GlobalMemory {
         Some(&self.allocations[self.index(base)?])
     }
 
-    /// The allocation that begins at an address, for writes from the host.
+    /// The allocation that begins at an address, for writes from the host. All of it counts as written then.
     pub fn at_mut(&mut self, base: u64) -> Option<&mut Allocation> {
         let index = self.index(base)?;
+        self.unwritten().remove(base);
         Some(&mut self.allocations[index])
     }
 
@@ -277,6 +333,24 @@ impl GlobalMemory {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let allocation = &self.allocations[after.checked_sub(1)?];
         (address - allocation.base < allocation.bytes).then_some(allocation)
+    }
+
+    /// The bytes that belong together with an address: those of the allocation that it lies in or is the end of, and of
+    /// allocations that follow each other without a gap, as parts of one range of virtual addresses do.
+    pub(crate) fn object(&self, address: u64) -> Option<Range<u64>> {
+        let found = self.find(address).map_or_else(
+            || {
+                let before = self.allocations.partition_point(|own| own.base + own.bytes < address);
+                let own = self.allocations.get(before)?;
+                (own.base + own.bytes == address).then_some(before)
+            },
+            |own| self.index(own.base),
+        )?;
+        let end = |own: &Allocation| own.base + own.bytes;
+        let adjoin = |pair: &[Allocation]| end(&pair[0]) == pair[1].base;
+        let before = self.allocations[..=found].windows(2).rev().take_while(|pair| adjoin(pair)).count();
+        let behind = self.allocations[found..].windows(2).take_while(|pair| adjoin(pair)).count();
+        Some(self.allocations[found - before].base..end(&self.allocations[found + behind]))
     }
 
     /// Copies bytes out, if so many are allocated behind an address.

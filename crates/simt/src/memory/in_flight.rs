@@ -8,7 +8,7 @@ use super::atomic::Atomic;
 use super::cluster::{Cluster, Place, Reach};
 use super::storage::{OneAllocation, SharedMemory, Storage};
 use super::{Accessed, Env, GlobalMemory, LocalMemory, Recent};
-use crate::observe::AsyncGroup;
+use crate::observe::{AsyncGroup, Mistake, Site};
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::vectors::Portable;
 
@@ -31,6 +31,8 @@ pub(crate) struct InFlight {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) lanes: u32,
+    /// The instruction that issued it, where somebody watches.
+    pub(super) site: Site,
     /// Its place among all of the cluster.
     pub(super) number: u64,
     /// How many groups each lane has committed since it issued the operation.
@@ -81,7 +83,8 @@ pub(super) struct Signal {
 
 impl Job {
     pub(super) fn new(lanes: u32, group: Group) -> Self {
-        Self { lanes, number: 0, ages: [0; LANES], group, pieces: Vec::new(), reduce: None, signals: Vec::new() }
+        let site = Site::default();
+        Self { lanes, site, number: 0, ages: [0; LANES], group, pieces: Vec::new(), reduce: None, signals: Vec::new() }
     }
 }
 
@@ -116,6 +119,7 @@ impl Cluster {
     pub(super) fn issue(&mut self, mut job: Job) {
         self.in_flight.changes += 1;
         job.number = self.in_flight.changes;
+        job.site = self.site;
         self.in_flight.jobs[self.warp as usize].push(job);
     }
 
@@ -222,6 +226,29 @@ impl Cluster {
                 those.fold(0, |lanes, own| lanes | 1 << own.lane)
             })
         })
+    }
+
+    /// The operations under way that read or write the shared memory of a block, whose number is `block`: where each was
+    /// issued, by which warp of the cluster and which lanes.
+    pub(crate) fn under_way(&self, rank: u32, block: u64) -> Vec<(Site, usize, u32, Mistake)> {
+        let all = self.in_flight.jobs.iter().enumerate();
+        let all = all.flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job)));
+        let here = all.filter_map(|(warp, job)| {
+            let own = |place: Place| match place {
+                Place::Shared(of, at) if of == rank => Some(at),
+                _ => None,
+            };
+            let (at, bytes, write) = job.pieces.iter().find_map(|piece| {
+                let read = match piece.from {
+                    Source::Memory(from) => own(from),
+                    Source::Value(_) => None,
+                };
+                let place = own(piece.to).map(|at| (at, true)).or(read.map(|at| (at, false)));
+                place.map(|(at, write)| (at, piece.bytes, write))
+            })?;
+            Some((job.site, warp, job.lanes, Mistake::UnderWay { block, at, bytes, write }))
+        });
+        here.collect()
     }
 
     /// Does everything that is under way.

@@ -9,12 +9,20 @@ use super::address::Address;
 use super::cluster::{Cluster, Place, Reach};
 use super::in_flight::{Group, Job, Signal};
 use super::storage::Storage;
+use crate::observe::{MbarrierEvent, MbarrierUse};
 use crate::regs::{LANES, Pred, R32, R64, lanes};
 
 /// The most arrivals that an object counts, and the most bytes.
 const MOST: u32 = (1 << 20) - 1;
 /// The bits that every object has.
 const TAG: u64 = 0b10 << 62;
+/// Where they are.
+const TAG_BITS: u64 = 0b11 << 62;
+
+/// A word that is no object, and as the given one otherwise.
+pub(super) fn not_an_object(word: u64) -> u64 {
+    if word & TAG_BITS == TAG { word | TAG_BITS } else { word }
+}
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,16 +151,26 @@ impl Cluster {
         change: impl FnOnce(&mut State) -> Result<T, String>,
     ) -> Result<T, String> {
         let whose = |words: String| format!("mbarrier at {at:#x} of shared memory: {words}");
-        let memory = &mut self.shared[rank as usize];
-        let state = State::of(memory.get(0, at));
+        let state = State::of(self.shared[rank as usize].get(0, at));
         let mut state = state.ok_or_else(|| whose("it is not initialized".to_owned()))?;
         let before = state;
         let result = change(&mut state).map_err(whose)?;
+        if state.parity != before.parity {
+            self.tell(rank, at, 0, MbarrierUse::PhaseEnds);
+        }
         if state != before {
+            let memory = &mut self.shared[rank as usize];
             memory.set(0, at, state.bits());
             self.in_flight.changes += 1;
         }
         Ok(result)
+    }
+
+    /// Notes what happens to an object, if somebody watches.
+    fn tell(&mut self, rank: u32, at: u64, lanes: u32, what: MbarrierUse) {
+        if self.watched {
+            self.told.push(MbarrierEvent { rank, at, what, lanes });
+        }
     }
 
     /// Refuses bytes that are no object.
@@ -190,7 +208,13 @@ impl Mbarrier {
         for lane in lanes(mask) {
             let (rank, at) = reach.object(&self.address, lane)?;
             reach.check(lane, Place::Shared(rank, at), 8, 8, true)?;
-            done |= u32::from(self.one(reach, lane, (rank, at))?) << lane;
+            let over = self.one(reach, lane, (rank, at))?;
+            done |= u32::from(over) << lane;
+            if reach.cluster.watched
+                && let Some(what) = self.told(over)
+            {
+                reach.cluster.tell(rank, at, 1 << lane, what);
+            }
             signals.push(Signal { lane: lane as u8, rank, at, bytes: None });
         }
         match &self.op {
@@ -202,6 +226,19 @@ impl Mbarrier {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What observers are told of it, after a wait that ended if it was for a phase that is `over`.
+    fn told(&self, over: bool) -> Option<MbarrierUse> {
+        match &self.op {
+            MbarrierOp::Init { .. } => Some(MbarrierUse::Init),
+            MbarrierOp::Inval => Some(MbarrierUse::Inval),
+            MbarrierOp::Arrive { .. } => Some(MbarrierUse::Arrive),
+            MbarrierOp::Wait { phase, .. } => {
+                Some(MbarrierUse::Wait { over, by_parity: matches!(phase, Phase::Parity(_)) })
+            }
+            MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. } | MbarrierOp::CopiesArrive { .. } => None,
+        }
     }
 
     /// Runs it for one lane. Returns whether the phase that is waited for is over.

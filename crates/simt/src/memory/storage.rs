@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicU64;
 
 use super::GlobalMemory;
+use super::mbarrier::not_an_object;
 use super::words::Word;
 use crate::regs::{ALL, HALF, LANES, Lanes64, lanes as lanes_of};
 use crate::vectors::{Pattern, Vectors};
@@ -261,6 +262,13 @@ impl SharedMemory {
     /// Makes all bytes zero.
     pub fn clear(&mut self) {
         self.words.fill(0);
+    }
+
+    /// Fills the first `bytes` bytes with anything but an mbarrier, and makes the rest zero.
+    pub(crate) fn poison(&mut self, bytes: u64, random: &mut fastrand::Rng) {
+        let (own, rest) = self.words.split_at_mut(bytes.div_ceil(8) as usize);
+        own.fill_with(|| not_an_object(random.u64(..)));
+        rest.fill(0);
     }
 
     /// Copies bytes out, if there are so many behind `at`.

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::{Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId};
+use super::{Access, AsyncGroup, BarrierArrival, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId};
 
 /// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
 ///
@@ -65,6 +65,7 @@ macro_rules! forward {
 impl Observer for Boxed {
     const STEPS: bool = true;
     const LOCATES: bool = true;
+    const MISTAKES: bool = true;
 
     fn fork(&self) -> Self {
         Self(self.0.fork())

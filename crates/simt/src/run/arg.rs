@@ -52,7 +52,8 @@ impl<T> From<Buffer<T>> for Arg {
 }
 
 impl Arg {
-    fn bytes(&self) -> Vec<u8> {
+    /// The bytes that it has in parameter memory.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         match self {
             Arg::U8(value) => value.to_le_bytes().to_vec(),
             Arg::U16(value) => value.to_le_bytes().to_vec(),

@@ -34,12 +34,25 @@ pub(super) struct BlockFault {
     pub(super) kind: Box<FaultKind>,
     /// The calls that the thread is in, the innermost first, and what is known of the values that it panics for.
     pub(super) callers: Vec<(Site, Vec<u64>)>,
+    /// A thread that the first one waits for in vain.
+    pub(super) other: Option<Elsewhere>,
+}
+
+/// A thread that another one waits for in vain.
+#[derive(Debug)]
+pub(super) struct Elsewhere {
+    /// What it does, in words.
+    pub(super) what: String,
+    pub(super) site: Site,
+    /// The number of its block; the same block as the first one's if `None`.
+    pub(super) block: Option<u64>,
+    pub(super) thread: u32,
 }
 
 impl BlockFault {
     pub(super) fn new(site: Site, thread: u32, kind: FaultKind) -> Self {
         let callers = Vec::new();
-        Self { site, rank: 0, thread, kind: Box::new(kind), callers }
+        Self { site, rank: 0, thread, kind: Box::new(kind), callers, other: None }
     }
 
     fn of(self, rank: usize) -> Self {
@@ -62,6 +75,8 @@ struct BarrierState {
     /// The number of threads whose predicate was true, and of threads that contributed a predicate.
     yes: u32,
     votes: u32,
+    /// Where the first thread has arrived.
+    first: Option<(Site, u32)>,
 }
 
 /// How far a block has come.
@@ -122,7 +137,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         };
         Self {
             launch,
-            memory: Cluster::new(blocks, blocks * warps, shared),
+            memory: Cluster { watched: O::MISTAKES, ..Cluster::new(blocks, blocks * warps, shared) },
             absent: SharedMemory::default(),
             blocks: (0..blocks).map(block).collect(),
             warps: (0..blocks * warps).map(|index| WarpState::new(launch, index / warps, index % warps)).collect(),
@@ -143,7 +158,8 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
     /// Begins the cluster with this number.
     pub(super) fn begin(&mut self, number: u64) -> Result<(), BlockFault> {
         let launch = self.launch;
-        self.memory.begin();
+        let kernels = u64::from(launch.dynamic_shared_at() + launch.dynamic_shared);
+        self.memory.begin(launch.config.schedule.poison(number).map(|random| (kernels, random)));
         self.number = number;
         self.schedule = launch.config.schedule.turns(number);
         self.reported = 0;
@@ -293,6 +309,9 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             warp.pace.gets_on();
         }
         if ended > 0 && block.alive == 0 {
+            if O::MISTAKES {
+                self.tell_of_copies(rank);
+            }
             let done = self.memory.finish_all(self.launch.global);
             done.map_err(|words| self.asynchronous(words))?;
             self.memory.exited |= 1 << rank;

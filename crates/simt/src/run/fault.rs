@@ -7,15 +7,17 @@ use std::time::Duration;
 use ptx::Source;
 
 use super::arg::Arg;
-use super::block::BlockFault;
-use super::frames::{Frame, bounds, chain, frames, origin, panicked};
+use super::block::{BlockFault, Elsewhere};
+use super::frames::{Frame, Position, bounds, chain, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
+use crate::code::FUNCTIONS;
 use crate::demangle::demangled;
 use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
+use crate::observe::Space;
 
-/// Addresses below this are offsets from a null pointer.
-const NULL_PAGE: u64 = 4096;
+/// Addresses from here on are offsets from a null pointer, with a negative number of 32 bits.
+const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;
 /// Where the host's heap lies, and its stack, libraries and large allocations (Linux on x86-64).
 const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 47];
 
@@ -46,6 +48,23 @@ pub struct Fault {
     /// The functions that the thread was in, the innermost first: that of the instruction, those that it was inlined
     /// into, and their callers. Of calls nested deeply, only the innermost.
     pub frames: Vec<Frame>,
+    /// A thread that the first one waits for in vain, if it waits for others.
+    pub other: Option<OtherThread>,
+}
+
+/// The thread that another one waits for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherThread {
+    /// What it does: `it waits at barrier 1`.
+    pub what: String,
+    /// Its block.
+    pub block: [u32; 3],
+    /// The thread in that block.
+    pub thread: [u32; 3],
+    /// The line of the PTX where it is, from 1.
+    pub ptx_line: u32,
+    /// The source line, as [`Fault::origin`].
+    pub origin: Option<(String, u32)>,
 }
 
 crate::error::debug_like_display!(Fault);
@@ -140,8 +159,13 @@ impl Machine {
     /// A fault of block `number`, in words and with its place in the text.
     /// The module's variables lie at `variables`.
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
-        let BlockFault { site, thread, kind, callers, .. } = fault;
+        let BlockFault { site, thread, kind, callers, other, .. } = fault;
         let program = &*launch.function.program;
+        let other = other.map(|Elsewhere { what, site, block, thread }| {
+            let Position { ptx_line, source: origin } = Position::of(launch.function, site);
+            let block = unravel(block.unwrap_or(number), launch.grid);
+            OtherThread { what, block, thread: unravel(u64::from(thread), launch.block), ptx_line, origin }
+        });
         let func = &program.functions[site.function as usize];
         let source = Source::new(&launch.function.module.ptx);
         let (ptx_line, _) = source.line_column(func.origins[site.pc as usize].at);
@@ -171,21 +195,32 @@ impl Machine {
             ptx: source.line_text(ptx_line).trim().to_owned(),
             origin: origin(&frames),
             frames,
+            other,
         }
     }
 
     /// The memory that a faulting access was probably meant for.
     fn near(&self, access: &AccessFault, launch: &Launch<'_>, variables: &[u64]) -> String {
+        if access.what == AccessProblem::ReadOnly
+            && let Some(near) = constant(access, launch)
+        {
+            return near;
+        }
         if let Some(near) = access.near() {
             return near;
         }
         match access.address {
             0 => return "a null pointer".to_owned(),
-            bytes @ ..NULL_PAGE => return format!("{bytes} bytes from a null pointer"),
+            bytes @ ..FUNCTIONS => return format!("{bytes} bytes from a null pointer"),
+            bytes @ BEFORE_NULL.. => return format!("{} bytes before a null pointer", bytes.wrapping_neg()),
             address if HOST.iter().any(|range| range.contains(&address)) => {
                 return "probably a pointer to the host's memory".to_owned();
             }
             _ => {}
+        }
+        if let Some(freed) = self.global.freed(access.address) {
+            let (at, bytes) = (access.address - freed.start, freed.end - freed.start);
+            return format!("{at} bytes into an allocation of {bytes} bytes that was freed");
         }
         let Some(allocation) = self.global.nearest(access.address) else {
             return String::new();
@@ -210,6 +245,25 @@ impl Machine {
     }
 }
 
+/// The constant or the parameter that an address lies in, in words.
+fn constant(access: &AccessFault, launch: &Launch<'_>) -> Option<String> {
+    let function = launch.function;
+    let (what, name, begin, bytes) = match access.space {
+        Space::Const => function.module.variables.iter().flatten().find_map(|own| {
+            let begin = u64::from(own.constant_at?);
+            let is_inside = (begin..begin + own.bytes).contains(&access.offset);
+            is_inside.then(|| ("constant", demangled(&own.name), begin, own.bytes))
+        })?,
+        Space::Param => function.program.params.iter().find_map(|own| {
+            let (begin, bytes) = (u64::from(own.offset), u64::from(own.bytes));
+            let is_inside = (begin..begin + bytes).contains(&access.offset);
+            is_inside.then(|| ("parameter", own.name.clone(), begin, bytes))
+        })?,
+        _ => return None,
+    };
+    Some(format!("byte {} of {what} `{name}` of {bytes} bytes", access.offset - begin))
+}
+
 /// Coordinates of a linear index, x fastest.
 pub(crate) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
@@ -217,7 +271,7 @@ pub(crate) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
 }
 
 /// The linear index of coordinates.
-pub(super) fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
+pub(crate) fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
     let [x, y, z] = at.map(u64::from);
     (z * u64::from(sides[1]) + y) * u64::from(sides[0]) + x
 }
@@ -248,18 +302,13 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::Access { access, near } => {
-                let what = match &access.what {
-                    AccessProblem::Other(words) => return f.write_str(words),
-                    AccessProblem::Misaligned => "misaligned",
-                    AccessProblem::OutOfBounds => "out of bounds",
-                    AccessProblem::ReadOnly => "read-only memory:",
-                };
-                let verb = if access.write { "write" } else { "read" };
-                write!(
-                    f,
-                    "{what} {verb} of {} bytes at {:#x}",
-                    access.bytes, access.address
-                )?;
+                if let AccessProblem::Other(words) = &access.what {
+                    return f.write_str(words);
+                }
+                write!(f, "{access} at {:#x}", access.address)?;
+                if access.what == AccessProblem::Misaligned {
+                    write!(f, ", which is not a multiple of {}", access.align)?;
+                }
                 if near.is_empty() {
                     Ok(())
                 } else {

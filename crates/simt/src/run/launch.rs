@@ -188,6 +188,9 @@ impl Machine {
             variable: variable.to_owned(),
             source,
         };
+        if !std::mem::take(&mut self.follows_writes) {
+            self.global.set_written();
+        }
         let heap = self.heap.get_mut().expect("the heap does not panic");
         if program.uses_heap() && heap.base.is_none() {
             let bytes = self.config.heap_bytes;

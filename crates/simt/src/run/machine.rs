@@ -137,6 +137,8 @@ pub struct Machine {
     pub(super) instances: HashSet<u64>,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
+    /// Whether the next launch keeps account of what nobody has written.
+    pub(crate) follows_writes: bool,
     /// The memory that kernels allocate.
     pub(super) heap: Mutex<Heap>,
     /// The instructions of all launches: where the next one's clock begins.
@@ -164,6 +166,7 @@ impl Machine {
             instances: HashSet::new(),
             config,
             global: GlobalMemory::with_limit(config.max_memory_bytes),
+            follows_writes: false,
             heap: Mutex::default(),
             clock: 0,
             printed: Mutex::default(),
@@ -246,6 +249,17 @@ impl Machine {
         })
     }
 
+    /// Allocates `len` elements that nobody has written, as `cudaMalloc` does. Their bytes are zero, but a launch that is
+    /// [checked](crate::sanitize::Check::Init) tells of kernels that read them before they write them.
+    ///
+    /// # Errors
+    /// Those of [`Machine::zeroed`], when it has them.
+    pub fn uninitialized<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
+        let buffer = self.zeroed(len)?;
+        self.global.set_unwritten(buffer.address);
+        Ok(buffer)
+    }
+
     /// Allocates memory and copies `data` to it.
     ///
     /// ```
@@ -284,7 +298,13 @@ impl Machine {
         if data.len() > buffer.len {
             return Err(MemoryError::TooLong { data: data.len(), buffer: buffer.len });
         }
-        self.global.at_mut(address).ok_or(MemoryError::Freed { address })?.write(0, bytemuck::cast_slice(data));
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        if self.global.at(address).is_none() {
+            return Err(MemoryError::Freed { address });
+        }
+        if let Some((allocation, at)) = self.global.span_mut(address, bytes.len() as u64) {
+            allocation.write(at, bytes);
+        }
         Ok(())
     }
 

@@ -14,7 +14,9 @@ pub enum Schedule {
     /// One instruction at a time of each warp and of each group of diverged lanes, and of several blocks. On one host
     /// thread, and always in the same order.
     RoundRobin,
-    /// Turns of random length in random order, on one host thread. The order is the same each time for the same seed.
+    /// Turns of random length in random order, on one host thread, and asynchronous copies done at random moments. Shared
+    /// memory that no thread has written holds random bytes, where it is zero otherwise. All is the same each time for the
+    /// same seed.
     Random(u64),
 }
 
@@ -47,13 +49,20 @@ impl FromStr for Schedule {
 impl Schedule {
     /// The turns of a block's warps.
     pub(super) fn turns(self, block: u64) -> Turns {
-        Turns {
-            schedule: self,
-            order: Vec::new(),
-            random: fastrand::Rng::with_seed(match self {
-                Schedule::Random(seed) => seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-                _ => 0,
-            }),
+        let random = self.random(block).unwrap_or_else(|| fastrand::Rng::with_seed(0));
+        Turns { schedule: self, order: Vec::new(), random }
+    }
+
+    /// What a block finds in shared memory that nobody has written; zeros if `None`.
+    pub(super) fn poison(self, block: u64) -> Option<fastrand::Rng> {
+        self.random(!block)
+    }
+
+    /// The random numbers of a random schedule, other ones for each `number`.
+    fn random(self, number: u64) -> Option<fastrand::Rng> {
+        match self {
+            Schedule::Random(seed) => Some(fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+            Schedule::Fixed | Schedule::RoundRobin => None,
         }
     }
 

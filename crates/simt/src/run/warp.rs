@@ -16,6 +16,7 @@ use crate::regs::{LANES, Lanes32, Lanes64, Regs};
 use frames::Frame;
 pub(super) use pace::{Pace, Snapshot};
 pub(super) use repeats::Varying;
+pub(super) use waits::Waiting;
 
 /// Why a warp stopped running for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +118,8 @@ pub(super) struct WarpState {
     expected: u32,
     /// Lanes that met at instructions at which they waited for each other.
     met: Vec<(Site, u32)>,
+    /// Where threads have ended last, and the first of their lanes.
+    ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,
 }
 
@@ -154,6 +157,7 @@ impl WarpState {
             arrivals: Vec::new(),
             expected: 0,
             met: Vec::new(),
+            ended_at: None,
             pace: Pace::default(),
         }
     }
@@ -167,6 +171,7 @@ impl WarpState {
         self.frames.clear();
         self.arrivals.clear();
         self.expected = 0;
+        self.ended_at = None;
         self.pace.begin();
         self.enter_kernel(launch)
     }

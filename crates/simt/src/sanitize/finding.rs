@@ -7,9 +7,11 @@ use serde::{Serialize, Serializer};
 
 use super::checks::Check;
 use super::observer::LaunchFacts;
+use super::sync::faults::sentence;
 use crate::demangle::demangled;
+use crate::memory::AccessProblem;
 use crate::observe::{Place, Site, Space};
-use crate::run::{Arg, Fault, Launch, Position, unravel};
+use crate::run::{Arg, Fault, FaultKind, Launch, OtherThread, Position, ravel, unravel};
 
 /// Something that a check has found, at one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -182,31 +184,59 @@ impl Findings {
 }
 
 /// A fault as a finding of the check that it belongs to.
-pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
+pub(super) fn of_fault(check: Check, fault: &Fault, launch: &Launch<'_>) -> Finding {
+    let (what, address, place) = match &fault.kind {
+        FaultKind::Access { access, near } if !matches!(access.what, AccessProblem::Other(_)) => {
+            let what = match access.what {
+                AccessProblem::Misaligned => {
+                    format!("{access}, whose address has to be a multiple of {}", access.align)
+                }
+                _ => access.to_string(),
+            };
+            (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))
+        }
+        FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
+        kind => {
+            let lane = ravel(fault.thread, launch.block) % 32;
+            (sentence(fault, lane as u32).unwrap_or_else(|| kind.to_string()), None, None)
+        }
+    };
+    let other = fault.other.clone().map(|OtherThread { what, block, thread, ptx_line, origin }| OtherParty {
+        what,
+        source: origin,
+        ptx_line,
+        block,
+        thread,
+    });
     Finding {
         check,
-        what: fault.kind.to_string().trim_end_matches(',').to_owned(),
+        what: what.trim_end_matches(',').to_owned(),
         kernel: demangled(&fault.kernel),
         source: fault.origin.clone(),
         ptx_line: fault.ptx_line,
         block: fault.block,
         thread: fault.thread,
-        address: None,
-        place: None,
-        other: None,
+        address,
+        place,
+        other,
         times: 1,
     }
 }
 
 /// The memory that an address of a space belongs to, in words: `byte 16 of argument 0's buffer of 64 bytes`.
 pub(super) fn in_words(launch: &LaunchFacts, space: Space, place: &Place<'_>, address: u64) -> String {
-    let whose = match (place.variable, space) {
+    let whose = whose(launch, space, place);
+    format!("byte {} of {whose} of {} bytes", address.wrapping_sub(place.base), place.bytes)
+}
+
+/// What memory is, in words: `argument 0's buffer`.
+pub(super) fn whose(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> String {
+    match (place.variable, space) {
         (Some(name), _) => format!("variable `{}`", demangled(name)),
         (None, Space::Shared) => "dynamic shared memory".to_owned(),
         (None, _) => match launch.args.iter().position(|arg| *arg == Arg::Pointer(place.base)) {
             Some(index) => format!("argument {index}'s buffer"),
             None => "an allocation".to_owned(),
         },
-    };
-    format!("byte {} of {whose} of {} bytes", address.wrapping_sub(place.base), place.bytes)
+    }
 }

@@ -1,24 +1,263 @@
 //! The check `memory`: accesses outside of the object that the address was made for.
+//!
+//! The machine itself faults at addresses where nothing is. What is looked for here are addresses that lie in another
+//! object than the one that they were made for: [`provenance`] says for each instruction what its addresses can be made
+//! of, and a launch's arguments and variables say where that begins and ends. Where an address may come from anywhere,
+//! nothing is said.
 
+mod provenance;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::finding::Findings;
+use super::finding::{Findings, Found, Party, whose};
 use super::observer::{Checker, LaunchFacts};
+use crate::demangle::demangled;
+use crate::observe::{Access, AccessKind, Places, Site, Space, WarpId};
+use crate::regs::{LANES, lanes};
 use crate::run::Machine;
+pub(crate) use provenance::Provenance;
+use provenance::{Source, Sources};
+
+/// An object in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Object {
+    space: Space,
+    base: u64,
+    bytes: u64,
+    /// What it is, in words: `argument 0's buffer`.
+    name: String,
+}
+
+impl Object {
+    /// Whether so many bytes from an address on lie in it.
+    fn contains(&self, address: u64, bytes: u64) -> bool {
+        let at = address.wrapping_sub(self.base);
+        at <= self.bytes && bytes <= self.bytes - at
+    }
+
+    /// How far bytes that do not lie in it are away, in words.
+    fn away(&self, address: u64, bytes: u64) -> String {
+        let Self { base, bytes: size, name, .. } = self;
+        let end = base + size;
+        let far = match address {
+            _ if address >= end => format!("{} bytes past the end", address - end),
+            _ if address >= *base => format!("{} of them past the end", address + bytes - end),
+            _ => format!("{} bytes before the begin", base - address),
+        };
+        format!("{far} of {name} of {size} bytes")
+    }
+}
+
+/// The objects that an instruction may access. The first, an empty one, is for instructions of which that is not known.
+type Allowed = Vec<Object>;
 
 /// The check of one launch.
 pub(super) struct Memory {
+    facts: Arc<LaunchFacts>,
     findings: Findings,
+    provenance: Arc<Provenance>,
+    /// By the number of the source.
+    objects: Vec<Vec<Object>>,
+    /// Where the module's variables lie, by their numbers.
+    variables: HashMap<u64, (u64, u64)>,
+    /// How many of the program's variables got a place for this launch.
+    placed: usize,
+    /// For each function, two for each of its instructions: index into `allowed`, of a copy the source's behind the
+    /// destination's.
+    sites: Vec<Vec<u32>>,
+    allowed: Vec<Allowed>,
 }
 
 impl Memory {
     pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
-        let _ = (machine, facts);
-        Self { findings: Findings::default() }
+        let program = &facts.function.program;
+        let provenance = program.provenance.get_or_init(|| {
+            let uses = facts.function.module.register_uses(program);
+            Arc::new(Provenance::new(program, uses))
+        });
+        let mut memory = Self {
+            provenance: provenance.clone(),
+            objects: Vec::new(),
+            variables: HashMap::new(),
+            placed: 0,
+            sites: Vec::new(),
+            allowed: Vec::new(),
+            findings: Findings::default(),
+            facts: facts.clone(),
+        };
+        if let Some(placed) = &facts.function.placed {
+            for (number, address) in placed.addresses.iter().enumerate() {
+                memory.place(number, *address);
+            }
+        }
+        let sources = memory.provenance.sources.iter();
+        memory.objects = sources.map(|source| memory.arguments_object(machine, source).into_iter().collect()).collect();
+        memory
+    }
+
+    /// A variable of the module lies at this address.
+    fn place(&mut self, number: usize, address: u64) {
+        let variable = self.facts.function.module.variables.get(number).and_then(Option::as_ref);
+        if let Some(variable) = variable {
+            self.variables.insert(number as u64, (address, variable.bytes));
+        }
+    }
+
+    /// The object that an argument points to.
+    fn arguments_object(&self, machine: &Machine, source: &Source) -> Option<Object> {
+        let Source::Argument(offset) = source else { return None };
+        let mut params = self.facts.function.program.params.iter().enumerate();
+        let (index, param) = params.find(|(_, own)| (own.offset..own.offset + own.bytes).contains(offset))?;
+        let within = (offset - param.offset) as usize;
+        let bytes = self.facts.args.get(index)?.bytes();
+        let address = u64::from_le_bytes(*bytes.get(within..)?.first_chunk()?);
+        let found = machine.global.object(address)?;
+        let name = match param.bytes {
+            8 => format!("argument {index}'s buffer"),
+            _ => format!("the buffer at byte {within} of argument {index}"),
+        };
+        Some(Object { space: Space::Global, base: found.start, bytes: found.end - found.start, name })
+    }
+
+    /// The places of a variable; in more than one space if its address may be used in more than one.
+    fn variables_objects(&self, source: &Source) -> Vec<Object> {
+        let Source::Variable(own) = source else { return Vec::new() };
+        let name = format!("variable `{}`", demangled(&own.name));
+        let object = |space, base, bytes| Object { space, base, bytes, name: name.clone() };
+        match (own.space, own.bytes) {
+            (Space::Global, Some(_)) => {
+                let place = self.variables.get(&own.at);
+                place.map(|(base, bytes)| object(Space::Global, *base, *bytes)).into_iter().collect()
+            }
+            (Space::Shared, None) => {
+                let base = u64::from(self.facts.function.program.shared_bytes.next_multiple_of(16));
+                let name = "dynamic shared memory".to_owned();
+                vec![Object { space: Space::Shared, base, bytes: self.facts.shared_bytes.into(), name }]
+            }
+            (_, Some(bytes)) if own.in_frame => {
+                [Space::Local, Space::Param].map(|space| object(space, own.at, bytes)).into()
+            }
+            (Space::Param, Some(bytes)) => {
+                vec![Object { name: format!("parameter `{}`", own.name), ..object(Space::Param, own.at, bytes) }]
+            }
+            (space, Some(bytes)) => vec![object(space, own.at, bytes)],
+            (_, None) => Vec::new(),
+        }
+    }
+
+    /// Finds the objects that each instruction may access.
+    fn resolve(&mut self) {
+        for number in 0..self.objects.len() {
+            let more = self.variables_objects(&self.provenance.sources[number]);
+            self.objects[number].extend(more);
+        }
+        self.allowed.push(Allowed::new());
+        let mut known: HashMap<Sources, u32> = HashMap::new();
+        for (function, func) in self.facts.function.program.functions.iter().enumerate() {
+            let mut own = vec![0; 2 * func.code.len()];
+            for (pc, sources) in &self.provenance.addresses[function] {
+                for (from, sources) in sources.iter().enumerate() {
+                    let Some(sources) = sources else { continue };
+                    own[2 * *pc as usize + from] = *known.entry(*sources).or_insert_with(|| {
+                        let chosen = self.objects.iter().enumerate().filter(|(number, _)| sources >> number & 1 != 0);
+                        if chosen.clone().any(|(number, objects)| {
+                            let is_variable = matches!(self.provenance.sources[number], Source::Variable(_));
+                            is_variable && objects.is_empty()
+                        }) {
+                            return 0;
+                        }
+                        let mut all: Allowed = chosen.flat_map(|(_, objects)| objects.iter().cloned()).collect();
+                        all.dedup();
+                        if all.is_empty() {
+                            return 0;
+                        }
+                        self.allowed.push(all);
+                        self.allowed.len() as u32 - 1
+                    });
+                }
+            }
+            self.sites.push(own);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, index: u32) {
+        let allowed = &self.allowed[index as usize];
+        let bytes = u64::from(access.bytes);
+        let is_allowed = |address: u64| {
+            let own = allowed.iter().filter(|own| own.space == access.space);
+            own.into_iter().any(|own| own.contains(address, bytes))
+        };
+        let outside = || lanes(access.mask).filter(|lane| !is_allowed(access.addresses[*lane]));
+        let Some(lane) = outside().next() else { return };
+        let (facts, kind) = (&self.facts, access.kind);
+        self.findings.add("out of bounds", site, None, outside().count() as u64, || {
+            let address = access.addresses[lane];
+            let writes = match kind {
+                AccessKind::Load => false,
+                AccessKind::AsyncCopy => access.space == Space::Shared,
+                _ => true,
+            };
+            let verb = if writes { "write" } else { "read" };
+            let distance = |own: &&Object| {
+                let (begin, end) = (own.base, own.base + own.bytes);
+                if address < begin { begin - address } else { address.saturating_sub(end) }
+            };
+            let mut place = match allowed.iter().filter(|own| own.space == access.space).min_by_key(distance) {
+                Some(own) => own.away(address, bytes),
+                None => format!("in another space than {}", allowed[0].name),
+            };
+            if let Some(found) = places.find(access.space, address) {
+                place += &format!(", inside of {}", whose(facts, access.space, &found));
+            }
+            let thread = warp_id.warp * LANES as u32 + lane as u32;
+            Found {
+                what: format!("out of bounds {verb} of {bytes} bytes"),
+                party: Party { site, block: warp_id.block, thread },
+                address: Some(address),
+                place: Some(place),
+                other: None,
+            }
+        });
     }
 }
 
 impl Checker for Memory {
+    fn allocated(&mut self, address: u64, _bytes: u64) {
+        // Those of the program's variables that live as long as the launch, in the order of their numbers.
+        let number = self.facts.function.program.variables.get(self.placed);
+        if let Some(number) = number.copied() {
+            self.place(number as usize, address);
+        }
+        self.placed += 1;
+    }
+
+    fn block(&mut self, _block: u64, _warps: u32, _threads: u32) {
+        if self.allowed.is_empty() {
+            self.resolve();
+        }
+    }
+
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let from = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
+        let index = self.sites[site.function as usize][2 * site.pc as usize + usize::from(from)];
+        if index == 0 {
+            return;
+        }
+        let allowed = &self.allowed[index as usize];
+        let bytes = u64::from(access.bytes);
+        let is_inside = match &allowed[..] {
+            [own] if own.space == access.space => {
+                lanes(access.mask).all(|lane| own.contains(access.addresses[lane], bytes))
+            }
+            _ => false,
+        };
+        if !is_inside {
+            self.report(site, warp_id, access, places, index);
+        }
+    }
+
     fn findings(&self) -> &Findings {
         &self.findings
     }

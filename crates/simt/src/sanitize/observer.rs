@@ -12,7 +12,8 @@ use super::sync::Sync;
 use crate::memory::AccessProblem;
 use crate::module::Function;
 use crate::observe::{
-    Access, AsyncGroup, BarrierArrival, Observer, Places, Scope, Site, Step, WarpId, every_event, nothing,
+    Access, AsyncGroup, BarrierArrival, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId,
+    every_event, nothing,
 };
 use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
 
@@ -22,10 +23,15 @@ pub(super) struct LaunchFacts {
     pub(super) function: Function,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub(super) shared_bytes: u32,
+    /// Blocks of a cluster.
+    pub(super) cluster: [u32; 3],
     pub(super) args: Vec<Arg>,
 }
 
 /// A check: what it is told of a launch, and what it has found. All calls come in the order in which things happen.
+#[allow(dead_code, reason = "no check asks for everything that observers are told")]
 pub(super) trait Checker: Send {
     every_event!(nothing);
 
@@ -64,6 +70,8 @@ impl Sanitizer {
             function: launch.function.clone(),
             grid: launch.grid,
             block: launch.block,
+            shared_bytes: launch.shared_bytes,
+            cluster: launch.cluster.or(launch.function.program.required_cluster).unwrap_or([1; 3]),
             args: launch.args.to_vec(),
         });
         let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));
@@ -107,7 +115,7 @@ pub(super) fn end(
     if let Some(LaunchError::Fault(fault)) = error
         && let Some(check) = check_of(&fault.kind).filter(|check| checks.contains(*check))
     {
-        let fault = of_fault(check, fault);
+        let fault = of_fault(check, fault, launch);
         let is_known = |own: &Finding| (own.check, own.ptx_line) == (check, fault.ptx_line);
         if !findings.iter().any(is_known) {
             findings.push(fault);
@@ -154,6 +162,7 @@ macro_rules! all {
 impl Observer for Sanitizer {
     const STEPS: bool = true;
     const LOCATES: bool = true;
+    const MISTAKES: bool = true;
     const SEQUENTIAL: bool = true;
 
     fn fork(&self) -> Self {

@@ -1,25 +1,106 @@
 //! The check `sync`: barriers, masks and waits that threads do not come to as they have to.
+//!
+//! What nobody can go on from is a fault of the machine, which [`faults`] puts in words. Found beside are the things that
+//! the PTX ISA leaves undefined, and where a GPU may get by: lanes of a warp that come to an `.aligned` barrier at
+//! different instructions, a barrier that is used in two ways at once, masks that differ between the lanes that they name,
+//! and asynchronous copies that are under way when the block ends whose shared memory they work on.
+
+mod barriers;
+pub(super) mod faults;
+mod objects;
 
 use std::sync::Arc;
 
-use super::finding::Findings;
+use super::finding::{self, Findings, Found, Party};
 use super::observer::{Checker, LaunchFacts};
-use crate::run::Machine;
+use crate::observe::{BarrierArrival, MbarrierEvent, Mistake, Place, Site, Space, WarpId};
+use crate::run::{Machine, unravel};
+use barriers::Barriers;
+use faults::in_words;
+use objects::Objects;
 
 /// The check of one launch.
 pub(super) struct Sync {
+    facts: Arc<LaunchFacts>,
     findings: Findings,
+    barriers: Barriers,
+    objects: Objects,
 }
 
 impl Sync {
-    pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
-        let _ = (machine, facts);
-        Self { findings: Findings::default() }
+    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+        Self { findings: Findings::default(), barriers: Barriers::default(), objects: Objects::default(), facts }
     }
 }
 
 impl Checker for Sync {
+    fn barrier(&mut self, arrival: &BarrierArrival) {
+        self.barriers.arrive(&self.facts, arrival, &mut self.findings);
+    }
+
+    fn released(&mut self, block: u64, id: u32) {
+        self.barriers.released(block, id);
+        self.objects.block_meets(block);
+    }
+
+    fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
+        self.objects.happens(
+            &self.facts,
+            party(site, warp_id, event.lanes.trailing_zeros()),
+            event,
+            &mut self.findings,
+        );
+    }
+
+    fn block_ended(&mut self, block: u64) {
+        self.barriers.block_ended(block);
+        self.objects.block_ended(block);
+    }
+
+    fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {
+        let party = party(site, warp_id, lanes.trailing_zeros());
+        let found = |what: String| Found { what, party, address: None, place: None, other: None };
+        match *mistake {
+            Mistake::DifferentMasks { own: (lane, mask), other: (named, its) } => {
+                self.findings.add("masks", site, None, 1, || {
+                    let what = format!(
+                        "lane {lane} names lane {named} in its mask {mask:#010x}, and that one executes the same \
+                         instruction with another mask, {its:#010x}: which lanes wait for each other is undefined; \
+                         give all lanes that a mask names the same mask"
+                    );
+                    Found { party: self::party(site, warp_id, lane), ..found(what) }
+                });
+            }
+            Mistake::UnderWay { block, at, bytes, write } => {
+                let does = if write { "into" } else { "out of" };
+                self.findings.add("under way", site, None, 1, || {
+                    let [x, y, z] = unravel(block, self.facts.grid);
+                    let what = format!(
+                        "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) that nobody \
+                         has waited for when the block ends, by {}; wait for it (cp.async.wait_all, \
+                         cp.async.bulk.wait_group or its mbarrier) before the last thread of the block ends",
+                        in_words(lanes)
+                    );
+                    Found { address: Some(at), place: shared_variable(&self.facts, at), ..found(what) }
+                });
+            }
+        }
+    }
+
     fn findings(&self) -> &Findings {
         &self.findings
     }
+}
+
+/// A lane of a warp at an instruction.
+fn party(site: Site, warp_id: WarpId, lane: u32) -> Party {
+    Party { site, block: warp_id.block, thread: warp_id.warp * 32 + lane }
+}
+
+/// The variable of shared memory that an address lies in, in words.
+fn shared_variable(facts: &LaunchFacts, at: u64) -> Option<String> {
+    let mut named = facts.function.program.shared.iter();
+    let (name, own) = named.find(|(_, own)| own.contains(&at))?;
+    let place = Place { variable: Some(name), base: own.start, bytes: own.end - own.start };
+    Some(finding::in_words(facts, Space::Shared, &place, at))
 }

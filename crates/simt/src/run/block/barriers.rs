@@ -1,6 +1,6 @@
 //! The barriers of a block and of a cluster.
 
-use super::{BARRIERS, BarrierState, BlockFault, CLUSTER_BARRIER, RunningCluster};
+use super::{BARRIERS, BarrierState, BlockFault, CLUSTER_BARRIER, Elsewhere, RunningCluster};
 use crate::code::ReduceOp;
 use crate::observe::{BarrierArrival, Observer, WarpId};
 use crate::run::fault::FaultKind;
@@ -27,8 +27,14 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         if let (Some(before), Some(now)) = (barrier.expected, arrival.count)
             && before != now
         {
-            return Err(bad(format!("waits for {before} threads and for {now} at the same time")));
+            let fault = bad(format!("waits for {before} threads and for {now} at the same time"));
+            let other = barrier.first.map(|(site, thread)| {
+                let what = format!("waits at it for {before} threads");
+                Elsewhere { what, site, block: None, thread }
+            });
+            return Err(BlockFault { other, ..fault });
         }
+        barrier.first = barrier.first.or(Some((site, thread)));
         barrier.expected = barrier.expected.or(arrival.count);
         barrier.threads += arrival.threads;
         if let Some(votes) = arrival.votes {

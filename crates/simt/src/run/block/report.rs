@@ -1,10 +1,11 @@
 //! The faults of a cluster that no instruction causes: it does not get on, or is interrupted.
 
-use super::{BlockFault, RunningCluster};
+use super::{BlockFault, CLUSTER_BARRIER, Elsewhere, RunningCluster};
 use crate::memory::AccessFault;
-use crate::observe::{Observer, Site};
+use crate::observe::{Observer, Site, WarpId};
 use crate::regs::{LANES, lanes};
 use crate::run::fault::FaultKind;
+use crate::run::warp::{Waiting, WarpState};
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
     /// The fault of a block that does not get on.
@@ -16,11 +17,9 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         };
         let mut waits = Vec::new();
         for (index, warp) in self.warps.iter().enumerate() {
-            for (who, what, site, thread) in warp.waits() {
-                let rank = warp.rank as usize;
-                let what = self.memory.awaited(index).unwrap_or(what);
-                let words = format!("{who}{} {what}", of_block(rank));
-                waits.push((words, rank, site, thread));
+            for waiting in warp.waiting() {
+                let what = self.memory.awaited(index).unwrap_or(waiting.what);
+                waits.push((warp.rank as usize, warp.alive(), Waiting { what, ..waiting }));
             }
         }
         let blocks = self.blocks.iter().enumerate();
@@ -34,18 +33,51 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             let of = barrier.expected.map_or(left, |expected| format!("of {expected} threads"));
             format!("barrier {id}{whose} has {threads} {of}")
         });
-        let words = waits.iter().map(|(words, ..)| words.clone());
+        waits.sort_by_key(|(.., waiting)| waiting.reconverges);
+        let stuck = waits.iter().filter(|(.., waiting)| !waiting.reconverges);
+        let words = stuck.map(|(rank, alive, Waiting { warp, lanes, what, .. })| match lanes == alive {
+            true => format!("warp {warp}{} {what}", of_block(*rank)),
+            false => format!("lanes {lanes:#010x} of warp {warp}{} {what}", of_block(*rank)),
+        });
         let waiting = [words.collect::<Vec<_>>().join(", ")].into_iter().chain(missing).collect::<Vec<_>>().join("; ");
-        let first = waits.first();
-        let start = Site { function: 0, pc: 0 };
-        let (rank, site, thread) = first.map_or((0, start, 0), |wait| (wait.1, wait.2, wait.3));
-        BlockFault::new(site, thread, FaultKind::Deadlock { waiting }).of(rank)
+        let kind = FaultKind::Deadlock { waiting };
+        if waits.is_empty() {
+            return BlockFault::new(Site { function: 0, pc: 0 }, 0, kind);
+        }
+        let (rank, _, first) = waits.remove(0);
+        let fault = BlockFault::new(first.site, first.thread(), kind).of(rank);
+        BlockFault { other: self.awaited(rank, &first, waits), ..fault }
+    }
+
+    /// A thread that lanes may wait for: one that waits for something else, or that has ended without coming.
+    fn awaited(&self, rank: usize, first: &Waiting, waits: Vec<(usize, u32, Waiting)>) -> Option<Elsewhere> {
+        let within = first.barrier.is_some_and(|id| id != CLUSTER_BARRIER);
+        let differs = |(of, _, own): &(usize, u32, Waiting)| match within {
+            true => *of == rank && own.barrier != first.barrier,
+            false => own.site != first.site,
+        };
+        if let Some((of, _, other)) = waits.into_iter().find(differs) {
+            return Some(other.elsewhere(Some(self.blocks[of].number)));
+        }
+        let mut warps = self.warps.iter().filter(|warp| within && warp.rank as usize == rank);
+        warps.find_map(WarpState::ended)
     }
 
     /// The calls that the thread of a fault is in.
     pub(in crate::run) fn callers(&self, fault: &BlockFault) -> Vec<(Site, Vec<u64>)> {
         let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
         self.warps[fault.rank as usize * self.warps_each() + warp].callers(self.launch, lane)
+    }
+
+    /// Tells the observer of the asynchronous operations that a block has not waited for, which ends.
+    pub(super) fn tell_of_copies(&mut self, rank: usize) {
+        let each = self.warps_each();
+        let number = self.blocks[rank].number;
+        for (site, index, lanes, mistake) in self.memory.under_way(rank as u32, number) {
+            let block = &mut self.blocks[index / each];
+            let warp_id = WarpId { block: block.number, warp: (index % each) as u32 };
+            block.observer.mistake(site, warp_id, lanes, &mistake);
+        }
     }
 
     /// The fault of an asynchronous operation, which nobody is executing any more.

@@ -99,6 +99,7 @@ impl WarpState {
                     observer.step(&Step {
                         site: here,
                         warp_id,
+                        active: mask,
                         lanes: env.regs.guarded(inst.guard, mask),
                         registers: Registers::new(&func.register_names, &env.regs),
                         uses: launch.register_uses(here),
@@ -146,10 +147,18 @@ impl WarpState {
                                 }
                                 _ => {}
                             }
+                            if O::WATCHES {
+                                env.cluster.site = here;
+                            }
                             simd.run_memory(op, &mut env, active, &mut self.at, |access| {
                                 told(observer, launch, here, warp_id, access);
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
+                            if O::MISTAKES {
+                                for event in env.cluster.told.drain(..) {
+                                    observer.mbarrier(here, warp_id, &event);
+                                }
+                            }
                             if std::mem::take(&mut env.cluster.in_flight.gives_way) {
                                 break Pause::Yield;
                             }
@@ -162,6 +171,11 @@ impl WarpState {
                                 .map_err(|unnamed| unnamed_lane(here, warp_id, &unnamed))?;
                             if missing {
                                 break Pause::Lanes(active);
+                            }
+                            if O::MISTAKES
+                                && let Some(mistake) = op.different_masks(&env.regs, active, alive)
+                            {
+                                observer.mistake(here, warp_id, active, &mistake);
                             }
                             op.execute(&mut env.regs, active, alive, None);
                             if op.members().is_some() {
@@ -212,6 +226,7 @@ impl WarpState {
                     let next = self.other(launch, shared, site(pc), inst, mask, active)?;
                     let exited = alive & !self.alive();
                     if exited != 0 {
+                        self.ended_at = Some((site(pc), exited.trailing_zeros()));
                         observer.exited(site(pc), warp_id, exited);
                     }
                     match next {

@@ -224,6 +224,7 @@ impl Bytes<'_, '_> {
             lane: self.lane as u32,
             address,
             bytes: 1,
+            align: 1,
             write: false,
             what: AccessProblem::OutOfBounds,
             space: region.space(),

@@ -5,7 +5,7 @@ use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
 use crate::code::{Barrier, Op, ReduceOp, Reg};
 use crate::observe::Site;
 use crate::regs::{ALL, LANES, lanes};
-use crate::run::block::{BlockFault, CLUSTER_BARRIER, LaunchState};
+use crate::run::block::{BlockFault, CLUSTER_BARRIER, Elsewhere, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::Warp;
 
@@ -270,52 +270,89 @@ impl WarpState {
             let entry = self.stack[index];
             let mut site = self.site_of(&entry);
             let thread = self.number * LANES as u32 + entry.mask.trailing_zeros();
-            match entry.wait {
+            let (kind, absent) = match entry.wait {
                 Wait::Aligned(_) => {
                     site.pc -= 1;
                     let elsewhere = self.alive() & !entry.mask;
-                    let kind = FaultKind::DivergentBarrier { here: entry.mask, elsewhere };
-                    return Some(BlockFault::new(site, thread, kind));
+                    (FaultKind::DivergentBarrier { here: entry.mask, elsewhere }, elsewhere)
                 }
                 Wait::Lanes if entry.mask != 0 => {
                     let lanes = self.awaited(launch, index) & !entry.mask;
-                    let kind = FaultKind::AbsentLanes { lanes };
-                    return Some(BlockFault::new(site, thread, kind));
+                    (FaultKind::AbsentLanes { lanes }, lanes)
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            let other = self.waiting().into_iter().find(|own| own.lanes & absent != 0);
+            let other = other.map(|own| own.within(absent).elsewhere(None)).or_else(|| self.ended());
+            return Some(BlockFault { other, ..BlockFault::new(site, thread, kind) });
         }
         None
     }
 
-    /// Which lanes of the warp wait, and for what, in words; where, and the first of their threads.
-    pub(in crate::run) fn waits(&self) -> Vec<(String, String, Site, u32)> {
-        let mut waits = Vec::new();
-        for (index, present) in self.present() {
+    /// Where the lanes of the warp are that do not get on, from the top of the stack.
+    pub(in crate::run) fn waiting(&self) -> Vec<Waiting> {
+        let mut waiting = Vec::new();
+        for (index, lanes) in self.present() {
             let entry = &self.stack[index];
-            if present == 0 {
+            if lanes == 0 {
                 continue;
             }
             let mut site = self.site_of(entry);
+            let mut barrier = None;
+            let missing = entry.mask & !lanes;
             let what = match entry.wait {
                 Wait::Barrier(id) | Wait::Aligned(id) => {
                     site.pc -= 1;
+                    barrier = Some(id);
                     match id {
                         CLUSTER_BARRIER => "waits at the cluster's barrier".to_owned(),
                         id => format!("waits at barrier {id}"),
                     }
                 }
                 Wait::Lanes => "waits for other lanes of the warp".to_owned(),
-                Wait::Nothing if present != entry.mask => continue,
+                Wait::Nothing if missing != 0 => format!("waits for lanes {missing:#010x} to go on together with them"),
                 Wait::Nothing => "repeats itself and reads no new value".to_owned(),
             };
-            let who = match present == self.alive() {
-                true => format!("warp {}", self.number),
-                false => format!("lanes {present:#010x} of warp {}", self.number),
-            };
-            let thread = self.number * LANES as u32 + present.trailing_zeros();
-            waits.push((who, what, site, thread));
+            let reconverges = entry.wait == Wait::Nothing && missing != 0;
+            waiting.push(Waiting { warp: self.number, lanes, what, site, barrier, reconverges });
         }
-        waits
+        waiting
+    }
+
+    /// Where threads of the warp have ended, if some have.
+    pub(in crate::run) fn ended(&self) -> Option<Elsewhere> {
+        let (site, lane) = self.ended_at?;
+        let thread = self.number * LANES as u32 + lane;
+        Some(Elsewhere { what: "has ended there".to_owned(), site, block: None, thread })
+    }
+}
+
+/// Lanes of a warp that do not get on.
+pub(in crate::run) struct Waiting {
+    pub(in crate::run) warp: u32,
+    pub(in crate::run) lanes: u32,
+    /// What they wait for, in words.
+    pub(in crate::run) what: String,
+    pub(in crate::run) site: Site,
+    /// The barrier that they wait at.
+    pub(in crate::run) barrier: Option<u32>,
+    /// Whether they could go on, and only wait for others to reconverge with.
+    pub(in crate::run) reconverges: bool,
+}
+
+impl Waiting {
+    /// The first thread.
+    pub(in crate::run) fn thread(&self) -> u32 {
+        self.warp * LANES as u32 + self.lanes.trailing_zeros()
+    }
+
+    fn within(self, lanes: u32) -> Self {
+        Self { lanes: self.lanes & lanes, ..self }
+    }
+
+    /// As a thread that another one waits for.
+    pub(in crate::run) fn elsewhere(self, block: Option<u64>) -> Elsewhere {
+        let thread = self.thread();
+        Elsewhere { what: self.what, site: self.site, block, thread }
     }
 }

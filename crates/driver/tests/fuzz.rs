@@ -1,0 +1,232 @@
+//! Any sequence of calls with any handles, sizes and addresses of the device is answered: no crash, no panic, no hang.
+//!
+//! A few seeds by default; as many as fit into `FUZZ_SECONDS`, and the one of `FUZZ_SEED` first.
+
+use std::ffi::c_void;
+use std::time::{Duration, Instant};
+
+use crate::support::{NO_HANDLE, OK, alone, cuInit};
+
+/// A function's name, and what its arguments are.
+const FUNCTIONS: &str = include_str!("fuzz.txt");
+
+/// The calls of a seed. An error of a kernel is the end of all contexts, and of what there is to find.
+const CALLS: usize = 4000;
+/// What the driver answers after a panic of its own.
+const UNKNOWN: u32 = 999;
+/// Words of the host's memory that structures and results lie in.
+const WORDS: usize = 1 << 16;
+
+const PTX: &[&str] = &[
+    // Threads that write nowhere but to what they are given, if it has room.
+    ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 8 .b8 g[64];\n.const .u32 c = 7;\n\
+     .visible .entry k(.param .u64 to, .param .u32 count)\n{\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\n.reg .pred %p<2>;\n\
+     .shared .align 4 .b8 s[64];\nmov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 15;\nshl.b32 %r1, %r1, 2;\nst.shared.u32 [s], %r1;\n\
+     bar.sync 0;\nmov.u64 %d1, g;\ncvt.u64.u32 %d2, %r1;\nadd.u64 %d1, %d1, %d2;\nred.global.add.u32 [%d1], 1;\nret;\n}\n\
+     .visible .entry nothing()\n{\nret;\n}\n\0",
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nadd.s32 %r1, 1;\n}\n\0",
+    ".version 8.0\n\0",
+    "\0",
+];
+const NAMES: &[&str] = &["k\0", "g\0", "c\0", "nothing\0", "nowhere\0", "\0", "cuMemAlloc\0"];
+
+type Any = u64;
+type Call = unsafe extern "C" fn(Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any) -> u32;
+
+extern "C" fn callback(_: *mut c_void) {}
+
+#[test]
+fn any_calls_are_answered() {
+    const TEST: &str = "fuzz::any_calls_are_answered";
+    let began = Instant::now();
+    let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).map(Duration::from_secs);
+    let first: u64 = std::env::var("FUZZ_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let mut seed = first;
+    while seed < first + 3 || seconds.is_some_and(|seconds| began.elapsed() < seconds) {
+        let text = seed.to_string();
+        if alone(TEST, &[("FUZZ_SEED", &text), (driver::LOG, "/dev/null")]) {
+            return calls(seed);
+        }
+        seed += 1;
+    }
+}
+
+/// Makes the calls of a seed.
+fn calls(seed: u64) {
+    let (done, watched) = std::sync::mpsc::channel::<()>();
+    // Nothing here takes long.
+    std::thread::spawn(move || {
+        if watched.recv_timeout(Duration::from_secs(120)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("seed {seed} does not end");
+            std::process::abort();
+        }
+    });
+    let functions: Vec<(&str, &str, Call)> =
+        FUNCTIONS.lines().filter(|line| !line.starts_with('#')).map(function).collect();
+    let launch = function("cuLaunchKernel -").2;
+    assert_eq!(cuInit(0), OK);
+    let mut state = State {
+        random: Random(seed),
+        handles: vec![0, NO_HANDLE as u64],
+        addresses: vec![0],
+        memory: vec![0; WORDS].into_boxed_slice(),
+    };
+    // Something to work with.
+    for name in
+        ["cuCtxCreate_v2 O00", "cuStreamCreate O0", "cuModuleLoadData Ox", "cuMemAlloc_v2 An", "cuGraphCreate O0"]
+    {
+        state.call(function(name));
+    }
+    for number in 0..CALLS {
+        let chosen = functions[state.random.below(functions.len())];
+        if chosen.0.starts_with("cuCtx") && state.random.below(4) > 0 {
+            // Too often, and no context has anything in it.
+            continue;
+        }
+        let code = match number % 16 {
+            0 => state.launch(launch),
+            _ => state.call(chosen),
+        };
+        assert_ne!(code, UNKNOWN, "seed {seed}: call {number}, {}, panicked", chosen.0);
+    }
+    drop(done);
+}
+
+/// A function with its name and arguments, of a line.
+fn function(line: &'static str) -> (&'static str, &'static str, Call) {
+    let (name, kinds) = line.split_once(' ').unwrap();
+    let found = driver::function(name).unwrap_or_else(|| panic!("there is no {name}"));
+    // SAFETY: the driver's functions take integers and pointers, each in a register or a word of the stack of its own, and
+    // leave alone those that they do not have.
+    (name, kinds, unsafe { std::mem::transmute::<*const (), Call>(found.0) })
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+}
+
+struct State {
+    random: Random,
+    handles: Vec<u64>,
+    addresses: Vec<u64>,
+    memory: Box<[u64]>,
+}
+
+impl State {
+    /// Calls a function with arguments of its kinds, and keeps what it gives.
+    fn call(&mut self, (_, kinds, call): (&str, &str, Call)) -> u32 {
+        let mut args = [0; 16];
+        // The places of results are the first words, each with room behind it for many.
+        let mut places = Vec::new();
+        let part = WORDS / 16;
+        for (index, kind) in kinds.chars().filter(|kind| *kind != '-').enumerate() {
+            let own = index * part;
+            let small = self.random.below(4097) as u64;
+            args[index] = match kind {
+                'O' | 'A' | 'o' => {
+                    // A number that is room enough, where the function reads one.
+                    self.memory[own] = small % 256;
+                    places.push((kind, own));
+                    self.place(own)
+                }
+                'h' => self.handle(),
+                'd' => self.address(),
+                'n' => small / self.random.of(&[1, 16, 512, 4097]),
+                'N' => self.random.next() >> self.random.of(&[0, 16, 40, 52, 56, 60, 63]),
+                'i' => self.random.of(&[0, 0, 0, 0, 1, u64::MAX, 7]),
+                'u' => self.random.next() >> self.random.of(&[32, 48, 56, 60, 61, 62, 63]) & 0xffff_ffff,
+                'F' => self.random.next() >> self.random.of(&[0, 32, 56, 60, 62, 63]),
+                's' => self.random.of(NAMES).as_ptr().addr() as u64,
+                'x' => self.random.of(PTX).as_ptr().addr() as u64,
+                'c' => self.random.of(&[0, callback as *const () as usize]) as u64,
+                'H' => {
+                    for word in own..own + part {
+                        self.memory[word] = self.handle();
+                    }
+                    self.place(own)
+                }
+                'p' | 'S' => {
+                    for word in own..own + 64 {
+                        let [low, high] = [0; 2].map(|_: u64| self.random.next() >> self.random.of(&[32, 56, 61, 63]));
+                        let random = low & 0xffff_ffff | high << 32;
+                        self.memory[word] = self.random.of(&[random, random, 0, 1]);
+                        if kind == 'S' && self.random.below(4) == 0 {
+                            self.memory[word] = self.address();
+                        }
+                    }
+                    self.place(own)
+                }
+                _ => 0,
+            };
+        }
+        let code = self.enter(call, args);
+        for (kind, own) in places {
+            let value = self.memory[own];
+            match kind {
+                'O' if code == OK => self.handles.push(value),
+                'A' if code == OK => self.addresses.push(value),
+                _ => {}
+            }
+        }
+        code
+    }
+
+    /// Launches a kernel.
+    fn launch(&mut self, call: Call) -> u32 {
+        // Parameters that are right for the kernels of `PTX`, and more than any has.
+        let (arguments, pointers) = (WORDS / 2, WORDS / 2 + 64);
+        for index in 0..64 {
+            self.memory[arguments + index] = self.address();
+            self.memory[pointers + index] = self.place(arguments + index);
+        }
+        let mut args = [0; 16];
+        args[0] = self.handle();
+        for arg in &mut args[1..7] {
+            *arg = self.random.of(&[1, 1, 1, 2, 3, 0, 33, 1025, 0xffff_ffff]);
+        }
+        args[7] = self.random.of(&[0, 0, 16, 1 << 20]);
+        args[8] = self.handle();
+        args[9] = self.place(pointers);
+        self.enter(call, args)
+    }
+
+    fn enter(&mut self, call: Call, args: [Any; 16]) -> u32 {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = args;
+        // SAFETY: pointers are to memory that is as large as any function takes for what `fuzz.txt` says that it is.
+        unsafe { call(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) }
+    }
+
+    fn place(&mut self, word: usize) -> u64 {
+        std::ptr::from_mut(&mut self.memory[word]).expose_provenance() as u64
+    }
+
+    fn handle(&mut self) -> u64 {
+        // The newest ones fit together.
+        let newest = self.handles.len().saturating_sub(12);
+        match self.random.below(4) {
+            0 => self.random.of(&self.handles.clone()),
+            _ => self.random.of(&self.handles[newest..].to_vec()),
+        }
+    }
+
+    fn address(&mut self) -> u64 {
+        let address = self.random.of(&self.addresses.clone());
+        address.wrapping_add(self.random.of(&[0, 0, 0, 4, 64, 255]))
+    }
+}

@@ -1,0 +1,121 @@
+//! Which bytes of device memory nobody has written since they were allocated.
+
+use std::collections::BTreeMap;
+
+/// Bytes that are taken together: of each such part there is a bit for each byte only if some are written.
+const PART: u64 = 4096;
+const WORDS: usize = PART as usize / 64;
+
+/// The bytes that nobody has written, of the allocations that have such bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten {
+    /// By their addresses.
+    allocations: BTreeMap<u64, Parts>,
+}
+
+#[derive(Debug)]
+struct Parts {
+    bytes: u64,
+    parts: Vec<Part>,
+    /// How many of them are not written as a whole.
+    left: usize,
+}
+
+#[derive(Debug)]
+enum Part {
+    Unwritten,
+    Written,
+    /// A bit for each byte that is written.
+    Mixed(Box<[u64; WORDS]>),
+}
+
+impl Unwritten {
+    /// Whether all memory is written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.allocations.is_empty()
+    }
+
+    /// Nobody has written this allocation.
+    pub(crate) fn insert(&mut self, base: u64, bytes: u64) {
+        let parts: Vec<Part> = (0..bytes.div_ceil(PART)).map(|_| Part::Unwritten).collect();
+        let left = parts.len();
+        self.allocations.insert(base, Parts { bytes, parts, left });
+    }
+
+    /// All of an allocation counts as written.
+    pub(crate) fn remove(&mut self, base: u64) {
+        self.allocations.remove(&base);
+    }
+
+    /// All memory counts as written.
+    pub(crate) fn clear(&mut self) {
+        self.allocations.clear();
+    }
+
+    /// Which of up to 64 bytes from an address on are not written, the first one in the lowest bit.
+    pub(crate) fn find(&self, address: u64, bytes: u32) -> u64 {
+        let Some((base, own)) = self.allocations.range(..=address).next_back() else { return 0 };
+        let at = address - base;
+        if at >= own.bytes {
+            return 0;
+        }
+        let bytes = u64::from(bytes.min(64)).min(own.bytes - at);
+        let ones = |bytes: u64| u64::MAX >> (64 - bytes);
+        let mut unwritten = 0;
+        let mut done = 0;
+        while done < bytes {
+            let (part, within) = ((at + done) / PART, (at + done) % PART);
+            let count = (64 - within % 64).min(bytes - done);
+            let word = match &own.parts[part as usize] {
+                Part::Unwritten => u64::MAX,
+                Part::Written => 0,
+                Part::Mixed(words) => !words[(within / 64) as usize] >> (within % 64),
+            };
+            unwritten |= (word & ones(count)) << done;
+            done += count;
+        }
+        unwritten
+    }
+
+    /// Bytes from an address on were written.
+    pub(crate) fn write(&mut self, address: u64, bytes: u64) {
+        let Some((base, own)) = self.allocations.range_mut(..=address).next_back() else { return };
+        let begin = address - base;
+        let end = begin.saturating_add(bytes).min(own.bytes);
+        let mut at = begin;
+        while at < end {
+            let part = at / PART;
+            let (from, to) = (at % PART, (end - part * PART).min(PART));
+            at = (part + 1) * PART;
+            let size = (own.bytes - part * PART).min(PART);
+            let place = &mut own.parts[part as usize];
+            if let Part::Unwritten = place {
+                *place = match from == 0 && to == size {
+                    true => {
+                        own.left -= 1;
+                        Part::Written
+                    }
+                    false => Part::Mixed(Box::new([0; WORDS])),
+                };
+            }
+            let Part::Mixed(words) = place else { continue };
+            let mut byte = from;
+            let mut is_full = false;
+            while byte < to {
+                let bits = (64 - byte % 64).min(to - byte);
+                let word = &mut words[(byte / 64) as usize];
+                *word |= (u64::MAX >> (64 - bits)) << (byte % 64);
+                is_full |= *word == u64::MAX;
+                byte += bits;
+            }
+            if is_full && size == PART && words.iter().all(|word| *word == u64::MAX) {
+                *place = Part::Written;
+                own.left -= 1;
+            }
+        }
+        if own.left == 0 {
+            let base = *base;
+            self.allocations.remove(&base);
+        }
+    }
+}

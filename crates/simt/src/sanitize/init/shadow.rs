@@ -1,0 +1,83 @@
+//! Which bytes of shared and of local memory somebody has written.
+
+/// The bytes of a block's shared memory that were written: a bit for each.
+#[derive(Debug, Default)]
+pub(super) struct SharedShadow {
+    written: Vec<u64>,
+}
+
+/// As many ones as bytes are accessed, which are 64 at most.
+fn ones(bytes: u32) -> u64 {
+    u64::MAX >> (64 - bytes.clamp(1, 64))
+}
+
+impl SharedShadow {
+    /// Nothing is written any more.
+    pub(super) fn clear(&mut self) {
+        self.written.clear();
+    }
+
+    /// Which of up to 64 bytes from an address on were not written, the first one in the lowest bit.
+    #[inline]
+    pub(super) fn unwritten(&self, at: u64, bytes: u32) -> u64 {
+        let (word, shift) = ((at / 64) as usize, at % 64);
+        let low = self.written.get(word).copied().unwrap_or(0);
+        let mut written = low >> shift;
+        if shift + u64::from(bytes) > 64 {
+            written |= self.written.get(word + 1).copied().unwrap_or(0) << (64 - shift);
+        }
+        !written & ones(bytes)
+    }
+
+    /// Up to 64 bytes were written, but those of `undefined` hold nothing that anybody has written.
+    #[inline]
+    pub(super) fn write(&mut self, at: u64, bytes: u32, undefined: u64) {
+        let (word, shift) = ((at / 64) as usize, at % 64);
+        if self.written.len() < word + 2 {
+            self.written.resize((word + 2).next_power_of_two(), 0);
+        }
+        let (all, defined) = (ones(bytes), ones(bytes) & !undefined);
+        self.written[word] = self.written[word] & !(all << shift) | defined << shift;
+        if shift + u64::from(bytes) > 64 {
+            let next = &mut self.written[word + 1];
+            *next = *next & !(all >> (64 - shift)) | defined >> (64 - shift);
+        }
+    }
+}
+
+/// The bytes of the kernel's frame in local memory that were written: for each the lanes that have.
+#[derive(Debug, Default)]
+pub(super) struct LocalShadow {
+    written: Vec<u32>,
+}
+
+impl LocalShadow {
+    /// A frame of so many bytes, none of which is written.
+    pub(super) fn begin(&mut self, bytes: u32) {
+        self.written.clear();
+        self.written.resize(bytes as usize, 0);
+    }
+
+    /// Which of the bytes from an address on a lane has not written, the first one in the lowest bit. Frames of functions
+    /// that are called count as written.
+    #[inline]
+    pub(super) fn unwritten(&self, lane: usize, at: u64, bytes: u32) -> u64 {
+        let mut unwritten = 0;
+        for byte in 0..bytes.min(64) {
+            let written = self.written.get((at + u64::from(byte)) as usize).copied().unwrap_or(u32::MAX);
+            unwritten |= u64::from(!written >> lane & 1) << byte;
+        }
+        unwritten
+    }
+
+    /// A lane has written bytes, but those of `undefined` hold nothing that anybody has written.
+    #[inline]
+    pub(super) fn write(&mut self, lane: usize, at: u64, bytes: u32, undefined: u64) {
+        for byte in 0..bytes.min(64) {
+            if let Some(written) = self.written.get_mut((at + u64::from(byte)) as usize) {
+                let bit = 1 << lane;
+                *written = if undefined >> byte & 1 == 0 { *written | bit } else { *written & !bit };
+            }
+        }
+    }
+}

@@ -1,0 +1,441 @@
+//! What the addresses of a program's instructions can be made of: a data flow over its registers, without regard to
+//! the order of instructions.
+//!
+//! A register's value comes from parameters of the kernel, from variables, or from where nobody knows: memory, functions
+//! that are called by their address, and the runtime. Instructions that compute take all that their operands come from.
+
+use std::collections::HashMap;
+
+use crate::alu::Alu;
+use crate::alu::compare::Outcome;
+use crate::alu::convert::{Convert, Move, Parts};
+use crate::alu::{int, logic};
+use crate::code::{Callee, Func, Inst, Op, Program, Runtime};
+use crate::matrix::Matrix;
+use crate::memory::address_op::AddressOp;
+use crate::memory::atomic::Atomic;
+use crate::memory::load_store::{Destination, Load, Store};
+use crate::memory::{Address, Memory, Region};
+use crate::observe::Site;
+use crate::regs::{Reg, RegisterUses, VariableUse};
+use crate::warp::Warp;
+
+/// Something that an address can be made of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    /// The eight bytes at this offset of the kernel's parameters.
+    Argument(u32),
+    Variable(VariableUse),
+}
+
+/// A set of sources, by their numbers.
+pub(super) type Sources = u128;
+
+/// The most sources that are told apart.
+const MOST: usize = Sources::BITS as usize;
+
+/// What is known of a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Value {
+    sources: Sources,
+    /// It may come from anywhere.
+    unknown: bool,
+    /// It may be a part of an address, or an address of 32 bits, that comes from anywhere.
+    partial: bool,
+}
+
+const UNKNOWN: Value = Value { sources: 0, unknown: true, partial: false };
+const PARTIAL: Value = Value { sources: 0, unknown: false, partial: true };
+
+impl Value {
+    /// Either of two values.
+    fn or(self, other: Self) -> Self {
+        Self {
+            sources: self.sources | other.sources,
+            unknown: self.unknown | other.unknown,
+            partial: self.partial | other.partial,
+        }
+    }
+
+    /// A value that was read from memory, of so many bytes.
+    fn read(bytes: u32) -> Self {
+        if bytes >= 8 { UNKNOWN } else { PARTIAL }
+    }
+}
+
+/// How an instruction combines its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Combination {
+    /// The result is one of them.
+    Choice,
+    /// One is an address at most, and the others are distances.
+    Sum,
+    Difference,
+    /// Parts of an address may become whole.
+    Join,
+    /// A truth value.
+    Number,
+}
+
+/// What the addresses of a program can be made of.
+#[derive(Debug)]
+pub(crate) struct Provenance {
+    /// By their numbers.
+    pub(super) sources: Vec<Source>,
+    /// For instructions that access memory what the address can be made of, and of copies the source's; `None` where
+    /// that is unknown.
+    pub(super) addresses: Vec<HashMap<u32, [Option<Sources>; 2]>>,
+}
+
+/// The data flow while it is computed.
+struct Flow<'p> {
+    program: &'p Program,
+    uses: &'p [Vec<RegisterUses>],
+    sources: Vec<Source>,
+    numbers: HashMap<Source, usize>,
+    /// By function: its registers of 32 bits and then those of 64.
+    registers: Vec<Vec<Value>>,
+    /// By function: what is stored to `.param` variables, by offset and bytes.
+    cells: Vec<HashMap<(u32, u32), Value>>,
+    /// By function: `.param` variables that others may store to, as offsets and bytes.
+    open: Vec<Vec<(u32, u32)>>,
+    /// What lanes give to others, by function.
+    shuffled: Vec<Value>,
+    changed: bool,
+}
+
+impl Provenance {
+    pub(crate) fn new(program: &Program, uses: &[Vec<RegisterUses>]) -> Self {
+        let count = program.functions.len();
+        let mut flow = Flow {
+            program,
+            uses,
+            sources: Vec::new(),
+            numbers: HashMap::new(),
+            registers: program
+                .functions
+                .iter()
+                .map(|func| vec![Value::default(); (func.r32 + func.r64) as usize])
+                .collect(),
+            cells: vec![HashMap::new(); count],
+            open: vec![Vec::new(); count],
+            shuffled: vec![Value::default(); count],
+            changed: true,
+        };
+        flow.open_parameters();
+        while std::mem::take(&mut flow.changed) {
+            for (function, func) in program.functions.iter().enumerate() {
+                for pc in 0..func.code.len() {
+                    flow.instruction(function, func, pc);
+                }
+            }
+        }
+        let addresses = (0..count).map(|function| flow.addresses(function)).collect();
+        Self { sources: flow.sources, addresses }
+    }
+
+    /// What the address of an instruction can be made of; of a copy that of the destination and that of the source.
+    pub(super) fn of(&self, site: Site, from: bool) -> Option<Sources> {
+        self.addresses.get(site.function as usize)?.get(&site.pc)?[usize::from(from)]
+    }
+}
+
+impl Flow<'_> {
+    /// Finds the `.param` variables of frames that instructions may access by an address, or unknown callers and callees.
+    fn open_parameters(&mut self) {
+        for (function, func) in self.program.functions.iter().enumerate() {
+            let mut open = Vec::new();
+            for (inst, uses) in func.code.iter().zip(&self.uses[function]) {
+                let is_direct = match &inst.op {
+                    Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
+                        address.fixed
+                    }
+                    Op::Call(_) => true,
+                    _ => false,
+                };
+                if !is_direct {
+                    let named = uses.variables.iter().filter(|own| own.in_frame);
+                    open.extend(named.filter_map(|own| Some((own.at as u32, own.bytes? as u32))));
+                }
+                if let Op::Call(call) = &inst.op
+                    && !matches!(call.callee, Callee::Function(_) | Callee::Runtime(Runtime::Print))
+                {
+                    open.extend(call.slots.results.iter().map(|slot| (slot.at, slot.bytes)));
+                }
+            }
+            let is_target = self.program.targets.iter().any(|target| target.function == Some(function as u32));
+            if is_target {
+                open.extend(func.slots.parameters.iter().map(|slot| (slot.at, slot.bytes)));
+            }
+            self.open[function] = open;
+        }
+    }
+
+    fn source(&mut self, source: Source) -> Value {
+        let next = self.sources.len();
+        let number = match self.numbers.get(&source) {
+            Some(number) => *number,
+            None if next == MOST => return UNKNOWN,
+            None => {
+                self.sources.push(source.clone());
+                self.numbers.insert(source, next);
+                next
+            }
+        };
+        Value { sources: 1 << number, ..Value::default() }
+    }
+
+    fn variable(&mut self, function: usize, variable: &VariableUse) -> Value {
+        // Where the frame of a function that is called lies is not known.
+        if variable.in_frame && function > 0 {
+            return UNKNOWN;
+        }
+        self.source(Source::Variable(variable.clone()))
+    }
+
+    fn place(&self, function: usize, reg: Reg) -> Option<usize> {
+        match reg {
+            Reg::R32(reg) => Some(reg.0 as usize),
+            Reg::R64(reg) => Some((self.program.functions[function].r32 + reg.0) as usize),
+            Reg::Pred(_) => None,
+        }
+    }
+
+    fn get(&self, function: usize, reg: Reg) -> Value {
+        self.place(function, reg).map_or(Value::default(), |at| self.registers[function][at])
+    }
+
+    fn add(&mut self, function: usize, reg: Reg, value: Value) {
+        if let Some(at) = self.place(function, reg) {
+            let own = &mut self.registers[function][at];
+            let joined = own.or(value);
+            self.changed |= joined != *own;
+            *own = joined;
+        }
+    }
+
+    fn add_to_destination(&mut self, function: usize, to: Destination, value: Value) {
+        match to {
+            Destination::Nowhere => {}
+            Destination::R32 { reg, .. } => self.add(function, Reg::R32(reg), value),
+            Destination::R64(reg) => self.add(function, Reg::R64(reg), value),
+        }
+    }
+
+    fn instruction(&mut self, function: usize, func: &Func, pc: usize) {
+        let (Inst { op, .. }, uses) = (&func.code[pc], &self.uses[function][pc]);
+        let value = match op {
+            Op::Memory(Memory::Load(load)) => return self.load(function, func, load),
+            Op::Memory(Memory::Store(store)) => return self.store(function, func, store),
+            Op::Memory(Memory::Atomic(atomic)) => {
+                return self.written(function, uses, Value::read(atomic.width.bytes()));
+            }
+            Op::Memory(Memory::Texture(_)) | Op::Matrix(_) => PARTIAL,
+            Op::Memory(Memory::Address(AddressOp::Shift { .. } | AddressOp::Map { .. })) => {
+                self.combined(function, uses, Combination::Sum)
+            }
+            Op::Memory(_) => Value::default(),
+            Op::Alu(alu) => self.combined(function, uses, combination(alu)),
+            Op::Warp(Warp::Shuffle { value, .. } | Warp::Reduce { value, .. }) => {
+                let given = self.get(function, Reg::R32(*value));
+                let joined = self.shuffled[function].or(given);
+                self.changed |= joined != self.shuffled[function];
+                self.shuffled[function] = joined;
+                joined
+            }
+            Op::Call(call) => {
+                if let Callee::Function(callee) = call.callee {
+                    let own = &self.program.functions[callee as usize].slots;
+                    let callee = callee as usize;
+                    for (from, to) in call.slots.parameters.iter().zip(&own.parameters) {
+                        self.hand_over((function, from.at), (callee, to.at), from.bytes);
+                    }
+                    for (from, to) in own.results.iter().zip(&call.slots.results) {
+                        self.hand_over((callee, from.at), (function, to.at), from.bytes);
+                    }
+                }
+                return;
+            }
+            Op::Stack(_) => UNKNOWN,
+            _ => Value::default(),
+        };
+        self.written(function, uses, value);
+    }
+
+    fn written(&mut self, function: usize, uses: &RegisterUses, value: Value) {
+        for reg in &uses.writes {
+            self.add(function, *reg, value);
+        }
+    }
+
+    /// What an instruction on registers makes of its operands.
+    fn combined(&mut self, function: usize, uses: &RegisterUses, how: Combination) -> Value {
+        if how == Combination::Number {
+            return Value::default();
+        }
+        let mut operands: Vec<Value> = uses.reads.iter().map(|reg| self.get(function, *reg)).collect();
+        operands.extend(uses.variables.iter().map(|own| self.variable(function, own)));
+        let mut all = operands.iter().fold(Value::default(), |all, own| all.or(*own));
+        let is_distance = |own: &Value| own.sources == 0;
+        match how {
+            Combination::Choice | Combination::Number => {}
+            Combination::Join if operands.iter().any(|own| own.partial) => all = UNKNOWN,
+            // The distance of two addresses in the same object.
+            Combination::Difference
+                if let [a, b] = operands[..]
+                    && a == b
+                    && a.sources.is_power_of_two()
+                    && !a.unknown =>
+            {
+                all = Value::default();
+            }
+            _ if all.sources != 0 => {
+                all.partial = operands.iter().any(|own| own.partial && !is_distance(own));
+            }
+            _ => {}
+        }
+        all
+    }
+
+    /// The offset of an address that is known before the kernel runs.
+    fn fixed(func: &Func, address: &Address) -> Option<u32> {
+        let known = func.frame_init.iter().find(|own| own.reg == address.base).filter(|_| address.fixed)?;
+        match known.init {
+            crate::code::FrameInit::Number(at) => u32::try_from(at).ok(),
+            crate::code::FrameInit::Local(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    fn load(&mut self, function: usize, func: &Func, load: &Load) {
+        let bytes = load.width.bytes();
+        let at = Self::fixed(func, &load.address);
+        for (index, to) in load.to.iter().enumerate() {
+            let at = at.map(|at| at + index as u32 * bytes);
+            let value = match (load.address.region, at) {
+                (Region::Param, Some(at)) if bytes == 8 => self.source(Source::Argument(at)),
+                (Region::FrameParam, Some(at)) => self.cell(function, at, bytes),
+                _ => Value::read(bytes),
+            };
+            self.add_to_destination(function, *to, value);
+        }
+    }
+
+    fn store(&mut self, function: usize, func: &Func, store: &Store) {
+        if store.address.region != Region::FrameParam {
+            return;
+        }
+        let bytes = store.width.bytes();
+        // Stores elsewhere than at a known offset have made the variable open.
+        let Some(at) = Self::fixed(func, &store.address) else { return };
+        for (index, from) in store.from.iter().enumerate() {
+            let value = self.get(function, *from);
+            self.add_to_cell(function, (at + index as u32 * bytes, bytes), value);
+        }
+    }
+
+    fn add_to_cell(&mut self, function: usize, place: (u32, u32), value: Value) {
+        let own = self.cells[function].entry(place).or_default();
+        let joined = own.or(value);
+        self.changed |= joined != *own;
+        *own = joined;
+    }
+
+    /// What is read of `.param` variables in the frame.
+    fn cell(&self, function: usize, at: u32, bytes: u32) -> Value {
+        let overlaps = |own: &(u32, u32)| own.0 < at + bytes && at < own.0 + own.1;
+        if self.open[function].iter().any(overlaps) {
+            return Value::read(bytes);
+        }
+        let cells = self.cells[function].iter().filter(|(place, _)| overlaps(place));
+        cells.fold(Value::default(), |all, (place, value)| match *place == (at, bytes) {
+            true => all.or(*value),
+            false => all.or(Value::read(bytes)),
+        })
+    }
+
+    /// A call copies a parameter or a result from one frame to another.
+    fn hand_over(&mut self, (from, at): (usize, u32), (to, to_at): (usize, u32), bytes: u32) {
+        let inside = |place: &(u32, u32)| place.0 < at + bytes && at < place.0 + place.1;
+        if self.open[from].iter().any(inside) && !self.open[to].contains(&(to_at, bytes)) {
+            self.open[to].push((to_at, bytes));
+            self.changed = true;
+        }
+        let cells: Vec<_> = self.cells[from].iter().filter(|(place, _)| inside(place)).map(|(a, b)| (*a, *b)).collect();
+        for ((own, size), value) in cells {
+            if let Some(place) = (own + to_at).checked_sub(at) {
+                self.add_to_cell(to, (place, size), value);
+            }
+        }
+    }
+
+    /// What the addresses of a function's instructions can be made of.
+    fn addresses(&mut self, function: usize) -> HashMap<u32, [Option<Sources>; 2]> {
+        let func = &self.program.functions[function];
+        let mut found = HashMap::new();
+        for (pc, inst) in func.code.iter().enumerate() {
+            let (to, from) = match &inst.op {
+                Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
+                    (address, None)
+                }
+                Op::Memory(Memory::Atomic(atomic)) => {
+                    let Atomic { address, .. } = &**atomic;
+                    (address, None)
+                }
+                Op::Memory(Memory::AsyncCopy(copy)) => (&copy.to, Some(&copy.from)),
+                Op::Matrix(matrix) => match &**matrix {
+                    Matrix::Rows(rows) => (&rows.address, None),
+                    Matrix::Tile(tile) => (&tile.address, None),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let mut of = |address: &Address| {
+                let uses = &self.uses[function][pc];
+                let mut value = self.get(function, address.base);
+                if address.fixed {
+                    let space = address.region.space();
+                    let named =
+                        uses.variables.iter().filter(|own| own.space == space || address.region == Region::Generic);
+                    for variable in named {
+                        value = value.or(self.variable(function, variable));
+                    }
+                }
+                let is_known = !value.unknown && !value.partial && value.sources != 0;
+                is_known.then_some(value.sources)
+            };
+            let sources = [of(to), from.and_then(&mut of)];
+            if sources != [None; 2] {
+                found.insert(pc as u32, sources);
+            }
+        }
+        found
+    }
+}
+
+/// How an instruction on registers combines its operands.
+fn combination(alu: &Alu) -> Combination {
+    use int::Op as I;
+    use logic::Op as L;
+    match alu {
+        Alu::Int(op) => match op.op {
+            I::Sub32 | I::Sub64 => Combination::Difference,
+            I::MinU32 | I::MinS32 | I::MinU64 | I::MinS64 | I::MaxU32 | I::MaxS32 | I::MaxU64 | I::MaxS64 => {
+                Combination::Choice
+            }
+            I::Bfi64 => Combination::Join,
+            _ => Combination::Sum,
+        },
+        Alu::Logic(op) => match op.op {
+            L::Or64 | L::Xor64 => Combination::Join,
+            _ => Combination::Sum,
+        },
+        Alu::Convert(Convert::Move(Move::Pack { parts: Parts::B16x4 | Parts::B32x2, .. })) => Combination::Join,
+        Alu::Convert(_) => Combination::Choice,
+        Alu::Compare(compare) => match compare.outcome {
+            Outcome::Select32 | Outcome::Select64 => Combination::Choice,
+            _ => Combination::Number,
+        },
+        Alu::Float(_) | Alu::Video(_) => Combination::Sum,
+    }
+}

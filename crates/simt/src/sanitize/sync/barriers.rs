@@ -1,0 +1,127 @@
+//! How the threads of a block come to its 16 barriers.
+
+use std::collections::HashMap;
+
+use super::faults::in_words;
+use super::party;
+use crate::code::{Barrier, Op};
+use crate::module::Function;
+use crate::observe::{BarrierArrival, Site};
+use crate::sanitize::finding::{Findings, Found, Party};
+use crate::sanitize::observer::LaunchFacts;
+
+/// The barriers that threads have come to and that are not complete.
+#[derive(Default)]
+pub(super) struct Barriers {
+    /// By block and number, in the order in which lanes arrived.
+    arrived: HashMap<(u64, u32), Vec<Arrived>>,
+}
+
+/// Lanes of a warp that have arrived.
+#[derive(Clone, Copy)]
+struct Arrived {
+    site: Site,
+    warp: u32,
+    lanes: u32,
+    /// The number of threads that they wait for.
+    count: u32,
+    aligned: bool,
+    reduces: bool,
+    party: Party,
+}
+
+impl Barriers {
+    /// Lanes arrive; they may do so in another way than those that have arrived before them.
+    pub(super) fn arrive(&mut self, facts: &LaunchFacts, arrival: &BarrierArrival, findings: &mut Findings) {
+        let BarrierArrival { site, warp_id, id, count, lanes, .. } = *arrival;
+        let Some(Barrier { aligned, reduce, .. }) = barrier(&facts.function, site) else {
+            return;
+        };
+        // A barrier counts whole warps.
+        let all = facts.block.iter().product::<u32>().next_multiple_of(32);
+        let now = Arrived {
+            site,
+            warp: warp_id.warp,
+            lanes,
+            count: count.unwrap_or(all),
+            aligned: *aligned,
+            reduces: reduce.is_some(),
+            party: party(site, warp_id, lanes.trailing_zeros()),
+        };
+        let before = self.arrived.entry((warp_id.block, id)).or_default();
+        if let Some(first) = before.first() {
+            if first.count != now.count {
+                findings.add("counts", site, Some(first.site), 1, || {
+                    now.found(first, "waits for", format!("for {} threads", first.count), || {
+                        format!(
+                            "barrier {id} is waited at for {} threads, and at the same time for {}; give all instructions \
+                             of one barrier the same count",
+                            now.count, first.count
+                        )
+                    })
+                });
+            }
+            if first.reduces != now.reduces {
+                findings.add("reductions", site, Some(first.site), 1, || {
+                    now.found(first, "arrives", "with the other kind".to_owned(), || {
+                        format!(
+                            "barrier {id} is reached with a reduction (barrier.red) by some threads and without by others, \
+                             which is undefined; let all threads execute the same kind"
+                        )
+                    })
+                });
+            }
+        }
+        let own = before.iter().filter(|earlier| earlier.warp == now.warp);
+        for earlier in own {
+            if earlier.lanes & lanes != 0 {
+                findings.add("twice", site, Some(earlier.site), 1, || {
+                    now.found(earlier, "arrives", "at it first".to_owned(), || {
+                        format!(
+                            "{} of a warp arrive at barrier {id} for the second time before it is complete, and are \
+                             counted twice; let them wait for the others (barrier.sync) before they arrive again",
+                            in_words(earlier.lanes & lanes)
+                        )
+                    })
+                });
+            } else if earlier.site != site && (earlier.aligned || now.aligned) {
+                findings.add("divergent", site, Some(earlier.site), 1, || {
+                    now.found(earlier, "waits", format!("at it in {}", in_words(earlier.lanes)), || {
+                        format!(
+                            "barrier in divergent code: {} of a warp wait at barrier {id} here and {} at another \
+                             instruction, where an .aligned barrier (__syncthreads) has to be the same one for all threads of \
+                             the warp; move it out of the branches",
+                            in_words(lanes),
+                            in_words(earlier.lanes)
+                        )
+                    })
+                });
+            }
+        }
+        before.push(now);
+    }
+
+    /// A barrier is complete.
+    pub(super) fn released(&mut self, block: u64, id: u32) {
+        self.arrived.remove(&(block, id));
+    }
+
+    pub(super) fn block_ended(&mut self, block: u64) {
+        self.arrived.retain(|(of, _), _| *of != block);
+    }
+}
+
+impl Arrived {
+    fn found(&self, other: &Arrived, does: &str, how: String, what: impl FnOnce() -> String) -> Found {
+        let other = (format!("{does} {how}"), other.party);
+        Found { what: what(), party: self.party, address: None, place: None, other: Some(other) }
+    }
+}
+
+/// The barrier at a site.
+fn barrier(function: &Function, site: Site) -> Option<&Barrier> {
+    match &function.program.functions[site.function as usize].code[site.pc as usize].op {
+        Op::Barrier(barrier) => Some(barrier),
+        _ => None,
+    }
+}

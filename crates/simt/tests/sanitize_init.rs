@@ -1,0 +1,261 @@
+//! The check `init`: values that depend on what nobody has written, each with its correct twin.
+
+use simt::sanitize::{Check, Checks, Finding};
+use simt::{Config, Launch, Machine, Module};
+
+fn init() -> Checks {
+    "init".parse().unwrap()
+}
+
+fn module(before: &str, body: &str) -> Module {
+    let text = format!(
+        ".version 8.6\n.target sm_90\n.address_size 64\n{before}\n.entry k(.param .u64 from, .param .u64 to)\n{{\n\
+         .reg .b16 %rs<8>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n.reg .f32 %f<8>;\n.reg .pred %p<8>;\n\
+         ld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [to];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd3, %r1, 4;\n\
+         add.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nshl.b32 %r2, %r1, 2;\n{body}\nret;\n}}\n"
+    );
+    Module::from_ptx(text).unwrap()
+}
+
+/// What is found in a launch of one block of 64 threads: `from` are 64 words of which the host has written the first 32,
+/// `to` are 64 that nobody has written.
+fn findings(before: &str, body: &str) -> Vec<Finding> {
+    let function = module(before, body).function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let from = machine.uninitialized::<u32>(64).unwrap();
+    machine.write(from, &[7; 32]).unwrap();
+    let to = machine.uninitialized::<u32>(64).unwrap();
+    let args = [from.into(), to.into()];
+    let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args).with_shared_bytes(256);
+    let sanitized = machine.launch_sanitized(&launch, init());
+    sanitized.result.unwrap();
+    sanitized.findings
+}
+
+#[track_caller]
+fn clean(before: &str, body: &str) {
+    let found = findings(before, body);
+    assert!(found.is_empty(), "{body}\n{}", found[0]);
+}
+
+#[track_caller]
+fn one(before: &str, body: &str, what: &str) -> Finding {
+    let mut found = findings(before, body);
+    assert_eq!(found.len(), 1, "{body}\n{found:?}");
+    assert_eq!(found[0].check, Check::Init);
+    assert!(found[0].what.starts_with(what), "{}", found[0]);
+    found.remove(0)
+}
+
+const STORED: &str = "a value that is stored to device memory depends on memory that nobody has written";
+const BRANCH: &str = "a branch depends on memory that nobody has written";
+
+#[test]
+fn device_memory_counts_where_it_is_stored_or_decides() {
+    let found = one("", "ld.global.u32 %r3, [%rd4];\nst.global.u32 [%rd5], %r3;", STORED);
+    assert_eq!((found.thread, found.times), ([32, 0, 0], 32));
+    assert_eq!(found.place.as_deref(), Some("byte 128 of argument 0's buffer of 256 bytes"));
+    let other = found.other.unwrap();
+    assert_eq!(
+        (other.what.as_str(), other.thread, other.ptx_line),
+        ("read of 4 bytes", [32, 0, 0], found.ptx_line - 1)
+    );
+    // Read, and not used.
+    clean("", "ld.global.u32 %r3, [%rd4];\nadd.s32 %r4, %r3, 1;");
+    // Only what the host has written.
+    let first = "setp.ge.u32 %p1, %r1, 32;\n@%p1 ret;\n";
+    clean("", &format!("{first}ld.global.u32 %r3, [%rd4];\nst.global.u32 [%rd5], %r3;"));
+    // What the kernel has written itself.
+    clean("", "st.global.u32 [%rd4], %r1;\nld.global.u32 %r3, [%rd4];\nst.global.u32 [%rd5], %r3;");
+    let branch = "ld.global.u32 %r3, [%rd4];\nsetp.eq.u32 %p1, %r3, 7;\n@%p1 bra L;\nst.global.u32 [%rd5], 1;\nL:";
+    let found = one("", branch, BRANCH);
+    assert_eq!((found.thread, found.times), ([32, 0, 0], 32));
+    let indirect = "ld.global.u32 %r3, [%rd4];\nand.b32 %r4, %r3, 28;\ncvt.u64.u32 %rd6, %r4;\nadd.s64 %rd7, %rd2, %rd6;\n\
+                    st.global.u32 [%rd7], 1;";
+    one("", indirect, "an address depends on memory that nobody has written");
+    // `+=` on memory that nobody has written.
+    one("", "ld.global.u32 %r3, [%rd5];\nadd.s32 %r3, %r3, 1;\nst.global.u32 [%rd5], %r3;", STORED);
+    one("", "red.global.add.u32 [%rd5], 1;", "the result of an atomic depends on memory that nobody has written");
+    clean("", "st.global.u32 [%rd5], 0;\nred.global.add.u32 [%rd5], 1;");
+    one("", "ld.global.u32 %r3, [%rd4];\nred.global.add.u32 [%rd1], %r3;", "an operand of an atomic");
+}
+
+#[test]
+fn a_shared_tail_that_nobody_wrote_is_found() {
+    let before = ".shared .align 4 .b8 tile[256];";
+    let address = "mov.u32 %r3, tile;\nadd.s32 %r4, %r3, %r2;\n";
+    let fill = "setp.lt.u32 %p1, %r1, 48;\n@%p1 st.shared.u32 [%r4], %r1;\nbar.sync 0;\n";
+    let found = one(before, &format!("{address}{fill}ld.shared.u32 %r5, [%r4];\nst.global.u32 [%rd5], %r5;"), STORED);
+    assert_eq!((found.thread, found.times), ([48, 0, 0], 16));
+    assert_eq!(found.place.as_deref(), Some("byte 192 of variable `tile` of 256 bytes"));
+    clean(before, &format!("{address}{fill}@%p1 ld.shared.u32 %r5, [%r4];\n@%p1 st.global.u32 [%rd5], %r5;"));
+    // Read by all, and chosen by those that have it.
+    let chosen = "ld.shared.u32 %r5, [%r4];\nselp.b32 %r6, %r5, 0, %p1;\nst.global.u32 [%rd5], %r6;";
+    clean(before, &format!("{address}{fill}{chosen}"));
+    one(before, &format!("{address}{fill}{}", chosen.replace("%r5, 0, %p1", "0, %r5, %p1")), STORED);
+    // A histogram whose counters nobody has cleared.
+    let count = "red.shared.add.u32 [%r4], 1;\nbar.sync 0;\nld.shared.u32 %r5, [%r4];\nst.global.u32 [%rd5], %r5;";
+    one(before, &format!("{address}{count}"), STORED);
+    clean(before, &format!("{address}st.shared.u32 [%r4], 0;\nbar.sync 0;\n{count}"));
+    // Dynamic shared memory, and a copy of what nobody has written.
+    let all = ".extern .shared .align 4 .b8 all[];\n.shared .align 4 .b8 tile[256];";
+    let copy = "mov.u32 %r3, all;\nadd.s32 %r4, %r3, %r2;\nmov.u32 %r5, tile;\nadd.s32 %r6, %r5, %r2;\n\
+                ld.shared.u32 %r7, [%r4];\nst.shared.u32 [%r6], %r7;\nld.shared.u32 %r8, [%r6];\n";
+    clean(all, copy);
+    let found = one(all, &format!("{copy}st.global.u32 [%rd5], %r8;"), STORED);
+    assert!(found.place.unwrap().contains("variable `tile`"));
+}
+
+#[test]
+fn blocks_begin_with_shared_memory_that_nobody_has_written() {
+    let before = ".shared .align 4 .b8 tile[256];";
+    let body = "mov.u32 %r3, tile;\nadd.s32 %r4, %r3, %r2;\nmov.u32 %r5, %ctaid.x;\nsetp.eq.u32 %p1, %r5, 0;\n\
+                @%p1 st.shared.u32 [%r4], %r1;\nld.shared.u32 %r6, [%r4];\nst.global.u32 [%rd5], %r6;";
+    let function = module(before, body).function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let to = machine.zeroed::<u32>(64).unwrap();
+    let args = [to.into(), to.into()];
+    let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
+    let found = machine.launch_sanitized(&launch, init()).findings;
+    assert_eq!((found.len(), found[0].block, found[0].times), (1, [1, 0, 0], 64));
+}
+
+#[test]
+fn bits_that_are_masked_and_padding_accuse_nobody() {
+    // A byte that is written, of a word that is not.
+    let byte = "add.s64 %rd8, %rd5, 2;\nst.global.u8 [%rd8], 5;\nld.global.u32 %r3, [%rd5];\n";
+    clean("", &format!("{byte}shr.u32 %r4, %r3, 16;\nand.b32 %r5, %r4, 255;\nst.global.u32 [%rd5], %r5;"));
+    clean("", &format!("{byte}bfe.u32 %r4, %r3, 16, 8;\nst.global.u32 [%rd5], %r4;"));
+    clean("", &format!("{byte}prmt.b32 %r4, %r3, 0, 0x4442;\nst.global.u32 [%rd5], %r4;"));
+    clean("", &format!("{byte}bfi.b32 %r4, 0, %r3, 24, 8;\nbfi.b32 %r4, 0, %r4, 0, 16;\nst.global.u32 [%rd5], %r4;"));
+    clean(
+        "",
+        &format!(
+            "{byte}shl.b32 %r4, %r3, 8;\ncvt.u16.u32 %rs1, %r3;\nshr.u32 %r4, %r4, 24;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
+    clean("", &format!("{byte}lop3.b32 %r4, %r3, 0xff0000, 0, 0xc0;\nst.global.u32 [%rd5], %r4;"));
+    clean(
+        "",
+        &format!(
+            "{byte}xor.b32 %r4, %r3, %r3;\nsub.s32 %r5, %r3, %r3;\nadd.s32 %r4, %r4, %r5;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
+    clean(
+        "",
+        &format!(
+            "{byte}mov.b32 {{%rs1, %rs2}}, %r3;\ncvt.u32.u16 %r4, %rs2;\nand.b32 %r4, %r4, 255;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
+    clean(
+        "",
+        &format!(
+            "{byte}cvt.u64.u32 %rd9, %r3;\nshr.u64 %rd9, %rd9, 16;\nand.b64 %rd9, %rd9, 255;\ncvt.u32.u64 %r4, %rd9;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
+    // An equality that the written byte decides: it is 5.
+    clean("", &format!("{byte}setp.eq.u32 %p1, %r3, 0x070000;\n@%p1 st.global.u32 [%rd5], 1;"));
+    one("", &format!("{byte}setp.eq.u32 %p1, %r3, 0x050000;\n@%p1 bra L;\nst.global.u32 [%rd5], 1;\nL:"), BRANCH);
+    one("", &format!("{byte}shr.u32 %r4, %r3, 8;\nand.b32 %r5, %r4, 255;\nst.global.u32 [%rd5], %r5;"), STORED);
+    // Both halves of a condition, of which the first is false where the second is not defined.
+    let both = "setp.lt.u32 %p1, %r1, 32;\nld.global.u32 %r3, [%rd4];\nsetp.eq.and.u32 %p2, %r3, 7, %p1;\n\
+                setp.eq.u32 %p3, %r3, 7;\nand.pred %p4, %p3, %p1;\n@%p2 st.global.u32 [%rd5], 1;\n\
+                @%p4 st.global.u32 [%rd5], 2;";
+    clean("", both);
+    one("", &both.replace("7, %p1", "7, !%p1"), "whether the instruction is executed depends on memory");
+}
+
+#[test]
+fn structs_with_padding_are_copied_through_local_memory() {
+    let local = ".local .align 8 .b8 l[16];\n";
+    let fields = "st.local.u32 [l], %r1;\nst.local.u8 [l+4], 1;\n";
+    let copy = "ld.local.v2.u32 {%r3, %r4}, [l];\nst.local.v2.u32 [l+8], {%r3, %r4};\n";
+    let used = "ld.local.u32 %r5, [l+8];\nld.local.u8 %rs1, [l+12];\ncvt.u32.u16 %r6, %rs1;\nadd.s32 %r7, %r5, %r6;\n\
+                st.global.u32 [%rd5], %r7;";
+    clean("", &format!("{local}{fields}{copy}{used}"));
+    let found = one("", &format!("{local}{fields}{copy}{}", used.replace("l+12", "l+13")), STORED);
+    assert_eq!(found.place.as_deref(), Some("byte 13 of the thread's local memory"));
+    // What a function is given lies in local memory too.
+    let before = ".func (.param .b32 out) twice(.param .align 4 .b8 in[8])
+        {
+            .reg .b32 %r<4>;
+            .reg .b64 %rd<4>;
+            mov.b64 %rd1, in;
+            ld.local.u32 %r1, [%rd1+4];
+            add.s32 %r2, %r1, %r1;
+            st.param.b32 [out], %r2;
+            ret;
+        }";
+    let call = "{\n.param .align 4 .b8 in[8];\n.param .b32 out;\nst.param.b32 [in], %r1;\nst.param.b32 [in+4], %r1;\n\
+                call (out), twice, (in);\nld.param.b32 %r3, [out];\n}\nst.global.u32 [%rd5], %r3;";
+    clean(before, call);
+}
+
+#[test]
+fn registers_that_nobody_has_written_are_found() {
+    let found = one("", "add.s32 %r5, %r9, %r1;\nst.global.u32 [%rd5], %r5;", "a value that is stored");
+    assert!(found.what.ends_with("depends on a register that nobody has written"));
+    assert_eq!(found.place.as_deref(), Some("register `%r9`"));
+    assert_eq!(found.other.unwrap().what, "first read of `%r9`");
+    // Written under the same condition as it is read.
+    let same = "setp.lt.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r9, 3;\n@%p1 st.global.u32 [%rd5], %r9;";
+    clean("", same);
+    let found = one("", &same.replace("@%p1 st", "st"), "a value that is stored");
+    assert_eq!((found.thread, found.times), ([5, 0, 0], 59));
+    // An accumulator that is written in the first round.
+    let sum = "mov.u32 %r3, 0;\nL:\nadd.s32 %r9, %r9, %r3;\nadd.s32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 4;\n@%p1 bra L;\n\
+               st.global.u32 [%rd5], %r9;";
+    one("", sum, "a value that is stored");
+    clean("", &format!("mov.u32 %r9, 0;\n{sum}"));
+}
+
+#[test]
+fn lanes_take_what_nobody_has_written_along() {
+    // Half of the first warp's partners have what the host has written.
+    let shuffle = "setp.ge.u32 %p1, %r1, 32;\n@%p1 ret;\nadd.s64 %rd6, %rd4, 64;\nld.global.u32 %r3, [%rd6];\n\
+                   shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1;\n";
+    let found = one("", &format!("{shuffle}st.global.u32 [%rd5], %r4;"), STORED);
+    assert_eq!((found.thread, found.times), ([0, 0, 0], 16));
+    clean("", &format!("{shuffle}setp.ge.u32 %p2, %r1, 16;\n@%p2 st.global.u32 [%rd5], %r4;"));
+}
+
+#[test]
+fn asynchronous_copies_take_it_along() {
+    let before = ".shared .align 16 .b8 tile[256];";
+    let copy = "mov.u32 %r3, tile;\nadd.s32 %r4, %r3, %r2;\ncp.async.ca.shared.global [%r4], [%rd4], 4;\n\
+                cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r5, [%r4];\n";
+    clean(before, copy);
+    let found = one(before, &format!("{copy}st.global.u32 [%rd5], %r5;"), STORED);
+    assert_eq!((found.thread, found.times), ([32, 0, 0], 32));
+}
+
+#[test]
+fn products_of_matrices_follow_rows_and_columns() {
+    // A's row 1 has an element that nobody has written.
+    let body = "setp.eq.u32 %p1, %r1, 4;\nmov.b32 %r3, 0;\nmov.b32 %r4, 0;\nmov.b32 %r5, 0;\nmov.b32 %r6, 0;\n\
+                @%p1 ld.global.u32 %r3, [%rd5];\nmov.b32 %r7, 0;\nmov.b32 %r8, 0;\n\
+                mov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\n\
+                mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r3, %r4, %r5, %r6}, \
+                {%r7, %r8}, {%f0, %f1, %f2, %f3};\nshr.u32 %r9, %r1, 2;\nsetp.eq.u32 %p2, %r9, 1;\n";
+    clean("", &format!("{body}@!%p2 st.global.f32 [%rd5], %f0;\nst.global.f32 [%rd5], %f2;"));
+    let found = one("", &format!("{body}st.global.f32 [%rd5], %f0;"), STORED);
+    assert_eq!((found.thread, found.times), ([4, 0, 0], 4));
+}
+
+#[test]
+fn launches_in_between_are_taken_for_writes() {
+    let function = module("", "ld.global.u32 %r3, [%rd4];\nst.global.u32 [%rd5], %r3;").function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let from = machine.uninitialized::<u32>(64).unwrap();
+    let to = machine.uninitialized::<u32>(64).unwrap();
+    let args = [from.into(), to.into()];
+    let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args);
+    // It stores what nobody has written, which is told once.
+    assert_eq!(machine.launch_sanitized(&launch, init()).findings.len(), 1);
+    let again = [to.into(), to.into()];
+    let second = Launch { args: &again, ..launch };
+    assert!(machine.launch_sanitized(&second, init()).findings.is_empty());
+    assert_eq!(machine.launch_sanitized(&launch, init()).findings.len(), 1);
+    machine.launch(&launch).unwrap();
+    assert!(machine.launch_sanitized(&launch, init()).findings.is_empty());
+}

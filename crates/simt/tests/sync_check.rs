@@ -1,0 +1,248 @@
+//! The check `sync`: each fault with its twin that is right.
+
+use simt::sanitize::{Check, Checks, Finding, Sanitized};
+use simt::{Config, Launch, Machine, Module, Schedule};
+
+use crate::programs::{machine, programs};
+
+/// A kernel `k(out)` with 32 results in `%r0` and these statements.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+         .reg .b32 %r<10>, %tid, %lane;\n.reg .b64 %out, %d<6>;\n.reg .pred %p<6>;\n\
+         .shared .align 16 .b8 tile[1024];\n.shared .align 8 .b64 bar;\n\
+         mov.u32 %tid, %tid.x;\nand.b32 %lane, %tid, 31;\nmov.u32 %r0, 0;\nld.param.u64 %out, [out];\n\
+         {body}\nst.global.u32 [%out], %r0;\nret;\n}}\n"
+    )
+}
+
+fn findings(body: &str, threads: u32, schedule: Schedule) -> Vec<Finding> {
+    let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
+    let mut machine = Machine::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
+    let out = machine.zeroed::<u32>(1024).unwrap();
+    let args = [out.into()];
+    let launch = Launch::new(&function, [1, 1, 1], [threads, 1, 1], &args);
+    let Sanitized { result, findings } = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Sync));
+    assert!(result.is_ok() || !findings.is_empty(), "{result:?}");
+    findings
+}
+
+const SCHEDULES: [Schedule; 4] = [Schedule::Fixed, Schedule::RoundRobin, Schedule::Random(1), Schedule::Random(2)];
+
+/// The one thing that is found says this, at a line with this text, and the other party is at a line with that.
+#[track_caller]
+fn found(body: &str, threads: u32, what: &str, line: &str, other: Option<&str>) {
+    for schedule in SCHEDULES {
+        let all = findings(body, threads, schedule);
+        let [finding] = &all[..] else { panic!("{schedule}: {all:?}\n{body}") };
+        assert!(finding.what.contains(what), "{schedule}: {}", finding.what);
+        let text = kernel(body);
+        let line_of = |number: u32| text.lines().nth(number as usize - 1).unwrap();
+        assert!(line_of(finding.ptx_line).contains(line), "{schedule}: {finding}");
+        let there = finding.other.as_ref().map(|other| line_of(other.ptx_line));
+        match other {
+            Some(other) => assert!(there.is_some_and(|there| there.contains(other)), "{schedule}: {finding}"),
+            None => assert_eq!(there, None, "{schedule}: {finding}"),
+        }
+    }
+}
+
+#[track_caller]
+fn right(body: &str, threads: u32) {
+    for schedule in SCHEDULES {
+        let all = findings(body, threads, schedule);
+        assert!(all.is_empty(), "{schedule}: {}\n{body}", all[0]);
+    }
+}
+
+#[test]
+fn barriers_in_divergent_code() {
+    let both = |sync: &str, split: &str| {
+        format!("setp.lt.u32 %p0, {split};\n@%p0 bra A;\n{sync} 0; // even\nbra DONE;\nA:\n{sync} 0; // odd\nDONE:\n")
+    };
+    let aligned = both("bar.sync", "%lane, 16");
+    found(&aligned, 64, "barrier in divergent code: lanes", "bar.sync 0;", Some("bar.sync 0;"));
+    right(&both("barrier.sync", "%lane, 16"), 64);
+    // Each warp takes one branch.
+    right(&both("bar.sync", "%tid, 32"), 64);
+
+    let some = "setp.lt.u32 %p0, %lane, 5;\n@!%p0 bra DONE;\nbar.sync 0;\nDONE:\nadd.u32 %r0, %r0, 1; // here\n";
+    let what = "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not come";
+    found(some, 32, what, "bar.sync 0;", Some("// here"));
+    right(&some.replace("%lane, 5", "%lane, 32"), 32);
+    // Threads that have ended are not waited for.
+    right("setp.lt.u32 %p0, %lane, 5;\n@%p0 ret;\nbar.sync 0;\n", 64);
+    right("setp.lt.u32 %p0, %lane, 5;\n@!%p0 barrier.sync 0;\n@%p0 barrier.sync 0;\n", 64);
+}
+
+#[test]
+fn barriers_with_other_numbers_and_counts() {
+    let counts =
+        |one: &str, other: &str| format!("setp.lt.u32 %p0, %tid, 32;\n@%p0 {one}; // one\n@!%p0 {other}; // other\n");
+    let all = findings(&counts("bar.sync 1", "bar.sync 1, 64"), 96, Schedule::Fixed);
+    assert!(
+        all[0].what.starts_with("barrier 1 is waited at for 64 threads, and at the same time for 96"),
+        "{}",
+        all[0]
+    );
+    right(&counts("bar.sync 1", "bar.sync 1, 64"), 64);
+    found(&counts("bar.sync 1, 64", "bar.sync 1, 96"), 64, "waits for", "bar.sync 1,", Some("bar.sync 1,"));
+    found(&counts("bar.sync 1", "bar.sync 2"), 64, "deadlock: warp", "bar.sync", Some("bar.sync"));
+    // The others have ended, and the barrier counts them.
+    found(&counts("bar.sync 1, 64", "ret"), 64, "barrier 1 has 32 of 64 threads", "bar.sync 1, 64", Some("ret;"));
+    right(&counts("bar.sync 1", "ret"), 64);
+
+    let popc = "bar.red.popc.u32 %r1, 0, %p0";
+    found(&counts(popc, "bar.sync 0"), 64, "barrier 0 is reached with a reduction", "bar.", Some("bar."));
+    right(&counts(popc, popc), 64);
+
+    let arrives = |times: usize| {
+        let arrive = "@%p0 bar.arrive 1, 96; // early\n".repeat(times);
+        format!("setp.lt.u32 %p0, %tid, 32;\n{arrive}@!%p0 bar.sync 1, 96; // late\nbar.sync 0;\n")
+    };
+    let twice = findings(&arrives(2), 64, Schedule::Fixed);
+    assert!(twice[0].what.contains("arrive at barrier 1 for the second time before it is complete"), "{}", twice[0]);
+    right(&arrives(1), 96);
+}
+
+#[test]
+fn masks() {
+    let masks = |mask: &str| format!("mov.u32 %r1, 1;\nshl.b32 %r1, %r1, %lane;\n{mask}\nbar.warp.sync %r1;\n");
+    // Lane 0 names lane 1, which names only itself.
+    let one_sided = masks("setp.eq.u32 %p0, %lane, 0;\n@%p0 mov.u32 %r1, 3;");
+    found(&one_sided, 32, "lane 0 names lane 1 in its mask 0x00000003", "bar.warp.sync", None);
+    right(&masks(""), 32);
+    right(&masks("setp.lt.u32 %p0, %lane, 2;\n@%p0 mov.u32 %r1, 3;"), 32);
+    // A lane that has ended may be named or not.
+    right(&masks("setp.eq.u32 %p0, %lane, 1;\n@%p0 ret;\nsetp.eq.u32 %p0, %lane, 0;\n@%p0 mov.u32 %r1, 3;"), 32);
+
+    let shuffle = |mask: &str, lanes: u32| {
+        format!(
+            "setp.lt.u32 %p0, %lane, {lanes};\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 0, 31, {mask};\nDONE:\n\
+             add.u32 %r0, %r0, 1; // here\n"
+        )
+    };
+    let absent = "`shfl.sync.idx.b32` waits for lanes 3 to 31, which its mask names and which do not come";
+    found(&shuffle("-1", 3), 32, absent, "shfl.sync", Some("ret;"));
+    right(&shuffle("7", 3), 32);
+    right(&shuffle("-1", 32), 32);
+    let unnamed = "lane 2 executes `shfl.sync.idx.b32` with a mask that does not name it";
+    found(&shuffle("3", 3), 32, unnamed, "shfl.sync", None);
+
+    let matrix = |lanes: u32| {
+        format!(
+            "setp.lt.u32 %p0, %lane, {lanes};\nmov.u32 %r1, tile;\n@!%p0 bra DONE;\n\
+             ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r2}}, [%r1];\nDONE:\n"
+        )
+    };
+    let what = "`ldmatrix.sync.aligned.m8n8.x1.shared.b16` is executed without lanes 16 to 31";
+    found(&matrix(16), 32, what, "ldmatrix", None);
+    right(&matrix(32), 32);
+}
+
+#[test]
+fn copies_that_nobody_waits_for() {
+    let copy = |wait: &str| {
+        format!(
+            "mul.wide.u32 %d1, %tid, 16;\nadd.u64 %d1, %out, %d1;\nmov.u32 %r1, tile;\nshl.b32 %r2, %tid, 4;\n\
+                 add.u32 %r1, %r1, %r2;\ncp.async.ca.shared.global [%r1], [%d1], 16;\ncp.async.commit_group;\n{wait}\n"
+        )
+    };
+    let all = findings(&copy(""), 32, Schedule::Fixed);
+    let [finding] = &all[..] else { panic!("{all:?}") };
+    let what = "asynchronous copy of 16 bytes into the shared memory of block (0, 0, 0) that nobody has waited for";
+    assert!(finding.what.starts_with(what), "{finding}");
+    assert_eq!(finding.place.as_deref(), Some("byte 0 of variable `tile` of 1024 bytes"));
+    for wait in ["cp.async.wait_all;", "cp.async.wait_group 0;"] {
+        right(&copy(wait), 32);
+    }
+    // The last group is left.
+    assert_eq!(findings(&copy("cp.async.wait_group 1;"), 32, Schedule::Fixed).len(), 1);
+
+    let bulk = |wait: &str| {
+        format!(
+            "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\nmbarrier.init.shared.b64 [bar], 1;\n\
+             mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;\nmov.u32 %r1, tile;\nmov.u32 %r2, bar;\n\
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%out], 256, [%r2];\n{wait}\nDONE:\n"
+        )
+    };
+    assert_eq!(findings(&bulk(""), 32, Schedule::Fixed).len(), 1);
+    right(&bulk("WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;"), 32);
+    let store = |wait: &str| {
+        format!(
+            "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\nmov.u32 %r1, tile;\n\
+             cp.async.bulk.global.shared::cta.bulk_group [%out], [%r1], 256;\ncp.async.bulk.commit_group;\n{wait}\nDONE:\n"
+        )
+    };
+    let all = findings(&store(""), 32, Schedule::Fixed);
+    assert!(all[0].what.starts_with("asynchronous copy of 256 bytes out of the shared memory"), "{}", all[0]);
+    right(&store("cp.async.bulk.wait_group 0;"), 32);
+    right(&store("cp.async.bulk.wait_group.read 0;"), 32);
+}
+
+#[test]
+fn mbarriers() {
+    let once = |body: &str| {
+        format!("setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\nmbarrier.init.shared.b64 [bar], 1; // first\n{body}DONE:\n")
+    };
+    let again = "mbarrier.init.shared.b64 [bar], 2; // again\n";
+    found(&once(again), 32, "an mbarrier is initialized that is in use", "// again", Some("// first"));
+    right(&once(&format!("mbarrier.inval.shared.b64 [bar];\n{again}")), 32);
+    let arrive = "mbarrier.arrive.shared.b64 _, [bar]; // arrives\n";
+    found(&once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"), 32, "2 arrivals, of which 1 of 1", "// two", None);
+    right(&once(&arrive.repeat(2)), 32);
+    found(&format!("mbarrier.arrive.shared.b64 _, [tile];\n{}", once("")), 32, "not initialized", "[tile]", None);
+
+    // Warp 0 ends phases, warp 1 waits for them; a flag in memory says how far each is.
+    let phases = |waits_for_warp_1: bool| {
+        let until = |label: &str, value: u32| {
+            format!(
+                "{label}:\nld.volatile.global.u32 %r1, [%out+64];\nsetp.lt.u32 %p1, %r1, {value};\n@%p1 bra {label};\n"
+            )
+        };
+        let flag = |value: u32| format!("st.volatile.global.u32 [%out+64], {value};\n");
+        let wait = |label: &str, parity: u32| {
+            format!("{label}:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], {parity};\n@!%p1 bra {label};\n")
+        };
+        let last = match waits_for_warp_1 {
+            true => [arrive, &flag(2), &until("C", 3), arrive].concat(),
+            false => [arrive, arrive, &flag(2)].concat(),
+        };
+        format!(
+            "setp.eq.u32 %p0, %tid, 0;\n@%p0 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;\nsetp.ne.u32 %p2, %lane, 0;\n\
+             @%p2 bra DONE;\nsetp.ge.u32 %p0, %tid, 32;\n@%p0 bra WAITS;\n{arrive}{}{last}bra DONE;\nWAITS:\n{}{}{}{}{}DONE:\n",
+            until("A", 1),
+            wait("W0", 0),
+            flag(1),
+            until("B", 2),
+            wait("W1", 1),
+            flag(3)
+        )
+    };
+    for schedule in SCHEDULES {
+        let all = findings(&phases(false), 64, schedule);
+        let missed = "waits for phase 1 of an mbarrier, counted from 0, by its parity 1, when 2 more phases are over";
+        assert!(all.iter().any(|finding| finding.what.starts_with(missed)), "{schedule}: {all:?}");
+    }
+    right(&phases(true), 64);
+}
+
+/// Programs that run as on a GPU are not accused.
+#[test]
+fn no_program_is_accused() {
+    let mut accused = Vec::new();
+    for schedule in [Schedule::Fixed, Schedule::Random(7)] {
+        let mut machine = machine(schedule, 1);
+        for program in programs() {
+            let mut findings = Vec::new();
+            let ran = program.run_with(&mut machine, |machine, launch| {
+                let sanitized = machine.launch_sanitized(launch, Checks::NONE.with(Check::Sync));
+                findings = sanitized.findings;
+                sanitized.result.map(|_| ())
+            });
+            accused.extend(findings.iter().map(|finding| format!("{} ({schedule}): {finding}", program.name)));
+            assert!(ran.is_ok(), "{}: {ran:?}", program.name);
+        }
+    }
+    assert!(accused.is_empty(), "{}", accused.join("\n"));
+}
