@@ -23,10 +23,13 @@ fn the_checks_notice_a_sample_of_mutants() {
     let outcomes = plan.run(&CATALOG, 2, None, &reasons, |_| {}).unwrap();
     assert_eq!(outcomes.len(), COUNT);
     for own in &outcomes {
-        let (rung, mutation, instruction) =
-            (own.kernel.rung.name, own.mutant.mutation.name, &own.mutant.instruction);
+        let (rung, mutation, instruction) = (own.kernel.rung.name, own.mutant.mutation.name, &own.mutant.instruction);
         assert!(!own.is_unexplained(), "{rung}, {mutation} at {instruction}: {:?}", own.verdict);
-        assert!(!matches!(own.verdict, Verdict::Refused { .. }), "{rung}, {mutation} at {instruction}: {:?}", own.verdict);
+        assert!(
+            !matches!(own.verdict, Verdict::Refused { .. }),
+            "{rung}, {mutation} at {instruction}: {:?}",
+            own.verdict
+        );
     }
     let rungs: BTreeSet<&str> = outcomes.iter().map(|own| own.kernel.rung.name).collect();
     let all: usize = CATALOG.ladders.iter().map(|ladder| ladder.rungs.len()).sum();

@@ -69,7 +69,8 @@ impl Plan {
             let own = count / kernels + usize::from(place < count % kernels);
             mutants.sort_by_cached_key(|mutant| {
                 let mut hasher = DefaultHasher::new();
-                (seed, &kernel.entry, mutant.mutation.name, mutant.edit.range.start, &mutant.edit.with).hash(&mut hasher);
+                (seed, &kernel.entry, mutant.mutation.name, mutant.edit.range.start, &mutant.edit.with)
+                    .hash(&mut hasher);
                 hasher.finish()
             });
             mutants.truncate(own);

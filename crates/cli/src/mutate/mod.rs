@@ -91,7 +91,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let outcomes = plan.run(env.catalog, threads, Some(&args.kept), &reasons, |count| bar.inc(count as u64))?;
     bar.finish_and_clear();
 
-    let is_used = |reason: &Reason| outcomes.iter().any(|own| own.reason.is_some_and(|used| std::ptr::eq(used, reason)));
+    let is_used =
+        |reason: &Reason| outcomes.iter().any(|own| own.reason.is_some_and(|used| std::ptr::eq(used, reason)));
     let unused = if targets.is_empty() && args.sample.is_none() {
         reasons.iter().filter(|own| !is_used(own)).collect()
     } else {

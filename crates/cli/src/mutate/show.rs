@@ -72,7 +72,8 @@ impl Counts {
         };
         let by = Caught::ALL.map(|by| self.caught.get(&by).copied().unwrap_or(0).to_string());
         let counts = [changing.to_string(), share].into_iter().chain(by);
-        let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged].map(|count| count.to_string());
+        let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged]
+            .map(|count| count.to_string());
         [name.to_owned()].into_iter().chain(counts).chain(others).collect()
     }
 }
@@ -165,7 +166,9 @@ fn reasons(run: &Run<'_>) -> Table {
     for (reason, count) in seen {
         let same = if reason.equivalent { "yes" } else { "no" };
         let count = count.to_string();
-        table.row([&reason.rung, &reason.mutation, &reason.instruction, &count, same, &reason.reason].map(str::to_owned));
+        table.row(
+            [&reason.rung, &reason.mutation, &reason.instruction, &count, same, &reason.reason].map(str::to_owned),
+        );
     }
     table
 }

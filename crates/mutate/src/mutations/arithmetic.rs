@@ -6,15 +6,8 @@ use ptx::opcode::{Class, class};
 use super::{Edit, Place};
 
 /// An operation, and the one that takes its place. Operations of predicates are those of bits.
-const OTHERS: &[(&str, &str)] = &[
-    ("add", "sub"),
-    ("sub", "add"),
-    ("min", "max"),
-    ("max", "min"),
-    ("and", "or"),
-    ("or", "and"),
-    ("xor", "or"),
-];
+const OTHERS: &[(&str, &str)] =
+    &[("add", "sub"), ("sub", "add"), ("min", "max"), ("max", "min"), ("and", "or"), ("or", "and"), ("xor", "or")];
 
 pub(super) fn operation(place: &Place<'_>) -> Vec<Edit> {
     if matches!(place.operation(), "atom" | "red") {
@@ -37,10 +30,8 @@ pub(super) fn swap(place: &Place<'_>) -> Vec<Edit> {
 }
 
 pub(super) fn constant(place: &Place<'_>) -> Vec<Edit> {
-    let has_values = matches!(
-        class(place.instruction.opcode),
-        Some(Class::Integer | Class::Float | Class::Logic | Class::Compare)
-    );
+    let has_values =
+        matches!(class(place.instruction.opcode), Some(Class::Integer | Class::Float | Class::Logic | Class::Compare));
     if !has_values && !matches!(place.operation(), "mov" | "st" | "atom" | "red") {
         return Vec::new();
     }

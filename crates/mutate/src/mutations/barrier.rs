@@ -60,10 +60,12 @@ pub(super) fn later(place: &Place<'_>) -> Vec<Edit> {
 fn matters(statement: &Statement<'_>) -> bool {
     match statement {
         Statement::Label { .. } => true,
-        Statement::Instruction(own) => matches!(
-            class(own.opcode),
-            Some(Class::Memory(_) | Class::Control | Class::Barrier | Class::Warp | Class::Fence | Class::Matrix)
-        ) && !own.opcode.starts_with("ld.param"),
+        Statement::Instruction(own) => {
+            matches!(
+                class(own.opcode),
+                Some(Class::Memory(_) | Class::Control | Class::Barrier | Class::Warp | Class::Fence | Class::Matrix)
+            ) && !own.opcode.starts_with("ld.param")
+        }
         _ => false,
     }
 }

@@ -39,9 +39,8 @@ pub(super) fn offset(place: &Place<'_>) -> Vec<Edit> {
 /// `add` and so on are instructions as well; `exch` only stores.
 pub(super) fn plain_atomic(place: &Place<'_>) -> Vec<Edit> {
     let opcode = place.instruction.opcode;
-    let operation = place.instruction.modifiers().find(|own| {
-        matches!(*own, "add" | "min" | "max" | "and" | "or" | "xor" | "exch")
-    });
+    let operation =
+        place.instruction.modifiers().find(|own| matches!(*own, "add" | "min" | "max" | "and" | "or" | "xor" | "exch"));
     let ty = place.instruction.modifiers().last().unwrap_or_default();
     let is_scalar = !place.instruction.modifiers().any(|own| own.starts_with('v') && own != "volatile");
     let returns = place.operation() == "atom";

@@ -26,7 +26,8 @@ fn changed(instruction: &str) -> Vec<(&'static str, String)> {
 /// That an instruction becomes these, by these mutations and no others.
 fn becomes(instruction: &str, expected: &[(&str, &str)]) {
     let found: Vec<(&str, String)> = changed(instruction);
-    let whole = |own: &str| format!("st.shared.b32 [%rd1], %r1; {own} L: ret;").replace(";  L", "; L").replace("  ", " ");
+    let whole =
+        |own: &str| format!("st.shared.b32 [%rd1], %r1; {own} L: ret;").replace(";  L", "; L").replace("  ", " ");
     let expected: Vec<(&str, String)> = expected.iter().map(|(name, own)| (*name, whole(own))).collect();
     assert_eq!(found, expected, "{instruction}");
 }
@@ -61,15 +62,12 @@ fn comparisons_and_constants() {
 
 #[test]
 fn branches_and_guards() {
-    becomes(
-        "@%p1 bra L;",
-        &[("branch-always", "bra L;"), ("branch-never", ""), ("negate-guard", "@!%p1 bra L;")],
-    );
+    becomes("@%p1 bra L;", &[("branch-always", "bra L;"), ("branch-never", ""), ("negate-guard", "@!%p1 bra L;")]);
     becomes("bra.uni L;", &[]);
-    becomes("@!%p1 mov.b32 %r1, %r2;", &[
-        ("negate-guard", "@%p1 mov.b32 %r1, %r2;"),
-        ("drop-guard", "mov.b32 %r1, %r2;"),
-    ]);
+    becomes(
+        "@!%p1 mov.b32 %r1, %r2;",
+        &[("negate-guard", "@%p1 mov.b32 %r1, %r2;"), ("drop-guard", "mov.b32 %r1, %r2;")],
+    );
 }
 
 #[test]
