@@ -616,7 +616,7 @@ impl Checker for Init {
         if let Op::Warp(Warp::Shuffle { to, .. }) = &self.inst(site).op {
             let to = Reg::R32(*to);
             let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
-            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], origin);
+            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
         }
     }
 
