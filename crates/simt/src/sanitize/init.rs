@@ -159,15 +159,20 @@ impl Init {
         match access.space {
             Space::Global => {
                 let device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                if device.is_empty() {
+                if device.is_empty() || run_of(access).is_some_and(|(at, bytes)| !device.has_any(at, bytes)) {
                     return None;
                 }
-                for lane in lanes(access.mask) {
-                    unwritten[lane] = device.find(access.addresses[lane], access.bytes);
-                    any |= unwritten[lane];
-                }
+                let mut left = lanes(access.mask);
+                let addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
+                device.find(addresses, access.bytes, |found| {
+                    any |= found;
+                    unwritten[left.next().unwrap_or_default()] = found;
+                });
             }
             Space::Shared => {
+                if run_of(access).is_some_and(|(at, bytes)| self.block.shared.has_all(at, bytes)) {
+                    return None;
+                }
                 for lane in lanes(access.mask) {
                     unwritten[lane] = self.block.shared.unwritten(access.addresses[lane], access.bytes);
                     any |= unwritten[lane];
@@ -187,16 +192,22 @@ impl Init {
 
     /// The bytes of an access are written, but the lanes' `undefined` ones hold nothing that anybody has written.
     fn write(&mut self, access: &Access<'_>, undefined: &Lanes64) {
+        let run = run_of(access).filter(|_| *undefined == [0; LANES]);
         match access.space {
             Space::Global => {
                 let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                if !device.is_empty() {
-                    for lane in lanes(access.mask) {
+                match run {
+                    _ if device.is_empty() => {}
+                    Some((at, bytes)) => device.write(at, bytes),
+                    None => lanes(access.mask).for_each(|lane| {
                         device.write_some(access.addresses[lane], access.bytes, undefined[lane]);
-                    }
+                    }),
                 }
             }
             Space::Shared => {
+                if let Some((at, bytes)) = run {
+                    return self.block.shared.write_all(at, bytes);
+                }
                 for lane in lanes(access.mask) {
                     self.block.shared.write(access.addresses[lane], access.bytes, undefined[lane]);
                 }
@@ -496,6 +507,20 @@ impl Init {
             }
         }
     }
+}
+
+/// Where an access begins, and how many bytes it has, if all lanes access the same bytes or those that follow each other.
+fn run_of(access: &Access<'_>) -> Option<(u64, u64)> {
+    let Access { mask, addresses: at, bytes, .. } = *access;
+    if mask != ALL {
+        return None;
+    }
+    let (first, bytes) = (at[0], u64::from(bytes));
+    if at.iter().all(|own| *own == first) {
+        return Some((first, bytes));
+    }
+    let follows = |(lane, own): (usize, &u64)| *own == first.wrapping_add(lane as u64 * bytes);
+    at.iter().enumerate().all(follows).then_some((first, bytes * LANES as u64))
 }
 
 const ADDRESS: (&str, &str) = ("address", "an address");
