@@ -14,6 +14,7 @@ mod histogram;
 mod kernels;
 mod matmul;
 mod occupancy;
+mod pitfalls;
 mod predict;
 mod profile;
 mod ptx;

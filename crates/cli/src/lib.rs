@@ -17,6 +17,7 @@ mod error;
 pub mod list;
 mod occupancy;
 pub mod output;
+mod pitfalls;
 mod predict;
 mod profile;
 mod ptx;
@@ -53,6 +54,7 @@ const COMMANDS: &[Command] = &[
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
+    pitfalls::PITFALLS,
     ptx::PTX,
     list::DEVICES,
 ];
