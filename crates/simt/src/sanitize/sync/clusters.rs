@@ -46,9 +46,7 @@ impl Clusters {
     /// Blocks begin as a cluster.
     pub(super) fn begin(&mut self, blocks: &[u64]) {
         let Some(first) = blocks.first() else { return };
-        for block in blocks {
-            self.first.insert(*block, *first);
-        }
+        self.first.extend(blocks.iter().map(|block| (*block, *first)));
         let members = blocks.iter().map(|_| Member::default()).collect();
         self.clusters.insert(*first, Cluster { blocks: blocks.to_vec(), members, arrived: Vec::new() });
     }
