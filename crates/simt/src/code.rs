@@ -80,6 +80,8 @@ pub enum Op {
     ClusterBarrier {
         /// Whether it is `.wait`.
         waits: bool,
+        /// Whether it is `.relaxed`, so that it orders no accesses to memory.
+        relaxed: bool,
     },
     /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
     Clock {

@@ -277,7 +277,7 @@ impl Observer for Counters {
 
     #[inline]
     fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
-        let Access { space, kind, bytes, mask, addresses } = *access;
+        let Access { space, kind, bytes, mask, addresses, .. } = *access;
         if mask == 0 {
             return;
         }

@@ -24,7 +24,7 @@ pub(crate) mod words;
 use std::fmt;
 use std::sync::atomic::{Ordering, fence};
 
-use crate::observe::{Access, AsyncGroup, Scope};
+use crate::observe::{Access, AsyncGroup, FenceKind, Scope};
 use crate::regs::{Lanes64, R32, R64, Reg, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
@@ -35,7 +35,7 @@ use address_op::AddressOp;
 use async_copy::AsyncCopy;
 use atomic::Atomic;
 use bulk::Bulk;
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Place};
 pub use global::{Allocation, GlobalMemory};
 pub(crate) use in_flight::Group;
 use load_store::{Load, Store};
@@ -238,8 +238,8 @@ pub enum Memory {
     Atomic(Box<Atomic>),
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
-    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same of `cp.async.bulk`
-    AsyncGroup(Group, AsyncGroup),
+    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same of `cp.async.bulk`; whether it is `.read`.
+    AsyncGroup(Group, AsyncGroup, bool),
     /// `mbarrier`
     Mbarrier(Box<Mbarrier>),
     /// `mbarrier.pending_count`
@@ -256,7 +256,7 @@ pub enum Memory {
     /// `tensormap.replace`, `tensormap.cp_fenceproxy`
     MapEdit(Box<MapEdit>),
     /// `membar`, `fence`
-    Fence(Scope),
+    Fence(Scope, FenceKind),
     /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
     Address(AddressOp),
     /// `tex`, `suld` and others of textures and surfaces.
@@ -316,7 +316,7 @@ impl Memory {
                 AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,
-            Memory::AsyncGroup(which, op) => {
+            Memory::AsyncGroup(which, op, _) => {
                 env.reach(|reach| in_flight::group(reach, *which, *op, mask))?;
             }
             Memory::Mbarrier(op) => env.reach(|reach| op.execute(reach, mask))?,
@@ -327,7 +327,7 @@ impl Memory {
             Memory::Tensor(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::MapEdit(op) => env.reach(|reach| op.execute(reach, mask))?,
             Memory::Bulk(op) => env.reach(|reach| op.execute(reach, mask))?,
-            Memory::Fence(_) => fence(Ordering::SeqCst),
+            Memory::Fence(..) => fence(Ordering::SeqCst),
             Memory::Address(op) => op.execute(&mut env.regs, env.cluster, mask),
             Memory::Texture(op) => op.execute(env, mask)?,
         }

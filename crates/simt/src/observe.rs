@@ -28,8 +28,19 @@ macro_rules! every_event {
             released(block: u64, id: u32);
             /// Lanes of a warp met at an instruction with a `membermask`: `bar.warp.sync`, `shfl.sync` and the like.
             synchronized(site: Site, warp_id: WarpId, lanes: u32);
+            /// Lanes of a warp waited for each other at `bar.warp.sync`, which orders memory too.
+            warp_barrier(site: Site, warp_id: WarpId, lanes: u32);
+            /// Lanes of a warp arrived at the cluster's barrier, or wait for it.
+            cluster_barrier(site: Site, warp_id: WarpId, lanes: u32, waits: bool);
+            /// All threads have arrived at the barrier of a block's cluster.
+            cluster_released(block: u64);
+            /// The blocks with these numbers begin as a cluster, by their ranks.
+            cluster(blocks: &[u64]);
             /// Lanes of a warp executed a fence.
             fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
+            /// A lane of a warp issued an asynchronous operation other than `cp.async`, which is an access; only if
+            /// [`MISTAKES`](Observer::MISTAKES).
+            issued(site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>);
             /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
             /// Threads of a warp ended.
@@ -113,6 +124,8 @@ pub struct Access<'a> {
     pub bytes: u32,
     /// The lanes that take part.
     pub mask: u32,
+    /// The rank in the cluster of the block whose shared memory it is; `None` for the own.
+    pub rank: Option<u32>,
     /// Addresses of those lanes: of the generic space for global memory, offsets for the others.
     pub addresses: &'a [u64; 32],
 }
@@ -181,6 +194,86 @@ pub enum Scope {
     Sys,
 }
 
+/// How an access or a fence orders other accesses of its thread (PTX ISA, "Operation types").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the variants are the modifiers")]
+pub enum Semantics {
+    Weak,
+    /// As `Relaxed`, among all threads of the system.
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+}
+
+/// The memory order of an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// What it orders.
+    pub semantics: Semantics,
+    /// The threads that it is meant for; nothing for weak accesses.
+    pub scope: Scope,
+}
+
+impl Order {
+    /// That of plain accesses.
+    pub const WEAK: Self = Self { semantics: Semantics::Weak, scope: Scope::Cta };
+
+    /// Whether each value is accessed by itself: whether it is not weak.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_strong(self) -> bool {
+        self.semantics != Semantics::Weak
+    }
+
+    /// Whether it is `.acquire` or `.acq_rel`.
+    #[must_use]
+    #[inline(always)]
+    pub fn acquires(self) -> bool {
+        matches!(self.semantics, Semantics::Acquire | Semantics::AcqRel)
+    }
+
+    /// Whether it is `.release` or `.acq_rel`.
+    #[must_use]
+    #[inline(always)]
+    pub fn releases(self) -> bool {
+        matches!(self.semantics, Semantics::Release | Semantics::AcqRel)
+    }
+}
+
+/// The kind of a fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FenceKind {
+    /// `.sc`, and `membar`
+    Sc,
+    /// `.acq_rel`, `.acquire`, `.release`
+    AcqRel,
+    /// `.mbarrier_init`
+    MbarrierInit,
+    /// `.proxy.async` and its variants
+    ProxyAsync,
+    /// Another `.proxy`.
+    Proxy,
+}
+
+/// An asynchronous operation that a lane has issued, or a part of it: bytes that are written, and read before if they do
+/// not come from registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Issue {
+    /// The lane.
+    pub lane: u32,
+    /// Where they are read.
+    pub from: Option<crate::memory::Place>,
+    /// Where they are written.
+    pub to: crate::memory::Place,
+    /// How many.
+    pub bytes: u32,
+    /// The mbarrier that is told, by the rank of its block in the cluster and its place in shared memory; if there is none,
+    /// the operation belongs to a group.
+    pub mbarrier: Option<(u32, u64)>,
+}
+
 /// An instruction that groups asynchronous copies, or waits for groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsyncGroup {
@@ -237,6 +330,8 @@ pub enum MbarrierUse {
     Init,
     Inval,
     Arrive,
+    /// `cp.async.mbarrier.arrive`: the `cp.async` of the lanes arrive when they are done.
+    CopiesArrive,
     /// `test_wait`, `try_wait`
     Wait {
         /// Whether the phase is over.

@@ -22,6 +22,7 @@ mod observers;
 mod printf;
 mod programs;
 mod ptxas;
+mod race;
 mod reconvergence;
 mod refused;
 mod repeats;

@@ -68,8 +68,7 @@ pub struct DeviceInfo {
 }
 
 fn with_point<S: Serializer>(own: &Option<(u32, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
-    let text = own.map(|(major, minor)| format!("{major}.{minor}"));
-    text.serialize(serializer)
+    own.map(|(major, minor)| format!("{major}.{minor}")).serialize(serializer)
 }
 
 fn in_billions<S: Serializer>(own: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -10,7 +10,7 @@ use crate::memory::bulk::{Bulk, BulkSource, Recipients, reduced_address};
 use crate::memory::mbarrier::{Mbarrier, MbarrierOp, Phase};
 use crate::memory::tensor::{MapEdit, MapField, Tensor, TensorElement};
 use crate::memory::{Address, Group, Memory, Region};
-use crate::observe::AsyncGroup;
+use crate::observe::{AsyncGroup, Order};
 use crate::regs::Reg;
 
 /// The modifier of copies that an mbarrier is told of.
@@ -83,14 +83,14 @@ impl<'d> Decoder<'d, '_, '_> {
             },
             _ => return Err(self.unsupported_form()),
         };
-        Ok(Memory::Mbarrier(Box::new(Mbarrier { address, op })))
+        Ok(Memory::Mbarrier(Box::new(Mbarrier { address, op, relaxed: self.has("relaxed") })))
     }
 
     /// `cp.async.mbarrier.arrive{.noinc} [address]`
     pub(super) fn copies_arrive(&mut self) -> Decoded<Memory> {
         let [address] = self.exactly()?;
         let op = MbarrierOp::CopiesArrive { noinc: self.has("noinc") };
-        Ok(Memory::Mbarrier(Box::new(Mbarrier { address: self.shared_address(address)?, op })))
+        Ok(Memory::Mbarrier(Box::new(Mbarrier { address: self.shared_address(address)?, op, relaxed: false })))
     }
 
     /// How `cp.reduce.async.bulk` and `red.async` change the destination.
@@ -112,7 +112,8 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.bulk.dst.src ... [dst], [src], size{, [mbarrier]}{, ctaMask}{, policy}`, `cp.reduce.async.bulk` alike;
     /// and the groups of bulk copies.
     pub(super) fn bulk(&mut self) -> Decoded<Op> {
-        let group = |op| Ok(Op::Memory(Memory::AsyncGroup(Group::Bulk, op)));
+        let reads = self.has("read");
+        let group = |op| Ok(Op::Memory(Memory::AsyncGroup(Group::Bulk, op, reads)));
         match (self.has("tensor"), self.has("prefetch")) {
             (true, true) => {
                 let ([map], rest) = self.first()?;
@@ -266,6 +267,7 @@ fn atomic_of(name: &str, ty: &str, region: Region) -> Option<Atomic> {
     let (op, width) = super::memory::reduction_of(name, ty)?;
     Some(Atomic {
         address: reduced_address(region),
+        order: Order::WEAK,
         width,
         op,
         to: Box::default(),

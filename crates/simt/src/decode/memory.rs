@@ -10,7 +10,7 @@ use crate::memory::async_copy::AsyncCopy;
 use crate::memory::atomic::{Atomic, AtomicOp, Whole};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Group, Memory, Region};
-use crate::observe::{AsyncGroup, Scope};
+use crate::observe::{AsyncGroup, FenceKind, Order, Scope, Semantics};
 use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
@@ -63,8 +63,15 @@ pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
     Some((op, width_of(ty)?))
 }
 
-/// Modifiers of accesses each of which is done by itself.
-const STRONG: [&str; 5] = ["volatile", "relaxed", "mmio", "acquire", "release"];
+/// What the modifiers of an access say of other accesses.
+const SEMANTICS: [(&str, Semantics); 6] = [
+    ("volatile", Semantics::Volatile),
+    ("relaxed", Semantics::Relaxed),
+    ("mmio", Semantics::Relaxed),
+    ("acquire", Semantics::Acquire),
+    ("release", Semantics::Release),
+    ("acq_rel", Semantics::AcqRel),
+];
 
 /// The names of [`ATOMICS`].
 const OPERATIONS: [&str; 10] = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
@@ -84,7 +91,7 @@ impl<'d> Decoder<'d, '_, '_> {
             "atom" | "red" => self.atomic(),
             "cp" if self.words[2] == "mbarrier" => self.copies_arrive(),
             "cp" => self.async_copy(),
-            "membar" | "fence" => Ok(Memory::Fence(self.known(&SCOPES).unwrap_or(Scope::Sys))),
+            "membar" | "fence" => Ok(Memory::Fence(self.known(&SCOPES).unwrap_or(Scope::Sys), self.fence_kind())),
             _ => Err(self.unsupported_form()),
         }
     }
@@ -111,26 +118,47 @@ impl<'d> Decoder<'d, '_, '_> {
         self.words.iter().copied().find(|word| OPERATIONS.contains(word))
     }
 
-    /// The type of a load or store with its size, whether each value is accessed by itself, and the two operands.
-    fn access(&self) -> Decoded<(&'d str, Width, bool, &'d [Operand<'d>; 2])> {
+    fn fence_kind(&self) -> FenceKind {
+        let names = |name: &str| self.words.iter().any(|word| word.split("::").next() == Some(name));
+        match self.words[0] {
+            _ if names("proxy") && names("async") => FenceKind::ProxyAsync,
+            _ if names("proxy") => FenceKind::Proxy,
+            _ if names("mbarrier_init") => FenceKind::MbarrierInit,
+            "membar" => FenceKind::Sc,
+            _ if names("sc") => FenceKind::Sc,
+            _ => FenceKind::AcqRel,
+        }
+    }
+
+    /// What the opcode orders, and for whom if it names no scope.
+    fn order(&self, semantics: Semantics, scope: Scope) -> Order {
+        let semantics = self.known(&SEMANTICS).unwrap_or(semantics);
+        let scope = match semantics {
+            Semantics::Volatile => Scope::Sys,
+            _ => self.known(&SCOPES).unwrap_or(scope),
+        };
+        Order { semantics, scope }
+    }
+
+    /// The type of a load or store with its size, what it orders, and the two operands.
+    fn access(&self) -> Decoded<(&'d str, Width, Order, &'d [Operand<'d>; 2])> {
         let (ty, width) = self.element()?;
         let operands = self.without_policy().try_into().map_err(|_| self.unsupported_form())?;
-        Ok((ty, width, STRONG.iter().any(|word| self.has(word)), operands))
+        Ok((ty, width, self.order(Semantics::Weak, Scope::Sys), operands))
     }
 
     /// `ld{.qualifiers}{.space}{.vec}.type d, [a]{, policy}`
     fn load(&mut self) -> Decoded<Memory> {
-        let (ty, width, strong, [to, from]) = self.access()?;
+        let (ty, width, order, [to, from]) = self.access()?;
         let to = self.destinations(to)?;
-        if strong && self.has("b128") {
+        if order.is_strong() && self.has("b128") {
             return self.whole(Whole::Load, from, to, Box::default());
         }
         Ok(Memory::Load(Load {
             address: self.space_address(from)?,
             width,
             signed: ty.starts_with('s'),
-            strong,
-            acquire: self.has("acquire"),
+            order,
             bytes: width.bytes() * to.len() as u32,
             to,
         }))
@@ -138,23 +166,16 @@ impl<'d> Decoder<'d, '_, '_> {
 
     /// `st{.qualifiers}{.space}{.vec}.type [a], b{, policy}`
     fn store(&mut self) -> Decoded<Memory> {
-        let (ty, width, strong, [to, from]) = self.access()?;
+        let (ty, width, order, [to, from]) = self.access()?;
         let address = self.space_address(to)?;
         if matches!(address.region, Region::Const | Region::Param) {
             return Err(self.invalid("constants and a kernel's parameters cannot be written"));
         }
         let from = self.values(from, ty)?;
-        if strong && self.has("b128") {
+        if order.is_strong() && self.has("b128") {
             return self.whole(Whole::Store, to, Box::default(), from);
         }
-        Ok(Memory::Store(Store {
-            address,
-            width,
-            strong,
-            release: self.has("release"),
-            bytes: width.bytes() * from.len() as u32,
-            from,
-        }))
+        Ok(Memory::Store(Store { address, width, order, bytes: width.bytes() * from.len() as u32, from }))
     }
 
     /// An access to 16 bytes as one value.
@@ -163,6 +184,7 @@ impl<'d> Decoder<'d, '_, '_> {
             address: self.space_address(at)?,
             width: Width::B8,
             op: AtomicOp::Whole(op),
+            order: self.order(Semantics::Relaxed, Scope::Gpu),
             to,
             operand,
             only_counts: false,
@@ -210,6 +232,7 @@ impl<'d> Decoder<'d, '_, '_> {
             address,
             width,
             op,
+            order: self.order(Semantics::Relaxed, Scope::Gpu),
             to: to.map_or(Ok(Box::default()), |to| self.destinations(to))?,
             operand: self.values(operand, ty)?,
             new: new.map(|new| self.value(new, ty)).transpose()?,
@@ -219,7 +242,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `cp.async.ca|cg.shared.global [dst], [src], bytes{, src-size | ignore-src}{, policy}`,
     /// `cp.async.commit_group`, `cp.async.wait_group n`, `cp.async.wait_all`
     fn async_copy(&mut self) -> Decoded<Memory> {
-        let group = |op| Ok(Memory::AsyncGroup(Group::Copies, op));
+        let group = |op| Ok(Memory::AsyncGroup(Group::Copies, op, false));
         match self.words {
             [_, _, "ca" | "cg", ..] => {}
             [_, _, "commit_group", ..] => return group(AsyncGroup::Commit),

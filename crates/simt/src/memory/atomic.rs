@@ -14,7 +14,7 @@ use super::words::Word;
 use crate::alu::float::half::one;
 use crate::alu::float::{Half, canonical32, flush32, nan64};
 use crate::alu::modifiers::Modifiers;
-use crate::observe::AccessKind;
+use crate::observe::{AccessKind, Order};
 use crate::regs::{LANES, Reg, Regs};
 
 /// The operation of an atomic on the value in memory. The suffixes are the types that it depends on.
@@ -62,6 +62,8 @@ pub struct Atomic {
     pub width: Width,
     /// The operation.
     pub op: AtomicOp,
+    /// What it orders, for whom.
+    pub order: Order,
     /// The destination registers of the old values, one for each element; none for `red`.
     pub to: Box<[Destination]>,
     /// The operand, one for each element.

@@ -6,6 +6,7 @@ use super::atomic::Atomic;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Group, Job, Piece, Signal, Source};
 use super::{Accessed, Region};
+use crate::observe::Issue;
 use crate::regs::{R32, Reg, lanes};
 
 /// One instruction.
@@ -105,6 +106,17 @@ impl Reach<'_, '_, '_> {
         for (rank, at) in &objects {
             self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
             self.cluster.known((*rank, *at)).map_err(|words| self.refuse(lane, words))?;
+        }
+        if self.cluster.watched {
+            self.cluster.issued.extend(pieces.iter().map(|piece| {
+                let there = |object: &&(u32, u64)| matches!(piece.to, Place::Shared(rank, _) if rank == object.0);
+                let from = match piece.from {
+                    Source::Memory(place) => Some(place),
+                    Source::Value(_) => None,
+                };
+                let mbarrier = objects.iter().find(there).or(objects.first()).copied();
+                Issue { lane: lane as u32, from, to: piece.to, bytes: piece.bytes, mbarrier }
+            }));
         }
         let signals = objects.into_iter().map(|(rank, at)| Signal { lane: lane as u8, rank, at, bytes: Some(bytes) });
         let group = match mbarrier {

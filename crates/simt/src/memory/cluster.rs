@@ -7,7 +7,7 @@ use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
 use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
-use crate::observe::{MbarrierEvent, Site};
+use crate::observe::{Issue, MbarrierEvent, Site};
 use crate::regs::Regs;
 use ptx::ast::Space;
 
@@ -31,6 +31,8 @@ pub struct Cluster {
     /// Whether somebody watches what happens to mbarriers, and what has happened since it was last told.
     pub(crate) watched: bool,
     pub(crate) told: Vec<MbarrierEvent>,
+    /// The asynchronous operations that were issued since.
+    pub(crate) issued: Vec<Issue>,
     pub(crate) in_flight: InFlight,
     /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
     /// clock is as many as that, less those that are left of the turn.
@@ -39,9 +41,10 @@ pub struct Cluster {
 
 /// A place that an asynchronous operation reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// The block's rank, and an offset in its shared memory.
     Shared(u32, u64),
+    /// An address.
     Global(u64),
 }
 
@@ -87,6 +90,7 @@ impl Cluster {
         }
         self.exited = 0;
         self.told.clear();
+        self.issued.clear();
         self.in_flight.clear();
     }
 

@@ -7,7 +7,7 @@ use super::address::{Address, Region};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{Accessed, Env};
-use crate::observe::AccessKind;
+use crate::observe::{AccessKind, Order};
 use crate::regs::{ALL, LANES, Lanes64, R32, R64, Reg, Regs};
 use crate::vectors::Vectors;
 
@@ -52,10 +52,8 @@ pub struct Load {
     pub width: Width,
     /// Whether the value is sign-extended into a wider register.
     pub signed: bool,
-    /// `.volatile`, `.relaxed`, `.acquire`, `.mmio`
-    pub strong: bool,
-    /// `.acquire`
-    pub acquire: bool,
+    /// `.weak`, `.volatile`, `.relaxed`, `.acquire`, `.mmio`, and the scope.
+    pub order: Order,
     /// Bytes of a lane, all elements together.
     pub bytes: u32,
     /// The registers, one for each element.
@@ -69,10 +67,8 @@ pub struct Store {
     pub address: Address,
     /// The type's size.
     pub width: Width,
-    /// `.volatile`, `.relaxed`, `.release`, `.mmio`
-    pub strong: bool,
-    /// `.release`
-    pub release: bool,
+    /// `.weak`, `.volatile`, `.relaxed`, `.release`, `.mmio`, and the scope.
+    pub order: Order,
     /// Bytes of a lane, all elements together.
     pub bytes: u32,
     /// The registers, one for each element.
@@ -189,7 +185,7 @@ impl MemoryOp for Load {
 
     #[inline(always)]
     fn shape(&self) -> Shape {
-        Shape { bytes: self.bytes, kind: AccessKind::Load, write: false, strong: self.strong }
+        Shape { bytes: self.bytes, kind: AccessKind::Load, write: false, strong: self.order.is_strong() }
     }
 
     #[inline(always)]
@@ -203,7 +199,7 @@ impl MemoryOp for Load {
             Width::B4 => self.read::<u32, S>(regs, memory, lanes),
             Width::B8 => self.read::<u64, S>(regs, memory, lanes),
         }
-        if self.acquire {
+        if self.order.acquires() {
             fence(Ordering::Acquire);
         }
     }
@@ -328,12 +324,12 @@ impl MemoryOp for Store {
 
     #[inline(always)]
     fn shape(&self) -> Shape {
-        Shape { bytes: self.bytes, kind: AccessKind::Store, write: true, strong: self.strong }
+        Shape { bytes: self.bytes, kind: AccessKind::Store, write: true, strong: self.order.is_strong() }
     }
 
     #[inline(always)]
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
-        if self.release {
+        if self.order.releases() {
             fence(Ordering::Release);
         }
         match self.width {

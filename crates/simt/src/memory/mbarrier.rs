@@ -31,6 +31,8 @@ pub struct Mbarrier {
     pub address: Address,
     /// What is done with it.
     pub op: MbarrierOp,
+    /// Whether it is `.relaxed`, so that it orders no other accesses.
+    pub relaxed: bool,
 }
 
 /// What is done with an object.
@@ -237,7 +239,8 @@ impl Mbarrier {
             MbarrierOp::Wait { phase, .. } => {
                 Some(MbarrierUse::Wait { over, by_parity: matches!(phase, Phase::Parity(_)) })
             }
-            MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. } | MbarrierOp::CopiesArrive { .. } => None,
+            MbarrierOp::CopiesArrive { .. } => Some(MbarrierUse::CopiesArrive),
+            MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. } => None,
         }
     }
 

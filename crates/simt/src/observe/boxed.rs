@@ -2,7 +2,9 @@
 
 use std::any::Any;
 
-use super::{Access, AsyncGroup, BarrierArrival, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId};
+use super::{
+    Access, AsyncGroup, BarrierArrival, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId,
+};
 
 /// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
 ///

@@ -164,6 +164,11 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         self.schedule = launch.config.schedule.turns(number);
         self.reported = 0;
         let warps = self.warps_each();
+        if O::WATCHES && self.blocks.len() > 1 {
+            let blocks: Vec<u64> =
+                (0..self.blocks.len()).map(|rank| launch.block_number(number, rank as u32)).collect();
+            self.blocks[0].observer.cluster(&blocks);
+        }
         for (rank, block) in self.blocks.iter_mut().enumerate() {
             let (cluster, at) = launch.coordinates(number, rank as u32);
             block.number = ravel(at, launch.grid);

@@ -116,8 +116,9 @@ pub(super) struct WarpState {
     /// Lanes that others wait for even if they end: they went on past the place where they would have reconverged with
     /// those, and have to come to the instruction that those wait at.
     expected: u32,
-    /// Lanes that met at instructions at which they waited for each other.
-    met: Vec<(Site, u32)>,
+    /// Lanes that met at instructions at which they waited for each other; and all lanes that met at a `bar.warp.sync`,
+    /// with the first of them.
+    met: Vec<(Site, u32, u32)>,
     /// Where threads have ended last, and the first of their lanes.
     ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,

@@ -430,7 +430,7 @@ impl Init {
     fn follow_memory(&mut self, step: &Step<'_>, op: &Memory) {
         let Step { site, lanes: mask, .. } = *step;
         match op {
-            Memory::Address(_) | Memory::Fence(_) | Memory::AsyncGroup(..) => {}
+            Memory::Address(_) | Memory::Fence(..) | Memory::AsyncGroup(..) => {}
             Memory::Load(_) => {
                 self.decides(ADDRESS, step, &step.addresses, mask);
                 self.clear_writes(step, mask);

@@ -59,6 +59,8 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         let is_complete = self.warps.iter().all(WarpState::has_arrived_in_cluster)
             && self.warps.iter().any(|warp| warp.cluster_arrived != 0);
         if is_complete {
+            let first = &mut self.blocks[0];
+            first.observer.cluster_released(first.number);
             for warp in &mut self.warps {
                 warp.end_cluster_phase();
                 warp.release(self.launch, CLUSTER_BARRIER, |_| 0);

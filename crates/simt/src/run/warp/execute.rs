@@ -5,10 +5,10 @@ use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
 use crate::observe::{Access, Observer, Places, Registers, Site, Step, WarpId};
-use crate::regs::{ALL, LANES, Regs, lanes};
+use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
-use crate::warp::UnnamedLane;
+use crate::warp::{UnnamedLane, Warp};
 
 /// Why the loop stops executing instructions one after the other.
 enum Pause {
@@ -56,8 +56,11 @@ impl WarpState {
             }
             if entry.wait != Wait::Nothing {
                 let status = self.choose(launch);
-                for (site, lanes) in self.met.drain(..) {
+                for (site, lanes, together) in self.met.drain(..) {
                     observer.synchronized(site, warp_id, lanes);
+                    if together != 0 {
+                        observer.warp_barrier(site, warp_id, together);
+                    }
                 }
                 match status {
                     Some(status) => return Ok(status),
@@ -139,10 +142,10 @@ impl WarpState {
                         pc += 1;
                         if active != 0 {
                             match op {
-                                Memory::Fence(scope) => {
+                                Memory::Fence(scope, _) => {
                                     observer.fence(here, warp_id, active, *scope);
                                 }
-                                Memory::AsyncGroup(_, group) => {
+                                Memory::AsyncGroup(_, group, _) => {
                                     observer.async_group(here, warp_id, active, *group);
                                 }
                                 _ => {}
@@ -157,6 +160,10 @@ impl WarpState {
                             if O::MISTAKES {
                                 for event in env.cluster.told.drain(..) {
                                     observer.mbarrier(here, warp_id, &event);
+                                }
+                                let find = |space, address| launch.place(space, address);
+                                for issue in env.cluster.issued.drain(..) {
+                                    observer.issued(here, warp_id, &issue, &Places(&find));
                                 }
                             }
                             if std::mem::take(&mut env.cluster.in_flight.gives_way) {
@@ -180,6 +187,13 @@ impl WarpState {
                             op.execute(&mut env.regs, active, alive, None);
                             if op.members().is_some() {
                                 observer.synchronized(here, warp_id, active);
+                                if O::WATCHES
+                                    && let Warp::Sync { mask } = op
+                                {
+                                    for lanes in groups(env.regs.get32(*mask), active) {
+                                        observer.warp_barrier(here, warp_id, lanes);
+                                    }
+                                }
                             }
                         }
                         pc += 1;
@@ -224,6 +238,12 @@ impl WarpState {
                     let inst = &code[pc as usize];
                     self.now = launch.clock + cluster.clock - u64::from(left);
                     let next = self.other(launch, shared, site(pc), inst, mask, active)?;
+                    if O::WATCHES
+                        && active != 0
+                        && let Op::ClusterBarrier { waits, .. } = inst.op
+                    {
+                        observer.cluster_barrier(site(pc), warp_id, active, waits);
+                    }
                     let exited = alive & !self.alive();
                     if exited != 0 {
                         self.ended_at = Some((site(pc), exited.trailing_zeros()));
@@ -292,7 +312,7 @@ impl WarpState {
             }
             Op::Trap => return Err(BlockFault::new(site, thread, FaultKind::Trap)),
             Op::Barrier(barrier) => return Ok(self.arrive(site, barrier, mask, active)),
-            Op::ClusterBarrier { waits } => return self.cluster_barrier(site, *waits, mask, active),
+            Op::ClusterBarrier { waits, .. } => return self.cluster_barrier(site, *waits, mask, active),
             Op::Clock { to, high } => self.clock(*to, *high, active),
             Op::Alu(_)
             | Op::Memory(_)
@@ -354,6 +374,16 @@ impl WarpState {
             Reg::Pred(_) => {}
         }
     }
+}
+
+/// The lanes with the same `membermask`.
+fn groups(members: &Lanes32, mut active: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let first = lanes(active).next()?;
+        let group = lanes(active).filter(|lane| members[*lane] == members[first]).fold(0, |all, lane| all | 1 << lane);
+        active &= !group;
+        Some(group)
+    })
 }
 
 /// Tells an observer of an access.

@@ -148,7 +148,7 @@ impl WarpState {
         let result = match &inst.op {
             Op::Alu(_) | Op::Memory(Memory::Address(_) | Memory::PendingCount { .. }) => varies,
             Op::Clock { .. } => active,
-            Op::Nothing | Op::Branch { .. } | Op::Memory(Memory::Fence(_)) => return true,
+            Op::Nothing | Op::Branch { .. } | Op::Memory(Memory::Fence(..)) => return true,
             Op::BranchIndexed { .. } => return varies == 0,
             // Lanes read each other's registers, and wait for none.
             Op::Warp(op) if any == 0 => {

@@ -81,6 +81,8 @@ impl WarpState {
                 continue;
             }
             let mut values = [0; LANES];
+            // Those that wait for each other here, told once.
+            let mut together = if matches!(op, Warp::Sync { .. }) { awaited & there } else { 0 };
             for index in &group {
                 let StackEntry { mask, frame, .. } = self.stack[*index];
                 let op = self.warp_op(launch, *index);
@@ -90,7 +92,7 @@ impl WarpState {
                 let StackEntry { mask, frame, .. } = self.stack[index];
                 let op = self.warp_op(launch, index);
                 op.execute(&mut self.regs(frame), mask, alive, Some(&values));
-                self.met.push((self.site_of(&self.stack[index]), mask));
+                self.met.push((self.site_of(&self.stack[index]), mask, std::mem::take(&mut together)));
                 self.stack[index].pc += 1;
                 self.stack[index].wait = Wait::Nothing;
             }

@@ -1,0 +1,213 @@
+//! One access, and whether those before it happened before it.
+
+use super::asynchronous::Waited;
+use super::clocks::Node;
+use super::grid::{Grid, Nearness, WarpNumber};
+use super::shadow::{Run, each_word};
+use super::sites::{Info, SiteNumber, Sites};
+use super::threads::Class;
+use crate::observe::{AccessKind, Semantics};
+use crate::regs::ALL;
+
+/// Lanes of a warp that have accessed something at a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Toucher {
+    pub(super) warp: WarpNumber,
+    pub(super) clock: u32,
+    pub(super) site: SiteNumber,
+    pub(super) lanes: u32,
+}
+
+impl Toucher {
+    /// Whether it is the same single thread.
+    #[inline]
+    pub(super) fn is_thread_of(&self, other: &Self) -> bool {
+        self.warp == other.warp && self.lanes == other.lanes && self.lanes.is_power_of_two()
+    }
+}
+
+/// Why two accesses collide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Reason {
+    /// Nothing orders them, and one is plain.
+    Unordered,
+    /// Both are atomic or strong, but a scope of one leaves the other out.
+    Scope,
+    /// Both are strong, but of different sizes.
+    Size,
+    /// Both are volatile, by lanes of one warp that nothing makes run in step.
+    InStep,
+    /// They are ordered, but no proxy fence is between a write and what an asynchronous operation reads.
+    Proxy,
+}
+
+/// An access that collides with an earlier one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hit {
+    pub(super) reason: Reason,
+    pub(super) nearness: Nearness,
+    pub(super) earlier: Toucher,
+    /// Whether the earlier one wrote.
+    pub(super) wrote: bool,
+    /// Whether the later one writes.
+    pub(super) writes: bool,
+    /// The lane of the earlier one and that of the later one.
+    pub(super) lanes: (u32, u32),
+    /// The byte of the line.
+    pub(super) byte: u8,
+}
+
+/// Who accesses.
+pub(super) struct Actor<'a> {
+    /// The threads, or who works for them.
+    pub(super) warp: WarpNumber,
+    /// The threads.
+    pub(super) home: WarpNumber,
+    /// The lane that has issued an operation whose own lane stands for something else.
+    pub(super) issuer: Option<u32>,
+    /// Whether it sees what threads have written through a proxy, behind a proxy fence.
+    pub(super) by_proxy: bool,
+    pub(super) site: SiteNumber,
+    pub(super) writes: bool,
+    pub(super) is_strong: bool,
+    pub(super) classes: &'a [Class],
+    pub(super) waited: Option<&'a Waited>,
+    pub(super) sites: &'a Sites,
+    pub(super) grid: &'a Grid,
+}
+
+impl Actor<'_> {
+    /// Whether these are threads.
+    #[inline]
+    pub(super) fn is_threads(&self) -> bool {
+        self.warp == self.home
+    }
+
+    /// A lane of the earlier access and one of `lanes`, which are not the same thread, of which the first did not happen
+    /// before the second.
+    #[inline]
+    fn unordered(&self, earlier: &Toucher, lanes: u32) -> Option<(u32, u32)> {
+        let lanes = self.issuer.map_or(lanes, |lane| 1 << lane);
+        for (own, known) in self.classes {
+            let mine = own & lanes;
+            if mine == 0 {
+                continue;
+            }
+            let unknown = not_up_to(known.of(self.home, earlier.warp, self.grid), earlier);
+            if unknown == 0 {
+                continue;
+            }
+            // What each lane has done itself, or has waited for.
+            let of_own = match self.grid.agent_of(self.home, earlier.warp) {
+                Some(0) => ALL,
+                Some(agent) => self.waited.map_or(0, |waited| waited.lanes(agent, earlier.clock)),
+                None => 0,
+            };
+            for lane in crate::regs::lanes(unknown) {
+                let others = mine & !(of_own & 1 << lane);
+                if others != 0 {
+                    return Some((lane as u32, others.trailing_zeros()));
+                }
+            }
+        }
+        None
+    }
+
+    /// A lane of an earlier write by threads that no proxy fence stands behind.
+    fn unproxied(&self, earlier: &Toucher, wrote: bool) -> Option<u32> {
+        if !self.by_proxy || self.writes || !wrote || !self.grid.is_threads(earlier.warp) {
+            return None;
+        }
+        let lane = self.issuer.unwrap_or(0);
+        let (_, known) = self.classes.iter().find(|(own, _)| own >> lane & 1 != 0)?;
+        let unknown = not_up_to(known.proxied.at(self.grid.levels, earlier.warp), earlier);
+        (unknown != 0).then(|| unknown.trailing_zeros())
+    }
+
+    /// Whether an instruction accesses as many bytes at once.
+    #[inline]
+    pub(super) fn same_size(&self, site: SiteNumber) -> bool {
+        self.sites.info(site).bytes == self.sites.info(self.site).bytes
+    }
+
+    /// Whether all of an earlier access happened before that of each of these lanes.
+    #[inline]
+    pub(super) fn all_before(&self, earlier: &Toucher, lanes: u32) -> bool {
+        self.unordered(earlier, lanes).is_none()
+    }
+
+    /// Why an earlier access may collide with this one, if it is not ordered; `None` if the two may be at the same time.
+    #[inline]
+    fn reason(&self, earlier: &Toucher, same_size: bool) -> Option<(Reason, Nearness)> {
+        let nearness = self.grid.nearness(self.warp, earlier.warp);
+        let (one, other) = (self.sites.info(earlier.site), self.sites.info(self.site));
+        let strong = one.order.is_strong() && other.order.is_strong();
+        let reason = match strong {
+            false => Reason::Unordered,
+            true if !same_size => Reason::Size,
+            true if !nearness.is_in(one.order.scope) || !nearness.is_in(other.order.scope) => Reason::Scope,
+            true if nearness == Nearness::Warp && [one, other].into_iter().all(is_volatile) => Reason::InStep,
+            true => return None,
+        };
+        Some((reason, nearness))
+    }
+
+    /// Whether this access by these lanes cannot collide with an earlier one, as far as is seen at once.
+    #[inline]
+    pub(super) fn is_harmless(&self, earlier: &Toucher, wrote: bool, lanes: u32, same_size: bool) -> bool {
+        self.is_strong && self.reason(earlier, same_size).is_none()
+            || self.unordered(earlier, lanes).is_none() && self.unproxied(earlier, wrote).is_none()
+    }
+
+    /// The collision with an earlier access to the same byte, if it is one.
+    #[inline]
+    pub(super) fn hit(&self, earlier: &Toucher, wrote: bool, lanes: u32, same_size: bool, byte: u8) -> Option<Hit> {
+        let Some(pair) = self.unordered(earlier, lanes) else {
+            let lane = self.unproxied(earlier, wrote)?;
+            let nearness = self.grid.nearness(self.warp, earlier.warp);
+            let lanes = (lane, self.issuer.unwrap_or(0));
+            return Some(Hit { reason: Reason::Proxy, nearness, earlier: *earlier, wrote, writes: false, lanes, byte });
+        };
+        let (reason, nearness) = self.reason(earlier, same_size)?;
+        if reason == Reason::InStep && earlier.site == self.site {
+            return None;
+        }
+        Some(Hit { reason, nearness, earlier: *earlier, wrote, writes: self.writes, lanes: pair, byte })
+    }
+
+    /// The collision of two lanes that write the same bytes by one instruction.
+    pub(super) fn collision(&self, run: &Run) -> Hit {
+        let (one, others) = (run.lanes.trailing_zeros(), run.lanes & (run.lanes - 1));
+        Hit {
+            reason: Reason::Unordered,
+            nearness: Nearness::Warp,
+            earlier: Toucher { warp: run.warp, clock: run.clock, site: run.site, lanes: run.lanes },
+            wrote: true,
+            writes: true,
+            lanes: (one, others.trailing_zeros()),
+            byte: run.lo,
+        }
+    }
+
+    #[inline]
+    pub(super) fn each_word(&self, run: &Run, act: impl FnMut(usize, &Toucher, u8)) {
+        each_word(run, act);
+    }
+}
+
+/// The lanes of an access that a leaf has too low a clock for.
+#[inline]
+fn not_up_to(known: &Node, earlier: &Toucher) -> u32 {
+    match known {
+        Node::Uniform(clock) if earlier.clock <= *clock => 0,
+        Node::Leaf(clocks) => {
+            let later = |lane: &usize| earlier.clock > clocks[*lane];
+            (0..32).filter(later).fold(0, |all, lane| all | 1 << lane) & earlier.lanes
+        }
+        Node::Uniform(_) | Node::Inner(_) => earlier.lanes,
+    }
+}
+
+fn is_volatile(info: &Info) -> bool {
+    info.order.semantics == Semantics::Volatile && matches!(info.kind, AccessKind::Load | AccessKind::Store)
+}

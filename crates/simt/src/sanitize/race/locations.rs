@@ -1,0 +1,177 @@
+//! Atomic and strong accesses by which threads tell each other that something is done (PTX ISA, "Release and Acquire
+//! Patterns").
+//!
+//! A thread that reads what another has written knows what that one had done before its release: the write itself, if it is
+//! `.release`, or the fence before it. It knows that from its acquire on: the read itself, if it is `.acquire`, or the
+//! fence behind it. Atomic operations hand over what was there before them; other writes end it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::clocks::Node;
+use super::grid::Grid;
+use super::hash::Quick;
+use super::threads::{Release, WarpState};
+use crate::observe::{AccessKind, Order, Scope};
+use crate::regs::lanes;
+
+/// Releases that are kept one by one; of more, those of the same scope are joined.
+const MOST: usize = 8;
+
+/// What strong writes to places hand over.
+#[derive(Debug, Default)]
+pub(super) struct Locations {
+    all: HashMap<u64, Vec<Release>, Quick>,
+    /// What those knew at a `fence.sc` that have written to a place since.
+    heard: HashMap<u64, Node, Quick>,
+}
+
+impl Locations {
+    /// Lanes access places, which `at` tells of each lane. What they release with it is in `released`.
+    pub(super) fn access(
+        &mut self,
+        warp: &mut WarpState,
+        (kind, order, mask): (AccessKind, Order, u32),
+        at: impl Fn(usize) -> u64,
+        grid: &Grid,
+    ) {
+        let writes = kind != AccessKind::Load;
+        self.hear(warp, (kind, mask), &at);
+        let hands_over = writes && (order.releases() || warp.fenced.iter().any(|fence| fence.lanes & mask != 0));
+        if !hands_over && self.all.is_empty() {
+            return;
+        }
+        let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        if !matches!(kind, AccessKind::Store | AccessKind::Reduction) {
+            for lane in lanes(mask) {
+                let Some(releases) = self.all.get(&at(lane)) else { continue };
+                for release in releases.clone() {
+                    acquire(warp, lane as u32, order, release, grid);
+                }
+            }
+        }
+        if !writes {
+            return;
+        }
+        let released = order.releases().then(|| warp.release(mask));
+        for lane in lanes(mask) {
+            let own = released.clone().map(|snapshot| Release { snapshot, lanes: 1 << lane, scope: order.scope });
+            let fences = warp.fenced.iter().filter(|fence| fence.lanes >> lane & 1 != 0);
+            let fences = fences.map(|fence| Release {
+                snapshot: fence.snapshot.clone(),
+                lanes: 1 << lane,
+                scope: fence.scope.min(order.scope),
+            });
+            let mut new = own.into_iter().chain(fences).peekable();
+            if new.peek().is_none() {
+                if !is_atomic {
+                    self.all.remove(&at(lane));
+                }
+                continue;
+            }
+            let releases = self.all.entry(at(lane)).or_default();
+            if !is_atomic {
+                releases.clear();
+            }
+            for release in new {
+                add(releases, release);
+            }
+            if releases.len() > MOST {
+                join(releases, grid);
+            }
+        }
+    }
+}
+
+impl Locations {
+    /// Lanes hear of the `fence.sc` of those that have written what they read, and tell others of theirs.
+    fn hear(&mut self, warp: &mut WarpState, (kind, mask): (AccessKind, u32), at: impl Fn(usize) -> u64) {
+        let nothing = |heard: &Node| matches!(heard, Node::Uniform(0));
+        if self.heard.is_empty() && warp.classes.iter().all(|(_, known)| nothing(&known.heard)) {
+            return;
+        }
+        for lane in lanes(mask) {
+            let Some(own) = warp.of_lane(lane).map(|known| known.heard.clone()) else { continue };
+            let there = self.heard.get(&at(lane));
+            let joined = there.map(|there| own.join(there));
+            if !matches!(kind, AccessKind::Store | AccessKind::Reduction)
+                && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
+            {
+                warp.change(1 << lane, |known| known.heard = joined.clone());
+            }
+            match kind {
+                AccessKind::Store if nothing(&own) => drop(self.heard.remove(&at(lane))),
+                AccessKind::Store => drop(self.heard.insert(at(lane), own)),
+                AccessKind::Atomic | AccessKind::Reduction => {
+                    let all = joined.unwrap_or(own);
+                    if !nothing(&all) {
+                        self.heard.insert(at(lane), all);
+                    }
+                }
+                AccessKind::Load | AccessKind::AsyncCopy => {}
+            }
+        }
+    }
+}
+
+fn add(releases: &mut Vec<Release>, release: Release) {
+    let same = |own: &&mut Release| Arc::ptr_eq(&own.snapshot, &release.snapshot) && own.scope == release.scope;
+    match releases.iter_mut().find(same) {
+        Some(own) => own.lanes |= release.lanes,
+        None => releases.push(release),
+    }
+}
+
+/// Joins releases that are meant for the whole grid, and those of one block for that block.
+fn join(releases: &mut Vec<Release>, grid: &Grid) {
+    let mut joined: Vec<Release> = Vec::new();
+    for release in releases.drain(..) {
+        let scope = release.scope.min(Scope::Gpu);
+        let same = |own: &&mut Release| {
+            own.scope.min(Scope::Gpu) == scope
+                && (scope == Scope::Gpu || grid.block(own.snapshot.warp) == grid.block(release.snapshot.warp))
+        };
+        match joined.iter_mut().find(same) {
+            Some(own) => *own = own.joined(&release, grid),
+            None => joined.push(release),
+        }
+    }
+    *releases = joined;
+}
+
+/// A lane reads what a release has written.
+fn acquire(warp: &mut WarpState, lane: u32, order: Order, release: Release, grid: &Grid) {
+    let nearness = grid.nearness(warp.number, release.snapshot.warp);
+    if !nearness.is_in(release.scope) || !nearness.is_in(order.scope) || release.is_known(warp, lane, grid) {
+        return;
+    }
+    if order.acquires() {
+        let tree = release.tree(grid);
+        warp.learn(1 << lane, &tree, grid);
+        return;
+    }
+    let same = |(lanes, own): &&mut (u32, Release)| {
+        own.lanes == release.lanes
+            && own.scope == release.scope
+            && Arc::ptr_eq(&own.snapshot, &release.snapshot)
+            && *lanes != 0
+    };
+    match warp.pending.iter_mut().find(same) {
+        Some((lanes, _)) => *lanes |= 1 << lane,
+        None => warp.pending.push((1 << lane, release)),
+    }
+}
+
+/// Lanes execute a fence, and acquire what they have read.
+pub(super) fn acquire_pending(warp: &mut WarpState, mask: u32, scope: Scope, grid: &Grid) {
+    let mut pending = std::mem::take(&mut warp.pending);
+    pending.retain_mut(|(lanes, release)| {
+        let nearness = grid.nearness(warp.number, release.snapshot.warp);
+        if *lanes & mask != 0 && nearness.is_in(scope) {
+            warp.learn(*lanes & mask, &release.tree(grid), grid);
+            *lanes &= !mask;
+        }
+        *lanes != 0
+    });
+    warp.pending = pending;
+}

@@ -1,0 +1,376 @@
+//! Who accessed memory last, byte by byte.
+//!
+//! Memory is seen in lines of 128 bytes. Of a line that few instructions have accessed, each of these is kept as a [`Run`];
+//! of others, the last accesses to each word of four bytes, with the bytes of it that they concern.
+//!
+//! Of each word the last write is kept, or the last writes if they are atomic and of different warps, and the reads since
+//! then, of which those that happened before a later one are dropped. If there are more than [`MOST`], the oldest are
+//! dropped: a race with one of many readers may be missed, if the writer knows of all that are left.
+
+use std::collections::HashMap;
+
+use super::actor::{Actor, Hit, Toucher};
+use super::grid::WarpNumber;
+use super::hash::Quick;
+use super::sites::SiteNumber;
+
+/// Bytes of a line.
+pub(super) const LINE: u64 = 128;
+/// Lines of a page.
+const PAGE: u64 = 256;
+/// Writes and reads of a line that are kept before it is divided into words.
+const RUNS: usize = 4;
+/// Writes and reads of a word.
+const MOST: usize = 5;
+
+/// One access of lanes to bytes of a line: each to its own `size` bytes, one behind the other from byte `lo` on, or all
+/// to the same bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Run {
+    pub(super) warp: WarpNumber,
+    pub(super) clock: u32,
+    pub(super) site: SiteNumber,
+    pub(super) lanes: u32,
+    pub(super) lo: u8,
+    /// The byte behind the last.
+    pub(super) hi: u8,
+    /// Bytes of a lane.
+    pub(super) size: u8,
+    /// The lane of byte `lo`.
+    pub(super) first: u8,
+}
+
+impl Run {
+    /// Whether all lanes access the same bytes.
+    #[inline]
+    pub(super) fn is_of_same_bytes(&self) -> bool {
+        self.hi - self.lo == self.size
+    }
+
+    /// The lanes that access a byte.
+    #[inline]
+    fn lanes_at(&self, byte: u8) -> u32 {
+        match self.is_of_same_bytes() {
+            true => self.lanes,
+            false => 1 << (self.first + (byte - self.lo) / self.size),
+        }
+    }
+
+    #[inline]
+    fn overlaps(&self, other: &Self) -> bool {
+        self.lo < other.hi && other.lo < self.hi
+    }
+
+    /// Whether it concerns all bytes that the other does.
+    #[inline]
+    fn covers(&self, other: &Self) -> bool {
+        self.lo <= other.lo && other.hi <= self.hi
+    }
+
+    #[inline]
+    fn same_bytes(&self, other: &Self) -> bool {
+        (self.lo, self.hi, self.size) == (other.lo, other.hi, other.size)
+    }
+
+    /// Whether each byte is accessed by the same lanes of the same warp.
+    #[inline]
+    fn same_threads(&self, other: &Self) -> bool {
+        self.warp == other.warp
+            && self.size == other.size
+            && match (self.is_of_same_bytes(), other.is_of_same_bytes()) {
+                (true, true) => self.lanes == other.lanes && self.lanes.is_power_of_two(),
+                (false, false) => {
+                    let origin = |run: &Self| i32::from(run.lo) - i32::from(run.first) * i32::from(run.size);
+                    origin(self) == origin(other)
+                }
+                _ => false,
+            }
+    }
+
+    fn toucher(&self, lanes: u32) -> Toucher {
+        Toucher { warp: self.warp, clock: self.clock, site: self.site, lanes }
+    }
+}
+
+/// The last accesses to a line.
+#[derive(Debug, Default)]
+enum Line {
+    #[default]
+    Empty,
+    Runs(Box<Runs>),
+    Words(Box<[Word; 32]>),
+}
+
+/// A few, the oldest first.
+#[derive(Debug, Clone, Copy, Default)]
+struct Few {
+    len: u8,
+    runs: [Run; RUNS],
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Runs {
+    writes: Few,
+    reads: Few,
+}
+
+impl Few {
+    #[inline]
+    fn all(&self) -> &[Run] {
+        &self.runs[..usize::from(self.len)]
+    }
+
+    fn push(&mut self, run: Run) -> bool {
+        let len = usize::from(self.len);
+        if len == RUNS {
+            return false;
+        }
+        self.runs[len] = run;
+        self.len += 1;
+        true
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.runs.copy_within(index + 1..usize::from(self.len), index);
+        self.len -= 1;
+    }
+
+    #[inline]
+    fn retain(&mut self, keep: impl Fn(&Run) -> bool) {
+        let mut len = 0;
+        for index in 0..usize::from(self.len) {
+            if keep(&self.runs[index]) {
+                self.runs[len] = self.runs[index];
+                len += 1;
+            }
+        }
+        self.len = len as u8;
+    }
+}
+
+/// The last accesses to four bytes.
+#[derive(Debug, Clone, Default)]
+struct Word {
+    writes: Entries,
+    reads: Entries,
+}
+
+/// The oldest first. There is mostly one.
+#[derive(Debug, Clone, Default)]
+struct Entries {
+    one: Entry,
+    more: Vec<Entry>,
+}
+
+/// An access of lanes to some of four bytes; none if there are no lanes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    toucher: Toucher,
+    bytes: u8,
+}
+
+impl Entries {
+    #[inline]
+    fn all(&self) -> impl Iterator<Item = &Entry> {
+        let one = (self.one.bytes != 0).then_some(&self.one);
+        one.into_iter().chain(&self.more)
+    }
+
+    #[inline]
+    fn retain(&mut self, mut keep: impl FnMut(&Entry) -> bool) {
+        self.more.retain(&mut keep);
+        if self.one.bytes != 0 && !keep(&self.one) {
+            self.one = if self.more.is_empty() { Entry::default() } else { self.more.remove(0) };
+        }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        if self.one.bytes == 0 {
+            self.one = entry;
+            return;
+        }
+        if self.more.len() + 1 == MOST {
+            self.one = self.more.remove(0);
+        }
+        self.more.push(entry);
+    }
+}
+
+impl Line {
+    /// Adds an access, and tells `hits` of those before with which it collides. Returns how many bytes it takes more.
+    #[inline]
+    fn access(&mut self, run: &Run, actor: &Actor<'_>, hits: &mut Vec<Hit>) -> u64 {
+        match self {
+            Line::Empty => {
+                let mut runs = Runs::default();
+                if actor.writes {
+                    runs.writes.push(*run)
+                } else {
+                    runs.reads.push(*run)
+                };
+                *self = Line::Runs(Box::new(runs));
+                return size_of::<Runs>() as u64;
+            }
+            Line::Runs(runs) => {
+                runs.check(run, actor, hits);
+                if !runs.add(run, actor) {
+                    let mut words = runs.divide();
+                    actor.each_word(run, |index, toucher, bytes| words[index].add(toucher, bytes, actor));
+                    *self = Line::Words(words);
+                    return size_of::<[Word; 32]>() as u64;
+                }
+            }
+            Line::Words(words) => actor.each_word(run, |index, toucher, bytes| {
+                words[index].check(toucher, bytes, index as u8 * 4, actor, hits);
+                words[index].add(toucher, bytes, actor);
+            }),
+        }
+        0
+    }
+}
+
+impl Runs {
+    #[inline]
+    fn check(&self, run: &Run, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+        let reads = if actor.writes { self.reads.all() } else { &[] };
+        let all = [(self.writes.all(), true), (reads, false)];
+        for (others, wrote) in all {
+            for other in others {
+                let same_size = actor.same_size(other.site);
+                if !other.overlaps(run)
+                    || actor.is_threads() && other.same_threads(run)
+                    || actor.is_harmless(&other.toucher(other.lanes), wrote, run.lanes, same_size)
+                {
+                    continue;
+                }
+                let step = usize::from(run.size.min(other.size).max(1));
+                for byte in (run.lo.max(other.lo)..run.hi.min(other.hi)).step_by(step) {
+                    let toucher = other.toucher(other.lanes_at(byte));
+                    if let Some(hit) = actor.hit(&toucher, wrote, run.lanes_at(byte), same_size, byte) {
+                        hits.push(hit);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a run. Returns false if there is no room for it.
+    #[inline]
+    fn add(&mut self, run: &Run, actor: &Actor<'_>) -> bool {
+        let is_over = |other: &Run| {
+            run.covers(other)
+                && (actor.is_threads() && other.same_threads(run)
+                    || actor.all_before(&other.toucher(other.lanes), run.lanes))
+        };
+        if actor.writes {
+            self.reads.retain(|other| !run.covers(other));
+            self.writes.retain(|other| !(run.covers(other) && !actor.is_strong) && !is_over(other));
+            return self.writes.push(*run);
+        }
+        self.reads.retain(|other| !is_over(other));
+        if self.reads.push(*run) {
+            return true;
+        }
+        // What many warps read and none writes stays together.
+        let alike = |other: &Run| other.same_bytes(run);
+        if !self.reads.all().iter().all(alike) {
+            return false;
+        }
+        // The accesses of other blocks are kept longest.
+        let own_block = |other: &Run| actor.grid.block(other.warp) == actor.grid.block(run.warp);
+        let near = self.reads.all().iter().position(own_block);
+        self.reads.remove(near.unwrap_or(0));
+        self.reads.push(*run)
+    }
+
+    fn divide(&self) -> Box<[Word; 32]> {
+        let mut words: Box<[Word; 32]> = Box::default();
+        for (few, write) in [(&self.writes, true), (&self.reads, false)] {
+            for run in few.all() {
+                each_word(run, |index, toucher, bytes| {
+                    let word = &mut words[index];
+                    let entries = if write { &mut word.writes } else { &mut word.reads };
+                    entries.push(Entry { toucher: *toucher, bytes });
+                });
+            }
+        }
+        words
+    }
+}
+
+/// Calls `act` with each word that a run concerns, the lanes, and the bytes of the word.
+#[inline]
+pub(super) fn each_word(run: &Run, mut act: impl FnMut(usize, &Toucher, u8)) {
+    let step = usize::from(run.size.clamp(1, 4));
+    let part = (1u8 << step) - 1;
+    for byte in (run.lo..run.hi).step_by(step) {
+        act(usize::from(byte / 4), &run.toucher(run.lanes_at(byte)), part << (byte % 4));
+    }
+}
+
+impl Word {
+    #[inline]
+    fn check(&self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+        let reads = actor.writes.then_some(&self.reads);
+        let all = [(Some(&self.writes), true), (reads, false)];
+        for (entries, wrote) in all {
+            for other in entries.into_iter().flat_map(Entries::all) {
+                if other.bytes & bytes == 0 {
+                    continue;
+                }
+                let same_size = actor.same_size(other.toucher.site);
+                let at = at + bytes.trailing_zeros() as u8;
+                hits.extend(actor.hit(&other.toucher, wrote, toucher.lanes, same_size, at));
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) {
+        let is_over = |other: &Entry| {
+            other.bytes & !bytes == 0
+                && (actor.is_threads() && other.toucher.is_thread_of(toucher)
+                    || actor.all_before(&other.toucher, toucher.lanes))
+        };
+        let entry = Entry { toucher: *toucher, bytes };
+        if actor.writes {
+            self.reads.retain(|other| other.bytes & !bytes != 0);
+            self.writes.retain(|other| (other.bytes & !bytes != 0 || actor.is_strong) && !is_over(other));
+            self.writes.push(entry);
+        } else {
+            self.reads.retain(|other| !is_over(other));
+            self.reads.push(entry);
+        }
+    }
+}
+
+/// The lines of a memory.
+#[derive(Debug, Default)]
+pub(super) struct Shadow {
+    pages: HashMap<u64, Box<[Line; PAGE as usize]>, Quick>,
+    /// The bytes that it takes, about.
+    pub(super) bytes: u64,
+}
+
+impl Shadow {
+    /// Adds an access to the line of this number; if `full`, only if the line was accessed before.
+    #[inline]
+    pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+        let page = match full {
+            true => match self.pages.get_mut(&(line / PAGE)) {
+                Some(page) => page,
+                None => return,
+            },
+            false => self.pages.entry(line / PAGE).or_insert_with(|| {
+                self.bytes += PAGE * size_of::<Line>() as u64;
+                Box::new(std::array::from_fn(|_| Line::Empty))
+            }),
+        };
+        let line = &mut page[(line % PAGE) as usize];
+        if full && matches!(line, Line::Empty) {
+            return;
+        }
+        self.bytes += line.access(run, actor, hits);
+    }
+}

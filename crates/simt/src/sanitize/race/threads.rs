@@ -1,0 +1,298 @@
+//! What the threads of a warp know of others, and how it changes.
+
+use std::sync::Arc;
+
+use super::asynchronous::{Issued, Waited};
+use super::clocks::Node;
+use super::grid::{Grid, WarpNumber};
+use crate::observe::Scope;
+use crate::regs::{ALL, lanes};
+
+/// What a thread knows of the others, apart from itself. What is known of the own warp and of the own block stands by
+/// itself, because it changes most; where two say different things, the later clock holds.
+#[derive(Debug, Clone)]
+pub(super) struct Knowledge {
+    pub(super) warp: Node,
+    pub(super) block: Node,
+    pub(super) grid: Node,
+    /// Of that what a proxy fence stands behind, for all threads.
+    pub(super) proxied: Node,
+    /// What is known behind the next `fence.sc`: what those knew that executed one before, and of whose atomics or barriers
+    /// this thread has seen something since. In the order of all such fences those come first.
+    pub(super) heard: Node,
+}
+
+/// What is handed over to other threads.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    pub(super) known: Node,
+    pub(super) proxied: Node,
+    pub(super) heard: Node,
+}
+
+impl Tree {
+    pub(super) const NONE: Self = Self { known: Node::NONE, proxied: Node::NONE, heard: Node::NONE };
+
+    pub(super) fn join(&self, other: &Self) -> Self {
+        Self {
+            known: self.known.join(&other.known),
+            proxied: self.proxied.join(&other.proxied),
+            heard: self.heard.join(&other.heard),
+        }
+    }
+}
+
+impl Knowledge {
+    const NONE: Self =
+        Self { warp: Node::NONE, block: Node::NONE, grid: Node::NONE, proxied: Node::NONE, heard: Node::NONE };
+
+    /// What is known of a warp, by a thread of `own`.
+    #[inline]
+    pub(super) fn of(&self, own: WarpNumber, warp: WarpNumber, grid: &Grid) -> &Node {
+        if warp == own {
+            &self.warp
+        } else if warp / 32 == own / 32 {
+            self.block.at(1, warp)
+        } else {
+            self.grid.at(grid.levels, warp)
+        }
+    }
+
+    /// What `lanes` of a warp know at this clock, themselves included.
+    fn tree(&self, own: WarpNumber, lanes: u32, clock: u32, grid: &Grid) -> Tree {
+        let warp = self.warp.join(&Node::lanes(lanes, clock));
+        let block = self.block.join_at(1, own, &warp);
+        let known = self.grid.join_at(grid.levels - 1, own / 32, &block);
+        Tree { known, proxied: self.proxied.clone(), heard: self.heard.clone() }
+    }
+
+    /// What a tree has is known too.
+    pub(super) fn learn(&mut self, own: WarpNumber, tree: &Tree, grid: &Grid) {
+        self.grid = self.grid.join(&tree.known);
+        self.block = self.block.join(tree.known.at(grid.levels - 1, own / 32));
+        self.warp = self.warp.join(self.block.at(1, own));
+        self.proxied = self.proxied.join(&tree.proxied);
+        self.heard = self.heard.join(&tree.heard);
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.warp = self.warp.join(&other.warp);
+        self.block = self.block.join(&other.block);
+        self.grid = self.grid.join(&other.grid);
+        self.proxied = self.proxied.join(&other.proxied);
+        self.heard = self.heard.join(&other.heard);
+    }
+}
+
+/// Lanes of a warp that know the same.
+pub(super) type Class = (u32, Knowledge);
+
+/// What lanes of a warp knew at a moment.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) warp: WarpNumber,
+    pub(super) clock: u32,
+    classes: Vec<Class>,
+    /// The asynchronous operations that each lane has waited for.
+    waited: Option<Waited>,
+    /// What others had released that is handed over together with it.
+    others: Tree,
+}
+
+/// What is handed over where a thread writes and another reads: what lanes knew when they released it.
+#[derive(Debug, Clone)]
+pub(super) struct Release {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) lanes: u32,
+    /// The threads that it is meant for.
+    pub(super) scope: Scope,
+}
+
+impl Release {
+    /// What the lanes knew, themselves included.
+    pub(super) fn tree(&self, grid: &Grid) -> Tree {
+        let Snapshot { warp, clock, classes, waited, others } = &*self.snapshot;
+        let classes = classes.iter().filter(|(own, _)| own & self.lanes != 0);
+        let tree = classes
+            .fold(others.clone(), |all, (own, known)| all.join(&known.tree(*warp, own & self.lanes, *clock, grid)));
+        match waited {
+            Some(waited) => Tree { known: waited.add_to(self.lanes, *warp, &tree.known, grid), ..tree },
+            None => tree,
+        }
+    }
+
+    /// Both together, as one of the warp and the scope of this one.
+    pub(super) fn joined(&self, other: &Self, grid: &Grid) -> Self {
+        let Snapshot { warp, clock, .. } = *self.snapshot;
+        let others = self.tree(grid).join(&other.tree(grid));
+        let snapshot = Snapshot { warp, clock, classes: Vec::new(), waited: None, others };
+        Self { snapshot: Arc::new(snapshot), ..*self }
+    }
+
+    /// Whether a lane knows it already.
+    pub(super) fn is_known(&self, by: &WarpState, lane: u32, grid: &Grid) -> bool {
+        let Snapshot { warp, clock, others, .. } = &*self.snapshot;
+        let known =
+            |of: usize| (by.number, lane) == (*warp, of as u32) || by.knows(lane, *warp, of as u32, grid) >= *clock;
+        matches!(others.known, Node::Uniform(0)) && lanes(self.lanes).all(known)
+    }
+}
+
+/// A warp that runs.
+#[derive(Debug)]
+pub(super) struct WarpState {
+    pub(super) number: WarpNumber,
+    /// Lanes that have not ended.
+    pub(super) alive: u32,
+    /// Lanes that have arrived at the cluster's barrier, whose phase is not over.
+    pub(super) in_cluster: u32,
+    /// The time of its accesses. It goes on where a lane tells others of those that are done.
+    pub(super) clock: u32,
+    /// Together all lanes.
+    pub(super) classes: Vec<Class>,
+    /// The asynchronous operations, if there are any.
+    pub(super) issued: Option<Box<Issued>>,
+    /// The last fences of each lane, the last one at the end.
+    pub(super) fenced: Vec<Release>,
+    /// What lanes have read without acquiring it; a fence does that.
+    pub(super) pending: Vec<(u32, Release)>,
+}
+
+impl WarpState {
+    pub(super) fn new(number: WarpNumber, alive: u32) -> Self {
+        Self {
+            number,
+            alive,
+            in_cluster: 0,
+            clock: 1,
+            classes: vec![(ALL, Knowledge::NONE)],
+            issued: None,
+            fenced: Vec::new(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// What some lanes know now. The time goes on.
+    pub(super) fn release(&mut self, lanes: u32) -> Arc<Snapshot> {
+        let classes = self.classes.iter().filter(|(own, _)| own & lanes != 0).cloned().collect();
+        let waited = self.issued.as_ref().map(|issued| issued.waited.clone());
+        let snapshot = Snapshot { warp: self.number, clock: self.clock, classes, waited, others: Tree::NONE };
+        self.clock += 1;
+        Arc::new(snapshot)
+    }
+
+    /// Changes what some lanes know.
+    pub(super) fn change(&mut self, lanes: u32, change: impl Fn(&mut Knowledge)) {
+        let mut rest = Vec::new();
+        for (own, known) in &mut self.classes {
+            if *own & lanes == 0 {
+                continue;
+            }
+            if *own & !lanes != 0 {
+                rest.push((*own & !lanes, known.clone()));
+                *own &= lanes;
+            }
+            change(known);
+        }
+        self.classes.append(&mut rest);
+    }
+
+    /// Lanes learn what a tree has.
+    pub(super) fn learn(&mut self, lanes: u32, tree: &Tree, grid: &Grid) {
+        let own = self.number;
+        self.change(lanes, |known| known.learn(own, tree, grid));
+    }
+
+    /// Lanes wait for each other, and each then knows what all know.
+    pub(super) fn meet(&mut self, lanes: u32, grid: &Grid) {
+        // Threads that have ended are taken to have come, as at a barrier of the block.
+        let lanes = if self.alive & !lanes == 0 { ALL } else { lanes };
+        let mut together: Option<Knowledge> = None;
+        self.classes.retain_mut(|(own, known)| {
+            if *own & lanes != 0 {
+                match &mut together {
+                    Some(together) => together.join(known),
+                    None => together = Some(known.clone()),
+                }
+            }
+            *own &= !lanes;
+            *own != 0
+        });
+        let mut together = together.unwrap_or(Knowledge::NONE);
+        together.warp = together.warp.join(&Node::lanes(lanes, self.clock));
+        if let Some(issued) = &self.issued {
+            together.grid = issued.waited.add_to(lanes, self.number, &together.grid, grid);
+        }
+        self.classes.push((lanes, together));
+        self.clock += 1;
+    }
+
+    /// What all lanes know of other blocks and of asynchronous operations, and what of all is behind a proxy fence.
+    pub(super) fn of_others(&self, grid: &Grid) -> Tree {
+        let classes = self.classes.iter();
+        let mut all = classes.fold(Tree::NONE, |all, (_, known)| Tree {
+            known: all.known.join(&known.grid),
+            proxied: all.proxied.join(&known.proxied),
+            heard: all.heard.join(&known.heard),
+        });
+        if let Some(issued) = &self.issued {
+            all.known = issued.waited.add_to(ALL, self.number, &all.known, grid);
+        }
+        all
+    }
+
+    /// All threads of the block have waited for each other, at no later clock than this one.
+    pub(super) fn meet_block(&mut self, clock: u32, others: &Tree) {
+        self.clock = clock + 1;
+        let Tree { known, proxied, heard } = others.clone();
+        let clock = Node::Uniform(clock);
+        self.classes.clear();
+        self.classes.push((ALL, Knowledge { warp: clock.clone(), block: clock, grid: known, proxied, heard }));
+    }
+
+    /// What a lane knows.
+    pub(super) fn of_lane(&self, lane: usize) -> Option<&Knowledge> {
+        self.classes.iter().find(|(own, _)| own >> lane & 1 != 0).map(|(_, known)| known)
+    }
+
+    /// What a lane knows of a thread, if that is another one.
+    fn knows(&self, lane: u32, warp: WarpNumber, of: u32, grid: &Grid) -> u32 {
+        self.of_lane(lane as usize).map_or(0, |known| match known.of(self.number, warp, grid) {
+            Node::Uniform(clock) => *clock,
+            Node::Leaf(clocks) => clocks[of as usize],
+            Node::Inner(_) => 0,
+        })
+    }
+
+    /// Lanes execute `fence.sc`, which comes behind those that they have heard of.
+    pub(super) fn fence_in_order(&mut self, lanes: u32, grid: &Grid) {
+        let (own, clock) = (self.number, self.clock);
+        self.change(lanes, |known| {
+            let heard = Tree { known: known.heard.clone(), ..Tree::NONE };
+            known.learn(own, &heard, grid);
+            known.heard = known.tree(own, lanes, clock, grid).known;
+        });
+    }
+
+    /// Lanes execute a fence that releases what they have done.
+    pub(super) fn fence(&mut self, lanes: u32, scope: Scope) {
+        self.fenced.retain_mut(|fence| {
+            if fence.scope <= scope {
+                fence.lanes &= !lanes;
+            }
+            fence.lanes != 0
+        });
+        let snapshot = self.release(lanes);
+        self.fenced.push(Release { snapshot, lanes, scope });
+    }
+
+    /// Lanes execute a proxy fence: what they know and have done can be read by asynchronous operations.
+    pub(super) fn proxy_fence(&mut self, lanes: u32, grid: &Grid) {
+        let (own, clock) = (self.number, self.clock);
+        self.change(lanes, |known| {
+            let Tree { known: all, proxied, .. } = known.tree(own, lanes, clock, grid);
+            known.proxied = proxied.join(&all);
+        });
+        self.clock += 1;
+    }
+}

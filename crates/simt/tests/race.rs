@@ -1,0 +1,49 @@
+//! The check `race`: each kernel that races stands beside one that is alike and does not.
+
+mod atomics;
+mod barriers;
+
+use simt::sanitize::{Check, Checks, Finding};
+use simt::{Config, Launch, Machine, Module};
+
+/// What is found in a kernel of this body. `%tid` is the thread in its block, `%cta` its block, `%out` the address of 64 KiB
+/// of global memory that are zero, and `tile` an array of 4 KiB in shared memory at `%tile`; `%own` is the address of the
+/// thread's own word of it, `%r0` to `%r9`, `%a0` to `%a9` and `%p0` to `%p9` are free.
+fn findings_of(body: &str, grid: u32, block: u32) -> Vec<Finding> {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+         .entry kernel(.param .u64 out)\n{{\n\
+         .shared .align 128 .b8 tile[4096];\n\
+         .reg .b32 %tid, %cta, %lane, %r<10>;\n.reg .b64 %out, %tile, %own, %mine, %a<10>;\n.reg .pred %p<10>;\n\
+         ld.param.u64 %out, [out];\n\
+         mov.u32 %tid, %tid.x;\nmov.u32 %cta, %ctaid.x;\nmov.u32 %lane, %laneid;\nmov.u64 %tile, tile;\n\
+         mad.wide.u32 %own, %tid, 4, %tile;\nmad.wide.u32 %mine, %tid, 4, %out;\n\
+         {body}\nret;\n}}\n"
+    );
+    let kernel = Module::from_ptx(text).unwrap().function("kernel").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let out = machine.zeroed::<u32>(1 << 14).unwrap();
+    let args = [out.into()];
+    let launch = Launch::new(&kernel, [grid, 1, 1], [block, 1, 1], &args);
+    let sanitized = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Race));
+    sanitized.result.unwrap_or_else(|error| panic!("{error}\n{body}"));
+    sanitized.findings
+}
+
+/// Fails unless the kernel has no race.
+#[track_caller]
+fn clean(body: &str, grid: u32, block: u32) {
+    let findings = findings_of(body, grid, block);
+    let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{}\n{body}", all.join("\n"));
+}
+
+/// Fails unless there is one race, of which these words are said.
+#[track_caller]
+fn races(body: &str, grid: u32, block: u32, words: &str) {
+    let findings = findings_of(body, grid, block);
+    let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let [found] = &findings[..] else { panic!("{} findings: {}\n{body}", all.len(), all.join("\n")) };
+    assert!(found.what.contains(words), "{}\n{body}", found.what);
+    assert_eq!(found.check, Check::Race);
+}
