@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::finding::{Findings, Found, Party, whose};
 use super::observer::{Checker, LaunchFacts};
+use crate::code::Op;
 use crate::demangle::demangled;
 use crate::observe::{Access, AccessKind, Places, Site, Space, WarpId};
 use crate::regs::{LANES, lanes};
@@ -184,7 +185,16 @@ impl Memory {
     #[cold]
     fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, index: u32) {
         let allowed = &self.allowed[index as usize];
-        let bytes = u64::from(access.bytes);
+        let inst = &self.facts.function.program.functions[site.function as usize].code[site.pc as usize];
+        let bytes = match &inst.op {
+            // How many bytes of its source it reads is in a register.
+            Op::Memory(crate::memory::Memory::AsyncCopy(copy))
+                if copy.read.is_some() && access.space == Space::Global =>
+            {
+                1
+            }
+            _ => u64::from(access.bytes),
+        };
         let is_allowed = |address: u64| {
             let own = allowed.iter().filter(|own| own.space == access.space);
             own.into_iter().any(|own| own.contains(address, bytes))
@@ -213,7 +223,7 @@ impl Memory {
             }
             let thread = warp_id.warp * LANES as u32 + lane as u32;
             Found {
-                what: format!("out of bounds {verb} of {bytes} bytes"),
+                what: format!("out of bounds {verb} of {} bytes", access.bytes),
                 party: Party { site, block: warp_id.block, thread },
                 address: Some(address),
                 place: Some(place),
