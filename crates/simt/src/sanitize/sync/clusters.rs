@@ -46,7 +46,9 @@ impl Clusters {
     /// Blocks begin as a cluster.
     pub(super) fn begin(&mut self, blocks: &[u64]) {
         let Some(first) = blocks.first() else { return };
-        blocks.iter().for_each(|block| drop(self.first.insert(*block, *first)));
+        for block in blocks {
+            self.first.insert(*block, *first);
+        }
         let members = blocks.iter().map(|_| Member::default()).collect();
         self.clusters.insert(*first, Cluster { blocks: blocks.to_vec(), members, arrived: Vec::new() });
     }
