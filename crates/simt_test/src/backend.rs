@@ -12,8 +12,8 @@ use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_l
 use simt::{Config, Function, Launch, LaunchError, Machine, Schedule};
 
 use crate::argument::Value;
-use crate::device::Grid;
 use crate::error::Result;
+use crate::grid::Grid;
 use crate::kernels::Kernels;
 
 /// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.

@@ -111,9 +111,23 @@ pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<
     }
     let check = match driver.is_private {
         true => Ok(()),
-        false => image::check_version(&text).and_then(|()| image::check_target(&text, capability)),
+        false => image::check_version(&text).and_then(|()| check_target(&text, capability)),
     };
     check.and_then(|()| compile(text)).inspect_err(|error| options.tell(&error.reason))
+}
+
+/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does.
+fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
+    match image::other_target(ptx, capability) {
+        Some(target) => {
+            let (major, minor) = capability;
+            let variable = crate::DEVICE;
+            let what =
+                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
+            Err(Error::new(Code::INVALID_PTX, what))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Compiles PTX. The last texts are remembered: programs load the same ones into one context after the other.
