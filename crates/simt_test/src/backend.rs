@@ -13,8 +13,8 @@ use simt::sanitize::{Checks, Sanitized};
 use simt::{Config, Function, Launch, Machine, Schedule};
 
 use crate::argument::Value;
-use crate::device::Grid;
 use crate::error::Result;
+use crate::grid::Grid;
 use crate::kernels::Kernels;
 
 /// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.

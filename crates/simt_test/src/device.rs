@@ -8,39 +8,8 @@ use crate::argument::Values;
 use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result, located};
+use crate::grid::Grid;
 use crate::number::Number;
-
-/// The blocks and threads of a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grid {
-    pub(crate) blocks: [u32; 3],
-    pub(crate) threads: [u32; 3],
-    pub(crate) shared_bytes: u32,
-}
-
-impl Grid {
-    /// A grid of so many blocks with so many threads each, in x, y and z.
-    #[must_use]
-    pub fn new(blocks: [u32; 3], threads: [u32; 3]) -> Self {
-        Self { blocks, threads, shared_bytes: 0 }
-    }
-
-    /// The fewest blocks of so many threads that have a thread for each of `n` elements; at least one.
-    ///
-    /// # Panics
-    /// When `threads` is 0, and when the grid has more blocks than any can have.
-    #[must_use]
-    pub fn covering(n: usize, threads: u32) -> Self {
-        let blocks = u32::try_from(n.div_ceil(threads as usize).max(1)).expect("a grid has fewer than 2^31 blocks");
-        Self::new([blocks, 1, 1], [threads, 1, 1])
-    }
-
-    /// The same with so many bytes of dynamic shared memory for each block.
-    #[must_use]
-    pub fn shared(self, bytes: u32) -> Self {
-        Self { shared_bytes: bytes, ..self }
-    }
-}
 
 /// A device with the kernels under test. It shows itself as its name and the size: `sim, size 33`.
 pub struct Device {

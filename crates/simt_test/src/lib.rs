@@ -34,14 +34,16 @@ mod backend;
 mod buffer;
 mod device;
 mod error;
+mod grid;
 mod kernels;
 mod number;
 
 pub use argument::{Argument, Plain, Values};
 pub use buffer::{Buffer, Slice};
 pub use cuda_builder::CudaBuilder;
-pub use device::{Device, Grid};
+pub use device::Device;
 pub use error::{Error, Result};
+pub use grid::Grid;
 pub use kernels::Kernels;
 pub use number::Number;
 pub use simt::Schedule;

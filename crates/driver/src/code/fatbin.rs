@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::io::Read as _;
 
 use crate::abi::error::{Code, Error, Result};
-use crate::code::image::{check_target, no_ptx};
+use crate::code::image::{no_ptx, other_target};
 use crate::code::merge::merge;
 
 /// The first bytes of the wrapper that nvcc puts around a fatbin, and of the fatbin itself.
@@ -120,7 +120,7 @@ fn newest(entries: &[u8], (major, minor): (u32, u32)) -> Result<Vec<u8>> {
     for entry in found {
         let text = unpack(entry)?;
         // PTX of `compute_90a` runs on 9.0 alone.
-        if check_target(&String::from_utf8_lossy(&text), (major, minor)).is_ok() {
+        if other_target(&String::from_utf8_lossy(&text), (major, minor)).is_none() {
             return Ok(text);
         }
     }

@@ -58,18 +58,9 @@ pub(crate) fn check_version(ptx: &str) -> Result<()> {
     }
 }
 
-/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does.
-pub(crate) fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
-    match directive(ptx, ".target") {
-        Some(target) if !runs_on(target, capability) => {
-            let (major, minor) = capability;
-            let variable = crate::DEVICE;
-            let what =
-                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
-            Err(Error::new(Code::INVALID_PTX, what))
-        }
-        _ => Ok(()),
-    }
+/// The architecture that a PTX text is written for, if devices of a compute capability do not run it.
+pub(crate) fn other_target(ptx: &str, capability: (u32, u32)) -> Option<&str> {
+    directive(ptx, ".target").filter(|target| !runs_on(target, capability))
 }
 
 /// Whether PTX for an architecture runs on devices of a compute capability: on later ones too, but with the suffix `a` on

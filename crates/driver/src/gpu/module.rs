@@ -1,6 +1,6 @@
 //! Modules and libraries: code that is loaded, and its variables.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex};
 
@@ -109,18 +109,42 @@ pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<
         let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
         return Err(Error::new(Code::INVALID_IMAGE, what));
     }
-    let compile = || {
-        if !driver.is_private {
-            image::check_version(&text)?;
-            image::check_target(&text, capability)?;
-        }
-        let module = simt::Module::from_ptx(text).map_err(|error| load_error(&error))?;
-        match module.invalid() {
-            Some(error) => Err(load_error(error)),
-            None => Ok(module),
-        }
+    let check = match driver.is_private {
+        true => Ok(()),
+        false => image::check_version(&text).and_then(|()| check_target(&text, capability)),
     };
-    compile().inspect_err(|error: &Error| options.tell(&error.reason))
+    check.and_then(|()| compile(text)).inspect_err(|error| options.tell(&error.reason))
+}
+
+/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does.
+fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
+    match image::other_target(ptx, capability) {
+        Some(target) => {
+            let (major, minor) = capability;
+            let variable = crate::DEVICE;
+            let what =
+                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
+            Err(Error::new(Code::INVALID_PTX, what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Compiles PTX. The last texts are remembered: programs load the same ones into one context after the other.
+fn compile(text: String) -> Result<simt::Module> {
+    const REMEMBERED: usize = 8;
+    static LAST: Mutex<VecDeque<(String, simt::Module)>> = Mutex::new(VecDeque::new());
+    if let Some((_, known)) = lock(&LAST).iter().find(|(known, _)| *known == text) {
+        return Ok(known.clone());
+    }
+    let module = simt::Module::from_ptx(text.as_str()).map_err(|error| load_error(&error))?;
+    if let Some(error) = module.invalid() {
+        return Err(load_error(error));
+    }
+    let mut last = lock(&LAST);
+    last.truncate(REMEMBERED - 1);
+    last.push_front((text, module.clone()));
+    Ok(module)
 }
 
 /// The module of a handle.
