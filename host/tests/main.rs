@@ -15,6 +15,7 @@ mod kernels;
 mod matmul;
 mod mutants;
 mod occupancy;
+mod pitfalls;
 mod predict;
 mod profile;
 mod ptx;

@@ -18,6 +18,7 @@ pub mod list;
 mod mutate;
 mod occupancy;
 pub mod output;
+mod pitfalls;
 mod predict;
 mod profile;
 mod ptx;
@@ -54,6 +55,7 @@ const COMMANDS: &[Command] = &[
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
+    pitfalls::PITFALLS,
     mutate::MUTATE,
     ptx::PTX,
     list::DEVICES,

@@ -57,7 +57,8 @@ pub(super) struct State {
     stop: Event,
     stream: Rc<StreamInContext>,
     info: DeviceInfo,
-    /// What [`State::launch_with`] may execute, in instructions of warps; as many as the machine allows if `None`.
+    /// What a launch on a simulated GPU may execute, in instructions of warps, where it is observed, counted or checked; as many
+    /// as the machine allows if `None`.
     pub(super) most_instructions: Option<u64>,
 }
 
@@ -125,6 +126,7 @@ impl State {
             buffers: Vec::new(),
             timing: codes.load(TIMING_PTX.to_owned()),
             codes,
+            most_instructions: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
@@ -134,7 +136,6 @@ impl State {
                 _context: context,
             }),
             info,
-            most_instructions: None,
         })
     }
 
@@ -267,6 +268,10 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     fn free(&mut self, buffer: BufferId) {
         // What fails there is for who waits for the device next.
         let _ = self.with(None, |state| Ok(state.buffers.get_mut(buffer.0 as usize).and_then(Option::take).map(drop)));
+    }
+
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        Ok(self.state.get().memory(buffer)?.address)
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {

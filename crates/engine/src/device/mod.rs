@@ -123,6 +123,15 @@ pub trait Device {
     /// Frees a buffer. An id that is not in use is ignored.
     fn free(&mut self, buffer: BufferId);
 
+    /// The first address of a buffer.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the buffer is not in use, or when the device gives no addresses.
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        let _ = buffer;
+        Err(Error::device("looking for a buffer", format!("a {} gives no addresses", self.info().kind)))
+    }
+
     /// Copies `bytes` from the host to the whole of `buffer`.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::runtime::called;
 use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Access, Observer, Places, Registers, Site, Step, WarpId};
+use crate::observe::{Access, Mistake, Observer, Places, Registers, Site, Step, WarpId};
 use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -179,10 +179,14 @@ impl WarpState {
                             if missing {
                                 break Pause::Lanes(active);
                             }
-                            if O::MISTAKES
-                                && let Some(mistake) = op.different_masks(&env.regs, active, alive)
-                            {
-                                observer.mistake(here, warp_id, active, &mistake);
+                            if O::MISTAKES {
+                                if let Some(mistake) = op.different_masks(&env.regs, active, alive) {
+                                    observer.mistake(here, warp_id, active, &mistake);
+                                }
+                                let absent = op.absent_sources(&env.regs, active, alive);
+                                if absent != 0 {
+                                    observer.mistake(here, warp_id, absent, &Mistake::AbsentSource);
+                                }
                             }
                             op.execute(&mut env.regs, active, alive, None);
                             if op.members().is_some() {
