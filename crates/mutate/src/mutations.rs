@@ -24,17 +24,13 @@ pub struct Mutation {
     edits: fn(&Place<'_>) -> Vec<Edit>,
 }
 
-/// What shows that a changed kernel means the same as before, when it is seen on all problems and no sanitizer finds
-/// anything.
+/// What shows that a changed kernel means the same as before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// It leaves the same in all memory.
+    /// On all problems, it leaves the same in all memory and no sanitizer finds anything. The results of a kernel without
+    /// races do not depend on the order in which its warps run.
     Memory,
-    /// It leaves the same in all memory, and each warp accesses the same memory and meets at the same barriers in the same
-    /// order. For changes of how threads wait for each other: the results may be the same only in the order in which the
-    /// machine runs warps.
-    Accesses,
-    /// Nothing that a launch does. For changes of which orders of accesses are possible.
+    /// Nothing that a launch does. For changes of which orders of accesses are possible: the machine executes one of them.
     Nothing,
 }
 
@@ -63,14 +59,9 @@ mod row {
 
     type Edits = fn(&Place<'_>) -> Vec<Edit>;
 
-    /// A change of what threads compute and access.
-    pub(super) const fn value(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+    /// A change of what threads do.
+    pub(super) const fn act(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
         Mutation { name, what, proof: Proof::Memory, edits }
-    }
-
-    /// A change of how threads wait for each other.
-    pub(super) const fn wait(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
-        Mutation { name, what, proof: Proof::Accesses, edits }
     }
 
     /// A change of which orders of accesses are possible.
@@ -82,25 +73,25 @@ mod row {
 /// All mutations. A further one is a function and its row here.
 #[rustfmt::skip]
 pub static ALL: &[Mutation] = &[
-    row::wait("drop-barrier", "a barrier of the block or of a warp is left out", barrier::drop),
-    row::wait("move-barrier-earlier", "a barrier stands before the access, branch or label that it followed", barrier::earlier),
-    row::wait("move-barrier-later", "a barrier stands behind the access, branch or label that it preceded", barrier::later),
-    row::wait("drop-wait", "the end of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
-    row::wait("wait-for-fewer", "one group of asynchronous copies more may be under way", barrier::wait_for_fewer),
-    row::value("compare", "a comparison includes or excludes its boundary, or is of the opposite kind", control::compare),
-    row::value("branch-always", "a branch is always taken", control::always),
-    row::value("branch-never", "a branch is never taken", control::never),
-    row::value("negate-guard", "a guard is negated", control::negate),
-    row::value("drop-guard", "an instruction is executed whatever its guard says", control::drop_guard),
-    row::value("operation", "another operation: subtraction for addition, minimum for maximum", arithmetic::operation),
-    row::value("swap-operands", "the operands of a subtraction, division, shift or selection are exchanged", arithmetic::swap),
-    row::value("constant", "a constant is one larger or one smaller", arithmetic::constant),
-    row::value("offset", "an access is one element before or behind", memory::offset),
-    row::wait("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
-    row::value("shuffle-mode", "a shuffle goes in another direction", warp::mode),
-    row::value("shuffle-lane", "a shuffle is by another distance", warp::lane),
-    row::value("shuffle-segment", "a shuffle is within other lanes", warp::segment),
-    row::wait("lane-mask", "the mask of an operation of a warp lacks a lane", warp::mask),
+    row::act("drop-barrier", "a barrier of the block or of a warp is left out", barrier::drop),
+    row::act("move-barrier-earlier", "a barrier stands before the access, branch or label that it followed", barrier::earlier),
+    row::act("move-barrier-later", "a barrier stands behind the access, branch or label that it preceded", barrier::later),
+    row::act("drop-wait", "the end of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
+    row::act("wait-for-fewer", "one group of asynchronous copies more may be under way", barrier::wait_for_fewer),
+    row::act("compare", "a comparison includes or excludes its boundary, or is of the opposite kind", control::compare),
+    row::act("branch-always", "a branch is always taken", control::always),
+    row::act("branch-never", "a branch is never taken", control::never),
+    row::act("negate-guard", "a guard is negated", control::negate),
+    row::act("drop-guard", "an instruction is executed whatever its guard says", control::drop_guard),
+    row::act("operation", "another operation: subtraction for addition, minimum for maximum", arithmetic::operation),
+    row::act("swap-operands", "the operands of a subtraction, division, shift or selection are exchanged", arithmetic::swap),
+    row::act("constant", "a constant is one larger or one smaller", arithmetic::constant),
+    row::act("offset", "an access is one element before or behind", memory::offset),
+    row::act("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
+    row::act("shuffle-mode", "a shuffle goes in another direction", warp::mode),
+    row::act("shuffle-lane", "a shuffle is by another distance", warp::lane),
+    row::act("shuffle-segment", "a shuffle is within other lanes", warp::segment),
+    row::act("lane-mask", "the mask of an operation of a warp lacks a lane", warp::mask),
     row::order("drop-fence", "a fence is left out", barrier::drop_fence),
     row::order("narrow-scope", "a fence, an atomic, a load or a store is for the threads of the block only", memory::narrow),
     row::order("weaken-order", "an atomic, a load, a store or a fence orders less than it did", memory::weaken),

@@ -16,9 +16,9 @@ const MOST_FURTHER: u64 = 1 << 14;
 /// Operations that take about as long as a thread's beginning and end.
 const OPERATIONS: u64 = 64;
 
-/// Problems of a lower cost are all run, and at most so many of the others.
-const SMALL: u64 = 257;
-const MOST_LARGE: usize = 24;
+/// The cost of the smallest problems together, which are all run, and how many of the larger ones are.
+const SMALL: u64 = 1 << 20;
+const LARGE: usize = 8;
 
 /// Sizes around the edges of warps, blocks and tiles.
 const SIZES: &[u64] = &[
@@ -92,9 +92,15 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         }
     }
     cases.sort_by_key(|case| case.cost);
-    // Of many large ones, some: from the smallest to the largest at equal distances.
-    let large = cases.split_off(cases.partition_point(|case| case.cost < SMALL));
-    let step = large.len().div_ceil(MOST_LARGE).max(1);
+    let mut together = 0;
+    let small = cases.iter().take_while(|case| {
+        together += case.cost;
+        together <= SMALL
+    });
+    let count = small.count();
+    // Of the larger ones some, from the smallest to the largest.
+    let large = cases.split_off(count);
+    let step = large.len().div_ceil(LARGE).max(1);
     cases.extend(large.into_iter().rev().step_by(step));
     cases.sort_by_key(|case| case.cost);
     cases

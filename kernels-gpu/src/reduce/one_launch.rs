@@ -163,7 +163,9 @@ unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(wor
                 result = O::combine(result, value);
                 if block(k) < blocks {
                     for half in 0..words::<T>() {
-                        *workspace.add(block(k) as usize * words::<T>() + half) = 0;
+                        // As strong as the store that published the result, or the two would race.
+                        let at = block(k) as usize * words::<T>() + half;
+                        atomic_store_64_device(workspace.add(at), Relaxed, 0);
                     }
                 }
             }

@@ -41,7 +41,7 @@ pub(super) fn earlier(place: &Place<'_>) -> Vec<Edit> {
     let own = place.range();
     let (passed, barrier) = (&place.text[start..own.start], &place.text[own.clone()]);
     let what = format!("before `{}`", first_line(passed));
-    vec![Edit { range: start..own.end, with: format!("{barrier}\n{passed}"), what }]
+    vec![Edit { range: start..own.end, with: format!("{barrier} {passed}"), what }]
 }
 
 pub(super) fn later(place: &Place<'_>) -> Vec<Edit> {
@@ -53,7 +53,7 @@ pub(super) fn later(place: &Place<'_>) -> Vec<Edit> {
     let (barrier, passed) = (&place.text[own.clone()], &place.text[own.end..end]);
     let last = passed.lines().next_back().unwrap_or_default();
     let what = format!("behind `{}`", first_line(last));
-    vec![Edit { range: own.start..end, with: format!("{passed}\n{barrier}"), what }]
+    vec![Edit { range: own.start..end, with: format!("{passed} {barrier}"), what }]
 }
 
 /// Whether it makes a difference on which side of this statement a barrier stands.
