@@ -19,12 +19,11 @@ pitfall! { counter_not_zeroed: Init, 4 x 1 {
 } }
 
 /// The faulty kernel.
-#[rustfmt::skip]
 #[kernel]
 pub unsafe fn counter_not_zeroed(count: *mut u32, output: *mut u32) {
     unsafe {
-        let done = atomic_fetch_add_u32_device(count, Relaxed, 1);
-        if done == thread::grid_dim_x() - 1 { // fault
+        let done = atomic_fetch_add_u32_device(count, Relaxed, 1); // fault
+        if done == thread::grid_dim_x() - 1 {
             *output = thread::grid_dim_x();
         }
     }
