@@ -12,6 +12,7 @@ pub(crate) mod sparse;
 pub(crate) mod warp_group;
 
 use crate::memory::{Accessed, Env, Observe};
+use crate::observe::AsyncGroup;
 use memory::{Rows, Tile, Transpose};
 use multiply::Multiply;
 use warp_group::GroupMultiply;
@@ -29,7 +30,9 @@ pub enum Matrix {
     Tile(Tile),
     /// `movmatrix`
     Transpose(Transpose),
-    /// `wgmma.fence`, `commit_group`, `wait_group`: nothing is left to do, because products are formed at once.
+    /// `wgmma.commit_group`, `wait_group`: nothing is left to do, because products are formed at once.
+    Group(AsyncGroup),
+    /// `wgmma.fence`: the same.
     Nothing,
 }
 
@@ -46,7 +49,7 @@ impl Matrix {
             Matrix::Rows(op) => op.execute(env, observe)?,
             Matrix::Tile(op) => op.execute(env, observe)?,
             Matrix::Transpose(op) => op.execute(&mut env.regs),
-            Matrix::Nothing => {}
+            Matrix::Group(_) | Matrix::Nothing => {}
         }
         Ok(())
     }

@@ -55,6 +55,8 @@ macro_rules! every_event {
             block_ended(block: u64);
             /// A block begins on this host thread, with this many warps and threads.
             block(block: u64, warps: u32, threads: u32);
+            /// `malloc` has given a thread so many bytes of device memory, which may have been another one's before.
+            given(address: u64, bytes: u64);
             /// Device memory was allocated, and is zero: by the host through [`Observed`](crate::run::Observed), or for a variable.
             allocated(address: u64, bytes: u64);
             /// The host wrote device memory: it copied to it or filled it, or a variable got its initial value.
@@ -126,8 +128,19 @@ pub struct Access<'a> {
     pub mask: u32,
     /// The rank in the cluster of the block whose shared memory it is; `None` for the own.
     pub rank: Option<u32>,
+    /// How the values of a store compare, for an observer that asks ([`values`](Observer::values)).
+    pub stored: StoredValues,
     /// Addresses of those lanes: of the generic space for global memory, offsets for the others.
     pub addresses: &'a [u64; 32],
+}
+
+/// How the values that a store writes compare with each other and with what was there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StoredValues {
+    /// The lanes that wrote what was there before.
+    pub unchanged: u32,
+    /// Whether all lanes wrote the same.
+    pub alike: bool,
 }
 
 /// One instruction of one warp, before it is executed.
@@ -257,8 +270,8 @@ pub enum FenceKind {
     Proxy,
 }
 
-/// An asynchronous operation that a lane has issued, or a part of it: bytes that are written, and read before if they do
-/// not come from registers.
+/// An asynchronous operation that a lane has issued, or a part of it: bytes that are read and written, except those in
+/// registers. What `wgmma.mma_async` reads is lane 0's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issue {
     /// The lane.
@@ -266,7 +279,7 @@ pub struct Issue {
     /// Where they are read.
     pub from: Option<crate::memory::Place>,
     /// Where they are written.
-    pub to: crate::memory::Place,
+    pub to: Option<crate::memory::Place>,
     /// How many.
     pub bytes: u32,
     /// The mbarrier that is told, by the rank of its block in the cluster and its place in shared memory; if there is none,
@@ -332,6 +345,8 @@ pub enum MbarrierUse {
     Init,
     Inval,
     Arrive,
+    /// `expect_tx`, `complete_tx`
+    Bytes,
     /// `cp.async.mbarrier.arrive`: the `cp.async` of the lanes arrive when they are done.
     CopiesArrive,
     /// `test_wait`, `try_wait`
@@ -394,6 +409,11 @@ pub trait Observer: Send + Sized {
     /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.
     const SEQUENTIAL: bool = false;
 
+    /// Whether [`Access::stored`] is to be filled in.
+    fn values(&self) -> bool {
+        false
+    }
+
     /// Whether [`step`](Self::step) is to be called for the next instruction; only if [`STEPS`](Self::STEPS).
     fn steps(&self) -> bool {
         Self::STEPS
@@ -436,6 +456,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
     fn steps(&self) -> bool {
         A::STEPS && self.0.steps() || B::STEPS && self.1.steps()
+    }
+
+    fn values(&self) -> bool {
+        self.0.values() || self.1.values()
     }
 
     fn fork(&self) -> Self {

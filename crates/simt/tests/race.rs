@@ -1,7 +1,9 @@
 //! The check `race`: each kernel that races stands beside one that is alike and does not.
 
+mod asynchronous;
 mod atomics;
 mod barriers;
+mod clusters;
 
 use simt::sanitize::{Check, Checks, Finding};
 use simt::{Config, Launch, Machine, Module};
@@ -10,6 +12,11 @@ use simt::{Config, Launch, Machine, Module};
 /// of global memory that are zero, and `tile` an array of 4 KiB in shared memory at `%tile`; `%own` is the address of the
 /// thread's own word of it, `%r0` to `%r9`, `%a0` to `%a9` and `%p0` to `%p9` are free.
 fn findings_of(body: &str, grid: u32, block: u32) -> Vec<Finding> {
+    findings_in_clusters(body, grid, block, 1)
+}
+
+/// The same in clusters of so many blocks.
+fn findings_in_clusters(body: &str, grid: u32, block: u32, cluster: u32) -> Vec<Finding> {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n\
          .entry kernel(.param .u64 out)\n{{\n\
@@ -25,6 +32,7 @@ fn findings_of(body: &str, grid: u32, block: u32) -> Vec<Finding> {
     let out = machine.zeroed::<u32>(1 << 14).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&kernel, [grid, 1, 1], [block, 1, 1], &args);
+    let launch = Launch { cluster: Some([cluster, 1, 1]), ..launch };
     let sanitized = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Race));
     sanitized.result.unwrap_or_else(|error| panic!("{error}\n{body}"));
     sanitized.findings

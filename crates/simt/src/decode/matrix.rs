@@ -15,6 +15,7 @@ use crate::matrix::multiply::{Arithmetic, Multiply, Product};
 use crate::matrix::number::Element;
 use crate::matrix::sparse::Metadata;
 use crate::memory::Region;
+use crate::observe::AsyncGroup;
 use crate::regs::LANES;
 
 /// The layout of A, and of a B that is narrower than A is high.
@@ -32,6 +33,11 @@ impl<'d> Decoder<'d, '_, '_> {
             ["wmma", "mma", ..] => Matrix::Multiply(self.wmma()?),
             ["wmma", way, part, ..] => Matrix::Tile(self.tile(*way == "store", part)?),
             ["wgmma", "mma_async", ..] => Matrix::GroupMultiply(self.wgmma()?),
+            ["wgmma", "commit_group", ..] => Matrix::Group(AsyncGroup::Commit),
+            ["wgmma", "wait_group", ..] => {
+                let [left] = self.exactly()?;
+                Matrix::Group(AsyncGroup::Wait(self.number(left)?))
+            }
             ["wgmma", ..] => Matrix::Nothing,
             ["movmatrix", ..] => {
                 let [to, from] = self.exactly()?;

@@ -8,7 +8,8 @@ use super::layout::Fragment;
 use super::multiply::Product;
 use super::number::Element;
 use super::sparse::Metadata;
-use crate::memory::{AccessFault, Accessed, Env};
+use crate::memory::{AccessFault, Accessed, Env, Place};
+use crate::observe::Issue;
 use crate::regs::{ALL, Pred, R64};
 
 /// `wgmma.mma_async`
@@ -50,6 +51,9 @@ pub struct SharedOperand {
 
 /// Bytes of a row of an operand; the B of a sparse A has twice as many.
 const ROW: usize = 32;
+
+/// Bytes that lie together however the matrix does.
+const CHUNK: u64 = 16;
 
 /// A matrix descriptor (PTX ISA §9.7.15.5.1.2.2).
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +114,8 @@ impl SharedOperand {
         let space_bytes = env.shared.len();
         let size = (element.bits() / 8) as usize;
         let mut elements = Vec::with_capacity(rows.len() * row_bytes / size);
+        // What is read of shared memory, where somebody watches.
+        let mut chunks = Vec::new();
         for row in rows {
             for column in (0..row_bytes).step_by(size) {
                 let at = descriptor.address(row as u64, column as u64, self.transposed);
@@ -124,8 +130,22 @@ impl SharedOperand {
                 let mut bytes = [0; 8];
                 bytes[..size].copy_from_slice(&env.shared.bytes_mut()[at as usize..][..size]);
                 elements.push(u64::from_le_bytes(bytes));
+                if env.cluster.watched {
+                    chunks.push(at / CHUNK);
+                }
             }
         }
+        chunks.sort_unstable();
+        chunks.dedup();
+        let rank = env.cluster.rank;
+        let reads = chunks.chunk_by(|one, next| one + 1 == *next).map(|own| Issue {
+            lane: 0,
+            from: Some(Place::Shared(rank, own[0] * CHUNK)),
+            to: None,
+            bytes: (own.len() as u64 * CHUNK) as u32,
+            mbarrier: None,
+        });
+        env.cluster.issued.extend(reads);
         Ok(elements)
     }
 }

@@ -7,7 +7,7 @@ use super::global::{Allocation, GlobalMemory};
 use super::storage::{AnyAllocation, Lanes, OneAllocation, ReadOnly, Storage};
 use super::words::prefetch_word;
 use super::{AccessFault, AccessProblem, Accessed, Env, Observe, PLACES, Recent, WINDOW_BYTES};
-use crate::observe::{Access, AccessKind};
+use crate::observe::{Access, AccessKind, StoredValues};
 use crate::regs::{ALL, HALF, LANES, Lanes64, Regs, lanes as lanes_of};
 use crate::vectors::{Pattern, Portable, Vectors};
 use ptx::ast::Space;
@@ -29,7 +29,15 @@ impl Shape {
     /// The access that an observer sees.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
-        Access { space: region.space(), kind: self.kind, bytes: self.bytes, mask, rank: None, addresses: at }
+        Access {
+            space: region.space(),
+            kind: self.kind,
+            bytes: self.bytes,
+            mask,
+            rank: None,
+            stored: StoredValues::default(),
+            addresses: at,
+        }
     }
 
     /// The fault of a lane, at an address of a space of so many bytes.

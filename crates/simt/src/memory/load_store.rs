@@ -1,5 +1,6 @@
 //! `ld`, `ldu` and `st` (PTX ISA §9.7.9.8 to §9.7.9.11).
 
+use std::cell::Cell;
 use std::sync::atomic::{Ordering, fence};
 
 use super::access::{AccessOutcome, MemoryOp, Shape, run};
@@ -7,9 +8,9 @@ use super::address::{Address, Region};
 use super::storage::{Lanes, Storage, each};
 use super::words::Word;
 use super::{Accessed, Env};
-use crate::observe::{AccessKind, Order};
+use crate::observe::{AccessKind, Order, StoredValues};
 use crate::regs::{ALL, LANES, Lanes64, R32, R64, Reg, Regs};
-use crate::vectors::Vectors;
+use crate::vectors::{Portable, Vectors};
 
 /// The size of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -313,6 +314,60 @@ fn write_one<W: Word, S: Storage>(
             memory.write::<W>(lanes, offset, step, values);
         }
         _ => memory.write(lanes, offset, step, &take::<W>(regs, from)),
+    }
+}
+
+/// A store that is going to be done, and is only compared with what is there.
+struct Comparison<'a> {
+    store: &'a Store,
+    stored: Cell<StoredValues>,
+}
+
+impl Comparison<'_> {
+    fn compare<W: Word, S: Storage>(&self, regs: &Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
+        let StoredValues { mut unchanged, mut alike } = self.stored.get();
+        for (index, from) in self.store.from.iter().enumerate() {
+            let values = take::<W>(regs, *from);
+            let first = values[lanes.mask.trailing_zeros() as usize % LANES].widen();
+            lanes.each(|lane| {
+                let value = values[lane].widen();
+                alike &= value == first;
+                let there = memory.get::<W>(lane, lanes.at[lane] + index as u64 * W::BYTES);
+                unchanged &= !(u32::from(value != there.widen()) << lane);
+            });
+        }
+        self.stored.set(StoredValues { unchanged, alike });
+    }
+}
+
+impl MemoryOp for Comparison<'_> {
+    fn address(&self) -> &Address {
+        &self.store.address
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { kind: AccessKind::Load, write: false, ..self.store.shape() }
+    }
+
+    fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+        self.stored.set(StoredValues { unchanged: lanes.mask, alike: true });
+        match self.store.width {
+            Width::B1 => self.compare::<u8, S>(regs, memory, lanes),
+            Width::B2 => self.compare::<u16, S>(regs, memory, lanes),
+            Width::B4 => self.compare::<u32, S>(regs, memory, lanes),
+            Width::B8 => self.compare::<u64, S>(regs, memory, lanes),
+        }
+    }
+}
+
+impl Store {
+    /// How the values that it will write compare. Nothing is said of them if their addresses lie in several spaces.
+    #[inline(never)]
+    pub(crate) fn compare(&self, env: &mut Env<'_, '_>, mask: u32, at: &mut Lanes64) -> StoredValues {
+        let comparison = Comparison { store: self, stored: Cell::default() };
+        // A fault is one of the store itself.
+        let _ = run::<Portable, _>(&comparison, env, mask, at);
+        comparison.stored.get()
     }
 }
 

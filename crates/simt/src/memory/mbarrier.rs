@@ -242,7 +242,7 @@ impl Mbarrier {
                 Some(MbarrierUse::Wait { over, by_parity: matches!(phase, Phase::Parity(_)) })
             }
             MbarrierOp::CopiesArrive { .. } => Some(MbarrierUse::CopiesArrive),
-            MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. } => None,
+            MbarrierOp::ExpectTx { .. } | MbarrierOp::CompleteTx { .. } => Some(MbarrierUse::Bytes),
         }
     }
 

@@ -119,6 +119,8 @@ pub(super) struct WarpState {
     /// Lanes that met at instructions at which they waited for each other; and all lanes that met at a `bar.warp.sync`,
     /// with the first of them.
     met: Vec<(Site, u32, u32)>,
+    /// What `malloc` has given its lanes since an observer was told: addresses and bytes.
+    allocated: Vec<(u64, u64)>,
     /// Where threads have ended last, and the first of their lanes.
     ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,
@@ -158,6 +160,7 @@ impl WarpState {
             arrivals: Vec::new(),
             expected: 0,
             met: Vec::new(),
+            allocated: Vec::new(),
             ended_at: None,
             pace: Pace::default(),
         }

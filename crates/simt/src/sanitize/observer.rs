@@ -61,6 +61,8 @@ pub(super) struct State {
 pub(super) struct Sanitizer {
     state: Arc<Mutex<State>>,
     steps: Arc<AtomicBool>,
+    /// Whether one of them asks how stored values compare.
+    values: bool,
 }
 
 impl Sanitizer {
@@ -86,7 +88,11 @@ impl Sanitizer {
             (check, checker)
         });
         let steps = Arc::<AtomicBool>::default();
-        Self { state: Arc::new(Mutex::new(State { checkers: checkers.collect(), steps: steps.clone() })), steps }
+        Self {
+            state: Arc::new(Mutex::new(State { checkers: checkers.collect(), steps: steps.clone() })),
+            steps,
+            values: checks.contains(Check::Race),
+        }
     }
 
     /// The checks, which outlive the observer if the launch faults.
@@ -172,10 +178,14 @@ impl Observer for Sanitizer {
     const SEQUENTIAL: bool = true;
 
     fn fork(&self) -> Self {
-        Self { state: self.state.clone(), steps: self.steps.clone() }
+        Self { state: self.state.clone(), steps: self.steps.clone(), values: self.values }
     }
 
     fn merge(&mut self, _: Self) {}
+
+    fn values(&self) -> bool {
+        self.values
+    }
 
     fn steps(&self) -> bool {
         self.steps.load(Ordering::Relaxed)

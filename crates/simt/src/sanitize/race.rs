@@ -31,7 +31,7 @@ use super::observer::{Checker, LaunchFacts};
 use crate::memory::Place;
 use crate::observe::{
     Access, AccessKind, AsyncGroup, BarrierArrival, FenceKind, Issue, MbarrierEvent, MbarrierUse, Order, Places, Scope,
-    Site, Space, WarpId,
+    Site, Space, StoredValues, WarpId,
 };
 use crate::regs::{ALL, lanes};
 use crate::run::{Machine, available_memory};
@@ -43,7 +43,7 @@ use hash::Quick;
 use locations::{Locations, acquire_pending};
 use pairs::Pairs;
 use shadow::{LINE, Run, Shadow};
-use sites::Sites;
+use sites::{PRODUCT, Sites};
 use threads::{Release, Tree, WarpState};
 
 /// The check of one launch.
@@ -114,6 +114,7 @@ struct Touch<'a, 'p> {
     writes: bool,
     /// The time, if it is not that of the threads.
     clock: Option<u32>,
+    stored: StoredValues,
     places: &'a Places<'p>,
 }
 
@@ -190,6 +191,9 @@ impl Race {
             let before = shadow.bytes;
             let base = Run { warp: agent, clock, site: number, ..Run::default() };
             each_run(&base, &mut |line, run| {
+                if !run.is_of_same_bytes() {
+                    sites.set_of_many(number);
+                }
                 if actor.writes && !run.lanes.is_power_of_two() && run.is_of_same_bytes() && !actor.is_strong {
                     hits.push(actor.collision(run));
                 }
@@ -207,7 +211,13 @@ impl Race {
                     let earlier = party(hit.earlier.warp, earlier, actor.sites.site(hit.earlier.site));
                     let address = line * LINE + u64::from(hit.byte);
                     let place = || Some(in_words(facts, space, &places.find(space, address)?, address));
-                    pairs.add(&hit, false, (number, later, earlier), address, place);
+                    // By one instruction, or by one that wrote what this one has found.
+                    let at_once = (hit.earlier.warp, hit.earlier.clock, hit.earlier.site) == (agent, clock, number);
+                    let same_value = match at_once {
+                        true => touch.stored.alike,
+                        false => hit.wrote && touch.stored.unchanged >> hit.lanes.1 & 1 != 0,
+                    };
+                    pairs.add(&hit, same_value, (number, later, earlier), address, place);
                 }
             });
             taken = shadow.bytes - before;
@@ -260,6 +270,7 @@ impl Race {
             whose,
             writes: true,
             clock: None,
+            stored: StoredValues::default(),
             places: &Places(&|_, _| None),
         };
         lanes(mask).for_each(|lane| self.bytes(&touch, lane as u32, at, 8));
@@ -268,7 +279,7 @@ impl Race {
         let Some(warp) = warp else { return };
         match what {
             MbarrierUse::Init | MbarrierUse::Inval => objects.begin(name),
-            MbarrierUse::Arrive if relaxed => {
+            MbarrierUse::Arrive | MbarrierUse::Bytes if relaxed || what == MbarrierUse::Bytes => {
                 let fences = warp.fenced.iter().filter(|fence| fence.lanes & mask != 0);
                 let fences = fences.fold(Tree::NONE, |all, fence| {
                     all.join(&Release { lanes: fence.lanes & mask, ..fence.clone() }.tree(grid))
@@ -286,7 +297,7 @@ impl Race {
                 objects.arrive(name, &Tree { known: copies, ..Tree::NONE }, false);
             }
             MbarrierUse::Wait { over: true, .. } => warp.learn(mask, &objects.over(name), grid),
-            MbarrierUse::Wait { over: false, .. } | MbarrierUse::PhaseEnds => {}
+            MbarrierUse::Wait { over: false, .. } | MbarrierUse::Bytes | MbarrierUse::PhaseEnds => {}
         }
     }
 
@@ -295,7 +306,7 @@ impl Race {
         &mut self,
         (site, warp_id, places): (Site, WarpId, &Places<'_>),
         lane: u32,
-        (from, to, bytes): (Option<Place>, Place, u32),
+        (from, to, bytes): (Option<Place>, Option<Place>, u32),
         mbarrier: Option<(u32, u64)>,
     ) {
         let whose = mbarrier.map(|(rank, at)| object(self.of_rank(warp_id.block, rank), at));
@@ -304,7 +315,8 @@ impl Race {
         let clock = warp.issued.get_or_insert_default().issue();
         // Of all that tell an mbarrier one lane stands; those of a phase are done before those of the next one.
         let slot = whose.map(|name| (name / 8 ^ name >> 24) as u32 % 32);
-        for (place, writes) in [(from, false), (Some(to), true)] {
+        let is_product = self.sites.info(self.sites.number(site)).name == Some(PRODUCT);
+        for (place, writes) in [(from, false), (to, true)] {
             let Some(place) = place else { continue };
             let (space, rank, at) = match place {
                 Place::Shared(rank, at) => (Space::Shared, rank, at),
@@ -312,6 +324,7 @@ impl Race {
             };
             let agent = match (slot, writes) {
                 (Some(_), _) => Agent::Signalled,
+                (None, _) if is_product => Agent::Products,
                 (None, false) => Agent::BulkReads,
                 (None, true) => Agent::BulkWrites,
             };
@@ -324,6 +337,7 @@ impl Race {
                 whose: self.of_rank(warp_id.block, rank),
                 writes,
                 clock: Some(clock),
+                stored: StoredValues::default(),
                 places,
             };
             self.bytes(&touch, slot.unwrap_or(lane), at, bytes);
@@ -472,8 +486,13 @@ impl Checker for Race {
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => true,
         };
         let (space, clock) = (access.space, Some(clock));
-        let touch = Touch { site, warp_id, agent, issuer: None, space, whose, writes, clock, places };
+        let stored = access.stored;
+        let touch = Touch { site, warp_id, agent, issuer: None, space, whose, writes, clock, stored, places };
         self.touch(&touch, |base, act| each_run(base, access, act));
+    }
+
+    fn given(&mut self, address: u64, bytes: u64) {
+        self.global.forget(address, bytes);
     }
 
     fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
@@ -487,8 +506,11 @@ impl Checker for Race {
 
     fn async_group(&mut self, site: Site, warp_id: WarpId, lanes: u32, op: AsyncGroup) {
         let group = self.sites.info(self.sites.number(site)).group;
-        if let (Some((which, reads)), Some((warp, _))) = (group, self.warp(warp_id)) {
-            warp.issued.get_or_insert_default().group(lanes, which, op, reads);
+        let (Some(agents), Some((warp, grid))) = (group, self.warp(warp_id)) else { return };
+        let done = warp.issued.get_or_insert_default().group(lanes, agents, op);
+        if *agents == [Agent::Products] && op != AsyncGroup::Commit {
+            let agent = grid.agent(warp.number, Agent::Products);
+            warp.change(lanes, |known| known.grid = known.grid.join_at(grid.levels, agent, &Node::lanes(1, done)));
         }
     }
 

@@ -134,3 +134,14 @@ fn blocks_race_in_global_memory() {
     // Each block has shared memory of its own.
     clean("st.shared.u32 [%own], %cta;", 40, 64);
 }
+
+#[test]
+fn writes_of_the_same_value_are_told_apart() {
+    let same = "both write the same value";
+    // In one instruction, of warps, and of blocks.
+    races("st.shared.u32 [%tile], 7;", 1, 32, same);
+    races("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.shared.u32 [%tile], 7;", 1, 64, same);
+    races("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.global.u32 [%out], 7;", 4, 32, same);
+    let findings = findings_of("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.shared.u32 [%tile], %tid;", 1, 64);
+    assert!(findings.len() == 1 && !findings[0].what.contains(same), "{findings:?}");
+}

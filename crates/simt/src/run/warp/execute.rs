@@ -3,8 +3,9 @@
 use super::runtime::called;
 use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
+use crate::matrix::Matrix;
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Access, Mistake, Observer, Places, Registers, Site, Step, WarpId};
+use crate::observe::{Access, Mistake, Observer, Places, Registers, Site, Step, StoredValues, WarpId};
 use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -153,18 +154,21 @@ impl WarpState {
                             if O::WATCHES {
                                 env.cluster.site = here;
                             }
+                            let stored = match op {
+                                Memory::Store(op) if O::WATCHES && observer.values() => {
+                                    op.compare(&mut env, active, &mut self.at)
+                                }
+                                _ => StoredValues::default(),
+                            };
                             simd.run_memory(op, &mut env, active, &mut self.at, |access| {
-                                told(observer, launch, here, warp_id, access);
+                                told(observer, launch, here, warp_id, &Access { stored, ..*access });
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
                             if O::MISTAKES {
                                 for event in env.cluster.told.drain(..) {
                                     observer.mbarrier(here, warp_id, &event);
                                 }
-                                let find = |space, address| launch.place(space, address);
-                                for issue in env.cluster.issued.drain(..) {
-                                    observer.issued(here, warp_id, &issue, &Places(&find));
-                                }
+                                told_of_issues(observer, launch, here, warp_id, env.cluster);
                             }
                             if std::mem::take(&mut env.cluster.in_flight.gives_way) {
                                 break Pause::Yield;
@@ -215,6 +219,12 @@ impl WarpState {
                                 told(observer, launch, here, warp_id, access);
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
+                            if let Matrix::Group(group) = &**op {
+                                observer.async_group(here, warp_id, active, *group);
+                            }
+                            if O::MISTAKES {
+                                told_of_issues(observer, launch, here, warp_id, env.cluster);
+                            }
                         }
                     }
                     Op::Branch { target, reconverge } => {
@@ -247,6 +257,9 @@ impl WarpState {
                         && let Op::ClusterBarrier { waits, .. } = inst.op
                     {
                         observer.cluster_barrier(site(pc), warp_id, active, waits);
+                    }
+                    for (address, bytes) in self.allocated.drain(..) {
+                        observer.given(address, bytes);
                     }
                     let exited = alive & !self.alive();
                     if exited != 0 {
@@ -397,6 +410,20 @@ fn told<O: Observer>(observer: &mut O, launch: &LaunchState<'_>, site: Site, war
     if O::LOCATES {
         let find = |space, address| launch.place(space, address);
         observer.located(site, warp_id, access, &Places(&find));
+    }
+}
+
+/// Tells an observer of the asynchronous operations that an instruction has issued.
+fn told_of_issues<O: Observer>(
+    observer: &mut O,
+    launch: &LaunchState<'_>,
+    site: Site,
+    warp_id: WarpId,
+    cluster: &mut Cluster,
+) {
+    let find = |space, address| launch.place(space, address);
+    for issue in cluster.issued.drain(..) {
+        observer.issued(site, warp_id, &issue, &Places(&find));
     }
 }
 

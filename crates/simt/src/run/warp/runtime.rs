@@ -169,7 +169,12 @@ impl WarpState {
                         function: words(3)?,
                     }));
                 }
-                Runtime::Allocate => launch.heap().allocate(argument(0)),
+                Runtime::Allocate => {
+                    let bytes = argument(0);
+                    let address = launch.heap().allocate(bytes);
+                    self.allocated.push((address, bytes));
+                    address
+                }
                 Runtime::Free => {
                     let address = argument(0);
                     if !launch.heap().free(address) {

@@ -124,6 +124,39 @@ impl Actor<'_> {
         (unknown != 0).then(|| unknown.trailing_zeros())
     }
 
+    /// Whether an access that does not collide with this one does not collide with an earlier one either that happened before:
+    /// strong accesses do not collide with many that plain ones do.
+    #[inline]
+    pub(super) fn is_as_strong_as(&self, site: SiteNumber) -> bool {
+        let (earlier, own) = (self.sites.info(site).order, self.sites.info(self.site).order);
+        !own.is_strong() || earlier.is_strong() && earlier.scope >= own.scope
+    }
+
+    /// Whether threads may have seen an earlier strong write, and with it that it was before.
+    #[inline]
+    pub(super) fn may_have_seen(&self, earlier: &Toucher) -> bool {
+        !self.is_strong && self.is_threads() && self.sites.info(earlier.site).order.is_strong()
+    }
+
+    /// Which of these lanes have seen a strong write: those that come behind one of these strong accesses to the same place,
+    /// which were done since and read what was written (PTX ISA, "Causality order": observation comes before what is behind
+    /// the reading thread).
+    #[cold]
+    pub(super) fn have_seen(&self, behind: impl Iterator<Item = Toucher>, lanes: u32) -> u32 {
+        let reads = behind.filter(|own| {
+            let info = self.sites.info(own.site);
+            info.order.is_strong() && info.kind != AccessKind::Store
+        });
+        reads.fold(0, |seen, own| {
+            let is_behind = |lane: &usize| {
+                let itself = self.home == own.warp && own.lanes >> lane & 1 != 0;
+                let one = |reader: usize| Toucher { lanes: 1u32 << reader, ..own };
+                itself || crate::regs::lanes(own.lanes).any(|reader| self.all_before(&one(reader), 1 << lane))
+            };
+            seen | crate::regs::lanes(lanes & !seen).filter(is_behind).fold(0, |all, lane| all | 1 << lane)
+        })
+    }
+
     /// Whether an instruction accesses as many bytes at once.
     #[inline]
     pub(super) fn same_size(&self, site: SiteNumber) -> bool {
@@ -169,7 +202,9 @@ impl Actor<'_> {
             return Some(Hit { reason: Reason::Proxy, nearness, earlier: *earlier, wrote, writes: false, lanes, byte });
         };
         let (reason, nearness) = self.reason(earlier, same_size)?;
-        if reason == Reason::InStep && earlier.site == self.site {
+        // Flags that lanes wait for are meant so.
+        let waits = self.sites.info(self.site).polls || !self.sites.is_of_many(self.site);
+        if reason == Reason::InStep && (!wrote || self.writes || waits || !self.sites.is_of_many(earlier.site)) {
             return None;
         }
         Some(Hit { reason, nearness, earlier: *earlier, wrote, writes: self.writes, lanes: pair, byte })

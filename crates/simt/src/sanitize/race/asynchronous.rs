@@ -8,7 +8,6 @@ use super::clocks::Node;
 use super::grid::{Agent, Grid, WarpNumber};
 use super::hash::Quick;
 use super::threads::Tree;
-use crate::memory::Group;
 use crate::observe::AsyncGroup;
 use crate::regs::{LANES, lanes};
 
@@ -20,8 +19,9 @@ const GROUPS: usize = 64;
 pub(super) struct Issued {
     /// The clock of the last one.
     clock: u32,
-    /// Of each lane the clocks at which its groups were committed: of `cp.async`, and of bulk copies.
-    groups: [[VecDeque<u32>; LANES]; 2],
+    /// Of each lane the clocks at which its groups were committed: of `cp.async`, of bulk copies, and of
+    /// products.
+    groups: [[VecDeque<u32>; LANES]; 3],
     pub(super) waited: Waited,
 }
 
@@ -41,16 +41,17 @@ impl Issued {
         self.clock
     }
 
-    /// Lanes commit groups or wait for them; `reads` if they wait for what the operations read only.
-    pub(super) fn group(&mut self, mask: u32, which: Group, op: AsyncGroup, reads: bool) {
-        let (kind, agents): (usize, &[Agent]) = match which {
-            Group::Copies => (0, &[Agent::Copies]),
-            _ if reads => (1, &[Agent::BulkReads]),
-            _ => (1, &[Agent::BulkReads, Agent::BulkWrites]),
+    /// Lanes commit groups of what these agents do or wait for them: the clock up to which the last lane has waited.
+    pub(super) fn group(&mut self, mask: u32, agents: &[Agent], op: AsyncGroup) -> u32 {
+        let queue = match agents[0] {
+            Agent::Copies => 0,
+            Agent::Products => 2,
+            _ => 1,
         };
+        let mut done = 0;
         for lane in lanes(mask) {
-            let groups = &mut self.groups[kind][lane];
-            let done = match op {
+            let groups = &mut self.groups[queue][lane];
+            done = match op {
                 AsyncGroup::Commit => {
                     groups.push_back(self.clock);
                     if groups.len() > GROUPS {
@@ -62,8 +63,8 @@ impl Issued {
                 AsyncGroup::Wait(left) => {
                     let over = groups.len().saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
                     let last = over.checked_sub(1).and_then(|last| groups.get(last).copied());
-                    // Those that were read may have to be waited for once more.
-                    if !reads {
+                    // Of those whose reads are over the writes may have to be waited for once more.
+                    if agents != [Agent::BulkReads] {
                         groups.drain(..over);
                     }
                     last.unwrap_or(0)
@@ -71,10 +72,12 @@ impl Issued {
             };
             let waited = Arc::make_mut(&mut self.waited.0);
             for agent in agents {
-                let waited = &mut waited[*agent as usize - 1][lane];
-                *waited = done.max(*waited);
+                if let Some(waited) = waited.get_mut(*agent as usize - 1) {
+                    waited[lane] = done.max(waited[lane]);
+                }
             }
         }
+        done
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) enum Agent {
     BulkWrites,
     /// Operations of which mbarriers are told: those of an mbarrier are one lane.
     Signalled,
+    /// The reads of a warp's `wgmma.mma_async`, all as lane 0.
+    Products,
 }
 
 impl Agent {

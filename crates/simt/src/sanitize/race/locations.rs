@@ -42,19 +42,18 @@ impl Locations {
             return;
         }
         let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        if !matches!(kind, AccessKind::Store | AccessKind::Reduction) {
-            for lane in lanes(mask) {
-                let Some(releases) = self.all.get(&at(lane)) else { continue };
+        let reads = !matches!(kind, AccessKind::Store | AccessKind::Reduction);
+        let released = (writes && order.releases()).then(|| warp.release(mask));
+        // One after the other: atomics of one instruction see those of the lanes before.
+        for lane in lanes(mask) {
+            if reads && let Some(releases) = self.all.get(&at(lane)) {
                 for release in releases.clone() {
                     acquire(warp, lane as u32, order, release, grid);
                 }
             }
-        }
-        if !writes {
-            return;
-        }
-        let released = order.releases().then(|| warp.release(mask));
-        for lane in lanes(mask) {
+            if !writes {
+                continue;
+            }
             let own = released.clone().map(|snapshot| Release { snapshot, lanes: 1 << lane, scope: order.scope });
             let fences = warp.fenced.iter().filter(|fence| fence.lanes >> lane & 1 != 0);
             let fences = fences.map(|fence| Release {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::actor::{Hit, Reason};
 use super::grid::Nearness;
-use super::sites::{Info, SiteNumber, Sites};
+use super::sites::{COPY, Info, PRODUCT, SiteNumber, Sites};
 use crate::observe::{AccessKind, Order, Scope, Semantics};
 use crate::sanitize::finding::{Findings, Found, Party};
 
@@ -144,10 +144,14 @@ fn what(hit: &Hit, same_value: bool, one: &Info, other: &Info, same_site: bool) 
         }
         (Reason::Proxy, _) => what
             .push_str(": it is done through the asynchronous proxy, and no fence.proxy.async stands behind the write"),
-        (Reason::Unordered, _) if is_asynchronous(other) => what.push_str(
-            ": nobody has waited for that one (cp.async.wait_group, cp.async.bulk.wait_group or its mbarrier), or no \
-             barrier stands behind the wait",
-        ),
+        (Reason::Unordered, _) if is_asynchronous(other) => {
+            let wait = match other.name {
+                Some(PRODUCT) => "wgmma.wait_group",
+                Some(COPY) => "cp.async.wait_group",
+                _ => "cp.async.bulk.wait_group or its mbarrier",
+            };
+            let _ = write!(what, ": nobody has waited for that one ({wait}), or no barrier stands behind the wait");
+        }
         (Reason::Size, _) => what.push_str(": they are atomic for each other with the same size only"),
         (Reason::InStep, _) => what.push_str(
             ": nothing makes the lanes of a warp run in step since compute capability 7.0; no __syncwarp() \

@@ -120,6 +120,10 @@ impl Few {
         &self.runs[..usize::from(self.len)]
     }
 
+    fn all_mut(&mut self) -> &mut [Run] {
+        &mut self.runs[..usize::from(self.len)]
+    }
+
     fn push(&mut self, run: Run) -> bool {
         let len = usize::from(self.len);
         if len == RUNS {
@@ -184,12 +188,22 @@ impl Entries {
         }
     }
 
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        let one = (self.one.bytes != 0).then_some(&mut self.one);
+        one.into_iter().chain(&mut self.more)
+    }
+
+    fn is_full(&self) -> bool {
+        self.more.len() + 1 == MOST
+    }
+
+    /// Adds one; the oldest gives way if there is no room.
     fn push(&mut self, entry: Entry) {
         if self.one.bytes == 0 {
             self.one = entry;
             return;
         }
-        if self.more.len() + 1 == MOST {
+        if self.is_full() {
             self.one = self.more.remove(0);
         }
         self.more.push(entry);
@@ -235,7 +249,7 @@ impl Runs {
         let reads = if actor.writes { self.reads.all() } else { &[] };
         let all = [(self.writes.all(), true), (reads, false)];
         for (others, wrote) in all {
-            for other in others {
+            for (index, other) in others.iter().enumerate() {
                 let same_size = actor.same_size(other.site);
                 if !other.overlaps(run)
                     || actor.is_threads() && other.same_threads(run)
@@ -246,7 +260,13 @@ impl Runs {
                 let step = usize::from(run.size.min(other.size).max(1));
                 for byte in (run.lo.max(other.lo)..run.hi.min(other.hi)).step_by(step) {
                     let toucher = other.toucher(other.lanes_at(byte));
-                    if let Some(hit) = actor.hit(&toucher, wrote, run.lanes_at(byte), same_size, byte) {
+                    let mut lanes = run.lanes_at(byte);
+                    if wrote && actor.may_have_seen(&toucher) {
+                        let behind = self.writes.all()[index + 1..].iter().chain(self.reads.all());
+                        let there = behind.filter(|own| own.lo <= byte && byte < own.hi);
+                        lanes &= !actor.have_seen(there.map(|own| own.toucher(own.lanes_at(byte))), lanes);
+                    }
+                    if let Some(hit) = actor.hit(&toucher, wrote, lanes, same_size, byte) {
                         hits.push(hit);
                         break;
                     }
@@ -260,6 +280,7 @@ impl Runs {
     fn add(&mut self, run: &Run, actor: &Actor<'_>) -> bool {
         let is_over = |other: &Run| {
             run.covers(other)
+                && actor.is_as_strong_as(other.site)
                 && (actor.is_threads() && other.same_threads(run)
                     || actor.all_before(&other.toucher(other.lanes), run.lanes))
         };
@@ -267,6 +288,14 @@ impl Runs {
             self.reads.retain(|other| !run.covers(other));
             self.writes.retain(|other| !(run.covers(other) && !actor.is_strong) && !is_over(other));
             return self.writes.push(*run);
+        }
+        let again = |other: &&mut Run| actor.is_threads() && other.same_threads(run) && other.same_bytes(run);
+        if let Some(other) = self.reads.all_mut().iter_mut().find(again) {
+            *other = *run;
+            return true;
+        }
+        if self.reads.push(*run) {
+            return true;
         }
         self.reads.retain(|other| !is_over(other));
         if self.reads.push(*run) {
@@ -315,13 +344,19 @@ impl Word {
         let reads = actor.writes.then_some(&self.reads);
         let all = [(Some(&self.writes), true), (reads, false)];
         for (entries, wrote) in all {
-            for other in entries.into_iter().flat_map(Entries::all) {
+            for (index, other) in entries.into_iter().flat_map(Entries::all).enumerate() {
                 if other.bytes & bytes == 0 {
                     continue;
                 }
+                let mut lanes = toucher.lanes;
+                if wrote && actor.may_have_seen(&other.toucher) {
+                    let behind = self.writes.all().skip(index + 1).chain(self.reads.all());
+                    let there = behind.filter(|own| own.bytes & bytes != 0);
+                    lanes &= !actor.have_seen(there.map(|own| own.toucher), lanes);
+                }
                 let same_size = actor.same_size(other.toucher.site);
                 let at = at + bytes.trailing_zeros() as u8;
-                hits.extend(actor.hit(&other.toucher, wrote, toucher.lanes, same_size, at));
+                hits.extend(actor.hit(&other.toucher, wrote, lanes, same_size, at));
             }
         }
     }
@@ -330,6 +365,7 @@ impl Word {
     fn add(&mut self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) {
         let is_over = |other: &Entry| {
             other.bytes & !bytes == 0
+                && actor.is_as_strong_as(other.toucher.site)
                 && (actor.is_threads() && other.toucher.is_thread_of(toucher)
                     || actor.all_before(&other.toucher, toucher.lanes))
         };
@@ -339,7 +375,17 @@ impl Word {
             self.writes.retain(|other| (other.bytes & !bytes != 0 || actor.is_strong) && !is_over(other));
             self.writes.push(entry);
         } else {
-            self.reads.retain(|other| !is_over(other));
+            let again = |other: &&mut Entry| {
+                let Toucher { warp, clock, site, .. } = other.toucher;
+                other.bytes == bytes && (warp, clock, site) == (toucher.warp, toucher.clock, toucher.site)
+            };
+            if let Some(other) = self.reads.all_mut().find(again) {
+                other.toucher.lanes |= toucher.lanes;
+                return;
+            }
+            if self.reads.is_full() {
+                self.reads.retain(|other| !is_over(other));
+            }
             self.reads.push(entry);
         }
     }
@@ -354,6 +400,23 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
+    /// Nobody has accessed these bytes: they are others now.
+    pub(super) fn forget(&mut self, address: u64, bytes: u64) {
+        let end = address + bytes;
+        for number in address / LINE..end.div_ceil(LINE) {
+            let Some(page) = self.pages.get_mut(&(number / PAGE)) else { continue };
+            let line = &mut page[(number % PAGE) as usize];
+            let first = number * LINE;
+            if let Line::Runs(runs) = line {
+                *line = Line::Words(runs.divide());
+            }
+            if let Line::Words(words) = line {
+                let here = |word: &(usize, &mut Word)| (address..end).contains(&(first + word.0 as u64 * 4));
+                words.iter_mut().enumerate().filter(here).for_each(|(_, word)| *word = Word::default());
+            }
+        }
+    }
+
     /// Adds an access to the line of this number; if `full`, only if the line was accessed before.
     #[inline]
     pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {

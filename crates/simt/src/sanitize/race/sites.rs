@@ -1,12 +1,21 @@
 //! What the instructions of a kernel do, by a number for each.
 
 use crate::code::{Op, Program};
+use std::cell::Cell;
+
+use super::grid::Agent;
+use crate::matrix::Matrix;
 use crate::memory::access::MemoryOp;
 use crate::memory::atomic::Atomic;
 use crate::memory::bulk::BulkSource;
 use crate::memory::mbarrier::MbarrierOp;
 use crate::memory::{Group, Memory};
 use crate::observe::{AccessKind, FenceKind, Order, Scope, Semantics, Site};
+
+/// The name of `cp.async`.
+pub(super) const COPY: &str = "asynchronous copy (cp.async)";
+/// The name of products that read shared memory.
+pub(super) const PRODUCT: &str = "matrix product (wgmma.mma_async)";
 
 /// What an instruction does to memory.
 #[derive(Debug, Clone, Copy)]
@@ -17,12 +26,14 @@ pub(super) struct Info {
     pub(super) bytes: u8,
     /// If it is a fence.
     pub(super) fence: Option<FenceKind>,
-    /// If it groups asynchronous operations: of which kind, and whether it waits for what they read only.
-    pub(super) group: Option<(Group, bool)>,
+    /// If it groups asynchronous operations or waits for them: who does these.
+    pub(super) group: Option<&'static [Agent]>,
     /// What it is of asynchronous operations or mbarriers, in words.
     pub(super) name: Option<&'static str>,
     /// Whether it is `.relaxed`, of those that wait for each other.
     pub(super) relaxed: bool,
+    /// Whether it is in a loop in which nothing is stored: one that waits for others.
+    pub(super) polls: bool,
 }
 
 impl Info {
@@ -34,6 +45,7 @@ impl Info {
         group: None,
         name: None,
         relaxed: false,
+        polls: false,
     };
 }
 
@@ -43,6 +55,8 @@ pub(super) struct Sites {
     /// The number of each function's first instruction.
     first: Vec<u32>,
     all: Vec<Info>,
+    /// Whether each was executed by several lanes at different addresses.
+    of_many: Vec<Cell<bool>>,
 }
 
 /// The number of an instruction.
@@ -50,17 +64,39 @@ pub(super) type SiteNumber = u32;
 
 impl Sites {
     pub(super) fn new(program: &Program) -> Self {
-        let mut sites = Self { first: Vec::new(), all: Vec::new() };
+        let mut sites = Self { first: Vec::new(), all: Vec::new(), of_many: Vec::new() };
         for function in &program.functions {
             sites.first.push(sites.all.len() as u32);
+            let first = sites.all.len();
             sites.all.extend(function.code.iter().map(|inst| info(&inst.op)));
+            for (at, inst) in function.code.iter().enumerate() {
+                let Op::Branch { target, .. } = inst.op else { continue };
+                let own = &mut sites.all[first..];
+                if let Some(body) = own.get_mut(target as usize..=at)
+                    && body.iter().all(|info| info.kind == AccessKind::Load)
+                {
+                    body.iter_mut().for_each(|info| info.polls = true);
+                }
+            }
         }
+        sites.of_many = vec![Cell::new(false); sites.all.len()];
         sites
     }
 
     /// Whether there are asynchronous operations.
     pub(super) fn are_asynchronous(&self) -> bool {
         self.all.iter().any(|info| info.name.is_some())
+    }
+
+    /// An instruction was executed by several lanes at different addresses.
+    #[inline]
+    pub(super) fn set_of_many(&self, number: SiteNumber) {
+        self.of_many[number as usize].set(true);
+    }
+
+    #[inline]
+    pub(super) fn is_of_many(&self, number: SiteNumber) -> bool {
+        self.of_many[number as usize].get()
     }
 
     #[inline]
@@ -99,9 +135,7 @@ fn info(op: &Op) -> Info {
             let shape = op.shape();
             Info { order: op.order, kind: shape.kind, bytes: shape.bytes as u8, ..plain }
         }
-        Op::Memory(Memory::AsyncCopy(_)) => {
-            Info { kind: AccessKind::AsyncCopy, name: Some("asynchronous copy (cp.async)"), ..plain }
-        }
+        Op::Memory(Memory::AsyncCopy(_)) => Info { kind: AccessKind::AsyncCopy, name: Some(COPY), ..plain },
         Op::Memory(Memory::Bulk(op)) => match op.from {
             BulkSource::Memory(..) => reduces(op.reduce.as_ref(), "bulk copy (cp.async.bulk)"),
             BulkSource::Registers(..) => reduces(op.reduce.as_ref(), "asynchronous store (st.async)"),
@@ -110,7 +144,19 @@ fn info(op: &Op) -> Info {
             let reduce = op.reduce.as_ref().and_then(|all| Some(&all.first()?.1));
             reduces(reduce, "tensor copy (cp.async.bulk.tensor)")
         }
-        Op::Memory(Memory::AsyncGroup(which, _, reads)) => Info { group: Some((*which, *reads)), ..plain },
+        Op::Memory(Memory::AsyncGroup(which, _, reads)) => {
+            let agents: &[Agent] = match (which, reads) {
+                (Group::Copies, _) => &[Agent::Copies],
+                (_, true) => &[Agent::BulkReads],
+                (_, false) => &[Agent::BulkReads, Agent::BulkWrites],
+            };
+            Info { group: Some(agents), ..plain }
+        }
+        Op::Matrix(op) => match &**op {
+            Matrix::GroupMultiply(_) => Info { kind: AccessKind::AsyncCopy, name: Some(PRODUCT), ..plain },
+            Matrix::Group(_) => Info { group: Some(&[Agent::Products]), ..plain },
+            _ => plain,
+        },
         Op::Memory(Memory::Fence(_, kind)) => Info { fence: Some(*kind), ..plain },
         Op::Memory(Memory::Mbarrier(op)) => {
             let (order, kind, name) = match op.op {

@@ -61,7 +61,7 @@ impl Objects {
                 }
             }
             // Other blocks arrive, but do not wait.
-            MbarrierUse::CopiesArrive => {}
+            MbarrierUse::Bytes | MbarrierUse::CopiesArrive => {}
             MbarrierUse::Arrive | MbarrierUse::Wait { .. } if owner != party.block => {}
             MbarrierUse::Arrive => {
                 if let Some(object) = self.0.get_mut(&key) {
