@@ -13,6 +13,7 @@ mod dram;
 mod histogram;
 mod kernels;
 mod matmul;
+mod mutants;
 mod occupancy;
 mod pitfalls;
 mod predict;

@@ -95,8 +95,11 @@ pitfalls! {
         uninitialized_tail,
         output_read_first,
         counter_not_zeroed,
+        early_return,
         set_on_one_path,
-        local_array_half_filled;
+        local_array_half_filled,
+        shuffle_from_inactive_lane,
+        partial_last_warp;
     "race":
         missing_barrier,
         buffer_reused_too_early,
@@ -118,13 +121,10 @@ pitfalls! {
         mbarrier_of_wrong_phase;
     "sync":
         divergent_barrier,
-        early_return,
         barrier_count_too_high,
         crossed_barriers,
         mbarrier_count_too_high,
         shuffle_in_a_branch,
-        shuffle_from_inactive_lane,
         ballot_in_a_loop,
-        partial_last_warp,
         copy_left_under_way;
 }

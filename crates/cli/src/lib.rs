@@ -15,6 +15,7 @@ mod dram;
 mod env;
 mod error;
 pub mod list;
+mod mutate;
 mod occupancy;
 pub mod output;
 mod pitfalls;
@@ -55,6 +56,7 @@ const COMMANDS: &[Command] = &[
     agree::AGREE,
     checklist::CHECKLIST,
     pitfalls::PITFALLS,
+    mutate::MUTATE,
     ptx::PTX,
     list::DEVICES,
 ];

@@ -11,7 +11,7 @@ use cuda_std::{kernel, thread};
 
 use crate::warp::{FULL_MASK, WARP_SIZE, first_lanes};
 
-pitfall! { partial_last_warp: Sync, 1 x 48 {
+pitfall! { partial_last_warp: Init, 1 x 48 {
     lesson: "a block's last warp may have fewer lanes: masks come from the size of the block",
     on_gpu: "often right, as lanes that do not exist are not waited for; what is read from them is undefined",
     arguments: [Input(48), Output(2)],
@@ -29,11 +29,11 @@ pub unsafe fn partial_last_warp(input: *const u32, output: *mut u32) {
         let (lane, warp) = (i % WARP_SIZE, i / WARP_SIZE);
         let mut sum = *input.add(i as usize);
         for delta in [16, 8, 4, 2, 1] {
-            let (other, _) = warp_shuffle_down(FULL_MASK, sum, delta, 32); // fault
+            let (other, _) = warp_shuffle_down(FULL_MASK, sum, delta, 32);
             sum = sum.wrapping_add(other);
         }
         if lane == 0 {
-            *output.add(warp as usize) = sum;
+            *output.add(warp as usize) = sum; // fault
         }
     }
 }

@@ -10,7 +10,7 @@ use cuda_std::{kernel, thread};
 
 use crate::warp::{FULL_MASK, first_lanes};
 
-pitfall! { shuffle_from_inactive_lane: Sync, 1 x 32 {
+pitfall! { shuffle_from_inactive_lane: Init, 1 x 32 {
     lesson: "a lane that is read from takes part in the shuffle: give lanes without a value the neutral element",
     on_gpu: "the register of the lane that is not there, whatever it holds; other hardware may give something else",
     arguments: [Input(20), Output(20)],
@@ -24,8 +24,8 @@ pub unsafe fn shuffle_from_inactive_lane(input: *const u32, output: *mut u32) {
         let lane = thread::thread_idx_x();
         if lane < 20 {
             let value = *input.add(lane as usize);
-            let (other, _) = warp_shuffle_down(first_lanes(20), value, 8, 32); // fault
-            *output.add(lane as usize) = value.wrapping_add(other);
+            let (other, _) = warp_shuffle_down(first_lanes(20), value, 8, 32);
+            *output.add(lane as usize) = value.wrapping_add(other); // fault
         }
     }
 }

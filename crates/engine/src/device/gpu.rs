@@ -57,6 +57,9 @@ pub(super) struct State {
     stop: Event,
     stream: Rc<StreamInContext>,
     info: DeviceInfo,
+    /// What a launch on a simulated GPU may execute, in instructions of warps, where it is observed, counted or checked; as many
+    /// as the machine allows if `None`.
+    pub(super) most_instructions: Option<u64>,
 }
 
 /// A stream together with its context. The stream is dropped first.
@@ -123,6 +126,7 @@ impl State {
             buffers: Vec::new(),
             timing: codes.load(TIMING_PTX.to_owned()),
             codes,
+            most_instructions: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may

@@ -60,6 +60,15 @@ impl Sim {
         })
     }
 
+    /// Ends launches that are observed, counted or checked after so many instructions of warps, with [`Error::Launch`].
+    pub fn limit_instructions(&mut self, most: u64) {
+        // There is nothing in it that fails.
+        let _ = self.with(None, |state| {
+            state.most_instructions = Some(most);
+            Ok(())
+        });
+    }
+
     /// The place of a buffer in memory: its first address and its size in bytes.
     ///
     /// # Errors
@@ -79,6 +88,14 @@ impl State {
         run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
     ) -> Result<R, Error> {
         let Launch { grid, block, shared_bytes, .. } = *launch;
+        let most = self.most_instructions;
+        let run = |machine: &mut Machine, launch: &simt::Launch<'_>| {
+            let usual = machine.config_mut().max_instructions;
+            machine.config_mut().max_instructions = most.unwrap_or(usual);
+            let result = run(machine, launch);
+            machine.config_mut().max_instructions = usual;
+            result
+        };
         self.prepare(launch, bound, |function, args, _, _| {
             let kernel = Kernel { function: function.to_raw().addr(), grid, block, shared_bytes };
             // SAFETY: there is an argument for each parameter, of the parameter's size.

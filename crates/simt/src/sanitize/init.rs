@@ -159,15 +159,20 @@ impl Init {
         match access.space {
             Space::Global => {
                 let device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                if device.is_empty() {
+                if device.is_empty() || run_of(access).is_some_and(|(at, bytes)| !device.has_any(at, bytes)) {
                     return None;
                 }
-                for lane in lanes(access.mask) {
-                    unwritten[lane] = device.find(access.addresses[lane], access.bytes);
-                    any |= unwritten[lane];
-                }
+                let mut left = lanes(access.mask);
+                let addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
+                device.find(addresses, access.bytes, |found| {
+                    any |= found;
+                    unwritten[left.next().unwrap_or_default()] = found;
+                });
             }
             Space::Shared => {
+                if run_of(access).is_some_and(|(at, bytes)| self.block.shared.has_all(at, bytes)) {
+                    return None;
+                }
                 for lane in lanes(access.mask) {
                     unwritten[lane] = self.block.shared.unwritten(access.addresses[lane], access.bytes);
                     any |= unwritten[lane];
@@ -187,16 +192,22 @@ impl Init {
 
     /// The bytes of an access are written, but the lanes' `undefined` ones hold nothing that anybody has written.
     fn write(&mut self, access: &Access<'_>, undefined: &Lanes64) {
+        let run = run_of(access).filter(|_| *undefined == [0; LANES]);
         match access.space {
             Space::Global => {
                 let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                if !device.is_empty() {
-                    for lane in lanes(access.mask) {
+                match run {
+                    _ if device.is_empty() => {}
+                    Some((at, bytes)) => device.write(at, bytes),
+                    None => lanes(access.mask).for_each(|lane| {
                         device.write_some(access.addresses[lane], access.bytes, undefined[lane]);
-                    }
+                    }),
                 }
             }
             Space::Shared => {
+                if let Some((at, bytes)) = run {
+                    return self.block.shared.write_all(at, bytes);
+                }
                 for lane in lanes(access.mask) {
                     self.block.shared.write(access.addresses[lane], access.bytes, undefined[lane]);
                 }
@@ -498,6 +509,20 @@ impl Init {
     }
 }
 
+/// Where an access begins, and how many bytes it has, if all lanes access the same bytes or those that follow each other.
+fn run_of(access: &Access<'_>) -> Option<(u64, u64)> {
+    let Access { mask, addresses: at, bytes, .. } = *access;
+    if mask != ALL {
+        return None;
+    }
+    let (first, bytes) = (at[0], u64::from(bytes));
+    if at.iter().all(|own| *own == first) {
+        return Some((first, bytes));
+    }
+    let follows = |(lane, own): (usize, &u64)| *own == first.wrapping_add(lane as u64 * bytes);
+    at.iter().enumerate().all(follows).then_some((first, bytes * LANES as u64))
+}
+
 const ADDRESS: (&str, &str) = ("address", "an address");
 
 /// What is lent while an instruction is followed.
@@ -616,7 +641,7 @@ impl Checker for Init {
         if let Op::Warp(Warp::Shuffle { to, .. }) = &self.inst(site).op {
             let to = Reg::R32(*to);
             let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
-            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], origin);
+            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
         }
     }
 

@@ -30,6 +30,27 @@ enum Part {
     Mixed(Box<[u64; WORDS]>),
 }
 
+impl Parts {
+    /// Which of up to 64 bytes from `at` on, inside of it, are not written.
+    fn find(&self, at: u64, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.bytes - at);
+        let mut unwritten = 0;
+        let mut done = 0;
+        while done < bytes {
+            let (part, within) = ((at + done) / PART, (at + done) % PART);
+            let count = (64 - within % 64).min(bytes - done);
+            let word = match self.parts.get(part as usize) {
+                None | Some(Part::Unwritten) => u64::MAX,
+                Some(Part::Written) => 0,
+                Some(Part::Mixed(words)) => !words[(within / 64) as usize] >> (within % 64),
+            };
+            unwritten |= (word & (u64::MAX >> (64 - count))) << done;
+            done += count;
+        }
+        unwritten
+    }
+}
+
 /// The bits of a part of so many bytes, none of which is written; those behind its end count as written.
 fn beyond(bytes: u64) -> [u64; WORDS] {
     std::array::from_fn(|word| match bytes.saturating_sub(word as u64 * 64) {
@@ -60,29 +81,33 @@ impl Unwritten {
         self.allocations.clear();
     }
 
-    /// Which of up to 64 bytes from an address on are not written, the first one in the lowest bit.
-    pub(crate) fn find(&self, address: u64, bytes: u32) -> u64 {
-        let Some((base, own)) = self.allocations.range(..=address).next_back() else { return 0 };
-        let at = address - base;
-        if at >= own.bytes {
-            return 0;
-        }
-        let bytes = u64::from(bytes.min(64)).min(own.bytes - at);
-        let ones = |bytes: u64| u64::MAX >> (64 - bytes);
-        let mut unwritten = 0;
-        let mut done = 0;
-        while done < bytes {
-            let (part, within) = ((at + done) / PART, (at + done) % PART);
-            let count = (64 - within % 64).min(bytes - done);
-            let word = match own.parts.get(part as usize) {
-                None | Some(Part::Unwritten) => u64::MAX,
-                Some(Part::Written) => 0,
-                Some(Part::Mixed(words)) => !words[(within / 64) as usize] >> (within % 64),
+    /// Whether some of the bytes from an address on are not written. `false` for bytes of more than one allocation.
+    pub(crate) fn has_any(&self, address: u64, bytes: u64) -> bool {
+        let found = self.allocations.range(..=address).next_back();
+        let Some((at, own)) = found.map(|(base, own)| (address - base, own)).filter(|(at, own)| *at < own.bytes) else {
+            return false;
+        };
+        let bytes = bytes.min(own.bytes - at);
+        (0..bytes.div_ceil(64)).any(|word| own.find(at + word * 64, (bytes - word * 64).min(64)) != 0)
+    }
+
+    /// Calls `tell` for the bytes at each of these addresses: which of up to 64 are not written, the first one in the lowest
+    /// bit.
+    pub(crate) fn find(&self, addresses: impl Iterator<Item = u64>, bytes: u32, mut tell: impl FnMut(u64)) {
+        let mut last: Option<(u64, &Parts)> = None;
+        for address in addresses {
+            let is_last = last.filter(|(base, own)| address.wrapping_sub(*base) < own.bytes);
+            let found = is_last.or_else(|| {
+                let (base, own) = self.allocations.range(..=address).next_back()?;
+                (address - base < own.bytes).then_some((*base, own))
+            });
+            let Some((base, own)) = found else {
+                tell(0);
+                continue;
             };
-            unwritten |= (word & ones(count)) << done;
-            done += count;
+            last = found;
+            tell(own.find(address - base, u64::from(bytes.min(64))));
         }
-        unwritten
     }
 
     /// Up to 64 bytes from an address on were written, but those of `undefined` hold nothing that anybody has written.
