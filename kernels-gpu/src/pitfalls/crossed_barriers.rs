@@ -39,13 +39,8 @@ pub unsafe fn crossed_barriers_cured(input: *const u32, output: *mut u32) {
         let i = thread::thread_idx_x() as usize;
         let tile = shared_array![u32; 64];
         *tile.add(i) = *input.add(i);
-        if i < 32 {
-            ptx!("bar.sync 1, 64;");
-            ptx!("bar.sync 2, 64;");
-        } else {
-            ptx!("bar.sync 1, 64;");
-            ptx!("bar.sync 2, 64;");
-        }
+        ptx!("bar.sync 1, 64;");
+        ptx!("bar.sync 2, 64;");
         *output.add(i) = *tile.add(63 - i);
     }
 }

@@ -30,9 +30,12 @@ pub unsafe fn mbarrier_count_too_high(input: *const u32, output: *mut u32) {
         thread::sync_threads();
         *tile.add(i) = *input.add(i);
         ptx!("{{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [{}]; }}", in(reg32) barrier);
-        let mut over = 0u32;
-        while over == 0 {
+        loop {
+            let mut over = 1u32;
             ptx!("{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], 0; selp.u32 {0}, 1, 0, p; }}", out(reg32) over, in(reg32) barrier); // fault
+            if over != 0 {
+                break;
+            }
         }
         *output.add(i) = *tile.add(63 - i);
     }
@@ -51,9 +54,12 @@ pub unsafe fn mbarrier_count_too_high_cured(input: *const u32, output: *mut u32)
         thread::sync_threads();
         *tile.add(i) = *input.add(i);
         ptx!("{{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [{}]; }}", in(reg32) barrier);
-        let mut over = 0u32;
-        while over == 0 {
+        loop {
+            let mut over = 1u32;
             ptx!("{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], 0; selp.u32 {0}, 1, 0, p; }}", out(reg32) over, in(reg32) barrier);
+            if over != 0 {
+                break;
+            }
         }
         *output.add(i) = *tile.add(63 - i);
     }

@@ -28,7 +28,7 @@ pub unsafe fn two_writers(input: *const u32, output: *mut u32) {
 pub unsafe fn two_writers_cured(input: *const u32, output: *mut u32) {
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             *output.add(i / 2) = *input.add(i);
         }
     }
