@@ -93,7 +93,7 @@ pub(super) const LADDER: Ladder = Ladder {
 /// blocks and the elements of a block.
 const EDGES: &[u64] = &[
     0, 1, 2, 4, 7, 16, 31, 33, 63, 65, 96, 191, 256, 383, 512, 513, 1000, 1024, 1025, 2049, 3333, 4095, 4097, 6143,
-    8191,
+    8191, 8193,
 ];
 
 fn sweep(effort: Effort) -> Vec<Options> {
