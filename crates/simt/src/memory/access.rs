@@ -146,13 +146,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
 
 /// [`in_region`] for any CPU, compiled once for each kind of instruction.
 #[inline(never)]
-fn in_region_portably<P: MemoryOp>(
-    op: &P,
-    env: &mut Env<'_, '_>,
-    region: Region,
-    at: &Lanes64,
-    mask: u32,
-) -> Accessed {
+fn in_region_portably<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, mask: u32) -> Accessed {
     in_region::<Portable, P>(op, env, region, at, mask)
 }
 
