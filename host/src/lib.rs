@@ -46,8 +46,9 @@ pub static KERNELS: Kernels =
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
-/// All ladders and their kernels.
-pub static CATALOG: Catalog = Catalog { ladders: ladders::ALL, kernels: &KERNELS };
+/// All ladders and pitfalls, and their kernels.
+pub static CATALOG: Catalog =
+    Catalog { ladders: ladders::ALL, pitfalls: kernels_gpu::pitfalls::PITFALLS, kernels: &KERNELS };
 
 /// All ladders, in the order in which they are taught.
 pub fn ladders() -> &'static [Ladder] {

@@ -60,13 +60,14 @@ fn names_are_unique_and_found() {
 
 #[test]
 fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
-    let named: BTreeSet<String> =
-        ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names()).collect();
+    let rungs = ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names());
+    let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.cure]).map(str::to_owned);
+    let named: BTreeSet<String> = rungs.chain(pitfalls).collect();
     let compiled: BTreeSet<String> = entries_in_ptx().into_keys().map(str::to_owned).collect();
     let missing: Vec<_> = named.difference(&compiled).collect();
     let unlisted: Vec<_> = compiled.difference(&named).collect();
-    assert!(missing.is_empty(), "rungs without a kernel: {missing:?}");
-    assert!(unlisted.is_empty(), "kernels without a rung: {unlisted:?}");
+    assert!(missing.is_empty(), "rungs and pitfalls without a kernel: {missing:?}");
+    assert!(unlisted.is_empty(), "kernels without a rung or a pitfall: {unlisted:?}");
 }
 
 #[test]

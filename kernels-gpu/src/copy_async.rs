@@ -12,7 +12,7 @@ use crate::wide::Wide;
 
 /// The number by which `cp.async` knows a place in shared memory: its offset in the shared window.
 #[derive(Clone, Copy)]
-pub struct Shared(u32);
+pub struct Shared(pub(crate) u32);
 
 impl Shared {
     /// The offset of a pointer to shared memory.

@@ -23,6 +23,7 @@ pub mod entry;
 pub mod grid;
 pub mod histogram;
 pub mod matmul;
+pub mod pitfalls;
 pub mod reduce;
 pub mod shuffle;
 pub mod tile;

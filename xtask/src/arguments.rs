@@ -8,7 +8,7 @@ use crate::console::{Failure, Result, nearest};
 pub(crate) const HELP: &str = include_str!("help.txt");
 
 /// The commands of the program `ladder`.
-const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices";
+const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices mutate";
 
 const OWN: [&str; 8] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples"];
 

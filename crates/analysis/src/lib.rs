@@ -1,5 +1,5 @@
 //! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, a checklist of
-//! optimizations, and the agreement of the simulator with Nsight Compute.
+//! optimizations, the agreement of the simulator with Nsight Compute, and what became of the pitfalls on a GPU.
 //!
 //! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output are numbers and verdicts, as
 //! data.
@@ -13,6 +13,7 @@ pub mod document;
 pub mod dram;
 mod error;
 pub mod occupancy;
+pub mod pitfalls;
 pub mod predict;
 pub mod profile;
 mod selection;

@@ -10,6 +10,9 @@ pub enum Error {
     /// An analysis is not possible.
     #[error(transparent)]
     Analysis(#[from] analysis::Error),
+    /// Mutants cannot be made or run.
+    #[error(transparent)]
+    Mutate(#[from] mutate::Error),
     /// One of NVIDIA's tools is missing or failed.
     #[error(transparent)]
     Tool(#[from] toolkit::Error),
@@ -52,6 +55,7 @@ impl Error {
             Self::Engine(error) => error.is_failure(),
             Self::Analysis(error) => error.is_failure(),
             Self::Tool(error) => !matches!(error, toolkit::Error::UnknownArch { .. }),
+            Self::Mutate(error) => error.is_failure(),
             Self::Source(_) | Self::Output(_) => true,
             _ => false,
         };

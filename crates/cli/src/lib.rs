@@ -15,8 +15,10 @@ mod dram;
 mod env;
 mod error;
 pub mod list;
+mod mutate;
 mod occupancy;
 pub mod output;
+mod pitfalls;
 mod predict;
 mod profile;
 mod ptx;
@@ -53,6 +55,8 @@ const COMMANDS: &[Command] = &[
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
+    pitfalls::PITFALLS,
+    mutate::MUTATE,
     ptx::PTX,
     list::DEVICES,
 ];

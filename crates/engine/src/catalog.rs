@@ -3,12 +3,15 @@
 use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
+use rung::Pitfall;
 
 /// The contents of a program: its ladders, and the kernels that they launch.
 #[derive(Debug)]
 pub struct Catalog {
     /// The ladders, in the order in which they are taught.
     pub ladders: &'static [Ladder],
+    /// The pitfalls, by the check that finds them.
+    pub pitfalls: &'static [Pitfall],
     /// The PTX of all their kernels.
     pub kernels: &'static Kernels,
 }
@@ -45,6 +48,20 @@ impl Catalog {
             let known: Vec<_> = self.ladders.iter().map(|ladder| ladder.name).collect();
             Error::unknown(&format!("no ladder is named `{name}`"), name, "ladders", &known)
         })
+    }
+
+    /// The pitfalls of these names, in the catalog's order; all of them when no name is given.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] with the nearest name for the first name that is not a pitfall's.
+    pub fn pitfalls(&self, names: &[String]) -> Result<Vec<&'static Pitfall>, Error> {
+        let known = || self.pitfalls.iter().map(|pitfall| pitfall.name);
+        if let Some(unknown) = names.iter().find(|name| known().all(|own| own != *name)) {
+            let problem = format!("no pitfall is named `{unknown}`");
+            return Err(Error::unknown(&problem, unknown, "pitfalls", &known().collect::<Vec<_>>()));
+        }
+        let is_named = |pitfall: &&Pitfall| names.is_empty() || names.iter().any(|name| name == pitfall.name);
+        Ok(self.pitfalls.iter().filter(is_named).collect())
     }
 }
 

@@ -86,7 +86,7 @@ pub enum Error {
 impl Error {
     /// The error of a launch that was refused or failed.
     pub(crate) fn launch(launch: &Launch, reason: impl ToString) -> Self {
-        Self::Launch { launch: Box::new(launch.clone()), reason: reason.to_string() }
+        Self::Launch { launch: Box::new(launch.clone()), reason: first_line(&reason.to_string()) }
     }
 
     /// The error for a name that is not among those that are `known`: the `problem`, and the nearest names or all of
@@ -111,12 +111,15 @@ impl Error {
         Self::Device { doing, reason }
     }
 
-    /// The same error of a device with another reason.
-    pub(crate) fn because(self, reason: String) -> Self {
-        match self {
-            Self::Launch { launch, .. } => Self::Launch { launch, reason },
-            Self::Device { doing, .. } => Self::Device { doing, reason },
-            other => other,
+    /// The same error of a device with another reason. Whatever has failed of a launch, it is the launch that failed.
+    pub(crate) fn because(self, launch: Option<&Launch>, reason: &str) -> Self {
+        match (self, launch) {
+            (Self::Launch { .. } | Self::Device { .. } | Self::Ptx { .. }, Some(launch)) => {
+                Self::launch(launch, reason)
+            }
+            (Self::Launch { launch, .. }, None) => Self::launch(&launch, reason),
+            (Self::Device { doing, .. }, None) => Self::device(doing, first_line(reason)),
+            (other, _) => other,
         }
     }
 
@@ -132,6 +135,11 @@ pub(crate) fn options_hint(known: &[&'static str]) -> String {
         [] => "it has none".to_owned(),
         known => format!("it has --{}", known.join(", --")),
     }
+}
+
+/// Messages here are lines. A fault's further ones list the calls that led to it.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 fn log_suffix(log: &str) -> String {

@@ -12,6 +12,7 @@ mod error;
 pub mod launch;
 pub mod names;
 pub mod options;
+pub mod pitfall;
 pub mod problem;
 mod provenance;
 mod ptx;

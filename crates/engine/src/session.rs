@@ -228,6 +228,23 @@ impl Session<'_, Sim> {
         device.observe(launch, ids, chosen, observer)
     }
 
+    /// Launches once, as [`Session::check`] does, with checks, and returns what they have found; of a launch that fails
+    /// too.
+    ///
+    /// # Errors
+    /// When [`Session::check`] fails and no check says why.
+    pub fn sanitize(&mut self, rung: &Rung, launch: &Launch, checks: Checks) -> Result<Vec<Finding>, Error> {
+        self.buffers.prepare_poisoned()?;
+        self.buffers.device.set_checks(checks);
+        let launched = self.launch(rung, launch);
+        self.buffers.device.set_checks(Checks::NONE);
+        let findings = self.take_findings();
+        match launched {
+            Err(error) if findings.is_empty() => Err(error),
+            _ => Ok(findings),
+        }
+    }
+
     /// Compares the outputs of the last launch with the reference.
     ///
     /// # Errors
@@ -235,6 +252,19 @@ impl Session<'_, Sim> {
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
+    }
+
+    /// Ends the following launches with an observer after so many instructions of warps: [`Sim::limit_instructions`].
+    pub fn limit_instructions(&mut self, most: u64) {
+        self.buffers.device.limit_instructions(most);
+    }
+
+    /// What is in the problem's buffers, with the guards behind them.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when a buffer cannot be copied.
+    pub fn memory(&mut self) -> Result<Vec<Vec<u8>>, Error> {
+        self.buffers.contents()
     }
 
     /// The places of the problem's buffers in memory: their first addresses and their sizes in bytes.

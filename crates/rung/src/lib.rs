@@ -10,11 +10,13 @@ extern crate alloc;
 
 mod entries;
 mod geometry;
+pub mod pitfall;
 
 pub use entries::{Entries, SharedMemory};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use entries::{NotCompiled, dims, variant_in_words};
 pub use geometry::{BlockCount, Geometry, MULTIPROCESSORS};
+pub use pitfall::Pitfall;
 
 /// One step of a ladder: a kernel, how it is launched, and what it teaches.
 #[derive(Clone, Copy, Debug)]

@@ -82,6 +82,8 @@ pub enum Op {
         waits: bool,
         /// Whether it is `.relaxed`, so that it orders no accesses to memory.
         relaxed: bool,
+        /// Whether all threads of a warp come to it together (`.aligned`).
+        aligned: bool,
     },
     /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
     Clock {

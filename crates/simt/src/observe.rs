@@ -309,6 +309,8 @@ pub enum Mistake {
         /// The lane that it names, and that one's mask.
         other: (u32, u32),
     },
+    /// The lanes' shuffle reads from lanes that take no part in it: that have ended, or that the mask does not name.
+    AbsentSource,
     /// A block has ended before an asynchronous operation on its shared memory was waited for. The site, the warp and the
     /// lanes are those that issued the operation.
     UnderWay {

@@ -20,6 +20,9 @@ pub(crate) enum Pattern {
 
 /// The questions about addresses, implemented for one kind of CPU.
 pub(crate) trait Vectors {
+    /// Whether any CPU can run it.
+    const PORTABLE: bool = false;
+
     /// The patterns of both halves of a warp whose lanes access `bytes` bytes each, if both have one.
     fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]>;
 
@@ -53,6 +56,8 @@ pub(crate) struct Steps {
 pub(crate) struct Portable;
 
 impl Vectors for Portable {
+    const PORTABLE: bool = true;
+
     #[inline(always)]
     fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]> {
         let pattern = |at: &[u64]| {

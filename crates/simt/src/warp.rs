@@ -143,6 +143,22 @@ impl Warp {
         })
     }
 
+    /// The lanes of `mask` that shuffle from a lane that has ended, or that their `membermask` does not name.
+    pub(crate) fn absent_sources(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> u32 {
+        let Warp::Shuffle { mode, lane, clamp, mask: members, .. } = self else {
+            return 0;
+        };
+        let members = regs.get32(*members);
+        if alive == ALL && members == &[ALL; LANES] {
+            return 0;
+        }
+        // Each lane gives its number.
+        let numbers = std::array::from_fn(|lane| lane as u32);
+        let (sources, _) = shuffle(*mode, &numbers, regs.get32(*lane), regs.get32(*clamp));
+        let is_absent = |lane: &usize| (members[*lane] & alive) >> sources[*lane] & 1 == 0;
+        lanes(mask).filter(is_absent).fold(0, |all, lane| all | 1 << lane)
+    }
+
     /// Whether lanes that execute one of the two wait for lanes that execute the other.
     pub(crate) fn is_alike(&self, other: &Warp) -> bool {
         use std::mem::discriminant;

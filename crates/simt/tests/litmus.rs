@@ -47,7 +47,8 @@ const HEAD: &str = "\
 
 Small programs of threads that share variables `x` and `y`, zero at first, each run hundreds of times under random schedules
 by [simt's tests](../crates/simt/tests/litmus.rs), which write this table. *Outcome* is the one that no interleaving of the
-threads gives, be they lanes of a warp, warps of a block or blocks of a grid; the next column says whether the PTX memory model allows it, and the last one whether simt shows it.
+threads gives, be they lanes of a warp, warps of a block or blocks of a grid; the next column says whether the PTX memory model
+allows it, and the last one whether simt shows it.
 
 simt is **sequentially consistent**: it interleaves the threads' instructions, and does each access at once for all of them. So it
 shows none of the weak outcomes that a GPU may give, and a fence or a scope that is missing changes no result; the check `race`

@@ -7,9 +7,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use simt::{
-    Arg, Config, Function, Im2col, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap,
-};
+use simt::sanitize::{Checks, Finding};
+use simt::{Arg, Config, Function, Im2col, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
 
 /// Words of the second argument.
 const SCRATCH_WORDS: usize = 1 << 20;
@@ -120,16 +119,8 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128
 }
 
 impl Program {
-    fn run(&self, machine: &mut Machine) -> Result<Vec<u32>, String> {
-        self.run_with(machine, Machine::launch)
-    }
-
-    /// Runs it with another function than [`Machine::launch`].
-    pub(crate) fn run_with(
-        &self,
-        machine: &mut Machine,
-        run: impl FnOnce(&mut Machine, &Launch<'_>) -> Result<(), LaunchError>,
-    ) -> Result<Vec<u32>, String> {
+    /// The results, and what the checks find.
+    pub(crate) fn run(&self, machine: &mut Machine, checks: Checks) -> Result<(Vec<u32>, Vec<Finding>), String> {
         let function = self.function.as_ref().map_err(String::clone)?;
         let out = machine.zeroed::<u32>(self.out).unwrap();
         let scratch = machine.zeroed::<u32>(SCRATCH_WORDS).unwrap();
@@ -139,11 +130,18 @@ impl Program {
         }
         let launch = Launch::new(function, self.grid, self.block, &args);
         let launch = launch.with_cooperative(self.cooperative);
-        let ran = run(machine, &launch.with_shared_bytes(self.shared));
+        let launch = launch.with_shared_bytes(self.shared);
+        let (ran, findings) = match checks.is_empty() {
+            true => (machine.launch(&launch), Vec::new()),
+            false => {
+                let sanitized = machine.launch_sanitized(&launch, checks);
+                (sanitized.result.map(drop), sanitized.findings)
+            }
+        };
         let result = machine.read(out).unwrap();
         machine.free(out).unwrap();
         machine.free(scratch).unwrap();
-        ran.map(|()| result).map_err(|error| error.to_string())
+        ran.map(|()| (result, findings)).map_err(|error| error.to_string())
     }
 }
 
@@ -187,7 +185,8 @@ fn check(machines: impl IntoIterator<Item = (Schedule, usize)>) {
         let mut machine = machine(schedule, threads);
         for program in &programs {
             let name = &program.name;
-            match program.run(&mut machine) {
+            let ran = program.run(&mut machine, Checks::NONE);
+            match ran.map(|(result, _)| result) {
                 Ok(result) if !expected.contains_key(name) => {
                     println!("{name}: not yet recorded: {}", summary(&result));
                     expected.insert(name.clone(), summary(&result));
@@ -201,6 +200,20 @@ fn check(machines: impl IntoIterator<Item = (Schedule, usize)>) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// They are right, so nobody may accuse them of accesses outside of their objects or of values that nobody has written.
+#[test]
+fn are_not_accused() {
+    let mut machine = machine(Schedule::Fixed, 1);
+    let mut accused = Vec::new();
+    for program in programs() {
+        let ran = program.run(&mut machine, "memory,init".parse().unwrap());
+        let findings =
+            ran.map_or_else(|fault| vec![fault], |(_, findings)| findings.iter().map(Finding::to_string).collect());
+        accused.extend(findings.into_iter().map(|finding| format!("{}: {finding}", program.name)));
+    }
+    assert!(accused.is_empty(), "{}", accused.join("\n"));
 }
 
 #[test]
@@ -241,12 +254,12 @@ fn where_a_device_has_room_for_few_blocks() {
         let config = Config { threads, resident_blocks, ..Config::default() };
         let mut machine = Machine::new(config).unwrap();
         for program in all.iter().filter(|program| names.contains(&&*program.name)) {
-            let result = program.run(&mut machine).unwrap();
+            let (result, _) = program.run(&mut machine, Checks::NONE).unwrap();
             assert_eq!(summary(&result), expected[&program.name], "{}", program.name);
         }
         // Six blocks that all wait for each other.
         let all = all.iter().find(|program| program.name == "grid_barrier_counter");
-        let fault = all.unwrap().run(&mut machine).unwrap_err();
+        let fault = all.unwrap().run(&mut machine, Checks::NONE).unwrap_err();
         assert!(fault.starts_with("deadlock: "), "{fault}");
     }
 }

@@ -259,3 +259,29 @@ fn launches_in_between_are_taken_for_writes() {
     machine.launch(&launch).unwrap();
     assert!(machine.launch_sanitized(&launch, init()).findings.is_empty());
 }
+
+#[test]
+fn lanes_that_take_no_part_in_a_shuffle_give_nothing() {
+    let shuffle = |mask: &str, select: &str| {
+        format!(
+            "setp.gt.u32 %p1, %r1, 39;\n@%p1 ret;\nshfl.sync.down.b32 %r3, %r1, 16, 31, {mask};\nadd.u32 %r4, %r1, 16;\n\
+             setp.lt.u32 %p2, %r4, 40;\n{select}\nst.global.u32 [%rd5], %r3;"
+        )
+    };
+    // The second warp has eight lanes left.
+    let what = "a value that is stored to device memory depends on what a shuffle reads from a lane that takes no part";
+    let found = one("", &shuffle("-1", ""), what);
+    assert_eq!((found.thread, found.times), ([32, 0, 0], 8));
+    assert!(found.other.is_some_and(|other| other.what == "shuffle from a lane that takes no part in it"));
+    clean("", &shuffle("-1", "selp.b32 %r3, %r3, 0, %p2;"));
+    // Lanes that are there, and that the mask does not name.
+    let half = |clamp: u32| {
+        format!(
+            "and.b32 %r5, %r1, 31;\nsetp.gt.u32 %p1, %r5, 15;\n@%p1 bra DONE;\n\
+             shfl.sync.down.b32 %r3, %r1, 8, {clamp}, 0xffff;\nst.global.u32 [%rd5], %r3;\nDONE:"
+        )
+    };
+    assert_eq!(one("", &half(31), what).times, 16);
+    // In segments of 16, they keep their own.
+    clean("", &half(0x100f));
+}

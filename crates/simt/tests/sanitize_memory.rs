@@ -244,3 +244,16 @@ fn memory_that_was_freed_is_told() {
     let found = machine.launch_sanitized(&launch, memory()).findings;
     assert_eq!(found[0].place.as_deref(), Some("12 bytes into an allocation of 64 bytes that was freed"));
 }
+
+#[test]
+fn what_malloc_gave_out_is_an_object_until_it_is_freed() {
+    let before = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);";
+    let allocate = "setp.ne.u32 %p1, %tid.x, 0;\n@%p1 exit;\n{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\n\
+                    call (q), malloc, (p);\nld.param.b64 %rd5, [q];\n}\n";
+    let free = "{\n.param .b64 p;\nst.param.b64 [p], %rd5;\ncall free, (p);\n}\n";
+    clean(before, &format!("{allocate}st.global.u32 [%rd5+28], 7;\n{free}"));
+    let found = one(before, &format!("{allocate}st.global.u32 [%rd5+32], 7;\n{free}"));
+    assert_eq!(found.what, "out of bounds write of 4 bytes");
+    let found = one(before, &format!("{allocate}{free}ld.global.u32 %r3, [%rd5];\n"));
+    assert_eq!(found.place.as_deref(), Some("in the heap, where malloc has given out nothing or it was freed"));
+}

@@ -17,11 +17,16 @@ fn kernel(body: &str) -> String {
 }
 
 fn findings(body: &str, threads: u32, schedule: Schedule) -> Vec<Finding> {
+    findings_in(body, (1, threads), schedule)
+}
+
+/// The findings of a launch of a cluster of so many blocks.
+fn findings_in(body: &str, (blocks, threads): (u32, u32), schedule: Schedule) -> Vec<Finding> {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     let mut machine = Machine::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
     let out = machine.zeroed::<u32>(1024).unwrap();
     let args = [out.into()];
-    let launch = Launch::new(&function, [1, 1, 1], [threads, 1, 1], &args);
+    let launch = Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &args).with_cluster(Some([blocks, 1, 1]));
     let Sanitized { result, findings } = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Sync));
     assert!(result.is_ok() || !findings.is_empty(), "{result:?}");
     findings
@@ -189,7 +194,13 @@ fn mbarriers() {
     found(&once(again), 32, "an mbarrier is initialized that is in use", "// again", Some("// first"));
     right(&once(&format!("mbarrier.inval.shared.b64 [bar];\n{again}")), 32);
     let arrive = "mbarrier.arrive.shared.b64 _, [bar]; // arrives\n";
-    found(&once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"), 32, "2 arrivals, of which 1 of 1", "// two", None);
+    found(
+        &once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"),
+        32,
+        "2 arrivals, when its phase waits for 1 more of 1",
+        "// two",
+        None,
+    );
     right(&once(&arrive.repeat(2)), 32);
     found(&format!("mbarrier.arrive.shared.b64 _, [tile];\n{}", once("")), 32, "not initialized", "[tile]", None);
 
@@ -227,6 +238,40 @@ fn mbarriers() {
     right(&phases(true), 64);
 }
 
+#[test]
+fn clusters() {
+    let meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+    // Block 0 reads what block 1 has.
+    let reads = |before: &str, behind: &str| {
+        format!(
+            "st.shared.u32 [tile], 5;\n{meet}mov.u32 %r2, %cluster_ctarank;\nsetp.ne.u32 %p0, %r2, 0;\nmov.u32 %r1, tile;\n\
+             mapa.shared::cluster.u32 %r3, %r1, 1;\n{before}@%p0 bra DONE;\nld.shared::cluster.u32 %r0, [%r3]; // reads\n\
+             DONE:\n{behind}"
+        )
+    };
+    for schedule in SCHEDULES {
+        for bad in [reads("", ""), reads("barrier.cluster.arrive;\n", "barrier.cluster.wait;\n")] {
+            let all = findings_in(&bad, (2, 32), schedule);
+            let [finding] = &all[..] else { panic!("{schedule}: {all:?}") };
+            assert!(finding.what.contains("let all blocks wait for each other"), "{schedule}: {finding}");
+        }
+        for good in [reads("", meet), reads("", "barrier.cluster.arrive;\nbarrier.cluster.wait;\n")] {
+            let all = findings_in(&good, (2, 32), schedule);
+            assert!(all.is_empty(), "{schedule}: {all:?}");
+        }
+        let both = |arrive: &str| {
+            format!(
+                "setp.lt.u32 %p0, %lane, 9;\n@%p0 bra A;\n{arrive};\nbra DONE;\nA:\n{arrive};\nDONE:\nbarrier.cluster.wait;\n"
+            )
+        };
+        let all = findings_in(&both("barrier.cluster.arrive.aligned"), (2, 64), schedule);
+        let what = "the cluster's barrier in divergent code";
+        assert!(all.len() == 1 && all[0].what.starts_with(what), "{schedule}: {all:?}");
+        let all = findings_in(&both("barrier.cluster.arrive"), (2, 64), schedule);
+        assert!(all.is_empty(), "{schedule}: {all:?}");
+    }
+}
+
 /// Programs that run as on a GPU are not accused.
 #[test]
 fn no_program_is_accused() {
@@ -234,14 +279,9 @@ fn no_program_is_accused() {
     for schedule in [Schedule::Fixed, Schedule::Random(7)] {
         let mut machine = machine(schedule, 1);
         for program in programs() {
-            let mut findings = Vec::new();
-            let ran = program.run_with(&mut machine, |machine, launch| {
-                let sanitized = machine.launch_sanitized(launch, Checks::NONE.with(Check::Sync));
-                findings = sanitized.findings;
-                sanitized.result.map(|_| ())
-            });
+            let ran = program.run(&mut machine, Checks::NONE.with(Check::Sync));
+            let (_, findings) = ran.unwrap_or_else(|error| panic!("{}: {error}", program.name));
             accused.extend(findings.iter().map(|finding| format!("{} ({schedule}): {finding}", program.name)));
-            assert!(ran.is_ok(), "{}: {ran:?}", program.name);
         }
     }
     assert!(accused.is_empty(), "{}", accused.join("\n"));

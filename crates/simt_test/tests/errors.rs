@@ -116,6 +116,35 @@ fn a_kernel_that_fails_names_the_thread() {
 }
 
 #[test]
+fn more_shared_memory_than_the_usual() -> Result {
+    let ptx = "
+    .version 8.0 .target sm_80 .address_size 64
+    .extern .shared .align 4 .b8 more[];
+    .visible .entry both(.param .u64 to) {
+        .shared .align 4 .b8 fixed[16384];
+        .reg .b32 %r<3>; .reg .b64 %to;
+        st.shared.u32 [fixed+16380], 5;
+        ld.param.u64 %to, [to];
+        mov.u32 %r1, more;
+        st.shared.u32 [%r1+40956], 7;
+        ld.shared.u32 %r1, [%r1+40956];
+        ld.shared.u32 %r2, [fixed+16380];
+        mad.lo.u32 %r1, %r1, 10, %r2;
+        st.global.u32 [%to], %r1;
+        ret;
+    }";
+    Test::new(Kernels::from_ptx(ptx)?).run(|device| {
+        let to = device.zeroed::<u32>(1)?;
+        device.launch("both", Grid::new([1; 3], [1; 3]).shared(40 << 10), args![to])?;
+        device.expect(to, &[75])?;
+        let error = device.launch("both", Grid::new([1; 3], [1; 3]).shared(1 << 20), args![to]);
+        let error = error.expect_err("no device has so much").to_string();
+        assert!(!device.to_string().starts_with("sim") || error.contains("kernel `both`: 1048576 bytes"), "{error}");
+        Ok(())
+    })
+}
+
+#[test]
 fn kernels_that_are_not_there_or_cannot_be_read() {
     let error = Kernels::from_ptx(".version 8.0 .target sm_80 .address_size 64 nonsense").expect_err("it is no PTX");
     assert!(error.to_string().contains("line 1"), "{error:?}");

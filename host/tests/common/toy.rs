@@ -6,7 +6,7 @@ use host::options::{Kind, Opt};
 use host::registry::PublishedSpeedup;
 use host::{Catalog, Column, KERNELS, Ladder, Options, Rung, SharedMemory, ShownColumns, ladder};
 
-pub static TOYS: Catalog = Catalog { ladders: &[TOY], kernels: &KERNELS };
+pub static TOYS: Catalog = Catalog { ladders: &[TOY], pitfalls: &[], kernels: &KERNELS };
 
 pub const TOY: Ladder = Ladder {
     name: "toy",

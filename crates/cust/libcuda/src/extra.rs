@@ -4,10 +4,12 @@
 use std::ffi::{CString, c_void};
 use std::ptr;
 
-use cust_raw::{CUfunction, CUjit_option, CUresult, cuFuncSetAttribute, cuModuleLoadDataEx, cuModuleUnload};
+use cust_raw::{
+    CUfunction, CUjit_option, CUresult, cuFuncGetAttribute, cuFuncSetAttribute, cuModuleLoadDataEx, cuModuleUnload,
+};
 
-/// The bytes of dynamic shared memory that a block can have without being allowed more.
-const WITHOUT: u32 = 48 << 10;
+/// The bytes of shared memory that a block can have without being allowed more.
+const WITHOUT: i32 = 48 << 10;
 
 /// Lets a kernel have so much dynamic shared memory.
 ///
@@ -17,12 +19,21 @@ const WITHOUT: u32 = 48 << 10;
 /// # Safety
 /// The function's module is loaded.
 pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUresult> {
-    if bytes <= WITHOUT {
+    use cust_raw::CUfunction_attribute_enum::{
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as DYNAMIC, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as STATIC,
+    };
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    if bytes == 0 {
         return Ok(());
     }
-    let attribute = cust_raw::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    // SAFETY: the caller's promise; the other arguments are numbers.
-    match unsafe { cuFuncSetAttribute(function, attribute, i32::try_from(bytes).unwrap_or(i32::MAX)) } {
+    let mut own = 0;
+    // SAFETY: the caller's promise, and a place for the number.
+    let mut result = unsafe { cuFuncGetAttribute(&raw mut own, STATIC, function) };
+    if result == CUresult::CUDA_SUCCESS && bytes.saturating_add(own) > WITHOUT {
+        // SAFETY: the caller's promise; the other arguments are numbers.
+        result = unsafe { cuFuncSetAttribute(function, DYNAMIC, bytes) };
+    }
+    match result {
         CUresult::CUDA_SUCCESS => Ok(()),
         error => Err(error),
     }

@@ -261,11 +261,23 @@ impl Fill {
                 let found = machine.memory_mut().span_mut(address, bytes);
                 let (allocation, at) = found.ok_or(Code::ILLEGAL_ADDRESS)?;
                 let row = &mut allocation.bytes_mut()[at as usize..][..bytes as usize];
-                row.chunks_exact_mut(value.len()).for_each(|own| own.copy_from_slice(value));
+                repeat(value, row);
                 (address, left) = (address + bytes, left - bytes);
             }
         }
         Ok(())
+    }
+}
+
+/// Fills `to` with a value again and again. It copies what is there already, at most as much as a CPU's nearest cache holds,
+/// so that it is fast in a program that is not optimized too.
+fn repeat(value: &[u8], to: &mut [u8]) {
+    let mut done = value.len().min(to.len());
+    to[..done].copy_from_slice(&value[..done]);
+    while done < to.len() {
+        let more = done.min(to.len() - done).min(16 << 10);
+        to.copy_within(..more, done);
+        done += more;
     }
 }
 

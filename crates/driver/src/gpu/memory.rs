@@ -166,6 +166,9 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
         _ => memory.allocate_aligned(bytes as u64, 512),
     };
     let address = allocated.map_err(out_of_memory)?;
+    if kind.is_device() {
+        memory.set_unwritten(address);
+    }
     drop(machine);
     add(Range { flags, pool, ..Range::new(address, bytes as u64, kind, context.handle) });
     Ok(address)

@@ -68,8 +68,7 @@ pub struct DeviceInfo {
 }
 
 fn with_point<S: Serializer>(own: &Option<(u32, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
-    let text = own.map(|(major, minor)| format!("{major}.{minor}"));
-    text.serialize(serializer)
+    own.map(|(major, minor)| format!("{major}.{minor}")).serialize(serializer)
 }
 
 fn in_billions<S: Serializer>(own: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -123,6 +122,15 @@ pub trait Device {
 
     /// Frees a buffer. An id that is not in use is ignored.
     fn free(&mut self, buffer: BufferId);
+
+    /// The first address of a buffer.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the buffer is not in use, or when the device gives no addresses.
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        let _ = buffer;
+        Err(Error::device("looking for a buffer", format!("a {} gives no addresses", self.info().kind)))
+    }
 
     /// Copies `bytes` from the host to the whole of `buffer`.
     ///

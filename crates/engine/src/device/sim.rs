@@ -1,12 +1,12 @@
 //! What a simulated GPU can do and no other: have so many threads of the host, and be observed.
 
-use libcuda::Simulation;
+use libcuda::{Kernel, Simulation};
 use ptx::extract::SourceLines;
-use simt::Function;
 use simt::observe::Observer;
+use simt::{Function, LaunchError, Machine};
 
 use super::code::Codes;
-use super::gpu::Sim;
+use super::gpu::{Sim, State};
 use super::{BufferId, DeviceInfo, DeviceMemory};
 use crate::catalog::Kernels;
 use crate::error::Error;
@@ -60,6 +60,15 @@ impl Sim {
         })
     }
 
+    /// Ends launches that are observed, counted or checked after so many instructions of warps, with [`Error::Launch`].
+    pub fn limit_instructions(&mut self, most: u64) {
+        // There is nothing in it that fails.
+        let _ = self.with(None, |state| {
+            state.most_instructions = Some(most);
+            Ok(())
+        });
+    }
+
     /// The place of a buffer in memory: its first address and its size in bytes.
     ///
     /// # Errors
@@ -67,6 +76,31 @@ impl Sim {
     pub fn range(&self, id: BufferId) -> Result<(u64, u64), Error> {
         let DeviceMemory { address, bytes } = self.state.get().memory(id)?;
         Ok((address, bytes))
+    }
+}
+
+impl State {
+    /// Lets `run` run a kernel on the simulated GPU's machine.
+    pub(super) fn launch_with<R>(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
+    ) -> Result<R, Error> {
+        let Launch { grid, block, shared_bytes, .. } = *launch;
+        let most = self.most_instructions;
+        let run = |machine: &mut Machine, launch: &simt::Launch<'_>| {
+            let usual = machine.config_mut().max_instructions;
+            machine.config_mut().max_instructions = most.unwrap_or(usual);
+            let result = run(machine, launch);
+            machine.config_mut().max_instructions = usual;
+            result
+        };
+        self.prepare(launch, bound, |function, args, _, _| {
+            let kernel = Kernel { function: function.to_raw().addr(), grid, block, shared_bytes };
+            // SAFETY: there is an argument for each parameter, of the parameter's size.
+            unsafe { libcuda::launch_with(kernel, args, run) }.map_err(|reason| Error::launch(launch, reason))
+        })
     }
 }
 

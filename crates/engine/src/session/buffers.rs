@@ -202,6 +202,18 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(outputs)
     }
 
+    /// Downloads the whole of all buffers of the current set, in the problem's order.
+    pub(super) fn contents(&mut self) -> Result<Vec<Vec<u8>>, Error> {
+        let buffers = self.problem.buffers();
+        let ids = &self.sets[self.current].buffers;
+        let contents = ids.iter().zip(buffers).map(|(&id, buffer)| {
+            let mut bytes = vec![0; host_size(buffer.allocated_bytes())];
+            self.device.download(id, &mut bytes)?;
+            Ok(bytes)
+        });
+        contents.collect()
+    }
+
     /// Switches to the next set of buffers, prepares it for a timed launch, and keeps the device busy until the launch
     /// is enqueued.
     pub(super) fn next(&mut self) -> Result<(), Error> {

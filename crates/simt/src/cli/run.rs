@@ -268,6 +268,9 @@ fn place(
                 (fill, _) => machine.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;
+            if let BufferInit::Uninit = fill {
+                machine.memory_mut().set_unwritten(buffer.address());
+            }
             let held = BufferArg { ty: *ty, count: *count, buffer };
             Ok((buffer.into(), Some(held)))
         }

@@ -45,7 +45,8 @@ impl Decoder<'_, '_, '_> {
     pub(super) fn barrier(&mut self) -> Decoded<Op> {
         if self.words[1] == "cluster" {
             let waits = self.words[2] == "wait";
-            return Ok(Op::ClusterBarrier { waits, relaxed: self.words.contains(&"relaxed") });
+            let [relaxed, aligned] = ["relaxed", "aligned"].map(|word| self.words.contains(&word));
+            return Ok(Op::ClusterBarrier { waits, relaxed, aligned });
         }
         let mut modifiers = self.words[1..].to_vec();
         modifiers.retain(|word| !matches!(*word, "cta" | "aligned"));

@@ -258,13 +258,13 @@ impl<'m> Body<'_, 'm> {
         }
         let variables = self.variables_of(inst);
         let (Some(uses), cx) = (&mut self.uses, &self.cx) else { return };
-        // Such as a video instruction, which may write one byte of its result, and `mov.b32 %v.x, %r1`.
+        // Such as `mov.b32 %v.x, %r1`. A video instruction that writes a part of its result takes the rest from an operand.
         let is_part = |operand: &Operand<'_>| match operand {
             Operand::Element(..) => true,
             Operand::Name(name) => name.contains('.'),
             _ => false,
         };
-        let is_partial = inst.opcode.starts_with('v') || inst.operands.iter().any(is_part);
+        let is_partial = !inst.opcode.starts_with('v') && inst.operands.iter().any(is_part);
         let registers = |name: &str| {
             let declared = cx.declared(name).into_iter();
             declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))

@@ -103,7 +103,11 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
             }
         }
     }
-    match in_region::<V, P>(op, env, region, at, mask) {
+    let done = match V::PORTABLE {
+        true => in_region_portably(op, env, region, at, mask),
+        false => in_region::<V, P>(op, env, region, at, mask),
+    };
+    match done {
         Ok(()) => Ok(AccessOutcome::Done(region)),
         Err(AccessFault { address: at, .. })
             if address.region == Region::Global && Region::of(at) == Region::Const
@@ -136,14 +140,29 @@ fn in_region<V: Vectors, P: MemoryOp>(
                     OneAllocation { words: &allocation.words, base: allocation.base, strong: shape.strong };
                 op.perform(&mut env.regs, &mut memory, &lanes);
             }
-            None => op.perform(&mut env.regs, &mut AnyAllocation(env.global), &lanes),
+            None => in_any_allocation(op, env, &lanes),
         },
         Region::Shared => op.perform(&mut env.regs, env.shared, &lanes),
         Region::Local | Region::FrameParam => op.perform(&mut env.regs, env.local, &lanes),
-        Region::Const => op.perform(&mut env.regs, &mut ReadOnly(env.constants), &lanes),
-        Region::Param => op.perform(&mut env.regs, &mut ReadOnly(env.params), &lanes),
+        Region::Const | Region::Param => {
+            let bytes = if region == Region::Const { env.constants } else { env.params };
+            op.perform(&mut env.regs, &mut ReadOnly(bytes), &lanes);
+        }
     }
     Ok(())
+}
+
+/// [`in_region`] for any CPU, compiled once for each kind of instruction.
+#[inline(never)]
+fn in_region_portably<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, mask: u32) -> Accessed {
+    in_region::<Portable, P>(op, env, region, at, mask)
+}
+
+/// Accesses device memory where the lanes address more than one allocation, which is seldom: a function of its own, so
+/// that it is compiled once.
+#[inline(never)]
+fn in_any_allocation<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, lanes: &Lanes<'_>) {
+    op.perform(&mut env.regs, &mut AnyAllocation(env.global), lanes);
 }
 
 /// The space that an address of an instruction lies in, whose addresses lie in several. Those of constants can be read
@@ -200,7 +219,7 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
         return Err(fault);
     }
     for (region, rank, mask, at) in &parts {
-        in_block(env, *rank, |env| in_region::<Portable, P>(op, env, *region, at, *mask))?;
+        in_block(env, *rank, |env| in_region_portably(op, env, *region, at, *mask))?;
         let rank = (*region == Region::Shared && *rank != env.cluster.rank).then_some(*rank);
         observe(&Access { rank, ..shape.access(*region, *mask, at) });
     }

@@ -38,6 +38,12 @@ impl Heap {
         at
     }
 
+    /// The block that an address lies in, which was given out: where it begins, and its bytes.
+    pub(super) fn block(&self, address: u64) -> Option<(u64, u64)> {
+        let (at, bytes) = self.used.range(..=address).next_back()?;
+        (address - at < *bytes).then_some((*at, *bytes))
+    }
+
     /// Frees what begins at an address, or nothing at 0; `false` if nothing was given out there.
     pub(super) fn free(&mut self, at: u64) -> bool {
         if at == 0 {

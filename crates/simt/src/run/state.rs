@@ -65,11 +65,17 @@ impl LaunchState<'_> {
         &self.module.register_uses(self.program)[site.function as usize][site.pc as usize]
     }
 
-    /// The memory that an address of the global, constant or shared space belongs to.
+    /// The memory that an address of the global, constant or shared space belongs to. In the heap that is what `malloc` has
+    /// given out.
     pub(super) fn place(&self, space: Space, address: u64) -> Option<Place<'_>> {
         let (variable, base, bytes) = match space {
             Space::Global => {
                 let found = self.global.find(address)?;
+                let heap = self.heap();
+                if heap.base == Some(found.base) {
+                    let (base, bytes) = heap.block(address)?;
+                    return Some(Place { variable: None, base, bytes });
+                }
                 let variable = self.module.variable_at(self.variables, found.base);
                 (variable, found.base, found.bytes)
             }

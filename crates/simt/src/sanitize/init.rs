@@ -21,15 +21,15 @@ use crate::matrix::Matrix;
 use crate::memory::address_op::AddressOp;
 use crate::memory::atomic::{Atomic, AtomicOp, Whole};
 use crate::memory::global::Unwritten;
-use crate::memory::load_store::{Destination, Load, Store};
+use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Memory, Region};
-use crate::observe::{Access, AccessKind, Places, Site, Space, Step, WarpId};
+use crate::observe::{Access, AccessKind, Mistake, Places, Site, Space, Step, WarpId};
 use crate::regs::{ALL, LANES, Lanes64, R32, Reg, lanes};
 use crate::run::Machine;
 use crate::warp::Warp;
 pub(crate) use liveness::RegisterLives;
 use shadow::{LocalShadow, SharedShadow};
-use taints::{Follower, Scratch, Taints, all_bits};
+use taints::{Cause, Follower, Scratch, Taints, all_bits};
 
 /// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
 const MOST_ORIGINS: usize = 1 << 14;
@@ -50,8 +50,8 @@ pub(super) struct Init {
     spare: Vec<BlockState>,
     warp_id: WarpId,
     block: BlockState,
-    /// Of the store or atomic that is executed: its place, which bytes of each lane's value are undefined, and their origin.
-    stored: Option<(Site, Lanes64, u32)>,
+    /// Of the store that is executed: its place, which bytes of each lane's value are undefined, and why.
+    stored: Option<(Site, Lanes64, Cause)>,
     /// Of the asynchronous copy that is executed: which bytes of the source nobody has written.
     copied: Option<(Site, Lanes64)>,
     origins: Vec<Origin>,
@@ -79,7 +79,16 @@ struct Origin {
     address: Option<u64>,
     /// The memory or register, in words.
     place: String,
-    is_register: bool,
+    kind: OriginKind,
+}
+
+/// What holds nothing that anybody has written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OriginKind {
+    Register,
+    Memory,
+    /// A lane that takes no part in the shuffle that reads from it.
+    Lane,
 }
 
 impl Init {
@@ -118,7 +127,7 @@ impl Init {
             read: None,
             address: None,
             place: String::new(),
-            is_register: true,
+            kind: OriginKind::Register,
         });
         own
     }
@@ -150,15 +159,20 @@ impl Init {
         match access.space {
             Space::Global => {
                 let device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                if device.is_empty() {
+                if device.is_empty() || run_of(access).is_some_and(|(at, bytes)| !device.has_any(at, bytes)) {
                     return None;
                 }
-                for lane in lanes(access.mask) {
-                    unwritten[lane] = device.find(access.addresses[lane], access.bytes);
-                    any |= unwritten[lane];
-                }
+                let mut left = lanes(access.mask);
+                let addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
+                device.find(addresses, access.bytes, |found| {
+                    any |= found;
+                    unwritten[left.next().unwrap_or_default()] = found;
+                });
             }
             Space::Shared => {
+                if run_of(access).is_some_and(|(at, bytes)| self.block.shared.has_all(at, bytes)) {
+                    return None;
+                }
                 for lane in lanes(access.mask) {
                     unwritten[lane] = self.block.shared.unwritten(access.addresses[lane], access.bytes);
                     any |= unwritten[lane];
@@ -178,14 +192,22 @@ impl Init {
 
     /// The bytes of an access are written, but the lanes' `undefined` ones hold nothing that anybody has written.
     fn write(&mut self, access: &Access<'_>, undefined: &Lanes64) {
+        let run = run_of(access).filter(|_| *undefined == [0; LANES]);
         match access.space {
             Space::Global => {
                 let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                if !device.is_empty() {
-                    lanes(access.mask).for_each(|lane| device.write(access.addresses[lane], access.bytes.into()));
+                match run {
+                    _ if device.is_empty() => {}
+                    Some((at, bytes)) => device.write(at, bytes),
+                    None => lanes(access.mask).for_each(|lane| {
+                        device.write_some(access.addresses[lane], access.bytes, undefined[lane]);
+                    }),
                 }
             }
             Space::Shared => {
+                if let Some((at, bytes)) = run {
+                    return self.block.shared.write_all(at, bytes);
+                }
                 for lane in lanes(access.mask) {
                     self.block.shared.write(access.addresses[lane], access.bytes, undefined[lane]);
                 }
@@ -222,14 +244,30 @@ impl Init {
         };
         let party = Party { site, block: warp_id.block, thread: self.thread(lane) };
         let read = Some((format!("read of {} bytes", access.bytes), party));
-        self.origins.push(Origin { read, address: Some(address), place, is_register: false });
+        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
         self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
+        number
+    }
+
+    /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
+    fn origin_of_absent(&mut self, site: Site, lane: usize) -> u32 {
+        let key = (site, self.warp_id.block, self.warp_id.warp);
+        if let Some(known) = self.known_origins.get(&key).copied() {
+            return known;
+        }
+        let number = self.origins.len() as u32;
+        let party = Party { site, block: self.warp_id.block, thread: self.thread(lane) };
+        let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
+        self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
+        if self.origins.len() < MOST_ORIGINS {
+            self.known_origins.insert(key, number);
+        }
         number
     }
 
     /// Adds a finding: `what` depends in the lanes of `mask` on what `origin` says.
     fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
-        let Origin { read, address, place, is_register } = &self.origins[origin as usize];
+        let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
         let other = read.clone();
         let party = |lane: usize| Party { site, block: self.warp_id.block, thread: self.thread(lane) };
         // The lane that has read it, if it is among these.
@@ -240,9 +278,12 @@ impl Init {
             _ => first,
         };
         let found = Found {
-            what: match is_register {
-                true => format!("{what} depends on a register that nobody has written"),
-                false => format!("{what} depends on memory that nobody has written"),
+            what: match origin_kind {
+                OriginKind::Register => format!("{what} depends on a register that nobody has written"),
+                OriginKind::Memory => format!("{what} depends on memory that nobody has written"),
+                OriginKind::Lane => {
+                    format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
+                }
             },
             party: party(lane),
             address: *address,
@@ -258,7 +299,7 @@ impl Init {
         if self.lives.recursive[site.function as usize] {
             return;
         }
-        let origin = self.origin(site, access, places, unwritten);
+        let cause = Cause { origin: self.origin(site, access, places, unwritten), copied: true };
         let program = self.facts.function.program.clone();
         let inst = &program.functions[site.function as usize].code[site.pc as usize];
         let (to, width, signed): (&[Destination], u32, bool) = match &inst.op {
@@ -266,7 +307,7 @@ impl Init {
             Op::Memory(Memory::Atomic(op)) => (&op.to, op.width.bytes(), false),
             Op::Matrix(matrix) => {
                 if let Matrix::Rows(rows) = &**matrix {
-                    self.loaded_rows(site, &rows.registers, rows.transposed, unwritten, origin);
+                    self.loaded_rows(site, &rows.registers, rows.transposed, unwritten, cause);
                 }
                 return;
             }
@@ -290,12 +331,12 @@ impl Init {
                 }
                 bits[lane] = undefined;
             }
-            self.taints().set(site.function, reg, access.mask, &bits, origin);
+            self.taints().set(site.function, reg, access.mask, &bits, cause);
         }
     }
 
     /// `ldmatrix` has read rows with bytes that nobody has written.
-    fn loaded_rows(&mut self, site: Site, registers: &[R32], transposed: bool, unwritten: &Lanes64, origin: u32) {
+    fn loaded_rows(&mut self, site: Site, registers: &[R32], transposed: bool, unwritten: &Lanes64, cause: Cause) {
         for (register, rows) in registers.iter().zip(unwritten.chunks(8)) {
             let mut bits = [0; LANES];
             for (lane, bits) in bits.iter_mut().enumerate() {
@@ -307,27 +348,28 @@ impl Init {
                     }
                 }
             }
-            self.taints().set(site.function, Reg::R32(*register), ALL, &bits, origin);
+            self.taints().set(site.function, Reg::R32(*register), ALL, &bits, cause);
         }
     }
 
     /// Which bytes of what registers hold are undefined, one register behind the other.
-    fn bytes_of(&mut self, function: u32, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, u32)> {
+    fn bytes_of(&mut self, function: u32, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, Cause)> {
         let taints = self.taints();
         let mut bytes = [0; LANES];
-        let mut origin = None;
+        let mut cause: Option<Cause> = None;
         for (index, reg) in registers.iter().enumerate() {
             let Some(taint) = taints.get(function, *reg) else { continue };
             for lane in lanes(taint.lanes & mask) {
                 for byte in 0..width {
                     if taint.bits[lane] >> (8 * byte) & 0xff != 0 {
                         bytes[lane] |= 1 << (index as u32 * width + byte);
-                        origin = Some(taint.origin);
+                        let copied = taint.cause.copied && cause.is_none_or(|own| own.copied);
+                        cause = Some(Cause { copied, ..taint.cause });
                     }
                 }
             }
         }
-        origin.map(|origin| (bytes, origin))
+        cause.map(|cause| (bytes, cause))
     }
 
     /// Tells of registers that decide something, and takes them for defined from then on.
@@ -335,7 +377,7 @@ impl Init {
         for reg in registers {
             let function = step.site.function;
             let Some(taint) = self.taints().get(function, *reg) else { continue };
-            let (concerned, origin) = (taint.lanes & mask, taint.origin);
+            let (concerned, origin) = (taint.lanes & mask, taint.cause.origin);
             if concerned != 0 {
                 self.report(what, step.site, concerned, origin);
                 self.taints().clear_lanes(function, *reg, concerned);
@@ -371,15 +413,15 @@ impl Init {
                 _ => follower.defines(step, mask),
             },
             Op::Memory(Memory::Address(AddressOp::Zero { .. })) => follower.defines(step, mask),
-            Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => match follower.origin(step, mask) {
-                Some(origin) => {
+            Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => match follower.cause(step, mask) {
+                Some(cause) => {
                     let bits = follower.taints.bits(site.function, Reg::R64(*from));
-                    follower.taints.set(site.function, Reg::R64(*to), mask, &bits, origin);
+                    follower.taints.set(site.function, Reg::R64(*to), mask, &bits, cause);
                 }
                 None => follower.defines(step, mask),
             },
-            Op::Memory(Memory::Address(_)) => match follower.origin(step, mask) {
-                Some(origin) => follower.set_all(step, origin),
+            Op::Memory(Memory::Address(_)) => match follower.cause(step, mask) {
+                Some(cause) => follower.set_all(step, cause),
                 None => follower.defines(step, mask),
             },
             Op::Barrier(barrier) if barrier.reduce.is_some() => follower.set_everywhere(step),
@@ -440,7 +482,7 @@ impl Init {
                 // What functions are given is not followed.
                 if address.region != Region::FrameParam {
                     let bytes = self.bytes_of(site.function, from, width.bytes(), mask);
-                    self.stored = bytes.map(|(bytes, origin)| (site, bytes, origin));
+                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
                 }
             }
             Memory::Atomic(op) => {
@@ -453,7 +495,7 @@ impl Init {
                 let plain = matches!(op, AtomicOp::Whole(Whole::Load | Whole::Store));
                 if plain {
                     let bytes = self.bytes_of(site.function, &registers, width.bytes(), mask);
-                    self.stored = bytes.map(|(bytes, origin)| (site, bytes, origin));
+                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
                 } else {
                     self.decides(("operand", "an operand of an atomic"), step, &registers, mask);
                 }
@@ -465,6 +507,20 @@ impl Init {
             }
         }
     }
+}
+
+/// Where an access begins, and how many bytes it has, if all lanes access the same bytes or those that follow each other.
+fn run_of(access: &Access<'_>) -> Option<(u64, u64)> {
+    let Access { mask, addresses: at, bytes, .. } = *access;
+    if mask != ALL {
+        return None;
+    }
+    let (first, bytes) = (at[0], u64::from(bytes));
+    if at.iter().all(|own| *own == first) {
+        return Some((first, bytes));
+    }
+    let follows = |(lane, own): (usize, &u64)| *own == first.wrapping_add(lane as u64 * bytes);
+    at.iter().enumerate().all(follows).then_some((first, bytes * LANES as u64))
 }
 
 const ADDRESS: (&str, &str) = ("address", "an address");
@@ -497,7 +553,7 @@ impl Checker for Init {
             let left = threads.saturating_sub(number as u32 * LANES as u32).min(LANES as u32);
             let mask = if left == 0 { 0 } else { ALL >> (LANES as u32 - left) };
             for (origin, reg) in unwritten.iter().enumerate() {
-                warp.taints.set(0, *reg, mask, &[all_bits(*reg); LANES], origin as u32);
+                warp.taints.set(0, *reg, mask, &[all_bits(*reg); LANES], Cause { origin: origin as u32, copied: true });
             }
         }
         self.blocks.insert(block, state);
@@ -528,11 +584,11 @@ impl Checker for Init {
         let is_dead = |function: u32, reg: Reg| function == site.function && !live.is_read(site.pc, reg);
         self.taints().forget(active, is_dead);
         for reg in step.reads() {
-            let Some(origin) = self.taints().get(site.function, *reg).map(|taint| taint.origin) else { continue };
+            let Some(origin) = self.taints().get(site.function, *reg).map(|taint| taint.cause.origin) else { continue };
             let party =
                 Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
             let origin = &mut self.origins[origin as usize];
-            if origin.is_register && origin.read.is_none() {
+            if origin.kind == OriginKind::Register && origin.read.is_none() {
                 let name = step.registers.name(*reg).unwrap_or_default();
                 origin.read = Some((format!("first read of `{name}`"), party));
                 origin.place = format!("register `{name}`");
@@ -551,16 +607,11 @@ impl Checker for Init {
             Space::Param => self.frame_bytes > 0 && access.kind == AccessKind::Store,
             _ => false,
         };
-        let stored = self.stored.take_if(|stored| stored.0 == site);
-        if let (Some((_, bytes, origin)), Space::Global) = (&stored, access.space) {
-            let concerned = lanes(access.mask).filter(|lane| bytes[*lane] != 0).fold(0, |all, lane| all | 1 << lane);
-            if concerned != 0 {
-                self.report(("store", "a value that is stored to device memory"), site, concerned, *origin);
-            }
+        let stored = self.stored.as_ref().filter(|stored| stored.0 == site).map(|stored| (stored.1, stored.2));
+        let mut undefined = stored.map_or([0; LANES], |stored| stored.0);
+        if let (Some((_, cause)), Space::Global) = (stored, access.space) {
+            self.stored_to_device(site, access, &mut undefined, cause);
         }
-        let undefined = stored.as_ref().map_or([0; LANES], |stored| stored.1);
-        // Its lanes may address further spaces.
-        self.stored = stored;
         if !is_followed {
             return;
         }
@@ -580,6 +631,17 @@ impl Checker for Init {
                 self.write(access, &copied.map_or([0; LANES], |copied| copied.1));
             }
             AccessKind::Atomic | AccessKind::Reduction => self.changed(site, access, places),
+        }
+    }
+
+    fn mistake(&mut self, site: Site, _: WarpId, lanes: u32, mistake: &Mistake) {
+        if *mistake != Mistake::AbsentSource || self.lives.recursive[site.function as usize] {
+            return;
+        }
+        if let Op::Warp(Warp::Shuffle { to, .. }) = &self.inst(site).op {
+            let to = Reg::R32(*to);
+            let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
+            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
         }
     }
 
@@ -604,6 +666,22 @@ impl Checker for Init {
 }
 
 impl Init {
+    /// What nobody has written is stored to device memory. Undefined bytes that are told of count as written from then on.
+    fn stored_to_device(&mut self, site: Site, access: &Access<'_>, undefined: &mut Lanes64, cause: Cause) {
+        let all = u64::MAX >> (64 - access.bytes.clamp(1, 64));
+        let is_byte = matches!(&self.inst(site).op, Op::Memory(Memory::Store(store)) if store.width == Width::B1);
+        let matters = |bytes: u64| match cause.copied {
+            true => bytes == all && !is_byte,
+            false => bytes != 0,
+        };
+        let concerned =
+            lanes(access.mask).filter(|lane| matters(undefined[*lane])).fold(0, |all, lane| all | 1 << lane);
+        if concerned != 0 {
+            self.report(("store", "a value that is stored to device memory"), site, concerned, cause.origin);
+            lanes(concerned).for_each(|lane| undefined[lane] = 0);
+        }
+    }
+
     /// An atomic has changed memory.
     fn changed(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>) {
         let Some(unwritten) = self.unwritten(access) else { return };

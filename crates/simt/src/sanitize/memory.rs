@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::finding::{Findings, Found, Party, whose};
 use super::observer::{Checker, LaunchFacts};
+use crate::code::Op;
 use crate::demangle::demangled;
 use crate::observe::{Access, AccessKind, Places, Site, Space, WarpId};
 use crate::regs::{LANES, lanes};
@@ -49,6 +50,14 @@ impl Object {
     }
 }
 
+fn verb(access: &Access<'_>) -> &'static str {
+    match access.kind {
+        AccessKind::Load => "read",
+        AccessKind::AsyncCopy if access.space == Space::Global => "read",
+        _ => "write",
+    }
+}
+
 /// The objects that an instruction may access. The first, an empty one, is for instructions of which that is not known.
 type Allowed = Vec<Object>;
 
@@ -61,6 +70,8 @@ pub(super) struct Memory {
     objects: Vec<Vec<Object>>,
     /// Where the module's variables lie, by their numbers.
     variables: HashMap<u64, (u64, u64)>,
+    /// Whether the program may allocate memory itself.
+    uses_heap: bool,
     /// How many of the program's variables got a place for this launch.
     placed: usize,
     /// For each function, two for each of its instructions: index into `allowed`, of a copy the source's behind the
@@ -80,6 +91,7 @@ impl Memory {
             provenance: provenance.clone(),
             objects: Vec::new(),
             variables: HashMap::new(),
+            uses_heap: program.uses_heap(),
             placed: 0,
             sites: Vec::new(),
             allowed: Vec::new(),
@@ -181,25 +193,50 @@ impl Memory {
         }
     }
 
+    /// What lies in the heap has to lie in what `malloc` has given out and nobody has freed.
+    fn in_heap(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let bytes = u64::from(access.bytes);
+        let away = |address: u64| match places.find(Space::Global, address) {
+            None => Some("in the heap, where malloc has given out nothing or it was freed".to_owned()),
+            Some(place) if address + bytes > place.base + place.bytes => {
+                let past = address + bytes - place.base - place.bytes;
+                Some(format!("{past} of them past the end of an allocation of {} bytes", place.bytes))
+            }
+            Some(_) => None,
+        };
+        let outside = || lanes(access.mask).filter_map(|lane| Some((lane, away(access.addresses[lane])?)));
+        let Some((lane, place)) = outside().next() else { return };
+        self.findings.add("heap", site, None, outside().count() as u64, || Found {
+            what: format!("out of bounds {} of {bytes} bytes", verb(access)),
+            party: Party { site, block: warp_id.block, thread: warp_id.warp * LANES as u32 + lane as u32 },
+            address: Some(access.addresses[lane]),
+            place: Some(place),
+            other: None,
+        });
+    }
+
     #[cold]
     fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, index: u32) {
         let allowed = &self.allowed[index as usize];
-        let bytes = u64::from(access.bytes);
+        let inst = &self.facts.function.program.functions[site.function as usize].code[site.pc as usize];
+        let bytes = match &inst.op {
+            // How many bytes of its source it reads is in a register.
+            Op::Memory(crate::memory::Memory::AsyncCopy(copy))
+                if copy.read.is_some() && access.space == Space::Global =>
+            {
+                1
+            }
+            _ => u64::from(access.bytes),
+        };
         let is_allowed = |address: u64| {
             let own = allowed.iter().filter(|own| own.space == access.space);
             own.into_iter().any(|own| own.contains(address, bytes))
         };
         let outside = || lanes(access.mask).filter(|lane| !is_allowed(access.addresses[*lane]));
         let Some(lane) = outside().next() else { return };
-        let (facts, kind) = (&self.facts, access.kind);
+        let facts = &self.facts;
         self.findings.add("out of bounds", site, None, outside().count() as u64, || {
             let address = access.addresses[lane];
-            let writes = match kind {
-                AccessKind::Load => false,
-                AccessKind::AsyncCopy => access.space == Space::Shared,
-                _ => true,
-            };
-            let verb = if writes { "write" } else { "read" };
             let distance = |own: &&Object| {
                 let (begin, end) = (own.base, own.base + own.bytes);
                 if address < begin { begin - address } else { address.saturating_sub(end) }
@@ -213,7 +250,7 @@ impl Memory {
             }
             let thread = warp_id.warp * LANES as u32 + lane as u32;
             Found {
-                what: format!("out of bounds {verb} of {bytes} bytes"),
+                what: format!("out of bounds {} of {} bytes", verb(access), access.bytes),
                 party: Party { site, block: warp_id.block, thread },
                 address: Some(address),
                 place: Some(place),
@@ -243,6 +280,9 @@ impl Checker for Memory {
         let from = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
         let index = self.sites[site.function as usize][2 * site.pc as usize + usize::from(from)];
         if index == 0 {
+            if self.uses_heap && access.space == Space::Global {
+                self.in_heap(site, warp_id, access, places);
+            }
             return;
         }
         let allowed = &self.allowed[index as usize];

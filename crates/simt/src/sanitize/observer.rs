@@ -135,8 +135,8 @@ fn check_of(kind: &FaultKind) -> Option<Check> {
     match kind {
         FaultKind::Access { access, .. } => match access.what {
             AccessProblem::Misaligned | AccessProblem::OutOfBounds | AccessProblem::ReadOnly => Some(Check::Memory),
-            // Objects for synchronization that are used wrongly, or in blocks that have exited.
-            AccessProblem::Other(_) => Some(Check::Sync),
+            AccessProblem::Other(ref words) if is_of_synchronization(words) => Some(Check::Sync),
+            AccessProblem::Other(_) => Some(Check::Memory),
         },
         FaultKind::BadFree { .. } | FaultKind::StackOverflow => Some(Check::Memory),
         FaultKind::DivergentBarrier { .. }
@@ -145,6 +145,12 @@ fn check_of(kind: &FaultKind) -> Option<Check> {
         | FaultKind::Deadlock { .. } => Some(Check::Sync),
         _ => None,
     }
+}
+
+/// Whether the words of an access that cannot be done are about threads that do not wait for each other: mbarriers, and memory of
+/// blocks that have exited. Others are about textures, tensor maps and descriptors.
+fn is_of_synchronization(words: &str) -> bool {
+    ["mbarrier", "has exited", "asynchronous operation"].iter().any(|own| words.contains(own))
 }
 
 /// Methods that tell all checks. No check asks what was executed, of which there are the most calls.

@@ -6,6 +6,7 @@
 //! and asynchronous copies that are under way when the block ends whose shared memory they work on.
 
 mod barriers;
+mod clusters;
 pub(super) mod faults;
 mod objects;
 
@@ -13,9 +14,10 @@ use std::sync::Arc;
 
 use super::finding::{self, Findings, Found, Party};
 use super::observer::{Checker, LaunchFacts};
-use crate::observe::{BarrierArrival, MbarrierEvent, Mistake, Place, Site, Space, WarpId};
+use crate::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Scope, Site, Space, WarpId};
 use crate::run::{Machine, unravel};
 use barriers::Barriers;
+use clusters::Clusters;
 use faults::in_words;
 use objects::Objects;
 
@@ -25,11 +27,18 @@ pub(super) struct Sync {
     findings: Findings,
     barriers: Barriers,
     objects: Objects,
+    clusters: Clusters,
 }
 
 impl Sync {
     pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
-        Self { findings: Findings::default(), barriers: Barriers::default(), objects: Objects::default(), facts }
+        Self {
+            findings: Findings::default(),
+            barriers: Barriers::default(),
+            objects: Objects::default(),
+            clusters: Clusters::default(),
+            facts,
+        }
     }
 }
 
@@ -44,23 +53,56 @@ impl Checker for Sync {
     }
 
     fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
-        self.objects.happens(
-            &self.facts,
-            party(site, warp_id, event.lanes.trailing_zeros()),
-            event,
-            &mut self.findings,
-        );
+        let party = party(site, warp_id, event.lanes.trailing_zeros());
+        self.objects.happens(&self.facts, party, event, &mut self.findings);
+        self.clusters.uses_object(party, event.what, event.rank);
+    }
+
+    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
+        let party = party(site, warp_id, access.mask.trailing_zeros());
+        self.clusters.accesses(&self.facts, party, access.kind, access.rank);
+    }
+
+    fn fence(&mut self, _: Site, warp_id: WarpId, _: u32, _: Scope) {
+        self.clusters.may_have_waited(warp_id.block);
+    }
+
+    fn cluster(&mut self, blocks: &[u64]) {
+        self.clusters.begin(blocks);
+    }
+
+    fn block(&mut self, block: u64, _: u32, threads: u32) {
+        self.clusters.block(block, threads);
+    }
+
+    fn cluster_barrier(&mut self, site: Site, warp_id: WarpId, lanes: u32, waits: bool) {
+        if !waits {
+            let party = party(site, warp_id, lanes.trailing_zeros());
+            self.clusters.arrives(&self.facts, party, &mut self.findings);
+        }
+    }
+
+    fn cluster_released(&mut self, block: u64) {
+        self.clusters.released(block);
+    }
+
+    fn exited(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
+        let party = party(site, warp_id, lanes.trailing_zeros());
+        self.clusters.exited(&self.facts, party, lanes.count_ones(), &mut self.findings);
     }
 
     fn block_ended(&mut self, block: u64) {
         self.barriers.block_ended(block);
         self.objects.block_ended(block);
+        self.clusters.block_ended(block);
     }
 
     fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {
         let party = party(site, warp_id, lanes.trailing_zeros());
         let found = |what: String| Found { what, party, address: None, place: None, other: None };
         match *mistake {
+            // Whether the value matters is the business of the check `init`.
+            Mistake::AbsentSource => {}
             Mistake::DifferentMasks { own: (lane, mask), other: (named, its) } => {
                 self.findings.add("masks", site, None, 1, || {
                     let what = format!(

@@ -72,7 +72,7 @@ fn faults_name_the_mbarrier() {
         ("mbarrier.init.shared.b64 [bar], 0;", "mbarrier of 0 arrivals; it takes 1 to 1048575"),
         (
             "mbarrier.init.shared.b64 [bar], 2;\nmbarrier.arrive.shared.b64 _, [bar], 3;",
-            "mbarrier at 0x0 of shared memory: 3 arrivals, of which 2 of 2 are pending",
+            "mbarrier at 0x0 of shared memory: 3 arrivals, when its phase waits for 2 more of 2; give",
         ),
         ("mbarrier.init.shared.b64 [bar+4], 1;", "misaligned write of 8 bytes at 0x4"),
         ("mbarrier.init.b64 [%rd2], 1;", "which is not shared memory"),

@@ -63,14 +63,21 @@ pub(super) const LADDER: Ladder = Ladder {
     },
 };
 
+/// Sizes at which a wrong comparison or a wrong offset shows: the last block ends within each of the elements of a thread,
+/// whether a thread's elements are neighbours or a block apart.
+fn edges() -> impl Iterator<Item = u64> {
+    (0..=16).map(|item| 257 * item + 100)
+}
+
 fn sweep(effort: Effort) -> Vec<Options> {
     let sizes: &[u64] = effort.pick(
         &[0, 1, 255, 4096, (1 << 20) + 7, DEFAULT_N],
         &[0, 1, 255, 4096, (1 << 20) + 7],
         &[0, 1, 255, 20_011],
     );
-    let with = |n: &u64| data::NAMES.map(|data| Options::default().with("n", n).with("data", data));
-    sizes.iter().flat_map(with).collect()
+    let with = |n: u64, data| Options::default().with("n", n).with("data", data);
+    let all = sizes.iter().flat_map(|&n| data::NAMES.map(|data| with(n, data)));
+    all.chain(edges().map(|n| with(n, data::NAMES[0]))).collect()
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {

@@ -89,15 +89,19 @@ pub(super) const LADDER: Ladder = Ladder {
     },
 };
 
+/// Sizes at which a wrong comparison or a wrong offset shows: powers of two and their neighbours, and odd parts of warps,
+/// blocks and the elements of a block.
+const EDGES: &[u64] = &[0, 1, 2, 4, 7, 16, 31, 33, 96, 191, 256, 383, 512, 1000, 1024, 2049, 4095, 4097, 8191];
+
 fn sweep(effort: Effort) -> Vec<Options> {
     // Of the variants, only the default one is checked with all of these sizes.
-    let (sizes, others): (&[u64], &[u64]) = effort.pick(
-        (&[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1], &[0, 1, 31, 1000, (1 << 20) + 3]),
-        (&[0, 1, 31, 1000, 100_003, (1 << 20) + 3, (1 << 24) + 1], &[0, 1, 31, 1000, 100_003]),
-        (&[0, 1, 31, 1000, 100_003], &[0, 1, 1000]),
+    let (larger, others): (&[u64], &[u64]) = effort.pick(
+        (&[(1 << 20) + 3, (1 << 24) + 1], &[0, 1, 31, 1000, (1 << 20) + 3]),
+        (&[100_003, (1 << 20) + 3, (1 << 24) + 1], &[0, 1, 31, 1000, 100_003]),
+        (&[100_003], &[0, 1, 1000]),
     );
     let mut all = Vec::new();
-    for n in sizes {
+    for n in EDGES.iter().chain(larger) {
         for (op, word) in OPS.iter().flat_map(|op| TYPES.iter().map(move |word| (*op, *word))) {
             if (op, word) == USUAL || others.contains(n) {
                 all.push(Options::default().with("n", n).with("op", op).with("type", word));

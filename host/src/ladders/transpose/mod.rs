@@ -58,7 +58,8 @@ pub(super) const LADDER: Ladder = Ladder {
 
 fn sweep(effort: Effort) -> Vec<Options> {
     let large = effort.pick(4096, 1024, 64);
-    let shapes = [(1, 1), (1, 4097), (4097, 1), (31, 33), (1000, 1003), (large, large)].into_iter();
+    let small = [(1, 1), (7, 7), (17, 17), (31, 33), (33, 9), (33, 32), (63, 63), (96, 96), (129, 33), (255, 33)];
+    let shapes = small.into_iter().chain([(1, 4097), (4097, 1), (1000, 1003), (large, large)]);
     shapes
         .filter(|(rows, cols)| effort != Effort::Least || rows * cols < 10_000)
         .map(|(rows, cols)| Options::default().with("rows", rows).with("cols", cols))

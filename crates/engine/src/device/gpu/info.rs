@@ -19,10 +19,7 @@ pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
     Ok(DeviceInfo {
         kind: "gpu",
         name: device.name()?,
-        driver: Some(match kernel_driver_version() {
-            Some(version) => format!("{version} ({cuda})"),
-            None => cuda,
-        }),
+        driver: kernel_driver_version().map(|version| format!("{version} ({cuda})")).or(Some(cuda)),
         compute_capability: Some((major, minor)),
         multiprocessors: attribute(DeviceAttribute::MultiprocessorCount),
         clock_mhz: attribute(DeviceAttribute::ClockRate).map(|khz| f64::from(khz) / 1e3),

@@ -5,7 +5,7 @@ use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::matrix::Matrix;
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Access, Observer, Places, Registers, Site, Step, StoredValues, WarpId};
+use crate::observe::{Access, Mistake, Observer, Places, Registers, Site, Step, StoredValues, WarpId};
 use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -183,10 +183,14 @@ impl WarpState {
                             if missing {
                                 break Pause::Lanes(active);
                             }
-                            if O::MISTAKES
-                                && let Some(mistake) = op.different_masks(&env.regs, active, alive)
-                            {
-                                observer.mistake(here, warp_id, active, &mistake);
+                            if O::MISTAKES {
+                                if let Some(mistake) = op.different_masks(&env.regs, active, alive) {
+                                    observer.mistake(here, warp_id, active, &mistake);
+                                }
+                                let absent = op.absent_sources(&env.regs, active, alive);
+                                if absent != 0 {
+                                    observer.mistake(here, warp_id, absent, &Mistake::AbsentSource);
+                                }
                             }
                             op.execute(&mut env.regs, active, alive, None);
                             if op.members().is_some() {

@@ -27,6 +27,17 @@ pub(super) enum Rule {
     All,
 }
 
+/// Whether an instruction takes values along as they are, or puts them beside others.
+pub(super) fn copies(alu: &Alu) -> bool {
+    match alu {
+        Alu::Convert(Convert::Move(_) | Convert::Widen { .. } | Convert::Shorten { .. }) => true,
+        Alu::Compare(op) => matches!(op.outcome, Outcome::Select32 | Outcome::Select64),
+        Alu::Logic(op) => matches!(op.op, L::Shl32 | L::Shl64 | L::Or32 | L::Or64 | L::Prmt),
+        Alu::Int(op) => matches!(op.op, I::Bfi32 | I::Bfi64),
+        Alu::Convert(_) | Alu::Float(_) | Alu::Video(_) => false,
+    }
+}
+
 fn narrow(number: u32) -> Reg {
     Reg::R32(R32(number))
 }

@@ -29,6 +29,16 @@ impl SharedShadow {
         !written & ones(bytes)
     }
 
+    /// Whether all of the bytes from an address on were written.
+    pub(super) fn has_all(&self, at: u64, bytes: u64) -> bool {
+        (0..bytes.div_ceil(64)).all(|word| self.unwritten(at + word * 64, (bytes - word * 64).min(64) as u32) == 0)
+    }
+
+    /// All of the bytes from an address on were written.
+    pub(super) fn write_all(&mut self, at: u64, bytes: u64) {
+        (0..bytes.div_ceil(64)).for_each(|word| self.write(at + word * 64, (bytes - word * 64).min(64) as u32, 0));
+    }
+
     /// Up to 64 bytes were written, but those of `undefined` hold nothing that anybody has written.
     #[inline]
     pub(super) fn write(&mut self, at: u64, bytes: u32, undefined: u64) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::rules::{Rule, rule};
+use super::rules::{Rule, copies, rule};
 use crate::alu::Alu;
 use crate::alu::compare::Combine;
 use crate::code::{Inst, Op, Program};
@@ -18,8 +18,18 @@ pub(super) struct Taint {
     /// The lanes that have such bits.
     pub(super) lanes: u32,
     pub(super) bits: Lanes64,
-    /// Where they come from: the number of an origin.
+    /// Where they come from.
+    pub(super) cause: Cause,
+}
+
+/// Where undefined bits come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cause {
+    /// The number of an origin.
     pub(super) origin: u32,
+    /// Whether the value has been copied since then, and nothing was computed of it. Then undefined bits beside defined
+    /// ones may be the padding of a struct.
+    pub(super) copied: bool,
 }
 
 /// The registers of a warp that have undefined bits, by function. A lane is in a function once: those that call
@@ -53,14 +63,14 @@ impl Taints {
     }
 
     /// In the lanes of `mask`, a register has these undefined bits from now on.
-    pub(super) fn set(&mut self, function: u32, reg: Reg, mask: u32, bits: &Lanes64, origin: u32) {
+    pub(super) fn set(&mut self, function: u32, reg: Reg, mask: u32, bits: &Lanes64, cause: Cause) {
         let undefined = lanes(mask).filter(|lane| bits[*lane] != 0).fold(0, |all, lane| all | 1 << lane);
         if undefined == 0 {
             return self.clear_lanes(function, reg, mask);
         }
-        let empty = || Taint { lanes: 0, bits: [0; LANES], origin };
+        let empty = || Taint { lanes: 0, bits: [0; LANES], cause };
         let taint = self.registers.entry((function, reg)).or_insert_with(empty);
-        taint.origin = origin;
+        taint.cause = cause;
         taint.lanes = taint.lanes & !mask | undefined;
         lanes(mask).for_each(|lane| taint.bits[lane] = bits[lane]);
     }
@@ -129,19 +139,22 @@ pub(super) struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// The origin of the first register with undefined bits that an instruction reads, in these lanes.
-    pub(super) fn origin(&self, step: &Step<'_>, mask: u32) -> Option<u32> {
+    /// The cause of the undefined bits that an instruction reads, in these lanes: that of the first register that has any.
+    pub(super) fn cause(&self, step: &Step<'_>, mask: u32) -> Option<Cause> {
         let function = step.site.function;
-        let mut reads = step.reads().iter();
-        reads.find_map(|reg| self.taints.get(function, *reg).filter(|own| own.lanes & mask != 0).map(|own| own.origin))
+        let reads = step.reads().iter().filter_map(|reg| self.taints.get(function, *reg));
+        let mut causes = reads.filter(|own| own.lanes & mask != 0).map(|own| own.cause);
+        let first = causes.next()?;
+        Some(Cause { copied: first.copied && causes.all(|own| own.copied), ..first })
     }
 
     /// An instruction of each lane by itself.
     pub(super) fn alu(&mut self, step: &Step<'_>, inst: &Inst, alu: &Alu) {
         let function = step.site.function;
-        let Some(origin) = self.origin(step, step.lanes) else {
+        let Some(mut cause) = self.cause(step, step.lanes) else {
             return self.defines(step, step.lanes);
         };
+        cause.copied &= copies(alu);
         self.scratch.begin(self.program);
         let rule = rule(alu);
         let unguarded = Inst { guard: None, op: Op::Alu(*alu) };
@@ -174,7 +187,7 @@ impl Follower<'_> {
             }
         }
         for (reg, bits) in results {
-            self.taints.set(function, reg, step.lanes, &bits, origin);
+            self.taints.set(function, reg, step.lanes, &bits, cause);
         }
     }
 
@@ -231,6 +244,12 @@ impl Follower<'_> {
                 false => self.fill(*reg, value),
                 true => self.fill(*reg, &std::array::from_fn(|lane| value[lane] ^ bits[lane])),
             }
+        }
+        // Registers that the instruction leaves as they are, such as other elements of a vector.
+        let is_first = !(0..operands.len()).any(&flips);
+        for reg in step.writes().iter().filter(|reg| operands.iter().all(|(known, ..)| known != *reg)) {
+            let bits = if is_first { [0; LANES] } else { self.taints.bits(step.site.function, *reg) };
+            self.fill(*reg, &bits);
         }
         (self.simd.run_alu)(std::slice::from_ref(inst), &mut self.scratch.regs(), ALL);
         let regs = self.scratch.regs();
@@ -335,12 +354,12 @@ impl Follower<'_> {
     pub(super) fn shuffle(&mut self, step: &Step<'_>, op: &Warp) {
         let Warp::Shuffle { to, found, value, lane: from, clamp, mask, .. } = op else { return };
         let function = step.site.function;
-        let Some(origin) = self.origin(step, ALL) else {
+        let Some(cause) = self.cause(step, ALL) else {
             return self.defines(step, step.lanes);
         };
         let controls = [*from, *clamp, *mask].map(Reg::R32);
         if controls.contains(&Reg::R32(*value)) {
-            return self.set_all(step, origin);
+            return self.set_all(step, cause);
         }
         self.scratch.begin(self.program);
         for reg in controls {
@@ -357,34 +376,41 @@ impl Follower<'_> {
                 result[lane] = all_bits(Reg::R32(*to));
             }
         }
-        self.taints.set(function, Reg::R32(*to), step.lanes, &result, origin);
+        self.taints.set(function, Reg::R32(*to), step.lanes, &result, cause);
         if let Some(found) = found {
             let undecided = undecided.map(|bits| u64::from(bits != 0));
-            self.taints.set(function, Reg::Pred(*found), step.lanes, &undecided, origin);
+            self.taints.set(function, Reg::Pred(*found), step.lanes, &undecided, cause);
         }
     }
 
     /// All bits of the results are undefined in those lanes that read an undefined bit.
-    pub(super) fn set_all(&mut self, step: &Step<'_>, origin: u32) {
+    pub(super) fn set_all(&mut self, step: &Step<'_>, cause: Cause) {
+        let cause = Cause { copied: false, ..cause };
         for (reg, bits) in self.all(step) {
-            self.taints.set(step.site.function, reg, step.lanes, &bits, origin);
+            self.taints.set(step.site.function, reg, step.lanes, &bits, cause);
         }
     }
 
     /// The results of all lanes depend on the operands of all.
     pub(super) fn set_everywhere(&mut self, step: &Step<'_>) {
-        let Some(origin) = self.origin(step, step.lanes) else {
+        let Some(cause) = self.cause(step, step.lanes) else {
             return self.defines(step, step.lanes);
         };
         for reg in step.writes() {
-            self.taints.set(step.site.function, *reg, step.lanes, &[all_bits(*reg); LANES], origin);
+            self.taints.set(
+                step.site.function,
+                *reg,
+                step.lanes,
+                &[all_bits(*reg); LANES],
+                Cause { copied: false, ..cause },
+            );
         }
     }
 
     /// A product of matrices: sums depend on a row and a column.
     pub(super) fn multiply(&mut self, step: &Step<'_>, op: &Multiply) {
         let function = step.site.function;
-        let Some(origin) = self.origin(step, ALL) else {
+        let Some(cause) = self.cause(step, ALL) else {
             return self.defines(step, step.lanes);
         };
         self.scratch.begin(self.program);
@@ -396,7 +422,7 @@ impl Follower<'_> {
         op.spread(&mut self.scratch.regs());
         for reg in step.writes() {
             let bits = self.scratch.regs().wide(*reg);
-            self.taints.set(function, *reg, step.lanes, &bits, origin);
+            self.taints.set(function, *reg, step.lanes, &bits, Cause { copied: false, ..cause });
         }
     }
 }

@@ -16,7 +16,6 @@ use crate::memory::address_op::AddressOp;
 use crate::memory::atomic::Atomic;
 use crate::memory::load_store::{Destination, Load, Store};
 use crate::memory::{Address, Memory, Region};
-use crate::observe::Site;
 use crate::regs::{Reg, RegisterUses, VariableUse};
 use crate::warp::Warp;
 
@@ -132,11 +131,6 @@ impl Provenance {
         }
         let addresses = (0..count).map(|function| flow.addresses(function)).collect();
         Self { sources: flow.sources, addresses }
-    }
-
-    /// What the address of an instruction can be made of; of a copy that of the destination and that of the source.
-    pub(super) fn of(&self, site: Site, from: bool) -> Option<Sources> {
-        self.addresses.get(site.function as usize)?.get(&site.pc)?[usize::from(from)]
     }
 }
 

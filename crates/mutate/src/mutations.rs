@@ -1,0 +1,121 @@
+//! What is changed in a kernel: a table of mutations, each a function from an instruction to edits of the text.
+
+mod arithmetic;
+mod barrier;
+mod control;
+mod memory;
+mod place;
+mod warp;
+
+use std::ops::Range;
+
+pub(crate) use place::Place;
+
+/// A kind of change.
+#[derive(Debug)]
+pub struct Mutation {
+    /// Its name: `drop-barrier`.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub what: &'static str,
+    /// What shows that a kernel with this change still means the same.
+    pub proof: Proof,
+    /// The edits that it makes of an instruction; none where it does not apply.
+    edits: fn(&Place<'_>) -> Vec<Edit>,
+}
+
+/// What shows that a changed kernel means the same as before, when it is seen on all problems and no sanitizer finds
+/// anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// It leaves the same in all memory.
+    Memory,
+    /// It leaves the same in all memory, and each warp accesses the same memory and meets at the same barriers in the same
+    /// order. For changes of how threads wait for each other: the results may be the same only in the order in which the
+    /// machine runs warps.
+    Accesses,
+    /// Nothing that a launch does. For changes of which orders of accesses are possible.
+    Nothing,
+}
+
+/// A replacement of one range of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that are replaced.
+    pub range: Range<usize>,
+    /// What stands there instead.
+    pub with: String,
+    /// What was done, in a few words: `le instead of lt`.
+    pub what: String,
+}
+
+impl Edit {
+    /// The text with this edit.
+    #[must_use]
+    pub fn apply(&self, text: &str) -> String {
+        [&text[..self.range.start], &self.with, &text[self.range.end..]].concat()
+    }
+}
+
+/// Rows of the table.
+mod row {
+    use super::{Edit, Mutation, Place, Proof};
+
+    type Edits = fn(&Place<'_>) -> Vec<Edit>;
+
+    /// A change of what threads compute and access.
+    pub(super) const fn value(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+        Mutation { name, what, proof: Proof::Memory, edits }
+    }
+
+    /// A change of how threads wait for each other.
+    pub(super) const fn wait(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+        Mutation { name, what, proof: Proof::Accesses, edits }
+    }
+
+    /// A change of which orders of accesses are possible.
+    pub(super) const fn order(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
+        Mutation { name, what, proof: Proof::Nothing, edits }
+    }
+}
+
+/// All mutations. A further one is a function and its row here.
+#[rustfmt::skip]
+pub static ALL: &[Mutation] = &[
+    row::wait("drop-barrier", "a barrier of the block or of a warp is left out", barrier::drop),
+    row::wait("move-barrier-earlier", "a barrier stands before the access, branch or label that it followed", barrier::earlier),
+    row::wait("move-barrier-later", "a barrier stands behind the access, branch or label that it preceded", barrier::later),
+    row::wait("drop-wait", "the end of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
+    row::wait("wait-for-fewer", "one group of asynchronous copies more may be under way", barrier::wait_for_fewer),
+    row::value("compare", "a comparison includes or excludes its boundary, or is of the opposite kind", control::compare),
+    row::value("branch-always", "a branch is always taken", control::always),
+    row::value("branch-never", "a branch is never taken", control::never),
+    row::value("negate-guard", "a guard is negated", control::negate),
+    row::value("drop-guard", "an instruction is executed whatever its guard says", control::drop_guard),
+    row::value("operation", "another operation: subtraction for addition, minimum for maximum", arithmetic::operation),
+    row::value("swap-operands", "the operands of a subtraction, division, shift or selection are exchanged", arithmetic::swap),
+    row::value("constant", "a constant is one larger or one smaller", arithmetic::constant),
+    row::value("offset", "an access is one element before or behind", memory::offset),
+    row::wait("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
+    row::value("shuffle-mode", "a shuffle goes in another direction", warp::mode),
+    row::value("shuffle-lane", "a shuffle is by another distance", warp::lane),
+    row::value("shuffle-segment", "a shuffle is within other lanes", warp::segment),
+    row::wait("lane-mask", "the mask of an operation of a warp lacks a lane", warp::mask),
+    row::order("drop-fence", "a fence is left out", barrier::drop_fence),
+    row::order("narrow-scope", "a fence, an atomic, a load or a store is for the threads of the block only", memory::narrow),
+    row::order("weaken-order", "an atomic, a load, a store or a fence orders less than it did", memory::weaken),
+];
+
+/// The mutation of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Mutation> {
+    ALL.iter().find(|own| own.name == name)
+}
+
+/// The edits that all mutations make of one instruction.
+pub(crate) fn edits<'a>(place: &'a Place<'a>) -> impl Iterator<Item = (&'static Mutation, Edit)> + 'a {
+    ALL.iter().flat_map(move |mutation| (mutation.edits)(place).into_iter().map(move |edit| (mutation, edit)))
+}
+
+#[cfg(test)]
+mod tests;

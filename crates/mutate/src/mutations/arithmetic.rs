@@ -1,0 +1,54 @@
+//! Arithmetic: other operations, operands and constants.
+
+use ptx::ast::{Number, Operand};
+use ptx::opcode::{Class, class};
+
+use super::{Edit, Place};
+
+/// An operation, and the one that takes its place. Operations of predicates are those of bits.
+const OTHERS: &[(&str, &str)] =
+    &[("add", "sub"), ("sub", "add"), ("min", "max"), ("max", "min"), ("and", "or"), ("or", "and"), ("xor", "or")];
+
+pub(super) fn operation(place: &Place<'_>) -> Vec<Edit> {
+    if matches!(place.operation(), "atom" | "red") {
+        // There is no subtraction among the atomic operations.
+        let others = OTHERS.iter().filter(|own| !matches!(own.0, "add" | "sub"));
+        return others.filter_map(|(own, other)| place.with_modifier(own, other)).collect();
+    }
+    let other = OTHERS.iter().find(|own| own.0 == place.operation());
+    other.and_then(|(own, other)| place.with_modifier(own, other)).into_iter().collect()
+}
+
+pub(super) fn swap(place: &Place<'_>) -> Vec<Edit> {
+    let commutes = !matches!(place.operation(), "sub" | "div" | "rem" | "shl" | "shr" | "selp");
+    // A shift takes its distance from a register of 32 bits.
+    let is_wide_shift = matches!(place.operation(), "shl" | "shr") && place.instruction.opcode.ends_with("64");
+    if commutes || is_wide_shift {
+        return Vec::new();
+    }
+    place.exchanged(1, 2).into_iter().collect()
+}
+
+pub(super) fn constant(place: &Place<'_>) -> Vec<Edit> {
+    let has_values =
+        matches!(class(place.instruction.opcode), Some(Class::Integer | Class::Float | Class::Logic | Class::Compare));
+    if !has_values && !matches!(place.operation(), "mov" | "st" | "atom" | "red") {
+        return Vec::new();
+    }
+    let operands = place.operands();
+    let edits = place.instruction.operands.iter().zip(&operands).flat_map(|(operand, range)| {
+        let others = match *operand {
+            Operand::Number(Number::Integer(value)) => {
+                let value = value.cast_signed();
+                vec![value.wrapping_add(1).to_string(), value.wrapping_sub(1).to_string()]
+            }
+            Operand::Number(Number::F32(0)) => vec!["0f3F800000".to_owned()],
+            Operand::Number(Number::F32(_)) => vec!["0f00000000".to_owned()],
+            Operand::Number(Number::F64(0)) => vec!["0d3FF0000000000000".to_owned()],
+            Operand::Number(Number::F64(_)) => vec!["0d0000000000000000".to_owned()],
+            _ => Vec::new(),
+        };
+        others.into_iter().map(|other| place.replaced(range.clone(), other))
+    });
+    edits.collect()
+}

@@ -1,0 +1,65 @@
+//! Comparisons, branches and guards.
+
+use super::{Edit, Place};
+
+/// A comparison, and the one that takes its place: the same with or without its boundary, or the opposite.
+const OTHERS: &[(&str, &str)] = &[
+    ("eq", "ne"),
+    ("ne", "eq"),
+    ("lt", "le"),
+    ("le", "lt"),
+    ("gt", "ge"),
+    ("ge", "gt"),
+    ("lo", "ls"),
+    ("ls", "lo"),
+    ("hi", "hs"),
+    ("hs", "hi"),
+    ("equ", "neu"),
+    ("neu", "equ"),
+    ("ltu", "leu"),
+    ("leu", "ltu"),
+    ("gtu", "geu"),
+    ("geu", "gtu"),
+];
+
+pub(super) fn compare(place: &Place<'_>) -> Vec<Edit> {
+    let compares = matches!(place.operation(), "setp" | "set");
+    let other = place.instruction.modifiers().next().and_then(|first| OTHERS.iter().find(|own| own.0 == first));
+    match other {
+        Some((own, other)) if compares => place.with_modifier(own, other).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_branch(place: &Place<'_>) -> bool {
+    matches!(place.operation(), "bra" | "ret" | "exit" | "trap")
+}
+
+fn without_guard(place: &Place<'_>) -> Vec<Edit> {
+    let what = "without its guard".to_owned();
+    let edit = place.instruction.guard.map(|_| Edit { range: place.guard(), with: String::new(), what });
+    edit.into_iter().collect()
+}
+
+pub(super) fn always(place: &Place<'_>) -> Vec<Edit> {
+    if is_branch(place) { without_guard(place) } else { Vec::new() }
+}
+
+pub(super) fn drop_guard(place: &Place<'_>) -> Vec<Edit> {
+    if is_branch(place) { Vec::new() } else { without_guard(place) }
+}
+
+pub(super) fn never(place: &Place<'_>) -> Vec<Edit> {
+    let is_guarded = place.instruction.guard.is_some();
+    if is_branch(place) && is_guarded { vec![place.dropped()] } else { Vec::new() }
+}
+
+pub(super) fn negate(place: &Place<'_>) -> Vec<Edit> {
+    let edit = place.instruction.guard.map(|guard| {
+        let (old, new) = if guard.negated { ("@!", "@") } else { ("@", "@!") };
+        let register = guard.register;
+        let range = place.guard();
+        Edit { range, with: format!("{new}{register} "), what: format!("{new}{register} instead of {old}{register}") }
+    });
+    edit.into_iter().collect()
+}

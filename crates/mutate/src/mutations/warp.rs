@@ -1,0 +1,54 @@
+//! Operations of the lanes of a warp together.
+
+use ptx::ast::{Number, Operand};
+
+use super::{Edit, Place};
+
+/// A direction of a shuffle, and the one that takes its place.
+const OTHERS: &[(&str, &str)] = &[("bfly", "down"), ("down", "up"), ("up", "down"), ("idx", "bfly")];
+
+fn is_shuffle(place: &Place<'_>) -> bool {
+    place.operation() == "shfl"
+}
+
+pub(super) fn mode(place: &Place<'_>) -> Vec<Edit> {
+    let edit = OTHERS.iter().find_map(|(own, other)| place.with_modifier(own, other));
+    edit.filter(|_| is_shuffle(place)).into_iter().collect()
+}
+
+pub(super) fn lane(place: &Place<'_>) -> Vec<Edit> {
+    match place.integer(2) {
+        Some((range, lane)) if is_shuffle(place) => {
+            let other = if lane > 1 { lane / 2 } else { 2 };
+            vec![place.replaced(range, other)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn segment(place: &Place<'_>) -> Vec<Edit> {
+    match place.integer(3) {
+        // Half as many lanes take part.
+        Some((range, clamp)) if is_shuffle(place) => vec![place.replaced(range, clamp ^ 0x10)],
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn mask(place: &Place<'_>) -> Vec<Edit> {
+    let takes_mask = match place.operation() {
+        "shfl" | "vote" | "match" | "redux" => true,
+        "bar" => place.instruction.has("warp"),
+        _ => false,
+    };
+    let last = place.instruction.operands.len().checked_sub(1).filter(|_| takes_mask);
+    let Some(last) = last else { return Vec::new() };
+    let is_number = matches!(place.instruction.operands[last], Operand::Number(Number::Integer(_)));
+    match place.integer(last).filter(|_| is_number) {
+        // Without the highest lane that it names.
+        Some((range, mask)) if mask as u32 != 0 => {
+            let mask = mask as u32;
+            vec![place.replaced(range, mask & !(1 << mask.ilog2()))]
+        }
+        _ => Vec::new(),
+    }
+}

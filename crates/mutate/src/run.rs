@@ -1,0 +1,158 @@
+//! Runs the mutants of many kernels on several threads.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use engine::Catalog;
+use engine::selection::Selection;
+
+use crate::Error;
+use crate::finished::{Finished, kernel_key, mutant_key};
+use crate::kernel::{Kernel, Mutant};
+use crate::reasons::Reason;
+use crate::trial;
+use crate::verdict::Verdict;
+
+/// The bytes of text of the mutants that are loaded together, and how many they are at most.
+const BATCH: (usize, usize) = (16 << 20, 400);
+
+/// Kernels, and which of their mutants are to be run.
+#[derive(Debug)]
+pub struct Plan {
+    kernels: Vec<(Kernel, Vec<Mutant>)>,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug)]
+pub struct Outcome<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// The mutant.
+    pub mutant: &'a Mutant,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why it remains unnoticed, if it does and somebody has written it down.
+    pub reason: Option<&'a Reason>,
+}
+
+impl Outcome<'_> {
+    /// Whether it remains unnoticed without a reason.
+    #[must_use]
+    pub fn is_unexplained(&self) -> bool {
+        matches!(self.verdict, Verdict::Survived { .. }) && self.reason.is_none()
+    }
+}
+
+impl Plan {
+    /// All mutants of the kernels that the selected rungs are launched with by default.
+    ///
+    /// # Errors
+    /// When a rung cannot be launched, and when the program has no PTX of it.
+    pub fn new(catalog: &Catalog, selected: &[Selection]) -> Result<Self, Error> {
+        let rungs = selected.iter().flat_map(|own| own.rungs().into_iter().map(|rung| (own.ladder, rung)));
+        let kernels = rungs.map(|(ladder, rung)| {
+            let kernel = Kernel::usual(catalog, ladder, rung)?;
+            let mutants = kernel.mutants()?;
+            Ok((kernel, mutants))
+        });
+        Ok(Self { kernels: kernels.collect::<Result<_, Error>>()? })
+    }
+
+    /// A sample of so many mutants, spread evenly over the kernels. The same seed gives the same sample.
+    #[must_use]
+    pub fn sample(mut self, count: usize, seed: u64) -> Self {
+        let kernels = self.kernels.len().max(1);
+        for (place, (kernel, mutants)) in self.kernels.iter_mut().enumerate() {
+            let own = count / kernels + usize::from(place < count % kernels);
+            mutants.sort_by_cached_key(|mutant| {
+                let mut hasher = DefaultHasher::new();
+                (seed, &kernel.entry, mutant.mutation.name, mutant.edit.range.start, &mutant.edit.with)
+                    .hash(&mut hasher);
+                hasher.finish()
+            });
+            mutants.truncate(own);
+        }
+        self
+    }
+
+    /// The number of mutants.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.kernels.iter().map(|(_, mutants)| mutants.len()).sum()
+    }
+
+    /// Runs the mutants on so many threads. Verdicts that are in the file `kept`, from earlier runs of the same mutants on
+    /// the same problems, are taken from there, and new ones are added to it. `progress` is called with how many mutants have
+    /// got a verdict.
+    ///
+    /// # Errors
+    /// When a kernel itself is wrong, when the simulator cannot be opened, and when the file cannot be read or written.
+    pub fn run<'a>(
+        &'a self,
+        catalog: &Catalog,
+        threads: usize,
+        kept: Option<&Path>,
+        reasons: &'a [Reason],
+        mut progress: impl FnMut(usize),
+    ) -> Result<Vec<Outcome<'a>>, Error> {
+        let mut finished = Finished::open(kept)?;
+        let keys: Vec<u64> = self.kernels.iter().map(|(kernel, _)| kernel_key(kernel)).collect();
+        let mut verdicts: Vec<Vec<Option<Verdict>>> = Vec::new();
+        let mut batches = Vec::new();
+        for (number, (kernel, mutants)) in self.kernels.iter().enumerate() {
+            let known = mutants.iter().map(|mutant| finished.get(mutant_key(keys[number], mutant)).cloned());
+            let known: Vec<Option<Verdict>> = known.collect();
+            progress(known.iter().flatten().count());
+            let open = (0..mutants.len()).filter(|&own| known[own].is_none());
+            let (bytes, most) = BATCH;
+            let size = (bytes / kernel.text.len().max(1)).clamp(1, most);
+            batches.extend(open.collect::<Vec<_>>().chunks(size).map(|own| (number, own.to_vec())));
+            verdicts.push(known);
+        }
+        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..threads.max(1) {
+                let (sender, batches, next, is_over) = (sender.clone(), &batches, &next, &is_over);
+                scope.spawn(move || {
+                    while let Some((number, own)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let (kernel, mutants) = &self.kernels[*number];
+                        let asked: Vec<&Mutant> = own.iter().map(|&index| &mutants[index]).collect();
+                        let found = trial::verdicts(catalog, kernel, &asked);
+                        if is_over.load(Ordering::Relaxed) || sender.send((*number, own, found)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut keep = || -> Result<(), Error> {
+                for (number, own, found) in &receiver {
+                    for (&index, verdict) in own.iter().zip(found?) {
+                        finished.keep(mutant_key(keys[number], &self.kernels[number].1[index]), &verdict)?;
+                        verdicts[number][index] = Some(verdict);
+                    }
+                    progress(own.len());
+                }
+                Ok(())
+            };
+            let kept = keep();
+            // Threads that are under way end with the batch that they have.
+            is_over.store(true, Ordering::Relaxed);
+            kept
+        })?;
+        let outcomes = self.kernels.iter().zip(verdicts).flat_map(|((kernel, mutants), verdicts)| {
+            mutants.iter().zip(verdicts).filter_map(move |(mutant, verdict)| {
+                let verdict = verdict?;
+                let is_about = |own: &&Reason| own.is_about(kernel, mutant);
+                let survived = matches!(verdict, Verdict::Survived { .. });
+                let reason = reasons.iter().find(is_about).filter(|_| survived);
+                Some(Outcome { kernel, mutant, verdict, reason })
+            })
+        });
+        Ok(outcomes.collect())
+    }
+}

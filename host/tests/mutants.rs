@@ -1,0 +1,47 @@
+//! A sample of the kernels' mutants: the ladders' checks notice each, or it is written down why not.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use host::{CATALOG, selection};
+use mutate::reasons::{self, Reason};
+use mutate::{Plan, Verdict};
+
+/// How many mutants are run. All of them are by `cargo xtask mutate`.
+const COUNT: usize = 60;
+
+fn known() -> Vec<Reason> {
+    reasons::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("mutants.toml")).unwrap()
+}
+
+#[test]
+fn the_checks_notice_a_sample_of_mutants() {
+    let selected = selection::select(&CATALOG, &[]).unwrap();
+    let plan = Plan::new(&CATALOG, &selected).unwrap().sample(COUNT, 17);
+    assert_eq!(plan.count(), COUNT);
+    let reasons = known();
+    let outcomes = plan.run(&CATALOG, 2, None, &reasons, |_| {}).unwrap();
+    assert_eq!(outcomes.len(), COUNT);
+    for own in &outcomes {
+        let (rung, mutation, instruction) = (own.kernel.rung.name, own.mutant.mutation.name, &own.mutant.instruction);
+        assert!(!own.is_unexplained(), "{rung}, {mutation} at {instruction}: {:?}", own.verdict);
+        assert!(
+            !matches!(own.verdict, Verdict::Refused { .. }),
+            "{rung}, {mutation} at {instruction}: {:?}",
+            own.verdict
+        );
+    }
+    let rungs: BTreeSet<&str> = outcomes.iter().map(|own| own.kernel.rung.name).collect();
+    let all: usize = CATALOG.ladders.iter().map(|ladder| ladder.rungs.len()).sum();
+    assert_eq!(rungs.len(), all.min(COUNT));
+    let caught = outcomes.iter().filter(|own| own.verdict.caught().is_some()).count();
+    assert!(caught * 10 > COUNT * 7, "{caught} of {COUNT}");
+}
+
+#[test]
+fn a_reason_names_a_mutation_and_says_why() {
+    for Reason { mutation, reason, .. } in known() {
+        assert!(mutation.contains('*') || mutate::mutations::named(&mutation).is_some(), "{mutation}");
+        assert!(reason.len() > 10, "{reason}");
+    }
+}

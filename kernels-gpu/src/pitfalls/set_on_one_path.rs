@@ -1,0 +1,42 @@
+//! A variable that only one side of a branch sets.
+//!
+//! In CUDA C++ it is `int best; if (i < n) best = …;` and a use of `best` by all threads. The register holds whatever
+//! the thread computed there before. Rust's compiler refuses this, but not where `MaybeUninit` or an instruction of
+//! PTX is used, as it is here.
+//!
+//! The cure gives the variable a value on every path.
+
+use cuda_std::{kernel, thread};
+
+pitfall! { set_on_one_path: Init, 1 x 64 {
+    lesson: "a variable has a value on every path to its use, also for the threads that have nothing to do",
+    on_gpu: "the threads that skipped the branch write what was in the register: 0, an address, anything",
+    arguments: [Input(64), Output(64)],
+    right: |input, at| if at < 40 { input[at] } else { 0 },
+} }
+
+/// The faulty kernel.
+#[kernel]
+pub unsafe fn set_on_one_path(input: *const u32, output: *mut u32) {
+    unsafe {
+        let i = thread::thread_idx_x() as usize;
+        let (value, exists) = (*input.add(i), u32::from(i < 40));
+        let mut best = 0;
+        ptx!(
+            "{{ .reg .pred p; setp.ne.u32 p, {2}, 0; @p mov.u32 {0}, {1}; }}",
+            out(reg32) best, in(reg32) value, in(reg32) exists
+        );
+        *output.add(i) = best; // fault
+    }
+}
+
+/// The cure.
+#[kernel]
+pub unsafe fn set_on_one_path_cured(input: *const u32, output: *mut u32) {
+    unsafe {
+        let i = thread::thread_idx_x() as usize;
+        let (value, exists) = (*input.add(i), i < 40);
+        let best = if exists { value } else { 0 };
+        *output.add(i) = best;
+    }
+}
