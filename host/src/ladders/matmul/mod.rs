@@ -69,6 +69,7 @@ pub(super) const LADDER: Ladder = Ladder {
 const EDGES: &[[u32; 3]] = &[
     [2, 2, 2],
     [3, 3, 3],
+    [4, 4, 4],
     [8, 8, 8],
     [9, 9, 9],
     [2, 33, 33],

@@ -59,6 +59,13 @@ pub(super) const LADDER: Ladder = Ladder {
 fn sweep(effort: Effort) -> Vec<Options> {
     let large = effort.pick(4096, 1024, 64);
     let small = [
+        (4, 4),
+        (8, 33),
+        (32, 32),
+        (33, 15),
+        (33, 31),
+        (64, 33),
+        (65, 33),
         (1, 1),
         (7, 7),
         (17, 17),
