@@ -147,6 +147,7 @@ impl State {
                 }
                 'h' => self.handle(),
                 'd' => self.address(),
+                'k' => small % 17,
                 'n' => small / self.random.of(&[1, 16, 512, 4097]),
                 'N' => self.random.next() >> self.random.of(&[0, 16, 40, 52, 56, 60, 63]),
                 'i' => self.random.of(&[0, 0, 0, 0, 1, u64::MAX, 7]),
