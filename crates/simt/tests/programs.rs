@@ -209,7 +209,8 @@ fn are_not_accused() {
     let mut accused = Vec::new();
     for program in programs() {
         let ran = program.run(&mut machine, "memory,init".parse().unwrap());
-        let findings = ran.map_or_else(|fault| vec![fault], |(_, findings)| findings.iter().map(Finding::to_string).collect());
+        let findings =
+            ran.map_or_else(|fault| vec![fault], |(_, findings)| findings.iter().map(Finding::to_string).collect());
         accused.extend(findings.into_iter().map(|finding| format!("{}: {finding}", program.name)));
     }
     assert!(accused.is_empty(), "{}", accused.join("\n"));

@@ -56,7 +56,10 @@ fn device_memory_counts_where_it_is_stored_or_decides() {
     assert_eq!((found.thread, found.times), ([32, 0, 0], 32));
     assert_eq!(found.place.as_deref(), Some("byte 128 of argument 0's buffer of 256 bytes"));
     let other = found.other.unwrap();
-    assert_eq!((other.what.as_str(), other.thread, other.ptx_line), ("read of 4 bytes", [32, 0, 0], found.ptx_line - 1));
+    assert_eq!(
+        (other.what.as_str(), other.thread, other.ptx_line),
+        ("read of 4 bytes", [32, 0, 0], found.ptx_line - 1)
+    );
     // Read, and not used.
     clean("", "ld.global.u32 %r3, [%rd4];\nadd.s32 %r4, %r3, 1;");
     // Only what the host has written.
@@ -125,11 +128,31 @@ fn bits_that_are_masked_and_padding_accuse_nobody() {
     clean("", &format!("{byte}bfe.u32 %r4, %r3, 16, 8;\nst.global.u32 [%rd5], %r4;"));
     clean("", &format!("{byte}prmt.b32 %r4, %r3, 0, 0x4442;\nst.global.u32 [%rd5], %r4;"));
     clean("", &format!("{byte}bfi.b32 %r4, 0, %r3, 24, 8;\nbfi.b32 %r4, 0, %r4, 0, 16;\nst.global.u32 [%rd5], %r4;"));
-    clean("", &format!("{byte}shl.b32 %r4, %r3, 8;\ncvt.u16.u32 %rs1, %r3;\nshr.u32 %r4, %r4, 24;\nst.global.u32 [%rd5], %r4;"));
+    clean(
+        "",
+        &format!(
+            "{byte}shl.b32 %r4, %r3, 8;\ncvt.u16.u32 %rs1, %r3;\nshr.u32 %r4, %r4, 24;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
     clean("", &format!("{byte}lop3.b32 %r4, %r3, 0xff0000, 0, 0xc0;\nst.global.u32 [%rd5], %r4;"));
-    clean("", &format!("{byte}xor.b32 %r4, %r3, %r3;\nsub.s32 %r5, %r3, %r3;\nadd.s32 %r4, %r4, %r5;\nst.global.u32 [%rd5], %r4;"));
-    clean("", &format!("{byte}mov.b32 {{%rs1, %rs2}}, %r3;\ncvt.u32.u16 %r4, %rs2;\nand.b32 %r4, %r4, 255;\nst.global.u32 [%rd5], %r4;"));
-    clean("", &format!("{byte}cvt.u64.u32 %rd9, %r3;\nshr.u64 %rd9, %rd9, 16;\nand.b64 %rd9, %rd9, 255;\ncvt.u32.u64 %r4, %rd9;\nst.global.u32 [%rd5], %r4;"));
+    clean(
+        "",
+        &format!(
+            "{byte}xor.b32 %r4, %r3, %r3;\nsub.s32 %r5, %r3, %r3;\nadd.s32 %r4, %r4, %r5;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
+    clean(
+        "",
+        &format!(
+            "{byte}mov.b32 {{%rs1, %rs2}}, %r3;\ncvt.u32.u16 %r4, %rs2;\nand.b32 %r4, %r4, 255;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
+    clean(
+        "",
+        &format!(
+            "{byte}cvt.u64.u32 %rd9, %r3;\nshr.u64 %rd9, %rd9, 16;\nand.b64 %rd9, %rd9, 255;\ncvt.u32.u64 %r4, %rd9;\nst.global.u32 [%rd5], %r4;"
+        ),
+    );
     // An equality that the written byte decides: it is 5.
     clean("", &format!("{byte}setp.eq.u32 %p1, %r3, 0x070000;\n@%p1 st.global.u32 [%rd5], 1;"));
     one("", &format!("{byte}setp.eq.u32 %p1, %r3, 0x050000;\n@%p1 bra L;\nst.global.u32 [%rd5], 1;\nL:"), BRANCH);

@@ -51,7 +51,10 @@ fn an_address_in_another_buffer_is_found() {
     let found = one("", &format!("{index}st.global.u32 [%rd4+12], %r1;"));
     assert_eq!(found.what, "out of bounds write of 4 bytes");
     let place = found.place.as_deref().unwrap();
-    assert!(place.ends_with(" bytes past the end of argument 0's buffer of 64 bytes, inside of argument 1's buffer"), "{place}");
+    assert!(
+        place.ends_with(" bytes past the end of argument 0's buffer of 64 bytes, inside of argument 1's buffer"),
+        "{place}"
+    );
     assert_eq!((found.thread, found.times), ([0, 0, 0], 32));
     assert!(found.address.is_some());
     // The other buffer's own address, and the distance of the two.
@@ -85,7 +88,8 @@ fn pointers_may_be_bumped_and_stand_at_the_end() {
 
 #[test]
 fn variables_of_shared_memory_are_told_apart() {
-    let before = ".shared .align 4 .b8 first[64];\n.shared .align 4 .b8 second[64];\n.extern .shared .align 4 .b8 all[];";
+    let before =
+        ".shared .align 4 .b8 first[64];\n.shared .align 4 .b8 second[64];\n.extern .shared .align 4 .b8 all[];";
     let address = "mov.u32 %r2, %tid.x;\nshl.b32 %r3, %r2, 2;\nmov.u32 %r4, first;\nadd.s32 %r5, %r4, %r3;\n\
                    mov.u32 %r6, second;\n";
     let found = one(before, &format!("{address}st.shared.u32 [%r5], %r2;"));
@@ -116,12 +120,12 @@ fn variables_of_other_spaces_are_told_apart() {
     let both = "ld.const.u32 %r2, [c];\nld.const.u32 %r2, [d];\nst.global.u32 [g+12], %r1;\nst.global.u32 [h], %r1;\n";
     clean(before, both);
     let found = one(before, &format!("{both}ld.const.u32 %r3, [c+8];"));
+    assert_eq!(found.place.as_deref(), Some("0 bytes past the end of variable `c` of 8 bytes, inside of variable `d`"));
+    let found = one(before, &format!("{both}mov.u64 %rd3, d;\nld.const.u32 %r3, [%rd3+-4];"));
     assert_eq!(
         found.place.as_deref(),
-        Some("0 bytes past the end of variable `c` of 8 bytes, inside of variable `d`")
+        Some("4 bytes before the begin of variable `d` of 8 bytes, inside of variable `c`")
     );
-    let found = one(before, &format!("{both}mov.u64 %rd3, d;\nld.const.u32 %r3, [%rd3+-4];"));
-    assert_eq!(found.place.as_deref(), Some("4 bytes before the begin of variable `d` of 8 bytes, inside of variable `c`"));
     let distance = "mov.u64 %rd3, g;\nmov.u64 %rd4, h;\nsub.s64 %rd5, %rd4, %rd3;\ncvt.u32.u64 %r4, %rd5;\n\
                     st.local.u32 [l], %r4;\nld.local.u32 %r5, [l];\ncvt.u64.u32 %rd6, %r5;\nadd.s64 %rd7, %rd3, %rd6;\n";
     let local = ".local .align 8 .b8 l[8];\n.local .align 8 .b8 m[8];\nst.local.u32 [m], %r1;\n";
@@ -229,7 +233,8 @@ fn faults_are_findings_with_their_place() {
 
 #[test]
 fn memory_that_was_freed_is_told() {
-    let function = module("", ".param .u64 a", "ld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1+12];").function("k").unwrap();
+    let function =
+        module("", ".param .u64 a", "ld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1+12];").function("k").unwrap();
     let mut machine = Machine::new(Config::default()).unwrap();
     let a = machine.zeroed::<u32>(16).unwrap();
     let args = [a.into()];
@@ -243,7 +248,7 @@ fn memory_that_was_freed_is_told() {
 #[test]
 fn what_malloc_gave_out_is_an_object_until_it_is_freed() {
     let before = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);";
-    let allocate = "setp.ne.u32 %p1, %tid.x, 0;\n@%p1 exit;\n{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\n\
+    let allocate = "mov.u32 %r9, %tid.x;\nsetp.ne.u32 %p1, %r9, 0;\n@%p1 exit;\n{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\n\
                     call (q), malloc, (p);\nld.param.b64 %rd5, [q];\n}\n";
     let free = "{\n.param .b64 p;\nst.param.b64 [p], %rd5;\ncall free, (p);\n}\n";
     clean(before, &format!("{allocate}st.global.u32 [%rd5+28], 7;\n{free}"));

@@ -187,7 +187,9 @@ pub(super) fn of_fault(check: Check, fault: &Fault) -> Finding {
     let (what, address, place) = match &fault.kind {
         FaultKind::Access { access, near } if !matches!(access.what, AccessProblem::Other(_)) => {
             let what = match access.what {
-                AccessProblem::Misaligned => format!("{access}, whose address has to be a multiple of {}", access.align),
+                AccessProblem::Misaligned => {
+                    format!("{access}, whose address has to be a multiple of {}", access.align)
+                }
                 _ => access.to_string(),
             };
             (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))

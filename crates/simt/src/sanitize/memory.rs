@@ -221,7 +221,11 @@ impl Memory {
         let inst = &self.facts.function.program.functions[site.function as usize].code[site.pc as usize];
         let bytes = match &inst.op {
             // How many bytes of its source it reads is in a register.
-            Op::Memory(crate::memory::Memory::AsyncCopy(copy)) if copy.read.is_some() && access.space == Space::Global => 1,
+            Op::Memory(crate::memory::Memory::AsyncCopy(copy))
+                if copy.read.is_some() && access.space == Space::Global =>
+            {
+                1
+            }
             _ => u64::from(access.bytes),
         };
         let is_allowed = |address: u64| {

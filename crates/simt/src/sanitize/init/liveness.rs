@@ -39,10 +39,8 @@ impl Liveness {
                     Op::BranchIndexed { targets, .. } => targets.iter().for_each(|target| add(*target as usize)),
                     _ => {}
                 }
-                let ends = matches!(
-                    inst.op,
-                    Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap
-                );
+                let ends =
+                    matches!(inst.op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap);
                 if !ends || inst.guard.is_some() {
                     add(pc + 1);
                 }
@@ -88,7 +86,8 @@ impl Liveness {
             _ if index < self.preds => Reg::R64(R64(index - self.wide)),
             _ => Reg::Pred(Pred(index - self.preds)),
         });
-        let is_filled = |reg: &Reg| func.frame_init.iter().any(|own| own.reg == *reg) || func.stack_top.map(Reg::R32) == Some(*reg);
+        let is_filled =
+            |reg: &Reg| func.frame_init.iter().any(|own| own.reg == *reg) || func.stack_top.map(Reg::R32) == Some(*reg);
         all.filter(|reg| self.is_read(0, *reg) && !is_filled(reg)).collect()
     }
 }
@@ -106,8 +105,7 @@ pub(crate) struct RegisterLives {
 
 impl RegisterLives {
     pub(crate) fn new(functions: &[Func], uses: &[Vec<RegisterUses>], targets: &[u32]) -> Self {
-        let lives: Vec<Liveness> =
-            functions.iter().zip(uses).map(|(func, uses)| Liveness::new(func, uses)).collect();
+        let lives: Vec<Liveness> = functions.iter().zip(uses).map(|(func, uses)| Liveness::new(func, uses)).collect();
         let unwritten = match (lives.first(), functions.first()) {
             (Some(own), Some(func)) => own.unwritten(func),
             _ => Vec::new(),

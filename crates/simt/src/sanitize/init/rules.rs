@@ -59,7 +59,8 @@ pub(super) fn rule(alu: &Alu) -> Rule {
 
 fn integer(op: &Int) -> Rule {
     let r = &op.r;
-    let upwards = |make: fn(u32) -> Reg, count: usize| Rule::Upwards(r[1..=count].iter().map(|own| make(*own)).collect());
+    let upwards =
+        |make: fn(u32) -> Reg, count: usize| Rule::Upwards(r[1..=count].iter().map(|own| make(*own)).collect());
     match op.op {
         I::Sub16 | I::Sub32 | I::Sub64 if r[1] == r[2] => Rule::Constant,
         I::Add16 | I::Add32 | I::Sub16 | I::Sub32 | I::Mul16 | I::Mul32 => upwards(narrow, 2),
@@ -74,9 +75,7 @@ fn integer(op: &Int) -> Rule {
         I::Brev64 => Rule::Moves { data: vec![wide(r[1])], control: Vec::new() },
         I::BfeU32 | I::BfeS32 => Rule::Moves { data: vec![narrow(r[1])], control: vec![narrow(r[2]), narrow(r[3])] },
         I::BfeU64 | I::BfeS64 => Rule::Moves { data: vec![wide(r[1])], control: vec![narrow(r[2]), narrow(r[3])] },
-        I::Bfi32 => {
-            Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3]), narrow(r[4])] }
-        }
+        I::Bfi32 => Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3]), narrow(r[4])] },
         I::Bfi64 => Rule::Moves { data: vec![wide(r[1]), wide(r[2])], control: vec![narrow(r[3]), narrow(r[4])] },
         I::SzextClampU | I::SzextClampS | I::SzextWrapU | I::SzextWrapS => {
             Rule::Moves { data: vec![narrow(r[1])], control: vec![narrow(r[2])] }
@@ -89,7 +88,9 @@ fn logic(op: &Logic) -> Rule {
     let r = &op.r;
     let shift = |make: fn(u32) -> Reg| Rule::Moves { data: vec![make(r[1])], control: vec![narrow(r[2])] };
     match op.op {
-        L::And16 | L::And32 | L::Or16 | L::Or32 | L::Xor16 | L::Xor32 => Rule::Bitwise(vec![narrow(r[1]), narrow(r[2])]),
+        L::And16 | L::And32 | L::Or16 | L::Or32 | L::Xor16 | L::Xor32 => {
+            Rule::Bitwise(vec![narrow(r[1]), narrow(r[2])])
+        }
         L::And64 | L::Or64 | L::Xor64 => Rule::Bitwise(vec![wide(r[1]), wide(r[2])]),
         L::Not16 | L::Not32 => Rule::Bitwise(vec![narrow(r[1])]),
         L::Not64 => Rule::Bitwise(vec![wide(r[1])]),
@@ -98,10 +99,17 @@ fn logic(op: &Logic) -> Rule {
         L::NotPred => Rule::Bitwise(vec![Reg::Pred(Pred(r[1]))]),
         L::Shl16 | L::Shl32 | L::ShrU16 | L::ShrU32 | L::ShrS16 | L::ShrS32 => shift(narrow),
         L::Shl64 | L::ShrU64 | L::ShrS64 => shift(wide),
-        L::ShfLClamp | L::ShfLWrap | L::ShfRClamp | L::ShfRWrap | L::Prmt | L::PrmtF4e | L::PrmtB4e | L::PrmtRc8
-        | L::PrmtEcl | L::PrmtEcr | L::PrmtRc16 => {
-            Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3])] }
-        }
+        L::ShfLClamp
+        | L::ShfLWrap
+        | L::ShfRClamp
+        | L::ShfRWrap
+        | L::Prmt
+        | L::PrmtF4e
+        | L::PrmtB4e
+        | L::PrmtRc8
+        | L::PrmtEcl
+        | L::PrmtEcr
+        | L::PrmtRc16 => Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3])] },
         _ => Rule::All,
     }
 }
