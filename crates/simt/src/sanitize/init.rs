@@ -15,7 +15,7 @@ mod shadow;
 mod taints;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::finding::{Findings, Found, Party, in_words};
 use super::observer::{Checker, LaunchFacts};
