@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
     /// What sim looks for besides wrong results: memory, init, race and sync with commas between them, all or none
-    /// [default: all]
+    /// [default: all, where the problem has up to 256 KiB of data]
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
     /// Launch each of them N more times on sim, under random schedules: in another order of blocks, warps and diverged lanes,
@@ -48,7 +48,8 @@ struct Arguments {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
-    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks, args.schedules));
+    let most_bytes = if args.sanitize.is_some() { u64::MAX } else { USUAL_BYTES };
+    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks, args.schedules, most_bytes));
     let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
@@ -74,6 +75,10 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(code)
 }
 
+/// The most bytes of a problem whose kernels sim checks when nobody has asked for it: enough for every edge of every rung, while
+/// the largest problems would take minutes.
+const USUAL_BYTES: u64 = 256 << 10;
+
 /// Lets a device check kernels: for what was asked for, or else for `usual` if it can.
 ///
 /// # Errors
@@ -95,12 +100,14 @@ struct Plan<'a> {
     problems: Option<Vec<Options>>,
     /// How many random schedules each launch is run under besides.
     schedules: u32,
+    /// The most bytes of data of a problem for which the device's checks are on.
+    most_bytes: u64,
 }
 
 impl<'a> Plan<'a> {
-    fn new(selected: &'a Selection, blocks: &'a [[u32; 3]], schedules: u32) -> Result<Self, Error> {
+    fn new(selected: &'a Selection, blocks: &'a [[u32; 3]], schedules: u32, most_bytes: u64) -> Result<Self, Error> {
         let problems = selected.combinations()?;
-        let plan = Self { selected, blocks, problems, schedules };
+        let plan = Self { selected, blocks, problems, schedules, most_bytes };
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
@@ -135,6 +142,7 @@ impl<'a> Plan<'a> {
     fn sweep(&self, device: &mut dyn Device, terminal: bool) -> Result<Sweep, Error> {
         let ladder = self.selected.ladder;
         let is_sim = device.info().kind == "sim";
+        let checks = device.checks();
         let device_schedule = device.schedule();
         let effort = if is_sim { Effort::Quick } else { Effort::Full };
         let problems = self.problems.clone().unwrap_or_else(|| (ladder.sweep)(effort));
@@ -145,6 +153,8 @@ impl<'a> Plan<'a> {
             bar.set_message(format!("{}, {}", ladder.name, problem.size()));
             let launches = self.launches(&*problem)?;
             let restorable = launches.iter().any(|(rung, _)| rung.in_place);
+            let bytes: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+            device.set_checks(if bytes <= self.most_bytes { checks } else { Checks::NONE });
             let mut session = Session::new(device, &*problem, restorable)?;
             for (rung, launch) in launches {
                 if let Some(error) = session.check_supported(&launch) {
@@ -195,6 +205,7 @@ impl<'a> Plan<'a> {
             }
             bar.inc(1);
         }
+        device.set_checks(checks);
         bar.finish_and_clear();
         Ok(sweep)
     }

@@ -248,7 +248,7 @@ fn memory_that_was_freed_is_told() {
 #[test]
 fn what_malloc_gave_out_is_an_object_until_it_is_freed() {
     let before = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);";
-    let allocate = "setp.ne.u32 %p1, %tid.x, 0;\n@%p1 exit;\n{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\n\
+    let allocate = "mov.u32 %r9, %tid.x;\nsetp.ne.u32 %p1, %r9, 0;\n@%p1 exit;\n{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\n\
                     call (q), malloc, (p);\nld.param.b64 %rd5, [q];\n}\n";
     let free = "{\n.param .b64 p;\nst.param.b64 [p], %rd5;\ncall free, (p);\n}\n";
     clean(before, &format!("{allocate}st.global.u32 [%rd5+28], 7;\n{free}"));

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 pub use error::MemoryError;
 pub use physical::PhysicalMemory;
@@ -260,29 +260,6 @@ impl GlobalMemory {
         Some((&mut self.allocations[index], at))
     }
 
-    /// What nobody has written.
-    fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What nobody has written, for a launch that changes it.
-    pub(crate) fn share_unwritten(&self) -> Arc<Mutex<Unwritten>> {
-        self.unwritten.clone()
-    }
-
-    /// Nobody has written the allocation that begins at an address, as a check of a launch sees it
-    /// ([`Check::Init`](crate::sanitize::Check::Init)). Its bytes are zero all the same.
-    pub fn set_unwritten(&mut self, base: u64) {
-        if let Some(bytes) = self.at(base).map(|own| own.bytes) {
-            self.unwritten().insert(base, bytes);
-        }
-    }
-
-    /// All of it counts as written: a kernel may have written anything.
-    pub(crate) fn set_written(&self) {
-        self.unwritten().clear();
-    }
-
     /// How many bytes of the device's own memory are in use.
     pub fn used(&self) -> u64 {
         self.used
@@ -333,24 +310,6 @@ impl GlobalMemory {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let allocation = &self.allocations[after.checked_sub(1)?];
         (address - allocation.base < allocation.bytes).then_some(allocation)
-    }
-
-    /// The bytes that belong together with an address: those of the allocation that it lies in or is the end of, and of
-    /// allocations that follow each other without a gap, as parts of one range of virtual addresses do.
-    pub(crate) fn object(&self, address: u64) -> Option<Range<u64>> {
-        let found = self.find(address).map_or_else(
-            || {
-                let before = self.allocations.partition_point(|own| own.base + own.bytes < address);
-                let own = self.allocations.get(before)?;
-                (own.base + own.bytes == address).then_some(before)
-            },
-            |own| self.index(own.base),
-        )?;
-        let end = |own: &Allocation| own.base + own.bytes;
-        let adjoin = |pair: &[Allocation]| end(&pair[0]) == pair[1].base;
-        let before = self.allocations[..=found].windows(2).rev().take_while(|pair| adjoin(pair)).count();
-        let behind = self.allocations[found..].windows(2).take_while(|pair| adjoin(pair)).count();
-        Some(self.allocations[found - before].base..end(&self.allocations[found + behind]))
     }
 
     /// Copies bytes out, if so many are allocated behind an address.

@@ -1,5 +1,6 @@
 //! Memory without an address, and addresses without memory: what CUDA's virtual memory management hands out.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -67,5 +68,23 @@ impl GlobalMemory {
     /// Whether the device has an address, now or earlier, that the host's program therefore cannot have.
     pub fn is_own_address(&self, address: u64) -> bool {
         (FIRST..self.next).contains(&address)
+    }
+
+    /// The bytes that belong together with an address: those of the allocation that it lies in or is the end of, and of
+    /// allocations that follow each other without a gap, as parts of one range of virtual addresses do.
+    pub(crate) fn object(&self, address: u64) -> Option<Range<u64>> {
+        let found = self.find(address).map_or_else(
+            || {
+                let before = self.allocations.partition_point(|own| own.base + own.bytes < address);
+                let own = self.allocations.get(before)?;
+                (own.base + own.bytes == address).then_some(before)
+            },
+            |own| self.index(own.base),
+        )?;
+        let end = |own: &Allocation| own.base + own.bytes;
+        let adjoin = |pair: &[Allocation]| end(&pair[0]) == pair[1].base;
+        let before = self.allocations[..=found].windows(2).rev().take_while(|pair| adjoin(pair)).count();
+        let behind = self.allocations[found..].windows(2).take_while(|pair| adjoin(pair)).count();
+        Some(self.allocations[found - before].base..end(&self.allocations[found + behind]))
     }
 }

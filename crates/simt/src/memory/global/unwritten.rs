@@ -1,6 +1,9 @@
 //! Which bytes of device memory nobody has written since they were allocated.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::GlobalMemory;
 
 /// Bytes that are taken together: of each such part there is a bit for each byte only if some are written.
 const PART: u64 = 4096;
@@ -170,5 +173,30 @@ impl Unwritten {
             let base = *base;
             self.allocations.remove(&base);
         }
+    }
+}
+
+impl GlobalMemory {
+    /// What nobody has written.
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What nobody has written, for a launch that changes it.
+    pub(crate) fn share_unwritten(&self) -> Arc<Mutex<Unwritten>> {
+        self.unwritten.clone()
+    }
+
+    /// Nobody has written the allocation that begins at an address, as a check of a launch sees it
+    /// ([`Check::Init`](crate::sanitize::Check::Init)). Its bytes are zero all the same.
+    pub fn set_unwritten(&mut self, base: u64) {
+        if let Some(bytes) = self.at(base).map(|own| own.bytes) {
+            self.unwritten().insert(base, bytes);
+        }
+    }
+
+    /// All of it counts as written: a kernel may have written anything.
+    pub(crate) fn set_written(&self) {
+        self.unwritten().clear();
     }
 }

@@ -4,6 +4,8 @@
 #[derive(Debug, Default)]
 pub(super) struct SharedShadow {
     written: Vec<u64>,
+    /// Where the memory begins that is the system's, which counts as written.
+    end: u64,
 }
 
 /// As many ones as bytes are accessed, which are 64 at most.
@@ -12,14 +14,18 @@ fn ones(bytes: u32) -> u64 {
 }
 
 impl SharedShadow {
-    /// Nothing is written any more.
-    pub(super) fn clear(&mut self) {
+    /// Shared memory of so many bytes, of which none is written.
+    pub(super) fn begin(&mut self, bytes: u64) {
         self.written.clear();
+        self.end = bytes;
     }
 
     /// Which of up to 64 bytes from an address on were not written, the first one in the lowest bit.
     #[inline]
     pub(super) fn unwritten(&self, at: u64, bytes: u32) -> u64 {
+        if at >= self.end {
+            return 0;
+        }
         let (word, shift) = ((at / 64) as usize, at % 64);
         let low = self.written.get(word).copied().unwrap_or(0);
         let mut written = low >> shift;

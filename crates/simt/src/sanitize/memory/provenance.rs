@@ -4,12 +4,10 @@
 //! A register's value comes from parameters of the kernel, from variables, or from where nobody knows: memory, functions
 //! that are called by their address, and the runtime. Instructions that compute take all that their operands come from.
 
+mod value;
+
 use std::collections::HashMap;
 
-use crate::alu::Alu;
-use crate::alu::compare::Outcome;
-use crate::alu::convert::{Convert, Move, Parts};
-use crate::alu::{int, logic};
 use crate::code::{Callee, Func, Inst, Op, Program, Runtime};
 use crate::matrix::Matrix;
 use crate::memory::address_op::AddressOp;
@@ -18,6 +16,7 @@ use crate::memory::load_store::{Destination, Load, Store};
 use crate::memory::{Address, Memory, Region};
 use crate::regs::{Reg, RegisterUses, VariableUse};
 use crate::warp::Warp;
+use value::{Combination, PARTIAL, UNKNOWN, Value, combination};
 
 /// Something that an address can be made of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,49 +31,6 @@ pub(super) type Sources = u128;
 
 /// The most sources that are told apart.
 const MOST: usize = Sources::BITS as usize;
-
-/// What is known of a value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Value {
-    sources: Sources,
-    /// It may come from anywhere.
-    unknown: bool,
-    /// It may be a part of an address, or an address of 32 bits, that comes from anywhere.
-    partial: bool,
-}
-
-const UNKNOWN: Value = Value { sources: 0, unknown: true, partial: false };
-const PARTIAL: Value = Value { sources: 0, unknown: false, partial: true };
-
-impl Value {
-    /// Either of two values.
-    fn or(self, other: Self) -> Self {
-        Self {
-            sources: self.sources | other.sources,
-            unknown: self.unknown | other.unknown,
-            partial: self.partial | other.partial,
-        }
-    }
-
-    /// A value that was read from memory, of so many bytes.
-    fn read(bytes: u32) -> Self {
-        if bytes >= 8 { UNKNOWN } else { PARTIAL }
-    }
-}
-
-/// How an instruction combines its operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Combination {
-    /// The result is one of them.
-    Choice,
-    /// One is an address at most, and the others are distances.
-    Sum,
-    Difference,
-    /// Parts of an address may become whole.
-    Join,
-    /// A truth value.
-    Number,
-}
 
 /// What the addresses of a program can be made of.
 #[derive(Debug)]
@@ -404,32 +360,5 @@ impl Flow<'_> {
             }
         }
         found
-    }
-}
-
-/// How an instruction on registers combines its operands.
-fn combination(alu: &Alu) -> Combination {
-    use int::Op as I;
-    use logic::Op as L;
-    match alu {
-        Alu::Int(op) => match op.op {
-            I::Sub32 | I::Sub64 => Combination::Difference,
-            I::MinU32 | I::MinS32 | I::MinU64 | I::MinS64 | I::MaxU32 | I::MaxS32 | I::MaxU64 | I::MaxS64 => {
-                Combination::Choice
-            }
-            I::Bfi64 => Combination::Join,
-            _ => Combination::Sum,
-        },
-        Alu::Logic(op) => match op.op {
-            L::Or64 | L::Xor64 => Combination::Join,
-            _ => Combination::Sum,
-        },
-        Alu::Convert(Convert::Move(Move::Pack { parts: Parts::B16x4 | Parts::B32x2, .. })) => Combination::Join,
-        Alu::Convert(_) => Combination::Choice,
-        Alu::Compare(compare) => match compare.outcome {
-            Outcome::Select32 | Outcome::Select64 => Combination::Choice,
-            _ => Combination::Number,
-        },
-        Alu::Float(_) | Alu::Video(_) => Combination::Sum,
     }
 }

@@ -1,0 +1,180 @@
+//! What instructions do with undefined bits, before they are executed.
+
+use super::Init;
+use super::follower::{Follower, Scratch};
+use super::taints::{Cause, Taints};
+use crate::code::{Callee, Op};
+use crate::matrix::Matrix;
+use crate::memory::address_op::AddressOp;
+use crate::memory::atomic::{Atomic, AtomicOp, Whole};
+use crate::memory::load_store::Store;
+use crate::memory::{Memory, Region};
+use crate::observe::Step;
+use crate::regs::{LANES, Lanes64, Reg, lanes};
+use crate::warp::Warp;
+
+const ADDRESS: (&str, &str) = ("address", "an address");
+
+/// What is lent while an instruction is followed.
+struct Followed {
+    taints: Taints,
+    scratch: Scratch,
+}
+
+impl Init {
+    /// Which bytes of what registers hold are undefined, one register behind the other.
+    fn bytes_of(&mut self, function: u32, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, Cause)> {
+        let taints = self.taints();
+        let mut bytes = [0; LANES];
+        let mut cause: Option<Cause> = None;
+        for (index, reg) in registers.iter().enumerate() {
+            let Some(taint) = taints.get(function, *reg) else { continue };
+            for lane in lanes(taint.lanes & mask) {
+                for byte in 0..width {
+                    if taint.bits[lane] >> (8 * byte) & 0xff != 0 {
+                        bytes[lane] |= 1 << (index as u32 * width + byte);
+                        let copied = taint.cause.copied && cause.is_none_or(|own| own.copied);
+                        cause = Some(Cause { copied, ..taint.cause });
+                    }
+                }
+            }
+        }
+        cause.map(|cause| (bytes, cause))
+    }
+
+    /// Tells of registers that decide something, and takes them for defined from then on.
+    fn decides(&mut self, what: (&'static str, &str), step: &Step<'_>, registers: &[Reg], mask: u32) {
+        for reg in registers {
+            let function = step.site.function;
+            let Some(taint) = self.taints().get(function, *reg) else { continue };
+            let (concerned, origin) = (taint.lanes & mask, taint.cause.origin);
+            if concerned != 0 {
+                self.report(what, step.site, concerned, origin);
+                self.taints().clear_lanes(function, *reg, concerned);
+            }
+        }
+    }
+
+    /// What an instruction does with undefined bits, before it is executed.
+    pub(super) fn follow(&mut self, step: &Step<'_>) {
+        let Step { site, active, lanes: mask, .. } = *step;
+        let program = self.facts.function.program.clone();
+        let inst = &program.functions[site.function as usize].code[site.pc as usize];
+        let guard = inst.guard.map(|guard| Reg::Pred(guard.pred));
+        let is_alu = matches!(inst.op, Op::Alu(_) | Op::Warp(_) | Op::Memory(Memory::Address(_)));
+        if let Some(guard) = guard.filter(|_| !is_alu) {
+            let what = match inst.op {
+                Op::Branch { .. } | Op::BranchIndexed { .. } => ("branch", "a branch"),
+                _ => ("condition", "whether the instruction is executed"),
+            };
+            self.decides(what, step, &[guard], active);
+        }
+        let taints = std::mem::take(self.taints());
+        let mut own = Followed { taints, scratch: std::mem::take(&mut self.scratch) };
+        let mut follower =
+            Follower { program: &program, simd: self.simd, scratch: &mut own.scratch, taints: &mut own.taints };
+        match &inst.op {
+            Op::Alu(alu) => follower.alu(step, inst, alu),
+            Op::Warp(op @ Warp::Shuffle { .. }) => follower.shuffle(step, op),
+            Op::Warp(Warp::Vote { .. } | Warp::Match { .. } | Warp::Reduce { .. }) => follower.set_everywhere(step),
+            Op::Matrix(matrix) => match &**matrix {
+                Matrix::Multiply(op) => follower.multiply(step, op),
+                Matrix::Transpose(_) => follower.set_everywhere(step),
+                _ => follower.defines(step, mask),
+            },
+            Op::Memory(Memory::Address(AddressOp::Zero { .. })) => follower.defines(step, mask),
+            Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => match follower.cause(step, mask) {
+                Some(cause) => {
+                    let bits = follower.taints.bits(site.function, Reg::R64(*from));
+                    follower.taints.set(site.function, Reg::R64(*to), mask, &bits, cause);
+                }
+                None => follower.defines(step, mask),
+            },
+            Op::Memory(Memory::Address(_)) => match follower.cause(step, mask) {
+                Some(cause) => follower.set_all(step, cause),
+                None => follower.defines(step, mask),
+            },
+            Op::Barrier(barrier) if barrier.reduce.is_some() => follower.set_everywhere(step),
+            _ => {}
+        }
+        self.scratch = own.scratch;
+        *self.taints() = own.taints;
+        match &inst.op {
+            Op::Memory(op) => self.follow_memory(step, op),
+            Op::Matrix(matrix) => {
+                if let Matrix::Rows(_) | Matrix::Tile(_) = &**matrix {
+                    self.decides(ADDRESS, step, &step.addresses, mask);
+                }
+            }
+            Op::BranchIndexed { index, .. } => self.decides(("branch", "a branch"), step, &[Reg::R32(*index)], mask),
+            Op::Call(call) => {
+                if let Callee::Pointer { address, .. } = call.callee {
+                    self.decides(("call", "which function is called"), step, &[Reg::R64(address)], mask);
+                }
+                // A function's registers begin anew.
+                let is_own = |callee: u32| match call.callee {
+                    Callee::Function(number) => callee == number,
+                    Callee::Pointer { .. } => callee != 0 && callee != site.function,
+                    Callee::Runtime(_) => false,
+                };
+                self.taints().forget(mask, |function, _| is_own(function));
+            }
+            Op::Barrier(barrier) => {
+                let count = barrier.count.map(Reg::R32);
+                let registers: Vec<Reg> = [Reg::R32(barrier.id)].into_iter().chain(count).collect();
+                self.decides(("barrier", "which barrier is waited for"), step, &registers, mask);
+            }
+            Op::Stack(_) => {
+                self.decides(("stack", "the place of local memory"), step, step.reads(), mask);
+                self.clear_writes(step, mask);
+            }
+            Op::Clock { .. } => self.clear_writes(step, mask),
+            _ => {}
+        }
+    }
+
+    fn clear_writes(&mut self, step: &Step<'_>, mask: u32) {
+        for reg in step.writes() {
+            self.taints().clear_lanes(step.site.function, *reg, mask);
+        }
+    }
+
+    fn follow_memory(&mut self, step: &Step<'_>, op: &Memory) {
+        let Step { site, lanes: mask, .. } = *step;
+        match op {
+            Memory::Address(_) | Memory::Fence(..) | Memory::AsyncGroup(..) => {}
+            Memory::Load(_) => {
+                self.decides(ADDRESS, step, &step.addresses, mask);
+                self.clear_writes(step, mask);
+            }
+            Memory::Store(Store { from, width, address, .. }) => {
+                self.decides(ADDRESS, step, &step.addresses, mask);
+                // What functions are given is not followed.
+                if address.region != Region::FrameParam {
+                    let bytes = self.bytes_of(site.function, from, width.bytes(), mask);
+                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                }
+            }
+            Memory::Atomic(op) => {
+                self.decides(ADDRESS, step, &step.addresses, mask);
+                let Atomic { operand, new, width, op, .. } = &**op;
+                let mut registers: Vec<Reg> = operand.iter().copied().chain(*new).collect();
+                if let AtomicOp::Whole(Whole::CompareExchange { new }) = op {
+                    registers.extend(new);
+                }
+                let plain = matches!(op, AtomicOp::Whole(Whole::Load | Whole::Store));
+                if plain {
+                    let bytes = self.bytes_of(site.function, &registers, width.bytes(), mask);
+                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                } else {
+                    self.decides(("operand", "an operand of an atomic"), step, &registers, mask);
+                }
+                self.clear_writes(step, mask);
+            }
+            _ => {
+                self.decides(("operand", "an operand of the instruction"), step, step.reads(), mask);
+                self.clear_writes(step, mask);
+            }
+        }
+    }
+}
