@@ -14,12 +14,15 @@ use crate::abi::report;
 /// them, or `all`. Nothing without it.
 pub const SANITIZE: &str = "LADDER_SANITIZE";
 
+/// What a finding is known by: the check, the kernel, and the lines of the PTX.
+type Places = (Check, String, u32, Option<u32>);
+
 /// The checks of a driver's launches.
 #[derive(Default)]
 pub(crate) struct Sanitizer {
     checks: Checks,
     /// The places of what was told already. A program launches the same kernel many times.
-    told: Mutex<HashSet<(Check, String, u32, Option<u32>)>>,
+    told: Mutex<HashSet<Places>>,
 }
 
 impl Sanitizer {

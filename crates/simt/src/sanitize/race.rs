@@ -314,7 +314,7 @@ impl Race {
         let number = warp.number;
         let clock = warp.issued.get_or_insert_default().issue();
         // Of all that tell an mbarrier one lane stands; those of a phase are done before those of the next one.
-        let slot = whose.map(|name| (name / 8 ^ name >> 24) as u32 % 32);
+        let slot = whose.map(|name| ((name / 8) ^ (name >> 24)) as u32 % 32);
         let is_product = self.sites.info(self.sites.number(site)).name == Some(PRODUCT);
         for (place, writes) in [(from, false), (to, true)] {
             let Some(place) = place else { continue };

@@ -286,7 +286,7 @@ impl Runs {
         };
         if actor.writes {
             self.reads.retain(|other| !run.covers(other));
-            self.writes.retain(|other| !(run.covers(other) && !actor.is_strong) && !is_over(other));
+            self.writes.retain(|other| (!run.covers(other) || actor.is_strong) && !is_over(other));
             return self.writes.push(*run);
         }
         let again = |other: &&mut Run| actor.is_threads() && other.same_threads(run) && other.same_bytes(run);

@@ -96,7 +96,7 @@ impl Clusters {
         match what {
             MbarrierUse::Wait { over: true, .. } => cluster.members[rank].accessed = None,
             MbarrierUse::Arrive if of as usize != rank => {
-                cluster.touch(of as usize, party, "an arrival at an mbarrier in")
+                cluster.touch(of as usize, party, "an arrival at an mbarrier in");
             }
             _ => {}
         }
