@@ -87,7 +87,8 @@ fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
 #[test]
 fn shared_memory_that_nobody_wrote_differs_between_seeds() {
     let under = |schedule| {
-        launch("ld.shared.u32 %r0, [tile+64];\n", (2, 32), Config { threads: 1, schedule, ..Config::default() }).unwrap()
+        launch("ld.shared.u32 %r0, [tile+64];\n", (2, 32), Config { threads: 1, schedule, ..Config::default() })
+            .unwrap()
     };
     assert_eq!(under(Schedule::Fixed), [0; 64]);
     let random = under(Schedule::Random(1));
