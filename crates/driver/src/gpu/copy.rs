@@ -252,6 +252,10 @@ impl Fill {
 
     /// Does it.
     pub(crate) fn run(&self, machine: &mut Machine) -> Result<()> {
+        if self.width == 0 {
+            // Of which there may be any number of rows, anywhere.
+            return Ok(());
+        }
         let value = &self.value.to_le_bytes()[..self.size as usize];
         for row in 0..self.rows {
             let mut left = self.width * self.size;

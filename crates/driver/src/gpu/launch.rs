@@ -48,7 +48,7 @@ impl Request {
         if !sides(grid, MAX_GRID) {
             return invalid(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
         }
-        let threads: u64 = block.iter().map(|side| u64::from(*side)).product();
+        let threads: u64 = block.iter().fold(1, |all, side| all.saturating_mul(u64::from(*side)));
         if !sides(block, MAX_BLOCK) || threads > 1024 {
             return invalid(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
         }
@@ -68,7 +68,7 @@ impl Request {
             occupancy::check_cluster(&function, grid, cluster)?;
         }
         let resident = occupancy::blocks_of_device(function.device()?, &function, threads as u32, shared_bytes);
-        let blocks: u64 = grid.iter().map(|side| u64::from(*side)).product();
+        let blocks: u64 = grid.iter().fold(1, |all, side| all.saturating_mul(u64::from(*side)));
         if self.is_cooperative && blocks > resident {
             let what = format!("{blocks} blocks of a cooperative launch; at most {resident} run at a time");
             return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
