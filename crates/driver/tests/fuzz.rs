@@ -222,7 +222,7 @@ impl State {
         let newest = self.handles.len().saturating_sub(12);
         match self.random.below(4) {
             0 => self.random.of(&self.handles.clone()),
-            _ => self.random.of(&self.handles[newest..].to_vec()),
+            _ => self.random.of(&self.handles[newest..]),
         }
     }
 
