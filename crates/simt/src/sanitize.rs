@@ -32,6 +32,8 @@ pub struct Sanitized {
     pub result: Result<Counters, LaunchError>,
     /// What the checks have found, in the order in which it was first seen.
     pub findings: Vec<Finding>,
+    /// What could not be checked, a sentence each: the memory that a check takes is bounded.
+    pub notes: Vec<String>,
 }
 
 impl Machine {
@@ -63,12 +65,16 @@ impl Machine {
     pub fn launch_sanitized(&mut self, launch: &Launch<'_>, checks: Checks) -> Sanitized {
         let counters = Counters::new(launch.function);
         if checks.is_empty() {
-            return Sanitized { result: self.launch_observed(launch, counters), findings: Vec::new() };
+            return Sanitized {
+                result: self.launch_observed(launch, counters),
+                findings: Vec::new(),
+                notes: Vec::new(),
+            };
         }
         let sanitizer = Sanitizer::new(self, launch, checks);
         let state = sanitizer.state();
         let result = self.launch_observed(launch, (counters, sanitizer)).map(|(counters, _)| counters);
-        let findings = observer::end(&state, launch, checks, result.as_ref().err());
-        Sanitized { result, findings }
+        let (findings, notes) = observer::end(&state, launch, checks, result.as_ref().err());
+        Sanitized { result, findings, notes }
     }
 }

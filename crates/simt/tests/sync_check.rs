@@ -27,7 +27,7 @@ fn findings_in(body: &str, (blocks, threads): (u32, u32), schedule: Schedule) ->
     let out = machine.zeroed::<u32>(1024).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &args).with_cluster(Some([blocks, 1, 1]));
-    let Sanitized { result, findings } = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Sync));
+    let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Sync));
     assert!(result.is_ok() || !findings.is_empty(), "{result:?}");
     findings
 }

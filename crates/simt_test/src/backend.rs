@@ -130,7 +130,7 @@ impl Backend {
             if let Some(schedule) = schedule {
                 let mut fault = None;
                 let run = |machine: &mut Machine, launch: &Launch<'_>| {
-                    let Sanitized { result, findings } = run_on_sim(machine, launch, schedule, checks);
+                    let Sanitized { result, findings, .. } = run_on_sim(machine, launch, schedule, checks);
                     let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
                     fault = result.as_ref().err().map(ToString::to_string);
                     if fault.is_none() && !findings.is_empty() {

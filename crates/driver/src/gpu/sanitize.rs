@@ -44,7 +44,7 @@ impl Sanitizer {
         if self.checks.is_empty() {
             return machine.launch(launch);
         }
-        let Sanitized { result, findings } = machine.launch_sanitized(launch, self.checks);
+        let Sanitized { result, findings, .. } = machine.launch_sanitized(launch, self.checks);
         for finding in findings.iter().filter(|finding| self.is_new(finding)) {
             report::tell(&finding.to_string());
         }

@@ -379,7 +379,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let (checks, schedule, mut found) = (self.checks, self.schedule, Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
                 let usual = std::mem::replace(&mut machine.config_mut().schedule, schedule);
-                let Sanitized { result, findings } = machine.launch_sanitized(prepared, checks);
+                let Sanitized { result, findings, .. } = machine.launch_sanitized(prepared, checks);
                 machine.config_mut().schedule = usual;
                 found = findings;
                 result

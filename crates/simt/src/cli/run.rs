@@ -103,7 +103,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let launch = launch.with_shared_bytes(own.shared).with_cooperative(args.cooperative).with_cluster(own.cluster);
         let start = Instant::now();
         let counted = if !args.sanitize.is_empty() {
-            let Sanitized { result, findings: mut found } = machine.launch_sanitized(&launch, args.sanitize);
+            let Sanitized { result, findings: mut found, .. } = machine.launch_sanitized(&launch, args.sanitize);
             findings.append(&mut found);
             result.map(Some)
         } else if args.count || args.json {

@@ -129,6 +129,8 @@ const MOST: usize = 256;
 /// What one check has found.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
+    /// What could not be checked, in a sentence.
+    pub(super) note: Option<String>,
     found: Vec<(Found, u64)>,
     /// By kind and by the places in the text.
     known: HashMap<(&'static str, Site, Option<Site>), usize>,

@@ -111,12 +111,13 @@ pub(super) fn end(
     launch: &Launch<'_>,
     checks: Checks,
     error: Option<&LaunchError>,
-) -> Vec<Finding> {
+) -> (Vec<Finding>, Vec<String>) {
     let mut state = lock(state);
-    let mut findings = Vec::new();
+    let (mut findings, mut notes) = (Vec::new(), Vec::new());
     for (check, checker) in &mut state.checkers {
         checker.end(error.is_none());
         findings.append(&mut checker.findings().resolve(*check, launch));
+        notes.extend(checker.findings().note.clone());
     }
     if let Some(LaunchError::Fault(fault)) = error
         && let Some(check) = check_of(&fault.kind).filter(|check| checks.contains(*check))
@@ -127,7 +128,7 @@ pub(super) fn end(
             findings.push(fault);
         }
     }
-    findings
+    (findings, notes)
 }
 
 /// The check that a fault belongs to.

@@ -597,6 +597,12 @@ impl Checker for Race {
 
     fn end(&mut self, _: bool) {
         self.pairs.tell(&self.sites, &mut self.findings);
+        let what = match (&self.grid, self.is_full) {
+            (None, _) => "the grid has more blocks than the check has room for",
+            (_, true) => "what is known of memory has taken all room, and memory accessed later was not looked at",
+            _ => return,
+        };
+        self.findings.note = Some(format!("race: not all was checked: {what}"));
     }
 
     fn findings(&self) -> &Findings {
