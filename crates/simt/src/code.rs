@@ -8,8 +8,9 @@
 
 mod call;
 
+use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptx::ast::{At, Loc};
 use ptx::opcode::Class;
@@ -18,7 +19,6 @@ use crate::alu::Alu;
 use crate::matrix::Matrix;
 use crate::memory::Memory;
 use crate::observe::Site;
-use crate::sanitize::{Provenance, RegisterLives};
 use crate::warp::Warp;
 
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
@@ -364,8 +364,23 @@ pub struct Program {
     pub explicit_cluster: bool,
     /// The registers that the instructions of each function read and write, once somebody has asked.
     pub(crate) register_uses: OnceLock<Vec<Vec<RegisterUses>>>,
-    /// What the addresses of each function can be made of, once somebody has asked.
-    pub(crate) provenance: OnceLock<Arc<Provenance>>,
-    /// Which registers its instructions read later, once somebody has asked.
-    pub(crate) lives: OnceLock<Arc<RegisterLives>>,
+    /// What checks have found out about it.
+    pub(crate) kept: Arc<Kept>,
+}
+
+/// What others have found out about a program, for its next launch: one value of each type.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+
+impl Kept {
+    /// The value of this type, which `make` finds out if nobody has asked before.
+    pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().find_map(|own| own.clone().downcast().ok());
+        known.unwrap_or_else(|| {
+            let new = Arc::new(make());
+            kept.push(new.clone());
+            new
+        })
+    }
 }

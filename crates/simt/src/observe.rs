@@ -270,6 +270,15 @@ pub enum FenceKind {
     Proxy,
 }
 
+/// A place that an asynchronous operation reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// The block's rank, and an offset in its shared memory.
+    Shared(u32, u64),
+    /// An address.
+    Global(u64),
+}
+
 /// An asynchronous operation that a lane has issued, or a part of it: bytes that are read and written, except those in
 /// registers. What `wgmma.mma_async` reads is lane 0's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,9 +286,9 @@ pub struct Issue {
     /// The lane.
     pub lane: u32,
     /// Where they are read.
-    pub from: Option<crate::memory::Place>,
+    pub from: Option<Location>,
     /// Where they are written.
-    pub to: Option<crate::memory::Place>,
+    pub to: Option<Location>,
     /// How many.
     pub bytes: u32,
     /// The mbarrier that is told, by the rank of its block in the cluster and its place in shared memory; if there is none,

@@ -17,8 +17,6 @@ mod sync;
 
 pub use checks::{Check, Checks};
 pub use finding::{Finding, OtherParty};
-pub(crate) use init::RegisterLives;
-pub(crate) use memory::Provenance;
 
 use crate::counters::Counters;
 use crate::run::{Launch, LaunchError, Machine};

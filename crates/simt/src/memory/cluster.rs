@@ -7,6 +7,7 @@ use super::address::{Address, Region};
 use super::in_flight::InFlight;
 use super::storage::SharedMemory;
 use super::{AccessFault, AccessProblem, Accessed, Env, GlobalMemory};
+pub use crate::observe::Location as Place;
 use crate::observe::{Issue, MbarrierEvent, Site};
 use crate::regs::Regs;
 use ptx::ast::Space;
@@ -37,15 +38,6 @@ pub struct Cluster {
     /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
     /// clock is as many as that, less those that are left of the turn.
     pub(crate) clock: u64,
-}
-
-/// A place that an asynchronous operation reads or writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The block's rank, and an offset in its shared memory.
-    Shared(u32, u64),
-    /// An address.
-    Global(u64),
 }
 
 impl Place {

@@ -28,7 +28,7 @@ use crate::regs::{ALL, LANES, Lanes64, Reg, lanes};
 use crate::run::Machine;
 use crate::warp::Warp;
 use follower::{Scratch, all_bits};
-pub(crate) use liveness::RegisterLives;
+use liveness::RegisterLives;
 use shadow::{LocalShadow, SharedShadow};
 use taints::{Cause, Taints};
 
@@ -95,10 +95,10 @@ enum OriginKind {
 impl Init {
     pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program;
-        let lives = program.lives.get_or_init(|| {
+        let lives = program.kept.get(|| {
             let uses = facts.function.module.register_uses(program);
             let targets: Vec<u32> = program.targets.iter().filter_map(|target| target.function).collect();
-            Arc::new(RegisterLives::new(&program.functions, uses, &targets))
+            RegisterLives::new(&program.functions, uses, &targets)
         });
         let follows = [follows_device_memory, follows_shared_memory].map(|follows| {
             let mut code = program.functions.iter().flat_map(|func| &func.code);
@@ -109,7 +109,7 @@ impl Init {
         let mut own = Self {
             findings: Findings::default(),
             simd: machine.simd,
-            lives: lives.clone(),
+            lives,
             follows,
             frame_bytes: program.functions[0].frame_bytes.into(),
             device,
@@ -124,7 +124,7 @@ impl Init {
             scratch: Scratch::default(),
             facts: facts.clone(),
         };
-        own.origins.resize_with(lives.unwritten.len(), || Origin {
+        own.origins.resize_with(own.lives.unwritten.len(), || Origin {
             read: None,
             address: None,
             place: String::new(),

@@ -17,8 +17,7 @@ use crate::demangle::demangled;
 use crate::observe::{Access, AccessKind, Places, Site, Space, WarpId};
 use crate::regs::{LANES, lanes};
 use crate::run::Machine;
-pub(crate) use provenance::Provenance;
-use provenance::{Source, Sources};
+use provenance::{Provenance, Source, Sources};
 
 /// An object in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,12 +82,12 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program;
-        let provenance = program.provenance.get_or_init(|| {
+        let provenance = program.kept.get(|| {
             let uses = facts.function.module.register_uses(program);
-            Arc::new(Provenance::new(program, uses))
+            Provenance::new(program, uses)
         });
         let mut memory = Self {
-            provenance: provenance.clone(),
+            provenance,
             objects: Vec::new(),
             variables: HashMap::new(),
             uses_heap: program.uses_heap(),
