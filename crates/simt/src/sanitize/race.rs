@@ -273,7 +273,11 @@ impl Race {
             stored: StoredValues::default(),
             places: &Places(&|_, _| None),
         };
-        lanes(mask).for_each(|lane| self.bytes(&touch, lane as u32, at, 8));
+        // `inval` is left out: it concerns the object, and libcu++'s pipelines invalidate theirs by one lane for all of its warp
+        // behind `match.sync`, which waits for the lanes and orders no memory.
+        if what != MbarrierUse::Inval {
+            lanes(mask).for_each(|lane| self.bytes(&touch, lane as u32, at, 8));
+        }
         let Self { blocks, objects, grid: Some(grid), .. } = self else { return };
         let warp = blocks.get_mut(&warp_id.block).and_then(|block| block.warps.get_mut(warp_id.warp as usize));
         let Some(warp) = warp else { return };
