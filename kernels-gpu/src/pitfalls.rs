@@ -11,10 +11,6 @@
 //! LLVM may assume that a program has no fault, and some faults would not get as far as the PTX. These kernels
 //! are written so that they do: by volatile accesses, and in places by instructions of PTX.
 //!
-//! Where the same guard stands before a barrier and behind it, the second one reads the thread's index anew. rustc sees
-//! that the two are the same and copies the barrier into both sides of the first one: its pass `JumpThreading` does not
-//! know that threads have to meet there.
-//!
 //! # Safety
 //! The cures: as many blocks and threads as the description says, and its arguments. The faulty kernels are not safe
 //! to launch, which is what they are there for.

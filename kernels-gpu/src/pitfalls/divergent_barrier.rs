@@ -41,7 +41,7 @@ pub unsafe fn divergent_barrier_cured(input: *const u32, output: *mut u32) {
             *tile.add(i) = value;
         }
         thread::sync_threads();
-        if thread::thread_idx_x() < 40 {
+        if i < 40 {
             value = *tile.add(39 - i);
         }
         *output.add(i) = value;

@@ -30,7 +30,7 @@ pub unsafe fn histogram_in_shared(input: *const u32, output: *mut u32) {
         let bin = bins.add((*input.add(i) % 8) as usize);
         *bin = (*bin).wrapping_add(1); // fault
         thread::sync_threads();
-        if thread::thread_idx_x() < 8 {
+        if i < 8 {
             *output.add(i) = *bins.add(i);
         }
     }
@@ -49,7 +49,7 @@ pub unsafe fn histogram_in_shared_cured(input: *const u32, output: *mut u32) {
         let bin = bins.add((*input.add(i) % 8) as usize);
         atomic_fetch_add_u32_block(bin, Relaxed, 1);
         thread::sync_threads();
-        if thread::thread_idx_x() < 8 {
+        if i < 8 {
             *output.add(i) = *bins.add(i);
         }
     }

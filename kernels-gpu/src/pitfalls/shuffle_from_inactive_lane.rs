@@ -37,7 +37,7 @@ pub unsafe fn shuffle_from_inactive_lane_cured(input: *const u32, output: *mut u
         let lane = thread::thread_idx_x();
         let value = if lane < 20 { *input.add(lane as usize) } else { 0 };
         let (other, _) = warp_shuffle_down(FULL_MASK, value, 8, 32);
-        if thread::thread_idx_x() < 20 {
+        if lane < 20 {
             *output.add(lane as usize) = value.wrapping_add(other);
         }
     }

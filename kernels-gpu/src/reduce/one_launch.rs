@@ -116,23 +116,6 @@ unsafe fn publish<T: Element>(workspace: *mut u64, index: u32, result: T) {
     }
 }
 
-/// The result of block `index`, if it is there.
-///
-/// # Safety
-/// `workspace` has words for block `index`.
-#[inline(always)]
-unsafe fn load_published<T: Element>(workspace: *mut u64, index: u32) -> Option<T> {
-    let (mut bits, mut all) = (0, PUBLISHED);
-    for half in 0..words::<T>() {
-        let at = index as usize * words::<T>() + half;
-        // SAFETY: as the caller promises.
-        let word = unsafe { atomic_load_64_device(workspace.add(at), Relaxed) };
-        bits |= (word & u64::from(u32::MAX)) << (32 * half);
-        all &= word;
-    }
-    (all & PUBLISHED != 0).then(|| T::from_bits_64(bits))
-}
-
 /// Waits for this thread's share of the results of the first `blocks` blocks, combines them, and leaves zeros in
 /// their place.
 ///
@@ -141,36 +124,38 @@ unsafe fn load_published<T: Element>(workspace: *mut u64, index: u32) -> Option<
 /// results, and wait for nothing.
 #[inline(always)]
 unsafe fn collect_published<T: Element, O: Operation<T>, const BLOCK: usize>(workspace: *mut u64, blocks: u32) -> T {
+    let words_of_a_result = words::<T>();
+    let results_in_flight = IN_FLIGHT / words_of_a_result;
     let mut result = O::IDENTITY;
-    // A result of 64 bits has two words.
-    let in_flight = IN_FLIGHT / words::<T>();
     let mut first = thread::thread_idx_x();
     while first < blocks {
         let block = |k: usize| first + (k * BLOCK) as u32;
-        // SAFETY: the words are in bounds; no other thread takes these.
-        unsafe {
-            // All loads are started before the first result is waited for.
-            let mut found: [Option<T>; IN_FLIGHT] = array::from_fn(|k| {
-                if k < in_flight && block(k) < blocks { load_published(workspace, block(k)) } else { Some(O::IDENTITY) }
-            });
-            for (k, found) in found.iter_mut().enumerate().take(in_flight) {
-                let value = loop {
-                    match *found {
-                        Some(value) => break value,
-                        None => *found = load_published(workspace, block(k)),
+        let address = |k: usize, half: usize| workspace.wrapping_add(block(k) as usize * words_of_a_result + half);
+        // All loads are started before the first word is waited for.
+        let found: [u64; IN_FLIGHT] = array::from_fn(|word| {
+            let (k, half) = (word / words_of_a_result, word % words_of_a_result);
+            // SAFETY: the word is that of a block of this grid.
+            if block(k) < blocks { unsafe { atomic_load_64_device(address(k, half), Relaxed) } } else { 0 }
+        });
+        for k in 0..results_in_flight {
+            if block(k) < blocks {
+                let mut bits = 0;
+                for half in 0..words_of_a_result {
+                    let mut word = found[k * words_of_a_result + half];
+                    // SAFETY: the word is that of a block of this grid; no other thread takes it. The store is as
+                    // strong as the one that published the word, or the two would race.
+                    unsafe {
+                        while word & PUBLISHED == 0 {
+                            word = atomic_load_64_device(address(k, half), Relaxed);
+                        }
+                        atomic_store_64_device(address(k, half), Relaxed, 0);
                     }
-                };
-                result = O::combine(result, value);
-                if block(k) < blocks {
-                    for half in 0..words::<T>() {
-                        // As strong as the store that published the result, or the two would race.
-                        let at = block(k) as usize * words::<T>() + half;
-                        atomic_store_64_device(workspace.add(at), Relaxed, 0);
-                    }
+                    bits |= (word & u64::from(u32::MAX)) << (32 * half);
                 }
+                result = O::combine(result, T::from_bits_64(bits));
             }
         }
-        first += (in_flight * BLOCK) as u32;
+        first += (results_in_flight * BLOCK) as u32;
     }
     result
 }

@@ -104,7 +104,7 @@ pub(super) unsafe fn aligned(tile: *mut f32, input: *const f32, output: *mut f32
                 0.0
             }
         });
-        for (k, loaded) in loaded.into_iter().enumerate() {
+        for (k, &loaded) in loaded.iter().enumerate() {
             if first + k < STEPS {
                 // SAFETY: every thread has its own elements of the tile.
                 unsafe { tile.set(row + ((first + k) * STEP) as u32, along, loaded) };

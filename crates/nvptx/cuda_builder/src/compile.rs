@@ -74,6 +74,11 @@ pub(crate) fn watch_environment() {
     }
 }
 
+/// Where the same condition stands before a barrier and behind it, this pass of rustc copies the barrier into both sides of
+/// the first one, and threads of one block then wait at two barriers. It does not know, as LLVM's passes do, that calls can
+/// be convergent: that threads have to make them together.
+const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
+
 /// Compiles the crate and all it uses into one module of unoptimized LLVM IR.
 pub(crate) fn to_ir(
     builder: &CudaBuilder,
@@ -95,12 +100,17 @@ pub(crate) fn to_ir(
         .args(["--config", &format!("profile.{profile}.panic=\"abort\"")])
         // A setting for line tables in the host's profile does not apply to device code.
         .args(["--config", &format!("profile.{profile}.debug=false")])
+        .args(["-Zprofile-rustflags", "--config", &format!("profile.{profile}.rustflags=[{NO_JUMP_THREADING:?}]")])
         .args(&builder.build_args)
         .env("RUSTC", &toolchain.rustc.path)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
     if let CoreLibrary::Sources(_) = toolchain.rustc.core {
         command.arg("-Zbuild-std=core,alloc");
+        // These synchronize nothing themselves, and their iterators need the pass to be as fast as loops.
+        for name in ["core", "alloc"] {
+            command.args(["--config", &format!("profile.{profile}.package.{name}.rustflags=[]")]);
+        }
     }
     let mut emit = OsString::from("--emit=llvm-ir=");
     emit.push(&paths.raw);

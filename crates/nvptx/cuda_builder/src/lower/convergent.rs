@@ -1,53 +1,60 @@
-//! Marking `asm!` blocks that synchronize threads as convergent.
+//! Marking as convergent what threads may have to do together: functions, calls of unknown functions, and `asm!` blocks
+//! that synchronize threads.
 //!
-//! rustc emits `asm!` without the attribute, so LLVM may copy such a block into both sides of a
-//! branch, or move it behind one: then threads wait for others that never come. LLVM's own warp and
-//! barrier intrinsics have it by declaration. LLVM Language Reference, "Convergence And Uniformity".
+//! rustc emits neither of them with the attribute, so LLVM may copy a call into both sides of a branch, or move it behind
+//! one: then threads wait for others that never come. LLVM's own warp and barrier intrinsics have the attribute by
+//! declaration. As Clang does for CUDA, every function has it to begin with, and LLVM takes it from those that call nothing
+//! convergent. LLVM Language Reference, "Convergence And Uniformity".
 
 use super::ir::{closing, define, with_function_attributes};
 
 /// Prefixes of the PTX instructions that all threads of a group execute together.
 const COLLECTIVE: [&str; 6] = [".sync", "bar.", "barrier", "activemask", ".aligned", "mbarrier"];
 
-/// Adds `convergent` to calls of collective `asm!` blocks and to the functions that hold them.
+/// Adds `convergent` to all functions, to calls through pointers, and to collective `asm!` blocks.
 pub fn lower(ir: &str) -> String {
-    if !ir.contains(" asm ") {
-        return ir.to_owned();
-    }
-    let mut out: Vec<String> = Vec::new();
-    let mut function = None;
+    let mut out = String::with_capacity(ir.len() + ir.len() / 64);
     for line in ir.lines() {
-        if define(line).is_some() {
-            function = Some(out.len());
+        match define(line).map(|_| with_function_attributes(line, "convergent")).or_else(|| marked(line)) {
+            Some(marked) => out.push_str(&marked),
+            None => out.push_str(line),
         }
-        match marked(line) {
-            Some(marked) => {
-                if let Some(start) = function.take() {
-                    out[start] = with_function_attributes(&out[start], "convergent");
-                }
-                out.push(marked);
-            }
-            None => out.push(line.to_owned()),
-        }
+        out.push('\n');
     }
-    out.push(String::new());
-    out.join("\n")
+    out
 }
 
-/// `call T asm "…", "…"(args) #1` → `call T asm "…", "…"(args) convergent #1`
+/// The line with `convergent` behind the arguments of its call, when it is a call that needs the word.
 fn marked(line: &str) -> Option<String> {
-    // What does not stand in a function's body can have the word in a string.
-    let asm = line.find(" asm ").filter(|_| line.starts_with(' '))?;
-    let template = asm + line[asm..].find('"')?;
-    let template_end = template + 1 + line[template + 1..].find('"')?;
-    let text = &line[template..template_end];
+    // What does not stand in a function's body can have the words in a string.
+    let call = line.find("call ").filter(|_| line.starts_with(' '))?;
+    let arguments = call + collective_block(&line[call..]).or_else(|| call_through_pointer(&line[call..]))?;
+    let end = arguments + closing(&line[arguments..])? + 1;
+    Some(format!("{} convergent{}", &line[..end], &line[end..]))
+}
+
+/// Where the arguments of `call T asm "…", "…"(…)` begin, if threads execute the block together.
+fn collective_block(call: &str) -> Option<usize> {
+    let asm = call.find(" asm ")?;
+    let template = asm + call[asm..].find('"')?;
+    let template_end = template + 1 + call[template + 1..].find('"')?;
+    let text = &call[template..template_end];
     if !COLLECTIVE.iter().any(|form| text.contains(form)) {
         return None;
     }
-    let constraints = template_end + 1 + line[template_end + 1..].find('"')?;
-    let arguments = constraints + 1 + line[constraints + 1..].find('"')? + 1;
-    let end = arguments + closing(&line[arguments..])? + 1;
-    Some(format!("{} convergent{}", &line[..end], &line[end..]))
+    let constraints = template_end + 1 + call[template_end + 1..].find('"')?;
+    Some(constraints + 1 + call[constraints + 1..].find('"')? + 1)
+}
+
+/// Where the arguments of `call T %pointer(…)` begin.
+fn call_through_pointer(call: &str) -> Option<usize> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._$-".contains(&byte);
+    // An argument or a type is not followed by a parenthesis at once.
+    call.match_indices('%').find_map(|(at, _)| {
+        let name = call[at + 1..].bytes().take_while(|byte| is_name(*byte)).count();
+        let end = at + 1 + name;
+        (name > 0 && call[end..].starts_with('(') && !call[..at].contains(['"', '(', '@'])).then_some(end)
+    })
 }
 
 #[cfg(test)]
@@ -65,10 +72,23 @@ mod tests {
     }
 
     #[test]
-    fn other_blocks_stay_as_they_are() {
-        let text = "@t = constant [9 x i8] c\" asm \", section \"bar.sync (x) \", align 1\n";
-        assert_eq!(lower(text), text);
-        let ir = "define void @f() {\n  call void asm sideeffect \"red.global.add.s32 [$0], $1;\", \"l,r\"(ptr %p, i32 %v) #6\n}\n";
-        assert_eq!(lower(ir), ir);
+    fn calls_through_pointers_are_marked() {
+        let out = lower("  %r = call noundef i64 %2(i32 noundef %i, ptr %p) #7, !dbg !3\n  call void %_3.i(ptr %p)\n");
+        assert_eq!(
+            out,
+            "  %r = call noundef i64 %2(i32 noundef %i, ptr %p) convergent #7, !dbg !3\n  call void %_3.i(ptr %p) convergent\n"
+        );
+    }
+
+    #[test]
+    fn other_lines_stay_as_they_are() {
+        for line in [
+            "@t = constant [9 x i8] c\" asm \", section \"bar.sync (x) \", align 1\n",
+            "  call void asm sideeffect \"red.global.add.s32 [$0], $1;\", \"l,r\"(ptr %p, i32 %v) #6\n",
+            "  %r = call { i64, i1 } @llvm.uadd.with.overflow.i64(i64 %a, i64 %(b)), !dbg !1\n",
+            "  %r = call { i64, i1 } @\"call %x(y)\"(i64 %a), !dbg !1\n",
+        ] {
+            assert_eq!(lower(line), line);
+        }
     }
 }

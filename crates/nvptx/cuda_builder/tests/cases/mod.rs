@@ -11,7 +11,8 @@ cases! {
     drops dyn_traits enums enums_with_numbers fill_and_copy floats_by_bits floats_clamped floats_compared
     floats_divided floats_fused floats_min_max floats_narrowed floats_not_fused floats_rounded floats_to_integers
     floats_to_u128 formatted_integers formatted_structs function_pointers generics global_counter
-    half_floats hashing hints i128_arithmetic i128_checked indices_of_every_type inline_assembly integers_to_floats
+    guards_around_barriers half_floats hashing hints i128_arithmetic i128_checked indices_of_every_type inline_assembly
+    integers_to_floats
     iterators large_array let_chains_and_patterns linked_nodes loops_with_values match_on_strings maybe_uninit
     memory_functions min_and_max_by mutual_recursion narrow_integers niches operators options_and_results orderings
     own_iterator packed pointers powers_and_roots recursion remainder_assigned remainder_f32 remainder_f64
