@@ -92,7 +92,7 @@ pub(super) const LADDER: Ladder = Ladder {
 /// Sizes at which a wrong comparison or a wrong offset shows: powers of two and their neighbours, and odd parts of warps,
 /// blocks and the elements of a block.
 const EDGES: &[u64] = &[
-    0, 1, 2, 4, 7, 16, 31, 33, 63, 65, 96, 191, 256, 383, 512, 513, 1000, 1024, 1025, 2049, 3333, 4095, 4097, 6143,
+    0, 1, 2, 3, 4, 7, 16, 31, 33, 63, 65, 96, 191, 256, 383, 512, 513, 1000, 1024, 1025, 2049, 3333, 4095, 4097, 6143,
     8191, 8193,
 ];
 
