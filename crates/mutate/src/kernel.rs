@@ -1,6 +1,6 @@
 //! A kernel's text, and its mutants.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use engine::registry::{Ladder, Rung};
 use engine::{Catalog, Options};
@@ -10,6 +10,10 @@ use ptx::extract::{SourceLines, extract};
 
 use crate::Error;
 use crate::mutations::{self, Edit, Mutation, Place};
+
+/// Of instructions in a stretch without labels and branches that are alike but for registers and numbers, as unrolled loops have
+/// them by the thousand, so many are changed, from the first to the last.
+const MOST_ALIKE: usize = 8;
 
 /// An entry of a rung, with its text.
 #[derive(Clone, Debug)]
@@ -61,7 +65,7 @@ impl Kernel {
         Self::new(catalog, ladder, rung, launch.entry)
     }
 
-    /// All its mutants, in the order of the text.
+    /// All its mutants, in the order of the text; of many that are alike, [`MOST_ALIKE`].
     ///
     /// # Errors
     /// [`Error::NoPtx`] when the text cannot be parsed.
@@ -77,20 +81,40 @@ impl Kernel {
         let statements: Vec<&Statement<'_>> = function.statements().filter(means).collect();
         let mut mutants = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
+        // By the stretch, the mutation and the instruction: places in `mutants`.
+        let mut alike: HashMap<_, Vec<usize>> = HashMap::new();
+        let mut stretch = 0;
         for (index, statement) in statements.iter().enumerate() {
-            let Some(instruction) = statement.instruction() else { continue };
+            let Some(instruction) = statement.instruction() else {
+                stretch += 1;
+                continue;
+            };
             let text = outline.text();
             let own = instruction.span.of(text);
+            stretch += usize::from(own.contains("bra"));
             let occurrence = seen.entry(own).or_default();
             let place = Place { text, statements: &statements, index, instruction };
             for (mutation, edit) in mutations::edits(&place) {
                 let instruction = own.split_whitespace().collect::<Vec<_>>().join(" ");
+                let key = (stretch, mutation.name, without_numbers(&edit.what), without_numbers(&instruction));
+                alike.entry(key).or_default().push(mutants.len());
                 mutants.push(Mutant { mutation, edit, instruction, occurrence: *occurrence });
             }
             *occurrence += 1;
         }
-        Ok(mutants)
+        let spread = |own: &Vec<usize>| -> Vec<usize> {
+            let count = own.len().min(MOST_ALIKE);
+            (0..count).map(|place| own[place * (own.len() - 1) / (count - 1).max(1)]).collect()
+        };
+        let kept: HashSet<usize> = alike.values().flat_map(spread).collect();
+        let mutants = mutants.into_iter().enumerate().filter(|(place, _)| kept.contains(place));
+        Ok(mutants.map(|(_, mutant)| mutant).collect())
     }
+}
+
+/// A text without the digits in it: what it has in common with a copy of it that has other registers and constants.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|own| !own.is_ascii_digit()).collect()
 }
 
 /// A text without comments and empty lines.
