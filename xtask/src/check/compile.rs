@@ -63,7 +63,8 @@ fn compile(arguments: &[OsString]) -> Result<(), ExitCode> {
         let mut document = tool("rustdoc");
         document.args(unit.without(&without)).arg("-Dwarnings").arg("--out-dir").arg(&folder);
         if unit.value("--crate-type") == Some("bin") {
-            document.arg("--document-private-items");
+            // As cargo does for a program.
+            document.args(["--document-private-items", "-Arustdoc::private-intra-doc-links"]);
         }
         if run(&mut document).is_err() {
             // The tests need not wait until it is mended.

@@ -35,7 +35,7 @@ enum Work {
     Simple,
     /// It compiles, with lints and documents.
     Compiling,
-    /// It runs the tests.
+    /// It compiles what is left, which is libraries that only documents test, and runs the tests.
     Testing,
 }
 
@@ -47,17 +47,10 @@ const FORMATTING: Step = Step {
 };
 
 /// The steps that compile, in order. The tests come last, because the reader looks for their output.
-const COMPILED: [Step; 4] = [
+const COMPILED: [Step; 3] = [
     Step {
         name: "compiling",
-        arguments: "test --workspace --no-run",
-        work: Work::Compiling,
-        remedy: "cargo says above why",
-    },
-    // All targets at once would be fewer: cargo then leaves out libraries that only documents test.
-    Step {
-        name: "benchmarks",
-        arguments: "test --workspace --benches --no-run",
+        arguments: "test --workspace --all-targets --no-run",
         work: Work::Compiling,
         remedy: "cargo says above why",
     },
@@ -80,6 +73,12 @@ struct Report {
     failed: Result<(), Vec<String>>,
 }
 
+impl Report {
+    fn lines(&self) -> &[String] {
+        self.failed.as_ref().err().map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Runs all checks.
 pub(crate) fn everything() -> Result<()> {
     let start = Instant::now();
@@ -90,7 +89,7 @@ pub(crate) fn everything() -> Result<()> {
         time: start.elapsed(),
         failed: tools.map_err(|failure| vec![failure.to_string()]),
     }];
-    let mut formatting = run(&FORMATTING, Path::new(""))?.0;
+    let mut formatting = run(&FORMATTING, Path::new(""), &[])?.0;
     if let (Ok(()), Err(lines)) = (&formatting.failed, format_of_kernels()) {
         formatting.failed = Err(lines);
     }
@@ -106,7 +105,7 @@ pub(crate) fn everything() -> Result<()> {
     let mut passed = 0;
     let compiler = own_copy()?;
     for step in &COMPILED {
-        let (report, outcome) = run(step, &compiler)?;
+        let (report, outcome) = run(step, &compiler, &reports)?;
         passed += outcome.passed;
         reports.push(report);
         if outcome.does_not_compile {
@@ -170,7 +169,8 @@ fn own_copy() -> Result<PathBuf> {
     Ok(copy)
 }
 
-fn run(step: &Step, compiler: &Path) -> Result<(Report, Outcome)> {
+/// Runs a step. Cargo repeats in later steps what lints and rustdoc said in `earlier` ones.
+fn run(step: &Step, compiler: &Path, earlier: &[Report]) -> Result<(Report, Outcome)> {
     let Step { name, arguments, work, .. } = step;
     status("Checking", format_args!("{name}: cargo {arguments}"));
     let time = Instant::now();
@@ -182,31 +182,22 @@ fn run(step: &Step, compiler: &Path) -> Result<(Report, Outcome)> {
         command.env("RUST_TEST_THREADS", (2 * cores).to_string());
     }
     if *work != Work::Simple {
-        command.env("RUSTC_WORKSPACE_WRAPPER", compiler);
+        command.env("RUSTC_WORKSPACE_WRAPPER", compiler).env(compile::WANTED, "1");
     }
     let outcome = match work {
         Work::Testing => programs::run(&mut command, compiler)?,
-        Work::Compiling => output::follow(command.env(compile::WANTED, "1"), pass_on)?,
-        Work::Simple => output::follow(&mut command, pass_on)?,
+        Work::Simple | Work::Compiling => output::follow(&mut command, pass_on)?,
     };
-    let mut failed = outcome.failures();
-    if *work == Work::Compiling {
-        failed.extend(outcome.findings());
-    }
+    let known = |line: &String| earlier.iter().any(|report| report.lines().contains(line));
+    let findings = outcome.findings().into_iter().filter(|line| !known(line));
+    let mut failed: Vec<String> = findings.chain(outcome.failures()).collect();
     if outcome.does_not_compile {
         failed.push("the code does not compile: the compiler says above why".to_owned());
     } else if !outcome.success && failed.is_empty() {
         failed.push(step.remedy.to_owned());
     }
-    let report = Report {
-        name,
-        time: time.elapsed(),
-        failed: match failed.is_empty() {
-            true => Ok(()),
-            false => Err(failed),
-        },
-    };
-    Ok((report, outcome))
+    let failed = if failed.is_empty() { Ok(()) } else { Err(failed) };
+    Ok((Report { name, time: time.elapsed(), failed }, outcome))
 }
 
 fn pass_on(bytes: &[u8], _: &str) {
@@ -218,17 +209,16 @@ fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {
     let time = |report: &Report| format!("{} {}", report.name, seconds(report.time));
     let times: Vec<String> = reports.iter().map(time).collect();
     let line = format!("in {}: {}", seconds(whole), times.join(", "));
-    let failure = |own: &'_ Report| Some((own.name, own.failed.clone().err()?));
-    let failed: Vec<_> = reports.iter().filter_map(failure).collect();
+    let failed: Vec<_> = reports.iter().filter(|report| report.failed.is_err()).collect();
     if failed.is_empty() {
         status("All passed", format_args!("{line}; {passed} tests"));
         return Ok(());
     }
     status("Done", line);
     let mut message = String::new();
-    for (name, lines) in failed {
-        message.push_str(&format!("{name} failed"));
-        for line in lines {
+    for report in failed {
+        message.push_str(&format!("{} failed", report.name));
+        for line in report.lines() {
             message.push_str(&format!("\n  {}", line.replace('\n', "\n  ")));
         }
         message.push('\n');

@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Condvar, Mutex};
 use std::thread::{available_parallelism, scope};
 
+use super::compile::WANTED;
 use super::output::{self, Outcome, failure, plain};
 use crate::console::Result;
 use crate::process::exit_code;
@@ -63,8 +64,8 @@ struct Program {
     /// The arguments of `cargo test` that run it again.
     target: String,
     command: Command,
-    /// The size of its file.
-    size: u64,
+    /// Whether it is one of a package's larger tests, and the size of its file: such a program runs longer.
+    length: (bool, u64),
 }
 
 impl Program {
@@ -79,9 +80,9 @@ impl Program {
         let variables: Vec<_> = variables.split(WORD).filter_map(|variable| variable.split_once('=')).collect();
         let package = variables.iter().find_map(|(name, value)| (*name == "CARGO_PKG_NAME").then_some(*value));
         let target = target(&plain(&String::from_utf8_lossy(heading)), package?, path);
-        command.args(words).current_dir(folder).envs(variables).stdin(Stdio::null());
-        let size = path.metadata().map_or(0, |file| file.len());
-        Some(Self { heading: heading.to_owned(), target, command, size })
+        let length = (target.contains(" --test "), path.metadata().map_or(0, |file| file.len()));
+        command.args(words).current_dir(folder).envs(variables).env_remove(WANTED).stdin(Stdio::null());
+        Some(Self { heading: heading.to_owned(), target, command, length })
     }
 
     /// Runs it, and prints its output in one piece.
@@ -145,13 +146,13 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The next one to run. Large ones tend to run long; they come first, so that none is left alone at the end.
+    /// The next one to run. The long ones come first, so that none is left alone at the end.
     fn next(&self) -> Option<Program> {
         let waiting = self.waiting.lock().expect("nobody panics with it");
         let is_to_wait = |waiting: &mut Waiting| waiting.programs.is_empty() && !waiting.complete;
         let mut waiting = self.changed.wait_while(waiting, is_to_wait).expect("nobody panics with it");
-        let sizes = waiting.programs.iter().enumerate().map(|(at, program)| (program.size, at));
-        let (_, at) = sizes.max()?;
+        let lengths = waiting.programs.iter().enumerate().map(|(at, program)| (program.length, at));
+        let (_, at) = lengths.max()?;
         Some(waiting.programs.swap_remove(at))
     }
 
