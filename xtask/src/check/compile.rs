@@ -26,54 +26,53 @@ pub(super) fn unit(arguments: &[OsString]) -> ExitCode {
 fn compile(arguments: &[OsString]) -> Result<(), ExitCode> {
     let (rustc, rest) = arguments.split_first().ok_or(ExitCode::FAILURE)?;
     let unit = Unit::of(rest);
-    let tool = |name: &str| {
-        let program = Path::new(rustc).with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        Command::new(program)
-    };
-    // As for `cargo clippy`, some lints are errors unless something is said about them.
-    let clippy = || {
-        let mut clippy = tool("clippy-driver");
-        clippy.arg(rustc);
-        clippy
-    };
-    let warnings_only = "-Wclippy::correctness";
-    let Some(out) = unit.value("--out-dir").filter(|_| std::env::var_os(WANTED).is_some() && !unit.is_a_question())
-    else {
+    let is_wanted = std::env::var_os(WANTED).is_some() && !unit.is_a_question();
+    let Some(out) = unit.value("--out-dir").filter(|_| is_wanted) else {
         return run(Command::new(rustc).args(rest));
     };
     // Beside cargo's own folders.
     let out = Path::new(out).with_file_name("checked");
+    let mut clippy = tool(rustc, "clippy-driver");
+    clippy.arg(rustc);
     if unit.is_optimized() {
         // First, because other crates wait for it.
         run(Command::new(rustc).args(rest).arg("--cap-lints=allow"))?;
         // Cargo is not to take what is written now for the crate.
-        let without = ["--emit", "--json", "--out-dir", "-C incremental"];
-        let json = "--json=diagnostic-rendered-ansi,future-incompat";
-        let mut lint = clippy();
-        lint.args(unit.without(&without)).args(["--emit=metadata", json, warnings_only, "--out-dir"]).arg(&out);
-        run(&mut lint)?;
+        let own = ["--emit=metadata", "--json=diagnostic-rendered-ansi,future-incompat", "--out-dir"];
+        clippy.args(unit.without(&["--emit", "--json", "--out-dir", "-C incremental"])).args(own).arg(&out);
     } else {
-        run(clippy().args(rest).arg(warnings_only))?;
+        clippy.args(rest);
     }
+    // These are errors otherwise, which would stop the tests.
+    run(clippy.arg("-Wclippy::correctness"))?;
     if unit.is_documented() {
-        let name = unit.value("--crate-name").unwrap_or_default();
-        // A program may have its library's name.
-        let folder = out.join(format!("{name}{}", unit.value("-C extra-filename").unwrap_or_default()));
-        let without = ["--emit", "--json", "--error-format", "--out-dir", "-C incremental"];
-        let mut document = tool("rustdoc");
-        document.args(unit.without(&without)).arg("-Dwarnings").arg("--out-dir").arg(&folder);
-        if unit.value("--crate-type") == Some("bin") {
-            // As cargo does for a program.
-            document.args(["--document-private-items", "-Arustdoc::private-intra-doc-links"]);
-        }
-        if run(&mut document).is_err() {
-            // The tests need not wait until it is mended.
-            eprintln!("{UNDOCUMENTED}`{name}`");
-        }
-        // Only what rustdoc says is of interest. What is left there does no harm.
-        let _ = std::fs::remove_dir_all(folder);
+        document(rustc, &unit, &out);
     }
     Ok(())
+}
+
+/// Has rustdoc say what is wrong with the documents. The tests need not wait until that is mended.
+fn document(rustc: &OsString, unit: &Unit<'_>, out: &Path) {
+    let name = unit.value("--crate-name").unwrap_or_default();
+    // A program may have its library's name.
+    let folder = out.join(format!("{name}{}", unit.value("-C extra-filename").unwrap_or_default()));
+    let without = ["--emit", "--json", "--error-format", "--out-dir", "-C incremental", "--test"];
+    let mut rustdoc = tool(rustc, "rustdoc");
+    rustdoc.args(unit.without(&without)).arg("-Dwarnings").arg("--out-dir").arg(&folder);
+    if unit.value("--crate-type").is_none_or(|kind| kind == "bin") {
+        // As cargo does for a program.
+        rustdoc.args(["--document-private-items", "-Arustdoc::private-intra-doc-links"]);
+    }
+    if run(&mut rustdoc).is_err() {
+        eprintln!("{UNDOCUMENTED}`{name}`");
+    }
+    // Only what rustdoc says is of interest. What is left there does no harm.
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+/// A program that is installed beside rustc.
+fn tool(rustc: &OsString, name: &str) -> Command {
+    Command::new(Path::new(rustc).with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Runs a compiler. It prints what it has to say itself.
@@ -135,7 +134,9 @@ impl<'a> Unit<'a> {
     fn is_documented(&self) -> bool {
         let for_tests = ["--test", "--cfg test"];
         let is_test = self.options.iter().any(|(text, _)| for_tests.contains(&text.as_str()));
-        !is_test && self.value("--crate-name") != Some("build_script_build")
+        // Some examples are compiled as tests only.
+        let is_example = self.value("--out-dir").is_some_and(|folder| Path::new(folder).ends_with("examples"));
+        (is_example || !is_test) && self.value("--crate-name") != Some("build_script_build")
     }
 }
 
@@ -173,6 +174,7 @@ mod tests {
             [unit.is_optimized(), unit.is_documented(), unit.is_a_question()]
         };
         assert_eq!(of("--crate-name a --test"), [false; 3]);
+        assert_eq!(of("--crate-name a --test --out-dir target/debug/examples"), [false, true, false]);
         assert_eq!(of("--crate-name a --cfg test -C opt-level=0"), [false; 3]);
         assert_eq!(of("--crate-name build_script_build --crate-type bin"), [false; 3]);
         assert!(of("- --crate-name ___ --print=file-names")[2]);
