@@ -44,16 +44,20 @@ pub(super) fn run_later(program: &[OsString]) -> ExitCode {
             .map_or(ExitCode::FAILURE, exit_code);
     }
     let folder = std::env::current_dir().unwrap_or_default();
+    println!("{}", line(&folder, program, std::env::vars_os()));
+    ExitCode::SUCCESS
+}
+
+/// The runner's line. A variable that is not text is left out: the program has it from this one, as the runner has it.
+fn line(folder: &Path, program: &[OsString], variables: impl Iterator<Item = (OsString, OsString)>) -> String {
     let program: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
-    let variables = std::env::vars_os().filter_map(|(name, value)| {
+    let variables = variables.filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
         Some(format!("{name}={value}"))
     });
     let variables: Vec<_> = variables.collect();
     let parts = [folder.to_string_lossy().into_owned(), program.join(WORD), variables.join(WORD)];
-    let line = parts.join(PART).replace('\n', LINE_END);
-    println!("{START}{line}");
-    ExitCode::SUCCESS
+    format!("{START}{}", parts.join(PART).replace('\n', LINE_END))
 }
 
 /// A program to be run.
@@ -71,7 +75,7 @@ struct Program {
 impl Program {
     /// Reads the runner's line, with what cargo printed before.
     fn read(line: &str, heading: &[u8]) -> Option<Self> {
-        let line = line.trim_end().strip_prefix(START)?.replace(LINE_END, "\n");
+        let line = line.trim_end_matches('\n').strip_prefix(START)?.replace(LINE_END, "\n");
         let mut parts = line.split(PART);
         let (folder, program, variables) = (parts.next()?, parts.next()?, parts.next()?);
         let mut words = program.split(WORD);
@@ -85,22 +89,22 @@ impl Program {
         Some(Self { heading: heading.to_owned(), target, command, length })
     }
 
-    /// Runs it, and prints its output in one piece.
-    fn run(mut self) -> Result<Outcome> {
-        let mut text = std::mem::take(&mut self.heading);
+    /// Runs it to its end. What it prints comes behind the heading.
+    fn run(mut self) -> Result<(Vec<u8>, Outcome)> {
+        let mut text = self.heading;
         let said = text.len();
         let (mut reader, mut child) = output::spawn(&mut self.command)?;
         reader.read_to_end(&mut text).map_err(failure)?;
         let status = child.wait().map_err(failure)?;
         if !status.success() {
-            let Self { target, .. } = &self;
-            // As cargo says it.
-            text.extend(format!("error: test failed, to rerun pass `{target}`\n({status})\n").bytes());
+            // As cargo says it. It may have ended within a line.
+            let end = if text.ends_with(b"\n") { "" } else { "\n" };
+            let failed = format!("{end}error: test failed, to rerun pass `{}`\n({status})\n", self.target);
+            text.extend(failed.bytes());
         }
         let mut outcome = Outcome::of(status.success());
         String::from_utf8_lossy(&text[said..]).lines().for_each(|line| outcome.read(&plain(line)));
-        print(&text);
-        Ok(outcome)
+        Ok((text, outcome))
     }
 }
 
@@ -160,7 +164,9 @@ impl Queue {
     fn work(&self) -> Result<Outcome> {
         let mut outcome = Outcome::of(true);
         while let Some(program) = self.next() {
-            outcome.add(program.run()?);
+            let (text, other) = program.run()?;
+            print(&text);
+            outcome.add(other);
         }
         Ok(outcome)
     }
@@ -177,7 +183,8 @@ pub(super) fn run(cargo: &mut Command, runner: &Path) -> Result<Outcome> {
         // Cargo's lines from a heading on.
         let mut section = Vec::new();
         let followed = output::follow(cargo, |bytes, line| {
-            if let Some(program) = Program::read(line, &section) {
+            // As it is: a variable may have colours in it.
+            if let Some(program) = Program::read(&String::from_utf8_lossy(bytes), &section) {
                 section.clear();
                 queue.change(|waiting| waiting.programs.push(program));
                 return;
@@ -204,7 +211,24 @@ pub(super) fn run(cargo: &mut Command, runner: &Path) -> Result<Outcome> {
 mod tests {
     use std::path::Path;
 
-    use super::target;
+    use super::{Program, line, target};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_is_run_as_cargo_said() {
+        let script = "pwd; echo \"$ODD\"; echo 'test a ... FAILED'; echo 'test result: FAILED. 2 passed; 1 failed'; printf x; exit 3";
+        let program = ["/bin/sh", "-c", script].map(Into::into);
+        let variables = [("CARGO_PKG_NAME", "cli"), ("ODD", "a=b\nc")].map(|(name, value)| (name.into(), value.into()));
+        let said = line(Path::new("/"), &program, variables.into_iter());
+        assert_eq!(said.lines().count(), 1);
+        assert!(Program::read("test a ... ok", b"").is_none());
+        let read = Program::read(&said, b"     Running tests/all.rs (target/debug/deps/all-1)\n").expect("it is one");
+        let (text, outcome) = read.run().expect("there is a shell");
+        let text = String::from_utf8(text).expect("it is text");
+        assert!(text.contains("(target/debug/deps/all-1)\n/\na=b\nc\ntest a ... FAILED\n"), "{text}");
+        assert!(!outcome.success && outcome.passed == 2);
+        assert_eq!(outcome.failures(), ["cargo test -p cli --test sh\n  a"]);
+    }
 
     #[test]
     fn a_program_is_run_again_by_its_name() {
