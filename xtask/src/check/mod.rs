@@ -35,7 +35,7 @@ enum Work {
     Simple,
     /// It compiles, with lints and documents.
     Compiling,
-    /// It compiles what is left, which is libraries that only documents test, and runs the tests.
+    /// It compiles what is left, which is examples, and runs the tests.
     Testing,
 }
 
@@ -50,7 +50,7 @@ const FORMATTING: Step = Step {
 const COMPILED: [Step; 3] = [
     Step {
         name: "compiling",
-        arguments: "test --workspace --all-targets --no-run",
+        arguments: "test --workspace --tests --benches --no-run",
         work: Work::Compiling,
         remedy: "cargo says above why",
     },
