@@ -27,9 +27,11 @@ use arguments::Task;
 use console::{Failure, Result, status};
 
 fn main() -> ExitCode {
-    arguments::parse(std::env::args_os().skip(1))
-        .and_then(|task| perform(&task))
-        .unwrap_or_else(|failure| failure.report())
+    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(code) = check::for_cargo(&given) {
+        return code;
+    }
+    arguments::parse(given).and_then(|task| perform(&task)).unwrap_or_else(|failure| failure.report())
 }
 
 /// Does a task. The exit code is 0, or that of the program that the task started last.

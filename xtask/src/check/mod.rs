@@ -2,13 +2,15 @@
 //! are summed up at the end.
 
 mod circles;
+mod compile;
 mod output;
+mod programs;
 mod source;
 
 use std::ffi::OsString;
-use std::io::stdout;
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -22,44 +24,45 @@ struct Step {
     name: &'static str,
     /// The arguments of cargo, with blanks between them.
     arguments: &'static str,
-    /// Whether it documents, and takes over what clippy has checked.
-    documents: bool,
+    work: Work,
     /// The advice if it fails.
     remedy: &'static str,
+}
+
+/// What is special about a step.
+#[derive(PartialEq, Eq)]
+enum Work {
+    Simple,
+    /// It compiles, with lints and documents.
+    Compiling,
+    /// It compiles what is left, which is examples, and runs the tests.
+    Testing,
 }
 
 const FORMATTING: Step = Step {
     name: "formatting",
     arguments: "fmt --all --check",
-    documents: false,
+    work: Work::Simple,
     remedy: "`cargo fmt` formats everything",
 };
 
 /// The steps that compile, in order. The tests come last, because the reader looks for their output.
-const COMPILED: [Step; 4] = [
+const COMPILED: [Step; 3] = [
     Step {
-        name: "lints",
-        arguments: "clippy --workspace --all-targets -- -D warnings",
-        documents: false,
-        remedy: "clippy says above what it found; `cargo clippy --fix` mends some of it",
+        name: "compiling",
+        arguments: "test --workspace --tests --benches --no-run",
+        work: Work::Compiling,
+        remedy: "cargo says above why",
     },
-    // Documenting the examples too makes cargo choose the features of the other steps: the dependencies and the kernels
-    // are then not compiled again. With all programs it would warn of those that are named as their crate's library.
-    Step {
-        name: "docs",
-        arguments: "doc --workspace --no-deps --lib --examples --bin xtask --bin ladder --bin versus",
-        documents: true,
-        remedy: "rustdoc says above what it found",
-    },
-    // Those that projects outside this repository use, from what the steps before have loaded.
+    // Those that projects outside this repository use, from what the step before has loaded.
     Step {
         name: "packages",
         arguments: "package --offline --quiet --no-verify --allow-dirty -p cuda_std -p cuda_std_macros -p cuda_builder \
                     -p ladder-locate -p ladder-devices -p ladder-driver -p ladder-libcuda -p cust_core -p find_cuda_helper -p ladder-ptx -p simt-ptx -p simt_test",
-        documents: false,
+        work: Work::Simple,
         remedy: "cargo says above what a crate lacks that others are to use",
     },
-    Step { name: "tests", arguments: "test --workspace --no-fail-fast", documents: false, remedy: "" },
+    Step { name: "tests", arguments: "test --workspace --no-fail-fast", work: Work::Testing, remedy: "" },
 ];
 
 /// The result of a step.
@@ -68,6 +71,12 @@ struct Report {
     time: Duration,
     /// The failures, one per line, with the advice.
     failed: Result<(), Vec<String>>,
+}
+
+impl Report {
+    fn lines(&self) -> &[String] {
+        self.failed.as_ref().err().map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Runs all checks.
@@ -80,7 +89,7 @@ pub(crate) fn everything() -> Result<()> {
         time: start.elapsed(),
         failed: tools.map_err(|failure| vec![failure.to_string()]),
     }];
-    let mut formatting = run(&FORMATTING)?.0;
+    let mut formatting = run(&FORMATTING, Path::new(""), &[])?.0;
     if let (Ok(()), Err(lines)) = (&formatting.failed, format_of_kernels()) {
         formatting.failed = Err(lines);
     }
@@ -94,8 +103,9 @@ pub(crate) fn everything() -> Result<()> {
         failed: found.map_err(|failure| vec![failure.message]),
     });
     let mut passed = 0;
+    let compiler = own_copy()?;
     for step in &COMPILED {
-        let (report, outcome) = run(step)?;
+        let (report, outcome) = run(step, &compiler, &reports)?;
         passed += outcome.passed;
         reports.push(report);
         if outcome.does_not_compile {
@@ -137,8 +147,31 @@ pub(crate) fn circles() -> Result<()> {
         .hint("move what both modules need into a module that neither imports, or pass it as an argument"))
 }
 
-fn run(step: &Step) -> Result<(Report, Outcome)> {
-    let Step { name, arguments, .. } = step;
+/// As the program that cargo starts in place of the compiler or of a test, when the arguments say that it is one.
+pub(crate) fn for_cargo(arguments: &[OsString]) -> Option<ExitCode> {
+    let (first, rest) = arguments.split_first()?;
+    if first == programs::RUNNER {
+        return Some(programs::run_later(rest));
+    }
+    let is_compiler = Path::new(first).file_stem().is_some_and(|name| name == "rustc");
+    is_compiler.then(|| compile::unit(arguments))
+}
+
+/// A copy of this program that stays what it is while cargo writes this one anew.
+fn own_copy() -> Result<PathBuf> {
+    let program = std::env::current_exe().map_err(|error| Failure::new(format!("this program is gone: {error}")))?;
+    let folder = locate::target_dir().unwrap_or_else(|| root().join("target")).join("check");
+    let [copy, unfinished] = ["xtask", "xtask.new"].map(|name| folder.join(name));
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::copy(&program, &unfinished))
+        .and_then(|_| std::fs::rename(&unfinished, &copy))
+        .map_err(|error| Failure::file("write", &copy, &error))?;
+    Ok(copy)
+}
+
+/// Runs a step. Cargo repeats in later steps what lints and rustdoc said in `earlier` ones.
+fn run(step: &Step, compiler: &Path, earlier: &[Report]) -> Result<(Report, Outcome)> {
+    let Step { name, arguments, work, .. } = step;
     status("Checking", format_args!("{name}: cargo {arguments}"));
     let time = Instant::now();
     let mut command = cargo();
@@ -148,53 +181,44 @@ fn run(step: &Step) -> Result<(Report, Outcome)> {
         let cores = available_parallelism().map_or(1, usize::from);
         command.env("RUST_TEST_THREADS", (2 * cores).to_string());
     }
-    if step.documents {
-        command.env("RUSTDOCFLAGS", "-Dwarnings").envs(clippys_environment().into_iter().flatten());
+    if *work != Work::Simple {
+        command.env("RUSTC_WORKSPACE_WRAPPER", compiler).env(compile::WANTED, "1");
     }
-    let outcome = output::follow(&mut command, &mut stdout())?;
-    let mut failed = outcome.failures();
-    if !outcome.success && failed.is_empty() {
-        failed.push(match outcome.does_not_compile {
-            true => "the code does not compile: the compiler says above why".to_owned(),
-            false => step.remedy.to_owned(),
-        });
-    }
-    let report = Report {
-        name,
-        time: time.elapsed(),
-        failed: match outcome.success {
-            true => Ok(()),
-            false => Err(failed),
-        },
+    let outcome = match work {
+        Work::Testing => programs::run(&mut command, compiler)?,
+        Work::Simple | Work::Compiling => output::follow(&mut command, pass_on)?,
     };
-    Ok((report, outcome))
+    let known = |line: &String| earlier.iter().any(|report| report.lines().contains(line));
+    let findings = outcome.findings().into_iter().filter(|line| !known(line));
+    let mut failed: Vec<String> = findings.chain(outcome.failures()).collect();
+    if outcome.does_not_compile {
+        failed.push("the code does not compile: the compiler says above why".to_owned());
+    } else if !outcome.success && failed.is_empty() {
+        failed.push(step.remedy.to_owned());
+    }
+    let failed = if failed.is_empty() { Ok(()) } else { Err(failed) };
+    Ok((Report { name, time: time.elapsed(), failed }, outcome))
 }
 
-/// What `cargo clippy -- -D warnings` sets for the cargo below it. With it, rustdoc is given what clippy has checked of the
-/// workspace; cargo would check it again for a compiler without a wrapper, which takes longer than the documents.
-fn clippys_environment() -> Option<[(&'static str, OsString); 2]> {
-    let sysroot = crate::process::output(Command::new("rustc").args(["--print", "sysroot"])).ok()?;
-    let name = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
-    let driver = Path::new(sysroot.trim()).join("bin").join(name);
-    let arguments = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
-    Some([("RUSTC_WORKSPACE_WRAPPER", driver.into()), ("CLIPPY_ARGS", arguments.into())])
+fn pass_on(bytes: &[u8], _: &str) {
+    // The reader of our output may be gone; the checks go on.
+    let _ = stdout().write_all(bytes);
 }
 
 fn summary(reports: &[Report], passed: usize, whole: Duration) -> Result<()> {
     let time = |report: &Report| format!("{} {}", report.name, seconds(report.time));
     let times: Vec<String> = reports.iter().map(time).collect();
     let line = format!("in {}: {}", seconds(whole), times.join(", "));
-    let failure = |own: &'_ Report| Some((own.name, own.failed.clone().err()?));
-    let failed: Vec<_> = reports.iter().filter_map(failure).collect();
+    let failed: Vec<_> = reports.iter().filter(|report| report.failed.is_err()).collect();
     if failed.is_empty() {
         status("All passed", format_args!("{line}; {passed} tests"));
         return Ok(());
     }
     status("Done", line);
     let mut message = String::new();
-    for (name, lines) in failed {
-        message.push_str(&format!("{name} failed"));
-        for line in lines {
+    for report in failed {
+        message.push_str(&format!("{} failed", report.name));
+        for line in report.lines() {
             message.push_str(&format!("\n  {}", line.replace('\n', "\n  ")));
         }
         message.push('\n');
@@ -223,12 +247,12 @@ mod tests {
 
     #[test]
     fn the_summary_has_everything_that_failed() {
-        let fine = [report("formatting", Ok(())), report("lints", Ok(()))];
+        let fine = [report("formatting", Ok(())), report("compiling", Ok(()))];
         assert!(summary(&fine, 3, Duration::from_secs(3)).is_ok());
         let [formatting, tests] = ["`cargo fmt` formats everything", "cargo test -p host --lib\n  a\n  b"];
         let reports = [
             report("formatting", Err(vec![formatting.to_owned()])),
-            report("lints", Ok(())),
+            report("compiling", Ok(())),
             report("tests", Err(vec![tests.to_owned()])),
         ];
         let failure = summary(&reports, 3, Duration::from_secs(3)).expect_err("two failed");
@@ -242,7 +266,6 @@ tests failed
   cargo test -p host --lib
     a
     b
-docs not run
 packages not run"
         );
     }

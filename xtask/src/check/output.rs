@@ -1,8 +1,9 @@
 //! The output of cargo's checks: it is passed on as it comes, and failures are collected from it.
 
-use std::io::{BufRead, BufReader, IsTerminal, Write, stdout};
-use std::process::Command;
+use std::io::{BufRead, BufReader, IsTerminal, PipeReader, stdout};
+use std::process::{Child, Command};
 
+use super::compile::UNDOCUMENTED;
 use crate::console::{Failure, Result};
 
 /// The result of a run of cargo.
@@ -13,6 +14,10 @@ pub(super) struct Outcome {
     pub(super) does_not_compile: bool,
     /// How many tests passed.
     pub(super) passed: usize,
+    /// The targets that clippy has found something in, as cargo names them.
+    linted: Vec<String>,
+    /// The crates whose documents rustdoc has found something in.
+    undocumented: Vec<String>,
     /// The tests of the target whose output is being read that failed.
     current: Vec<String>,
     /// The targets whose tests failed: the arguments of cargo that run one again, and the failed tests.
@@ -20,6 +25,14 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
+    /// The targets that have lints and the crates that lack documents, each with the advice.
+    pub(super) fn findings(&self) -> Vec<String> {
+        let lints =
+            |target| format!("lints: {target}: clippy says above what it found; `cargo clippy --fix` mends some of it");
+        let documents = |krate| format!("documents: {krate}: rustdoc says above what it found");
+        self.linted.iter().map(lints).chain(self.undocumented.iter().map(documents)).collect()
+    }
+
     /// The targets that failed, as the command that runs each again, with its failed tests below.
     pub(super) fn failures(&self) -> Vec<String> {
         let failure = |(target, tests): &(String, Vec<String>)| match &tests[..] {
@@ -29,7 +42,20 @@ impl Outcome {
         self.targets.iter().map(failure).collect()
     }
 
-    fn read(&mut self, line: &str) {
+    /// The result of a program that has printed nothing yet.
+    pub(super) fn of(success: bool) -> Self {
+        Self { success, ..Self::default() }
+    }
+
+    /// Adds what another run had for a result.
+    pub(super) fn add(&mut self, other: Self) {
+        self.success &= other.success;
+        self.passed += other.passed;
+        self.targets.extend(other.targets);
+    }
+
+    /// Reads a line without colours.
+    pub(super) fn read(&mut self, line: &str) {
         let line = line.trim();
         let failed = line.strip_suffix(" ... FAILED").and_then(|line| line.strip_prefix("test "));
         if let Some(test) = failed {
@@ -48,32 +74,50 @@ impl Outcome {
             // error: test failed, to rerun pass `-p host --test devices`
             let target = target.trim_end_matches('`').to_owned();
             self.targets.push((target, std::mem::take(&mut self.current)));
-        } else if line.starts_with("error[E") || line.starts_with("error: failed to run custom build command") {
+        } else if let Some((target, _)) =
+            line.strip_prefix("warning: `").and_then(|line| line.split_once(" generated "))
+        {
+            // warning: `host` (lib) generated 2 warnings
+            self.linted.push(format!("`{target}"));
+        } else if let Some(krate) = line.strip_prefix(UNDOCUMENTED) {
+            self.undocumented.push(krate.to_owned());
+        } else if line.starts_with("error: could not compile")
+            || line.starts_with("error: failed to run custom build command")
+        {
             self.does_not_compile = true;
         }
     }
 }
 
-/// Runs cargo, passes on what it prints to `to`, and reads it.
-pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outcome> {
-    let failure = |error: std::io::Error| Failure::new(format!("cannot run cargo: {error}"));
-    // Both of its streams go through one pipe, so that their lines stay in order.
+/// The error of a program that cannot be run.
+pub(super) fn failure(error: std::io::Error) -> Failure {
+    Failure::new(format!("cannot run cargo or a test: {error}"))
+}
+
+/// Starts a program. Both of its streams go through one pipe, so that their lines stay in order.
+pub(super) fn spawn(command: &mut Command) -> Result<(PipeReader, Child)> {
     let (reader, writer) = std::io::pipe().map_err(failure)?;
     command.stdout(writer.try_clone().map_err(failure)?).stderr(writer);
-    if stdout().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
-        command.env("CARGO_TERM_COLOR", "always");
-    }
-    let mut child = command.spawn().map_err(failure)?;
+    let child = command.spawn().map_err(failure)?;
     // The command holds the writing end of the pipe, and reading ends when that is closed.
     let program = command.get_program().to_owned();
     *command = Command::new(program);
+    Ok((reader, child))
+}
+
+/// Runs cargo and reads what it prints; `each` has every line as it comes, and without colours.
+pub(super) fn follow(command: &mut Command, mut each: impl FnMut(&[u8], &str)) -> Result<Outcome> {
+    if stdout().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    let (reader, mut child) = spawn(command)?;
     let mut outcome = Outcome::default();
     let mut reader = BufReader::new(reader);
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).map_err(failure)? > 0 {
-        // The reader of our output may be gone; the checks go on.
-        let _ = to.write_all(&bytes);
-        outcome.read(&plain(&String::from_utf8_lossy(&bytes)));
+        let line = plain(&String::from_utf8_lossy(&bytes));
+        each(&bytes, &line);
+        outcome.read(&line);
         bytes.clear();
     }
     outcome.success = child.wait().map_err(failure)?.success();
@@ -81,7 +125,7 @@ pub(super) fn follow(command: &mut Command, to: &mut impl Write) -> Result<Outco
 }
 
 /// The text without ANSI escape sequences for colours.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -132,8 +176,28 @@ error: 3 targets failed:
     }
 
     #[test]
+    fn lints_and_documents_are_listed() {
+        let outcome = read(
+            "\
+warning: this `if` has identical blocks
+warning: \x1b[0m`cli` (lib test) generated 2 warnings (1 duplicate) (run `cargo clippy --fix`)
+error: unresolved link to `Wrap`
+error: could not document `cli`
+warning: host@0.1.0: said by a build script
+",
+        );
+        assert!(!outcome.does_not_compile && outcome.failures().is_empty());
+        let findings = outcome.findings();
+        let [lints, documents] = &findings[..] else { panic!("{findings:?}") };
+        assert!(lints.starts_with("lints: `cli` (lib test): "), "{lints}");
+        assert!(documents.starts_with("documents: `cli`: "), "{documents}");
+    }
+
+    #[test]
     fn the_compiler_is_told_from_lints_and_tests() {
-        assert!(read("error[E0425]: cannot find value `x` in this scope").does_not_compile);
+        let error = "error[E0425]: cannot find value `x` in this scope";
+        assert!(read(&format!("{error}\nerror: could not compile `a` (lib) due to 1 previous error")).does_not_compile);
+        assert!(!read(error).does_not_compile, "a test in a document");
         assert!(read("error: failed to run custom build command for `host v0.1.0`").does_not_compile);
         assert!(!read("error: this `if` has identical blocks").does_not_compile);
     }
@@ -144,7 +208,8 @@ error: 3 targets failed:
         let mut command = Command::new("sh");
         let mut passed_on = Vec::new();
         let script = "echo 'test a ... FAILED'; echo 'error: test failed, to rerun pass `--lib`' >&2; exit 3";
-        let outcome = follow(command.args(["-c", script]), &mut passed_on).expect("there is a shell");
+        let outcome =
+            follow(command.args(["-c", script]), |bytes, _| passed_on.extend(bytes)).expect("there is a shell");
         assert!(!outcome.success);
         assert_eq!(outcome.failures(), ["cargo test --lib\n  a"]);
         assert_eq!(String::from_utf8_lossy(&passed_on).lines().count(), 2);

@@ -49,6 +49,8 @@
 //!
 //! [rust-cuda]: https://github.com/Rust-GPU/rust-cuda
 #![no_std]
+// The list of features above has links to what they add.
+#![cfg_attr(not(feature = "half"), allow(rustdoc::broken_intra_doc_links))]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(
