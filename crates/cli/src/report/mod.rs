@@ -25,12 +25,27 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
         }
+        for note in &outcome.notes {
+            document.note(format!("{}: {note}", outcome.launch));
+        }
         for finding in &outcome.findings {
             document.note(format!("{}: {finding}", outcome.launch));
         }
     }
+    if !report.not_run.is_empty() {
+        let (why, rungs) = (incomplete(report), report.not_run.join(", "));
+        document.note(format!("{why}; not run: {rungs}"));
+    }
     record::add(&mut document, report);
     document
+}
+
+/// Why not all rungs of a report have run.
+fn incomplete(report: &Report) -> &'static str {
+    match report.outcomes.last().is_some_and(|last| last.has_failed) {
+        true => "the device runs nothing more in this process",
+        false => "interrupted",
+    }
 }
 
 fn table(report: &Report) -> Table {

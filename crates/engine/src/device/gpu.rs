@@ -4,11 +4,13 @@ mod info;
 
 use std::ffi::c_void;
 use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cust::context::{Context, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
-use cust::event::{Event, EventFlags};
+use cust::event::{Event, EventFlags, EventStatus};
 use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
@@ -27,6 +29,13 @@ use crate::launch::{Arg, Code, Launch};
 /// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
 const TIMING_PTX: &str = include_str!("timing.ptx");
 
+/// How long a launch may take where nobody has said it.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long the end of a launch is waited for without letting other threads of the host run, and the pauses after that.
+const IMPATIENT: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_micros(100);
+
 /// A GPU, or a simulated one, whose calls are the same. It loads the kernels when they are first used.
 pub struct Cuda<const SIMULATED: bool> {
     pub(super) state: Resources<State>,
@@ -34,6 +43,8 @@ pub struct Cuda<const SIMULATED: bool> {
     /// What the simulated GPU checks kernels for, and what it has found.
     checks: Checks,
     findings: Vec<Finding>,
+    /// What it could not check.
+    notes: Vec<String>,
     /// The simulated GPU's.
     schedule: Schedule,
 }
@@ -60,6 +71,10 @@ pub(super) struct State {
     /// What a launch on a simulated GPU may execute, in instructions of warps, where it is observed, counted or checked; as many
     /// as the machine allows if `None`.
     pub(super) most_instructions: Option<u64>,
+    /// How long a launch may take.
+    time_limit: Duration,
+    /// Whether a launch has taken longer, and may still be running.
+    is_overdue: bool,
 }
 
 /// A stream together with its context. The stream is dropped first.
@@ -96,6 +111,7 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
             is_counting: false,
             checks: Checks::NONE,
             findings: Vec::new(),
+            notes: Vec::new(),
             schedule: Schedule::Fixed,
         })
     }
@@ -127,6 +143,8 @@ impl State {
             timing: codes.load(TIMING_PTX.to_owned()),
             codes,
             most_instructions: None,
+            time_limit: TIME_LIMIT,
+            is_overdue: false,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
@@ -140,11 +158,33 @@ impl State {
     }
 
     /// Waits for the work that was enqueued since the event `start` was recorded, and measures its time.
-    fn finish(&self) -> Result<LaunchResult, CudaError> {
-        self.stop.record(&self.stream.stream)?;
-        self.stop.synchronize()?;
-        let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
+    ///
+    /// # Errors
+    /// The driver's name for what is wrong, or that the work takes too long.
+    fn finish(&mut self) -> Result<LaunchResult, String> {
+        self.stop.record(&self.stream.stream).map_err(named)?;
+        self.wait()?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(named)?;
         Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
+    }
+
+    /// Waits for the event `stop`; on a GPU, whose kernels may never end, only as long as a launch may take.
+    fn wait(&mut self) -> Result<(), String> {
+        if self.info.kind == "sim" {
+            return self.stop.synchronize().map_err(named);
+        }
+        let begin = Instant::now();
+        while self.stop.query().map_err(named)? == EventStatus::NotReady {
+            let waited = begin.elapsed();
+            if waited > self.time_limit {
+                self.is_overdue = true;
+                return Err(format!("not at its end after {:?}", self.time_limit));
+            }
+            if waited > IMPATIENT {
+                thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
     }
 
     /// A launch of one of the kernels that time other launches.
@@ -175,7 +215,7 @@ impl State {
     /// Runs a kernel, timed by the device's clock.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.enqueue(launch, bound)?;
-        self.finish().map_err(refused_by_cuda(launch))
+        self.finish().map_err(|reason| failed_launch(launch, &reason))
     }
 
     /// Calls `run` with the launch's function, which may have its shared memory, the addresses of its arguments, as many and as
@@ -257,6 +297,9 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        if let Some(free) = self.free_bytes().filter(|&free| bytes as u64 > free) {
+            return Err(Error::not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
+        }
         self.with(None, |State { buffers, .. }| {
             // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
             let buffer = unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
@@ -335,6 +378,22 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         std::mem::take(&mut self.findings)
     }
 
+    fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn is_usable(&mut self) -> bool {
+        SIMULATED || self.with(None, |state| Ok(!state.is_overdue && state.finish().is_ok())).unwrap_or(false)
+    }
+
+    fn set_time_limit(&mut self, limit: Duration) {
+        // There is nothing in it that fails.
+        let _ = self.with(None, |state| {
+            state.time_limit = limit;
+            Ok(())
+        });
+    }
+
     fn check_supported(&self, launch: &Launch) -> Option<Error> {
         self.state.get().codes.check_supported(launch)
     }
@@ -376,16 +435,18 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
 
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
-            let (checks, schedule, mut found) = (self.checks, self.schedule, Vec::new());
+            let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
                 let usual = std::mem::replace(&mut machine.config_mut().schedule, schedule);
-                let Sanitized { result, findings, .. } = machine.launch_sanitized(prepared, checks);
+                let Sanitized { result, findings, notes } = machine.launch_sanitized(prepared, checks);
                 machine.config_mut().schedule = usual;
-                found = findings;
+                (found, left) = (findings, notes);
                 result
             };
             let counters = self.with(Some(launch), |state| state.launch_with(launch, bound, count));
             self.findings.append(&mut found);
+            left.retain(|note| !self.notes.contains(note));
+            self.notes.append(&mut left);
             let counters = counters?.metrics();
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
@@ -399,7 +460,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         if SIMULATED {
             return Err(failed("a sim runs the kernels of this program only".to_owned()));
         }
-        let cuda = |error| failed(format!("{error:?}"));
+        let cuda = |error| failed(named(error));
         self.with(None, |state| {
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
@@ -407,7 +468,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
             state.start.record(&state.stream.stream).map_err(cuda)?;
             enqueue(&stream, &memory).map_err(failed)?;
-            state.finish().map_err(cuda)
+            state.finish().map_err(failed)
         })
     }
 }
@@ -425,10 +486,12 @@ fn compile(ptx: &str) -> Result<Module, Error> {
 }
 
 fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
-    move |error| {
-        let hint = "compute-sanitizer or `ladder check --device sim` names the access that did it";
-        Error::launch(launch, format!("{error:?}; {hint}"))
-    }
+    move |error| failed_launch(launch, &named(error))
+}
+
+fn failed_launch(launch: &Launch, reason: &str) -> Error {
+    let hint = "compute-sanitizer or `ladder check --device sim` names the access that did it";
+    Error::launch(launch, format!("{reason}; {hint}"))
 }
 
 /// Lets `function` have this much dynamic shared memory.
@@ -440,6 +503,10 @@ fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
 }
 
 /// An error of cust, by its name. Its own text asks the driver for a message, and panics when there is none.
+fn named(error: CudaError) -> String {
+    format!("{error:?}")
+}
+
 fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
-    move |error| Error::device(doing, format!("{error:?}"))
+    move |error| Error::device(doing, named(error))
 }

@@ -6,6 +6,7 @@ mod sim;
 mod stream;
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
@@ -117,7 +118,7 @@ pub trait Device {
     /// Allocates a buffer of `bytes` bytes, which may be 0. Its contents are undefined.
     ///
     /// # Errors
-    /// [`Error::Device`] when there is not enough memory.
+    /// [`Error::NotEnoughMemory`] when the device has less than that free, [`Error::Device`] when it fails.
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error>;
 
     /// Frees a buffer. An id that is not in use is ignored.
@@ -180,6 +181,20 @@ pub trait Device {
     fn take_findings(&mut self) -> Vec<Finding> {
         Vec::new()
     }
+
+    /// What the checks could not do since the last time, a sentence each: [`simt::sanitize::Sanitized::notes`].
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the device runs further launches after one that has failed. A fault of a kernel ends all that a process has on a
+    /// GPU, and only another process can go on.
+    fn is_usable(&mut self) -> bool {
+        true
+    }
+
+    /// How long a launch may take: one that takes longer fails. A device that does not know the time ignores this.
+    fn set_time_limit(&mut self, _limit: Duration) {}
 
     /// Why the device cannot run this launch, whatever its arguments: [`Error::NeedsNewer`] when the kernel is only
     /// compiled for newer devices.

@@ -136,8 +136,8 @@ impl Problem for Histogram {
         format!("n = {}", self.n)
     }
 
-    fn smaller(&self, share: f64) -> Option<String> {
-        Some(format!("--n {}", round_down(self.n, share)))
+    fn smaller(&self, share: f64) -> Option<Options> {
+        Some(Options::default().with("n", round_down(self.n, share)))
     }
 
     fn resolved_options(&self, options: Options) -> Options {

@@ -126,8 +126,8 @@ impl<T: Number> Problem for Reduction<T> {
         format!("n = {}", self.n)
     }
 
-    fn smaller(&self, share: f64) -> Option<String> {
-        Some(format!("--n {}", round_down(self.n, share)))
+    fn smaller(&self, share: f64) -> Option<Options> {
+        Some(Options::default().with("n", round_down(self.n, share)))
     }
 
     fn variant(&self) -> String {
