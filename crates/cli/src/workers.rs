@@ -13,9 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use engine::{Device, Ladder};
 use engine::problem::{Picture, Verdict};
 use engine::stats::Samples;
+use engine::{Device, Ladder};
 use serde::{Deserialize, Serialize};
 use simt::run::is_interrupted;
 
@@ -219,7 +219,9 @@ impl Running {
                 Ok(line) => match line.split_once(MARK) {
                     Some((before, message)) => {
                         print!("{before}");
-                        return Ok(serde_json::from_str(message).map_err(|why| format!("its process says `{message}`: {why}")));
+                        return Ok(
+                            serde_json::from_str(message).map_err(|why| format!("its process says `{message}`: {why}"))
+                        );
                     }
                     None => println!("{line}"),
                 },

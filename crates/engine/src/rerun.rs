@@ -22,7 +22,8 @@ pub fn on_sim(
     options: &Options,
     (rung, block): (&Rung, [u32; 3]),
 ) -> (Vec<Finding>, Vec<String>) {
-    run(kernels, ladder, options, (rung, block)).unwrap_or_else(|why| (Vec::new(), vec![format!("not run again on sim: {why}")]))
+    run(kernels, ladder, options, (rung, block))
+        .unwrap_or_else(|why| (Vec::new(), vec![format!("not run again on sim: {why}")]))
 }
 
 fn run(
@@ -44,7 +45,9 @@ fn run(
         (_, false) => format!("run again on sim with {size}, whose checks find what follows"),
         (Verdict::Wrong(why), true) => format!("run again on sim with {size}: {why}"),
         (Verdict::Right, true) => {
-            format!("run again on sim with {size}: right, and its checks find nothing; compute-sanitizer looks on the GPU")
+            format!(
+                "run again on sim with {size}: right, and its checks find nothing; compute-sanitizer looks on the GPU"
+            )
         }
     });
     Ok((findings, notes))
@@ -58,7 +61,8 @@ fn small(ladder: &'static Ladder, options: &Options) -> Result<Box<dyn Problem>,
     if own <= MOST_BYTES {
         return Ok(problem);
     }
-    let small = problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
+    let small =
+        problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
     match small.transpose()?.filter(|small| bytes(&**small) <= MOST_BYTES) {
         Some(small) => Ok(small),
         None => Err(Error::BadValue(format!("{} has too many data", problem.size()))),

@@ -124,7 +124,10 @@ impl Plan {
                         let asked: Vec<&Mutant> = own.iter().map(|&index| &mutants[index]).collect();
                         let found = trial::verdicts(catalog, kernel, &asked);
                         // Somebody may have ended the launches, which says nothing about the mutants.
-                        if is_over.load(Ordering::Relaxed) || is_interrupted() || sender.send((*number, own, found)).is_err() {
+                        if is_over.load(Ordering::Relaxed)
+                            || is_interrupted()
+                            || sender.send((*number, own, found)).is_err()
+                        {
                             return;
                         }
                     }

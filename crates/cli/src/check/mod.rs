@@ -106,4 +106,3 @@ pub(crate) fn sanitize(device: &mut dyn Device, asked: Option<Checks>, usual: Ch
     device.set_checks(asked.unwrap_or(usual));
     Ok(())
 }
-

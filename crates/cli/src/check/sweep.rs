@@ -29,7 +29,12 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(selected: &'a Selection, blocks: &'a [[u32; 3]], schedules: u32, most_bytes: u64) -> Result<Self, Error> {
+    pub(super) fn new(
+        selected: &'a Selection,
+        blocks: &'a [[u32; 3]],
+        schedules: u32,
+        most_bytes: u64,
+    ) -> Result<Self, Error> {
         let problems = selected.combinations()?;
         let plan = Self { selected, blocks, problems, schedules, most_bytes };
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.

@@ -10,6 +10,7 @@ use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::generate;
 use engine::launch::{Arg, Launch};
+use engine::options::Options;
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{Form, Rung};
 
