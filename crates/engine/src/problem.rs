@@ -139,7 +139,11 @@ pub struct Picture {
 ///
 /// Making an instance is cheap. Its data are made when [`Problem::input`] or [`Problem::check`] first needs them, so
 /// that a problem too large for a device is refused before the host's memory is filled with it.
-pub trait Problem {
+///
+/// # Safety
+/// The kernels of the problem's ladder, launched with [`Problem::args`], are meant to access only [`Problem::buffers`]: no argument is
+/// an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
+pub unsafe trait Problem {
     /// The size in a few words: `n = 1000`, `31 × 33`.
     fn size(&self) -> String;
 

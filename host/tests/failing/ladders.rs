@@ -47,7 +47,8 @@ struct Words {
     input: Vec<u32>,
 }
 
-impl Problem for Words {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Words {
     fn size(&self) -> String {
         format!("n = {}", self.n)
     }

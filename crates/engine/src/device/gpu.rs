@@ -15,7 +15,7 @@ use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use libcuda::{Resources, Simulation, addresses, compiler_log};
+use libcuda::{Resources, Simulation, Status, addresses, compiler_log};
 use ptx::extract::SourceLines;
 use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
@@ -84,12 +84,15 @@ struct StreamInContext {
 }
 
 impl Gpu {
-    /// Opens the machine's first GPU and takes the newest of `kernels` that it can run.
+    /// Opens the machine's first GPU and takes the newest of `kernels` that it can run. Where the environment asks for the
+    /// simulated driver ([`libcuda::CHOICE`]), it is that driver's GPU, in the way in which any program has it.
     ///
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
-        if let Some(what) = libcuda::status().no_driver() {
+        let status = libcuda::status();
+        let is_asked_for = matches!(status, Status::Simulated { tried } if tried.is_empty());
+        if let Some(what) = status.no_driver().filter(|_| !is_asked_for) {
             return Err(Error::NoGpu { what });
         }
         Self::open_on(None, |device| {
@@ -207,7 +210,8 @@ impl State {
             start.record(stream).map_err(&cuda)?;
             // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
             // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
-            // kernel does with the device's memory cannot touch the host's.
+            // kernel accesses is the promise of the caller of `Device::launch`; the kernels of `timing.ptx` access the buffer
+            // that they are given.
             unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) }.map_err(cuda)
         })
     }
@@ -433,7 +437,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         })
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+    unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
             let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {

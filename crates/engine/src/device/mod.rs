@@ -226,7 +226,12 @@ pub trait Device {
     /// [`Error::Launch`] when there is no such kernel, when the arguments do not match its parameters, or when it
     /// fails; [`Error::NeedsNewer`] when only newer devices have the kernel; [`Error::Ptx`] when its code cannot be
     /// loaded.
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
+    ///
+    /// # Safety
+    /// With these arguments, the kernel accesses only the buffers in `bound`. On systems where a GPU and the host have one address
+    /// space, another address reaches the host's memory, whether it is an argument ([`Arg::U64`](crate::launch::Arg::U64)) or made by
+    /// the kernel. On [`Sim`] every kernel keeps this, for the machine checks each address.
+    unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
     /// Keeps the device busy for so many nanoseconds and returns at once. What is launched meanwhile is enqueued
     /// before the device reaches it, so that its time does not include the driver's. A device without a clock does
@@ -277,6 +282,9 @@ pub enum Choice {
 pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>, Error> {
     let sim = || Ok(Box::new(Sim::open(kernels, 0)?) as Box<dyn Device>);
     if choice == Choice::Sim {
+        return sim();
+    }
+    if choice == Choice::Auto && libcuda::status().is_simulated() {
         return sim();
     }
     match Gpu::open(kernels) {

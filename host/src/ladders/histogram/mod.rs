@@ -123,7 +123,8 @@ impl Histogram {
     }
 }
 
-impl Problem for Histogram {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Histogram {
     fn size(&self) -> String {
         format!("n = {}, {}", self.n, self.name)
     }

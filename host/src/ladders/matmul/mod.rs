@@ -143,7 +143,8 @@ impl Matmul {
     }
 }
 
-impl Problem for Matmul {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Matmul {
     fn size(&self) -> String {
         let [m, n, k] = self.sides;
         format!("m = {m}, n = {n}, k = {k}")

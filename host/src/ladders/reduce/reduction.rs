@@ -114,7 +114,8 @@ fn gamma(operations: u64, roundoff: f64) -> f64 {
     }
 }
 
-impl<T: Number> Problem for Reduction<T> {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl<T: Number> Problem for Reduction<T> {
     fn size(&self) -> String {
         self.column() + &self.variant_in_words()
     }

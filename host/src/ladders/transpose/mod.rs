@@ -120,7 +120,8 @@ impl Transpose {
     }
 }
 
-impl Problem for Transpose {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Transpose {
     fn size(&self) -> String {
         format!("{} × {}", self.rows, self.cols)
     }
