@@ -23,7 +23,7 @@ use crate::env::Env;
 use crate::error::Error;
 
 /// What a message begins with: kernels print to the same output.
-const MARK: &str = "\u{1}ladder: ";
+const MARK: &str = "#message-of-ladder ";
 
 /// How long a process may be silent, in time limits of launches: before and behind a launch it works on the host.
 const SILENCE: u32 = 15;
