@@ -219,7 +219,7 @@ impl State {
     /// Runs a kernel, timed by the device's clock.
     fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.enqueue(launch, bound)?;
-        self.finish().map_err(|reason| failed_launch(launch, &reason))
+        self.finish().map_err(|reason| Error::launch(launch, reason))
     }
 
     /// Calls `run` with the launch's function, which may have its shared memory, the addresses of its arguments, as many and as
@@ -301,7 +301,8 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        if let Some(free) = self.free_bytes().filter(|&free| bytes as u64 > free) {
+        // The simulated driver says as much by itself.
+        if let Some(free) = self.free_bytes().filter(|&free| !SIMULATED && bytes as u64 > free) {
             return Err(Error::not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
         }
         self.with(None, |State { buffers, .. }| {
@@ -490,12 +491,7 @@ fn compile(ptx: &str) -> Result<Module, Error> {
 }
 
 fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
-    move |error| failed_launch(launch, &named(error))
-}
-
-fn failed_launch(launch: &Launch, reason: &str) -> Error {
-    let hint = "compute-sanitizer or `ladder check --device sim` names the access that did it";
-    Error::launch(launch, format!("{reason}; {hint}"))
+    move |error| Error::launch(launch, named(error))
 }
 
 /// Lets `function` have this much dynamic shared memory.
