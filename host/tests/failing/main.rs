@@ -2,6 +2,8 @@
 //! under test is this one: with a command of `ladder` it is `ladder` with ladders of its own, and without it runs the
 //! tests. The GPU is the simulated driver's, which ends as a real one does.
 
+#![allow(clippy::unwrap_used, reason = "these are tests without the usual harness")]
+
 mod ladders;
 
 use std::io::Read;

@@ -8,6 +8,7 @@ use engine::Provenance;
 use engine::problem::Verdict;
 use engine::run::{Report, WARM_UP};
 use engine::size::{self, dims};
+use simt::run::is_interrupted;
 
 use crate::output::{Cell, Column, Document, Table};
 use columns::ColumnText;
@@ -33,7 +34,7 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
         }
     }
     if !report.not_run.is_empty() {
-        let (why, rungs) = (incomplete(report), report.not_run.join(", "));
+        let (why, rungs) = (incomplete(), report.not_run.join(", "));
         document.note(format!("{why}; not run: {rungs}"));
     }
     record::add(&mut document, report);
@@ -41,10 +42,10 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
 }
 
 /// Why not all rungs of a report have run.
-fn incomplete(report: &Report) -> &'static str {
-    match report.outcomes.last().is_some_and(|last| last.has_failed) {
-        true => "the device runs nothing more in this process",
-        false => "interrupted",
+fn incomplete() -> &'static str {
+    match is_interrupted() {
+        true => "interrupted",
+        false => "the device runs nothing more in this process",
     }
 }
 

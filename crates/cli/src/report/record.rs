@@ -104,7 +104,7 @@ pub(super) fn add(document: &mut Document, report: &Report) {
         });
     }
     if !report.not_run.is_empty() {
-        let (ladder, incomplete) = (report.ladder.name, super::incomplete(report));
+        let (ladder, incomplete) = (report.ladder.name, super::incomplete());
         document.record(&Incomplete { ladder, incomplete, not_run: &report.not_run });
     }
 }
