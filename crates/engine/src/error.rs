@@ -4,7 +4,6 @@ use rung::NotCompiled;
 
 use crate::launch::Launch;
 use crate::names::did_you_mean;
-use crate::size::bytes;
 
 /// Everything that can keep a ladder from being run.
 ///
@@ -107,12 +106,6 @@ impl Error {
     /// The error for sizes that are possible each, but not together. `what` names them, as in `3 × 4`.
     pub fn too_large(ladder: &str, what: &str, most_elements: u64) -> Self {
         Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
-    }
-
-    /// The error for what does not fit into the memory of the `place`, the device or the host. `hint` says what to do.
-    pub(crate) fn not_enough_memory(what: &str, need: u64, place: &str, free: u64, hint: &str) -> Self {
-        let (need, free) = (bytes(need), bytes(free));
-        Self::NotEnoughMemory(format!("{what} needs {need} of the {place}'s memory, which has {free} free; {hint}"))
     }
 
     /// The error of a device that failed in an operation.

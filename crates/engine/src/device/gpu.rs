@@ -16,7 +16,7 @@ use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
 
 use super::code::Codes;
-use super::{BufferId, Device, DeviceInfo, Enqueue, GpuStream, LaunchResult, Resident};
+use super::{BufferId, Device, DeviceInfo, Enqueue, GpuStream, LaunchResult, Resident, not_enough_memory};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -104,7 +104,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
         // The simulated driver says as much by itself.
         if let Some(free) = self.free_bytes().filter(|&free| !SIMULATED && bytes as u64 > free) {
-            return Err(Error::not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
+            return Err(not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
         }
         self.with(None, |State { buffers, .. }| {
             // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.

@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
+use crate::size;
 
 pub use gpu::{Cuda, Gpu, Sim};
 pub use simt::Schedule;
@@ -291,4 +292,10 @@ pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>
         Err(Error::NoGpu { .. }) if choice == Choice::Auto => sim(),
         gpu => Ok(Box::new(gpu?)),
     }
+}
+
+/// The error for what does not fit into the memory of the `place`, the device or the host. `hint` says what to do.
+pub(crate) fn not_enough_memory(what: &str, need: u64, place: &str, free: u64, hint: &str) -> Error {
+    let (need, free) = (size::bytes(need), size::bytes(free));
+    Error::NotEnoughMemory(format!("{what} needs {need} of the {place}'s memory, which has {free} free; {hint}"))
 }

@@ -1,7 +1,7 @@
 //! A session's buffers on a device: filled, restored, poisoned, and taken in turn so that a timed launch finds its data
 //! outside of the L2 cache.
 
-use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule};
+use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule, not_enough_memory};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role};
@@ -290,7 +290,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
                 None => "free some of its memory first".to_owned(),
                 Some(options) => format!("{} fits", options.command_line()),
             };
-            return Err(Error::not_enough_memory(&problem.size(), need, place, free, &hint));
+            return Err(not_enough_memory(&problem.size(), need, place, free, &hint));
         }
     }
     Ok(())
