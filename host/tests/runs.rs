@@ -132,7 +132,9 @@ fn a_problem_that_does_not_fit_says_how_much_there_is_and_what_fits() {
     let error = run(&mut device, 1 << 28, Some(1)).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with("n = 268435456 needs 2.0 GiB of the device's memory, which has 0.1 GiB free; --n 100000 fits"),
+        text.starts_with(
+            "n = 268435456 needs 2.0 GiB of the device's memory, which has 65.0 MiB free; --n 100000 fits"
+        ),
         "{text}"
     );
     assert!(!error.is_failure());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use host::KERNELS;
-use host::device::Sim;
+use host::device::{BufferId, LaunchResult, Sim};
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
 use host::{Device as _, Effort, Error, Options, Rung, Session, ladder, ladders};
@@ -16,6 +16,11 @@ fn check(n: u64, wanted: impl Fn(&Rung, [u32; 3]) -> bool) {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let options = Options::default().with("n", n);
     all_right(&mut sim, ladder("reduce").unwrap(), &options, wanted);
+}
+
+fn launched(sim: &mut Sim, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+    // SAFETY: it is the simulator.
+    unsafe { sim.launch(launch, bound) }
 }
 
 #[test]
@@ -109,7 +114,7 @@ fn a_fault_names_the_access_and_the_line_of_rust() {
     let input = sim.alloc(4096).unwrap();
     let output = sim.alloc(64).unwrap();
     let launch = interleaved(9, 9 * 128);
-    let error = sim.launch(&launch, &[input, output]).unwrap_err();
+    let error = launched(&mut sim, &launch, &[input, output]).unwrap_err();
     let text = error.to_string();
     for part in [
         "reduce_interleaved<<<9, 128, 0>>> failed: out of bounds read of 4 bytes",
@@ -146,7 +151,7 @@ fn mistakes_are_errors() {
 
     let mut launch = interleaved(1, 0);
     let mut refused = |launch: &Launch, bound: &[_], expected| {
-        let error = sim.launch(launch, bound).unwrap_err().to_string();
+        let error = launched(&mut sim, launch, bound).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
     refused(&launch, &[other], "buffer 1 of 1 is an argument");
@@ -182,11 +187,11 @@ fn loaded_code_has_entries_of_its_own() {
     let one = vec![Arg::Buffer(0)];
     sim.upload(out, &8f32.to_ne_bytes()).unwrap();
     let functions = launch(several, "through_functions", one.clone());
-    sim.launch(&functions, &[out]).unwrap();
+    launched(&mut sim, &functions, &[out]).unwrap();
     assert_eq!(f32::from_bits(read(&mut sim)), 6.0);
 
     // Which can be had with the whole of it only.
-    sim.launch(&launch(several, "arrives", one), &[out]).unwrap();
+    launched(&mut sim, &launch(several, "arrives", one), &[out]).unwrap();
     assert_eq!(read(&mut sim), 0);
 
     for (code, entry, why) in [
@@ -195,7 +200,7 @@ fn loaded_code_has_entries_of_its_own() {
         (broken, "plain", "plain<<<1, 1, 0>>> failed"),
         (Code::Loaded(7), "plain", "Loaded(7) was not loaded"),
     ] {
-        let error = sim.launch(&launch(code, entry, vec![]), &[]).unwrap_err();
+        let error = launched(&mut sim, &launch(code, entry, vec![]), &[]).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert!(error.is_failure());
     }

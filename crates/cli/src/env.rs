@@ -1,5 +1,6 @@
 //! The environment of a command, and its exit codes.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use analysis::agree::Explain;
@@ -13,12 +14,18 @@ use crate::output::OutputStyle;
 /// The exit code when a result was wrong or a difference is unexplained.
 pub(crate) const WRONG: u8 = 1;
 
+/// The exit code of a run that somebody ended: 128 and the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// The environment of the program.
 pub struct Env<'a> {
     /// The ladders, and their kernels.
     pub catalog: &'static Catalog,
     /// Opens the requested device.
     pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, engine::Error>,
+    /// This program with its arguments, to be started again for launches that may end all that a process has on a GPU; `None` where
+    /// only this process can open the device.
+    pub command: Option<&'a [OsString]>,
     /// Whether the output is read by a person on a terminal.
     pub terminal: bool,
     /// Starts Nsight Compute.

@@ -31,6 +31,14 @@ pub enum Error {
         /// The ladder.
         ladder: &'static str,
     },
+    /// A process that this one has started cannot do its part: its error, and its exit code.
+    #[error("{text}")]
+    Worker {
+        /// The text of the error.
+        text: String,
+        /// The exit code.
+        code: u8,
+    },
     /// The output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] std::io::Error),
@@ -51,6 +59,9 @@ impl Error {
 
     /// The exit code: 1 when the device, a tool or the output failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
+        if let Self::Worker { code, .. } = self {
+            return *code;
+        }
         let has_failed = match self {
             Self::Engine(error) => error.is_failure(),
             Self::Analysis(error) => error.is_failure(),

@@ -25,19 +25,24 @@ mod ptx;
 pub mod report;
 mod run;
 pub mod targets;
+mod workers;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write, stdout};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use analysis::agree::{Explain, Tools};
 use analysis::profile::ncu::System;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
+use signal_hook::consts::SIGINT;
 use simt::cli::{complain, one_line};
+use simt::run::{interruption, is_interrupted};
 
 use command::{Command, Output};
+use env::INTERRUPTED;
 use targets::Scope;
 
 pub use env::{Env, FindExplain, progress_bar};
@@ -63,9 +68,15 @@ const COMMANDS: &[Command] = &[
 
 /// Runs the program `ladder` in the environment of this process: its arguments, devices, tools and terminal.
 pub fn run_process(catalog: &'static Catalog) -> ExitCode {
+    end_on_interrupt();
+    // The arguments are those of this program, wherever it lies and however it was called.
+    let command: Option<Vec<OsString>> = std::env::current_exe()
+        .ok()
+        .map(|program| std::iter::once(program.into()).chain(std::env::args_os().skip(1)).collect());
     let env = Env {
         catalog,
         open: &|choice| engine::device::open(choice, catalog.kernels),
+        command: command.as_deref(),
         terminal: stdout().is_terminal(),
         runner: &System,
         explain: &|capability| {
@@ -79,8 +90,15 @@ pub fn run_process(catalog: &'static Catalog) -> ExitCode {
     ExitCode::from(main(std::env::args_os(), &env, &mut out, &mut err))
 }
 
+/// Lets Ctrl-C end what runs, in order, and a second one the process. Without a handler, the first does that.
+fn end_on_interrupt() {
+    let flag = interruption();
+    let _ = signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&flag));
+    let _ = signal_hook::flag::register(SIGINT, flag);
+}
+
 /// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure of a device, 2 for a
-/// request that cannot be fulfilled. Errors are one line on `err`.
+/// request that cannot be fulfilled, 130 for a run that somebody ended. Errors are one line on `err`.
 pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let scope = Scope::of(env.catalog, &args);
@@ -93,7 +111,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
         }
         Err(error) => Err(error.into()),
     };
-    match done.and_then(|code| Ok((code, out.flush()?))) {
+    let done = done.and_then(|code| Ok((code, out.flush()?)));
+    if is_interrupted() {
+        complain(err, "interrupted: what is shown is all that was done");
+        return INTERRUPTED;
+    }
+    match done {
         Ok((code, ())) => code,
         // The reader closed the pipe, as in `ladder list | head`, so there is nobody to report to.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,

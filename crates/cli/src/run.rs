@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use analysis::document;
 use clap::{ArgMatches, Args};
-use engine::device::{Checks, Choice};
-use engine::run::{self, Plan};
+use engine::device::{Checks, Choice, Device, DeviceInfo};
+use engine::run::{self, Outcome, Plan, Report, Step};
 use engine::selection::Selection;
+use simt::run::is_interrupted;
 
 use crate::check::sanitize;
 use crate::command::{Command, CommandArgs, Output};
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::output::{Format, Printer};
 use crate::report;
 use crate::targets::NAMES;
+use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
 use simt::cli::complain;
 
 /// Timed launches of each rung where no other number is asked for.
@@ -46,6 +48,8 @@ struct Arguments {
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
     #[command(flatten)]
+    process: ProcessArguments,
+    #[command(flatten)]
     format: Format,
     /// Put each ladder's Markdown table between its two markers in a file
     #[arg(long, visible_alias = "update-doc", value_name = "PATH", conflicts_with_all = ["rung", "no_time"])]
@@ -67,7 +71,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     let selected = targets.select(env.catalog)?;
     let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own)));
-    let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
+    let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if let Some(readme) = &args.update_readme {
         for own in &selected {
             let ladder = own.ladder.name;
@@ -79,17 +83,34 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
 
     let mut device = (env.open)(args.device)?;
+    device.set_time_limit(args.process.time_limit());
     sanitize(&mut *device, args.sanitize, Checks::NONE)?;
+    for plan in &mut plans {
+        plan.leave_out(|_, launch| device.check_supported(launch))?;
+    }
+    if let Some(part) = args.process.part() {
+        return work(&mut *device, part, &selected, &plans, to);
+    }
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
+    let info = device.info().clone();
+    let mut device = args.process.close(env, device);
     for (own, plan) in selected.iter().zip(plans) {
+        if is_interrupted() {
+            break;
+        }
         let bar = progress_bar(plan.rungs().len(), env.terminal);
-        let report = run::run(&mut *device, plan, |rung| {
-            bar.set_message(rung.name);
+        let progress = |name: &str| {
+            bar.set_message(name.to_owned());
             bar.inc(1);
-        });
+        };
+        let report = match &mut device {
+            Some(device) => run::run(&mut **device, plan, |rung| progress(rung.name)).map_err(Error::from),
+            None => run_elsewhere(args.process.workers(env, own.ladder), plan, info.clone(), progress),
+        };
         bar.finish_and_clear();
-        let report = report?;
+        let mut report = report?;
+        explain_failures(&mut report, env);
 
         let provenance = (env.provenance)(&report.device);
         let shown = report::document(&report, &provenance);
@@ -99,7 +120,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             Some(path) if is_right => document::update(path, own.ladder.name, &shown.markdown())?,
             Some(path) => {
                 let path = path.display();
-                complain(to.err, &format!("{path} is left as it was: a result is wrong"));
+                let what = if report.not_run.is_empty() { "wrong" } else { "missing" };
+                complain(to.err, &format!("{path} is left as it was: a result is {what}"));
             }
             None => {}
         }
@@ -109,6 +131,64 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     printer.finish()?;
     Ok(code)
+}
+
+/// Runs the launches that another process wants from this one, and tells it what came of each.
+fn work(
+    device: &mut dyn Device,
+    part: &Part,
+    selected: &[Selection],
+    plans: &[Plan],
+    to: &mut Output<'_>,
+) -> Result<u8, Error> {
+    let Some((_, plan)) = selected.iter().zip(plans).find(|(own, _)| part.is_of(own.ladder)) else { return Ok(0) };
+    let mut sent = Ok(());
+    let done = |Step { outcome, sets, is_usable }| {
+        let Outcome { verdict, has_failed, picture, samples, .. } = outcome;
+        let result = LaunchResult { verdict, has_failed, picture, samples, sets, is_usable };
+        if sent.is_ok() {
+            sent = workers::send(&Message::Result(result), to.out);
+        }
+    };
+    let ran = run::measure(device, plan, part.first, |_| {}, done);
+    sent?;
+    workers::end(ran.map_err(Error::from), to.out)
+}
+
+/// Runs a plan by other processes, on a device that this one has closed.
+fn run_elsewhere(
+    mut workers: Workers<'_>,
+    plan: Plan,
+    info: DeviceInfo,
+    progress: impl Fn(&str),
+) -> Result<Report, Error> {
+    let (mut outcomes, mut sets) = (Vec::new(), 1);
+    for (rung, launch) in plan.launches() {
+        progress(rung.name);
+        let result = match workers.result() {
+            Err(Error::Engine(engine::Error::Interrupted)) => break,
+            // What the device does not support is not in the plan.
+            result => result?.map_err(Error::Request)?,
+        };
+        let LaunchResult { verdict, has_failed, picture, samples, sets: own, .. } = result;
+        sets = sets.max(own);
+        let launch = launch.clone();
+        let (counters, findings, notes) = Default::default();
+        outcomes.push(Outcome { rung, launch, verdict, has_failed, picture, samples, counters, findings, notes });
+    }
+    workers.end();
+    Ok(plan.report(info, Checks::NONE, sets, outcomes))
+}
+
+/// Asks the simulator about launches that failed on a GPU.
+fn explain_failures(report: &mut Report, env: &Env<'_>) {
+    if report.device.kind == "sim" {
+        return;
+    }
+    for own in report.outcomes.iter_mut().filter(|own| own.has_failed) {
+        let launch = (own.rung, own.launch.block);
+        (own.findings, own.notes) = engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch);
+    }
 }
 
 impl Arguments {

@@ -30,6 +30,9 @@ pub enum Error {
     /// The buffers do not fit into the device's or the host's memory.
     #[error("{0}")]
     NotEnoughMemory(String),
+    /// Somebody has asked for the end: [`simt::run::interruption`].
+    #[error("interrupted")]
+    Interrupted,
     /// There is no CUDA driver, or the driver finds no GPU.
     #[error("{what}; `cargo xtask doctor` shows what is missing, --device sim needs no GPU")]
     NoGpu {

@@ -17,6 +17,7 @@ pub mod problem;
 mod provenance;
 mod ptx;
 pub mod registry;
+mod rerun;
 pub mod run;
 pub mod selection;
 mod session;
@@ -33,5 +34,6 @@ pub use provenance::Provenance;
 pub use registry::{
     ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory, ShownColumns,
 };
+pub use rerun::on_sim;
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};

@@ -123,6 +123,12 @@ impl Options {
         self
     }
 
+    /// Adds all options of `other`.
+    #[must_use]
+    pub fn with_all(self, other: &Self) -> Self {
+        other.values.iter().fold(self, |all, (name, value)| all.set(name, value.clone()))
+    }
+
     /// The value of an option, when it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.iter().find_map(|(own, value)| (*own == name).then_some(value))

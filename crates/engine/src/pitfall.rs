@@ -119,7 +119,9 @@ pub fn element(index: u32) -> u32 {
 /// [`Error::Device`] when the device fails before the launch. What becomes of the launch is no error but the outcome.
 pub fn run(device: &mut dyn Device, pitfall: &Pitfall, kernel: Kernel) -> Result<Outcome, Error> {
     let prepared = Prepared::new(device, pitfall, kernel)?;
-    let error = device.launch(&prepared.launch, &prepared.buffers).err();
+    // SAFETY: the kernels that a GPU launches are meant to fail, and do it in a process of their own, which does nothing
+    // else: what they spoil are the elements that are compared. The simulator checks each address.
+    let error = unsafe { device.launch(&prepared.launch, &prepared.buffers) }.err();
     Ok(prepared.outcome(device, pitfall, error.map(reason)))
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
@@ -68,7 +68,7 @@ impl Buffer {
 }
 
 /// The result of a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// The output equals the reference.
     Right,
@@ -125,7 +125,7 @@ impl Verdict {
 }
 
 /// The values before and after a launch, shown one below the other.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// A description of the launch: `warp_shuffle_up by 2, width 16`.
     pub what: String,
@@ -139,7 +139,11 @@ pub struct Picture {
 ///
 /// Making an instance is cheap. Its data are made when [`Problem::input`] or [`Problem::check`] first needs them, so
 /// that a problem too large for a device is refused before the host's memory is filled with it.
-pub trait Problem {
+///
+/// # Safety
+/// The kernels of the problem's ladder, launched with [`Problem::args`], are meant to access only [`Problem::buffers`]: no argument is
+/// an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
+pub unsafe trait Problem {
     /// The size in a few words: `n = 1000`, `31 × 33`.
     fn size(&self) -> String;
 
@@ -153,9 +157,8 @@ pub trait Problem {
         self.size()
     }
 
-    /// Options for a problem with about `share` of this one's bytes, as they are written on the command line. `None`
-    /// when the ladder has no size to change.
-    fn smaller(&self, _share: f64) -> Option<String> {
+    /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
+    fn smaller(&self, _share: f64) -> Option<Options> {
         None
     }
 

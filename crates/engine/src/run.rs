@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use simt::run::is_interrupted;
+
 use crate::device::{Checks, Device, DeviceInfo, Finding, Metric};
 use crate::error::Error;
 use crate::launch::Launch;
@@ -21,14 +23,18 @@ pub struct Outcome {
     pub launch: Launch,
     /// Whether its result was right.
     pub verdict: Verdict,
+    /// Whether the launch failed; the verdict has the device's words.
+    pub has_failed: bool,
     /// A picture of its values, when the ladder shows one.
     pub picture: Option<Picture>,
     /// Its times, when it was timed.
     pub samples: Option<Samples>,
     /// Its counters, when the device counts.
     pub counters: Vec<Metric>,
-    /// What the device's checks have found.
+    /// What the device's checks have found; of a launch that failed on a GPU, those of the simulator.
     pub findings: Vec<Finding>,
+    /// What else there is to say of the checks, a sentence each.
+    pub notes: Vec<String>,
 }
 
 impl Outcome {
@@ -69,6 +75,19 @@ pub struct Report {
     pub outcomes: Vec<Outcome>,
     /// The reasons why other rungs did not run.
     pub left_out: Vec<String>,
+    /// The rungs that were to run and did not: somebody ended the run, or the device.
+    pub not_run: Vec<&'static str>,
+}
+
+/// What one launch of a plan gives.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The results.
+    pub outcome: Outcome,
+    /// The number of sets of buffers that its launches rotated through.
+    pub sets: usize,
+    /// Whether the device runs further launches.
+    pub is_usable: bool,
 }
 
 /// A request that was checked for errors, before a device is opened for it.
@@ -135,6 +154,25 @@ impl Plan {
         &*self.problem
     }
 
+    /// The report of a run of this plan: with these sets of buffers, and the outcomes of its first rungs.
+    pub fn report(self, device: DeviceInfo, checks: Checks, sets: usize, outcomes: Vec<Outcome>) -> Report {
+        let is_timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
+        Report {
+            ladder: self.ladder,
+            device,
+            options: self.options,
+            title: self.problem.title(),
+            bytes: self.problem.bytes(),
+            flops: self.problem.flops(),
+            runs: self.runs.filter(|_| is_timed),
+            sets,
+            checks,
+            not_run: self.launches.iter().skip(outcomes.len()).map(|(rung, _)| rung.name).collect(),
+            outcomes,
+            left_out: self.left_out,
+        }
+    }
+
     /// Leaves out the launches for which `check` returns an error, and keeps the error's text as the reason.
     ///
     /// # Errors
@@ -154,66 +192,94 @@ impl Plan {
 }
 
 /// Checks each rung of `plan`, and times it when the plan asks for timed launches. `progress` is called with each rung
-/// before it runs. Rungs that the device does not support are left out of the plan.
+/// before it runs. Rungs that the device does not support are left out of the plan. A run that somebody ends, or after
+/// which the device is not usable, ends with what it has.
 ///
 /// # Errors
-/// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name;
-/// [`Error::NotEnoughMemory`] when the problem does not fit into its memory; and the device's error when it fails. A
-/// wrong result is not an error but part of the report.
-pub fn run(device: &mut dyn Device, mut plan: Plan, mut progress: impl FnMut(&Rung)) -> Result<Report, Error> {
+/// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
+/// [`measure`] fails.
+pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung)) -> Result<Report, Error> {
     plan.leave_out(|_, launch| device.check_supported(launch))?;
+    let (mut outcomes, mut sets) = (Vec::with_capacity(plan.launches.len()), 1);
+    measure(device, &plan, 0, progress, |step| {
+        outcomes.push(step.outcome);
+        sets = step.sets;
+    })?;
+    Ok(plan.report(device.info().clone(), device.checks(), sets, outcomes))
+}
+
+/// Runs the launches of a plan, beginning with that of the number `first`, and calls `done` with each one's results. Ends
+/// before the others when somebody asks for it, and when the device is not usable any more.
+///
+/// # Errors
+/// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails. A
+/// wrong result, or a launch that fails, is not an error but part of the results.
+pub fn measure<'a>(
+    device: &'a mut (dyn Device + 'a),
+    plan: &'a Plan,
+    first: usize,
+    mut progress: impl FnMut(&Rung),
+    mut done: impl FnMut(Step),
+) -> Result<(), Error> {
     let (problem, runs) = (&*plan.problem, plan.runs);
-    let info = device.info().clone();
-    let checks = device.checks();
     device.set_counting(runs.is_some());
     let restorable = plan.launches.iter().any(|(rung, _)| rung.in_place);
     let mut session = match runs {
         Some(_) => Session::timed(device, problem)?,
         None => Session::new(device, problem, restorable)?,
     };
-    let mut outcomes = Vec::with_capacity(plan.launches.len());
-    for (rung, launch) in plan.launches {
+    for (rung, launch) in plan.launches.iter().skip(first) {
+        if is_interrupted() {
+            break;
+        }
         progress(rung);
-        let tried = match session.launch_checked(rung, &launch) {
-            // A kernel that fails there has only its own memory to spoil.
-            Err(error @ Error::Launch { .. }) if info.kind == "sim" => CheckedLaunch::failed(&error),
-            tried => tried?,
+        let outcome = match outcome(&mut session, rung, launch, runs) {
+            Err(Error::Interrupted) => break,
+            outcome => outcome?,
         };
-        let samples = match runs {
-            // A device without a clock has nothing more to measure.
-            Some(runs) if tried.ran.time_ns.is_some() => session.time(rung, &launch, runs)?,
-            _ => None,
-        };
-        outcomes.push(Outcome {
-            rung,
-            launch,
-            verdict: tried.verdict,
-            picture: tried.picture,
-            samples,
-            counters: tried.ran.counters,
-            findings: session.take_findings(),
-        });
+        let is_usable = !outcome.has_failed || session.is_usable();
+        done(Step { outcome, sets: session.sets(), is_usable });
+        if !is_usable {
+            break;
+        }
     }
-    let timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
-    Ok(Report {
-        ladder: plan.ladder,
-        device: info,
-        options: plan.options,
-        title: problem.title(),
-        bytes: problem.bytes(),
-        flops: problem.flops(),
-        runs: runs.filter(|_| timed),
-        sets: session.sets(),
-        checks,
-        outcomes,
-        left_out: plan.left_out,
+    Ok(())
+}
+
+/// Checks a rung, and times it if there are `runs`.
+fn outcome(
+    session: &mut Session<'_>,
+    rung: &'static Rung,
+    launch: &Launch,
+    runs: Option<u32>,
+) -> Result<Outcome, Error> {
+    let mut tried = session.attempt(rung, launch)?;
+    let mut samples = None;
+    // A device without a clock has nothing more to measure.
+    if let (Some(runs), Some(_)) = (runs, tried.ran.time_ns) {
+        match session.time(rung, launch, runs) {
+            Ok(timed) => samples = timed,
+            Err(error) => tried = CheckedLaunch::or_failed(Err(error))?,
+        }
+    }
+    let CheckedLaunch { verdict, has_failed, picture, ran } = tried;
+    Ok(Outcome {
+        rung,
+        launch: launch.clone(),
+        verdict,
+        has_failed,
+        picture,
+        samples,
+        counters: ran.counters,
+        findings: session.take_findings(),
+        notes: session.take_notes(),
     })
 }
 
 impl Report {
-    /// Whether every rung was right, and nothing was found.
+    /// Whether every rung has run and was right, and nothing was found.
     pub fn all_right(&self) -> bool {
-        self.outcomes.iter().all(|own| own.verdict.is_right() && own.findings.is_empty())
+        self.not_run.is_empty() && self.outcomes.iter().all(|own| own.verdict.is_right() && own.findings.is_empty())
     }
 
     /// Whether any rung has counters.

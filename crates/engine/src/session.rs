@@ -4,6 +4,7 @@ mod buffers;
 
 use simt::Function;
 use simt::observe::Observer;
+use simt::run::is_interrupted;
 
 use crate::device::{Checks, Device, Enqueue, Finding, LaunchResult, Schedule, Sim};
 use crate::error::Error;
@@ -66,24 +67,48 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(self.launch_checked(rung, launch)?.verdict)
     }
 
+    /// Launches like [`Session::launch_checked`]. A launch that fails has a wrong result too.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when somebody ended the launch, and when [`Session::launch_checked`] fails with anything but
+    /// [`Error::Launch`].
+    pub fn attempt(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
+        CheckedLaunch::or_failed(self.launch_checked(rung, launch))
+    }
+
+    /// Whether the device runs further launches after one that has failed: [`Device::is_usable`].
+    pub fn is_usable(&mut self) -> bool {
+        self.buffers.device.is_usable()
+    }
+
+    /// In which order launches execute blocks, warps and diverged lanes: [`Device::schedule`].
+    pub fn schedule(&self) -> Schedule {
+        self.buffers.device.schedule()
+    }
+
     /// What the device's checks have found since the last time: [`Device::take_findings`].
     pub fn take_findings(&mut self) -> Vec<Finding> {
         self.buffers.device.take_findings()
     }
 
-    /// [Checks](Session::check) a launch under another schedule than the device's, where memory that is not initialized holds
+    /// What the device's checks could not do since the last time: [`Device::take_notes`].
+    pub fn take_notes(&mut self) -> Vec<String> {
+        self.buffers.device.take_notes()
+    }
+
+    /// [Attempts](Session::attempt) a launch under another schedule than the device's, where memory that is not initialized holds
     /// other bytes too, without further checks.
     ///
     /// # Errors
-    /// When [`Session::check`] fails.
+    /// When [`Session::attempt`] fails.
     pub fn check_under(&mut self, schedule: Schedule, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         let usual = (self.buffers.device.schedule(), self.buffers.device.checks());
         self.buffers.device.set_schedule(schedule);
         self.buffers.device.set_checks(Checks::NONE);
-        let verdict = self.check(rung, launch);
+        let attempt = self.attempt(rung, launch);
         self.buffers.device.set_schedule(usual.0);
         self.buffers.device.set_checks(usual.1);
-        verdict
+        Ok(attempt?.verdict)
     }
 
     /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.
@@ -106,6 +131,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         let outputs = self.buffers.download(launch)?;
         Ok(CheckedLaunch {
             verdict: self.verdict_of(rung, launch, &outputs),
+            has_failed: false,
             picture: self.problem.picture(rung, launch, &outputs.written),
             ran,
         })
@@ -204,9 +230,16 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         }
     }
 
+    /// # Errors
+    /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when [`Device::launch`] fails.
     fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
+        if launch.args != self.problem.args(rung) {
+            return Err(Error::launch(launch, "its arguments are not those of the problem"));
+        }
         let (device, ids) = self.buffers.for_launch_of(rung);
-        device.launch(launch, ids)
+        // SAFETY: the arguments are those of the problem, whose implementation promises that its ladder's kernels access only
+        // the buffers with them.
+        unsafe { device.launch(launch, ids) }
     }
 }
 
@@ -282,6 +315,8 @@ impl Session<'_, Sim> {
 pub struct CheckedLaunch {
     /// Whether its result was right.
     pub verdict: Verdict,
+    /// Whether the launch failed; the verdict has the device's words.
+    pub has_failed: bool,
     /// A picture of its values, when the ladder shows one.
     pub picture: Option<Picture>,
     /// The device's measurements.
@@ -289,8 +324,17 @@ pub struct CheckedLaunch {
 }
 
 impl CheckedLaunch {
-    /// A launch that failed.
-    pub(crate) fn failed(error: &Error) -> Self {
-        Self { verdict: Verdict::Wrong(error.to_string()), picture: None, ran: LaunchResult::default() }
+    /// A launch with this result, where [`Error::Launch`] is a wrong one, unless the launch failed because somebody ended it.
+    pub(crate) fn or_failed(checked: Result<Self, Error>) -> Result<Self, Error> {
+        match checked {
+            Err(Error::Launch { .. }) if is_interrupted() => Err(Error::Interrupted),
+            Err(Error::Launch { reason, .. }) => Ok(Self {
+                verdict: Verdict::Wrong(format!("failed: {reason}")),
+                has_failed: true,
+                picture: None,
+                ran: LaunchResult::default(),
+            }),
+            checked => checked,
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Samples of a measurement, and their statistics.
 
+use serde::{Deserialize, Serialize};
+
 /// Samples of the same measurement, sorted: times of the same work, in nanoseconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Samples(Vec<f64>);
 
 impl Samples {

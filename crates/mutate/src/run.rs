@@ -8,6 +8,7 @@ use std::thread;
 
 use engine::Catalog;
 use engine::selection::Selection;
+use simt::run::is_interrupted;
 
 use crate::Error;
 use crate::finished::{Finished, kernel_key, mutant_key};
@@ -86,7 +87,7 @@ impl Plan {
 
     /// Runs the mutants on so many threads. Verdicts that are in the file `kept`, from earlier runs of the same mutants on
     /// the same problems, are taken from there, and new ones are added to it. `progress` is called with how many mutants have
-    /// got a verdict.
+    /// got a verdict. Mutants that have none when somebody ends the run are left out.
     ///
     /// # Errors
     /// When a kernel itself is wrong, when the simulator cannot be opened, and when the file cannot be read or written.
@@ -122,7 +123,11 @@ impl Plan {
                         let (kernel, mutants) = &self.kernels[*number];
                         let asked: Vec<&Mutant> = own.iter().map(|&index| &mutants[index]).collect();
                         let found = trial::verdicts(catalog, kernel, &asked);
-                        if is_over.load(Ordering::Relaxed) || sender.send((*number, own, found)).is_err() {
+                        // Somebody may have ended the launches, which says nothing about the mutants.
+                        if is_over.load(Ordering::Relaxed)
+                            || is_interrupted()
+                            || sender.send((*number, own, found)).is_err()
+                        {
                             return;
                         }
                     }

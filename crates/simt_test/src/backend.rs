@@ -130,7 +130,9 @@ impl Backend {
             if let Some(schedule) = schedule {
                 let mut fault = None;
                 let run = |machine: &mut Machine, launch: &Launch<'_>| {
-                    let Sanitized { result, findings, .. } = run_on_sim(machine, launch, schedule, checks);
+                    let Sanitized { result, findings, notes } = run_on_sim(machine, launch, schedule, checks);
+                    // By `print!`, as in `run_on_sim`.
+                    notes.iter().for_each(|note| println!("kernel `{kernel}`: {note}"));
                     let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
                     fault = result.as_ref().err().map(ToString::to_string);
                     if fault.is_none() && !findings.is_empty() {

@@ -246,7 +246,7 @@ impl Device for Fake {
         (rung.name == name).then(|| Error::NeedsNewer { entry: launch.entry.clone(), needs: (9, 0), has: (7, 5) })
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+    unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.note(launch.to_string());
         let (index, rung) = rung_of(&launch.entry);
         let [Arg::Buffer(input), Arg::Buffer(output), .., Arg::U32(n)] = launch.args[..] else {

@@ -75,6 +75,7 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
     Env {
         catalog: &host::CATALOG,
         open,
+        command: None,
         terminal: false,
         runner: &System,
         explain: &|_| Err(vec!["no ptxas was found".to_owned()]),

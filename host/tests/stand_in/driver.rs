@@ -172,7 +172,7 @@ exports! {
     fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { SUCCESS }
 
     /// Where a real driver reports what a kernel did wrong.
-    fn cuEventSynchronize(_event: *mut c_void) { driver(|driver| driver.sticky) }
+    fn cuEventQuery(_event: *mut c_void) { driver(|driver| driver.sticky) }
 
     fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) { put(milliseconds, 0.25) }
 

@@ -12,6 +12,7 @@ use engine::device::DeviceInfo;
 use indicatif::ProgressStyle;
 use mutate::reasons::{self, Reason};
 use mutate::{Outcome, Plan};
+use simt::run::is_interrupted;
 
 use crate::command::{Command, Output};
 use crate::env::{Env, WRONG, progress_bar};
@@ -93,14 +94,14 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 
     let is_used =
         |reason: &Reason| outcomes.iter().any(|own| own.reason.is_some_and(|used| std::ptr::eq(used, reason)));
-    let unused = if targets.is_empty() && args.sample.is_none() {
+    let unused = if targets.is_empty() && args.sample.is_none() && !is_interrupted() {
         reasons.iter().filter(|own| !is_used(own)).collect()
     } else {
         Vec::new()
     };
     let run = Run { outcomes: &outcomes, unused, threads, took: begin.elapsed() };
     let document = show::document(&run);
-    if let Some(path) = &args.update_doc {
+    if let Some(path) = args.update_doc.as_ref().filter(|_| !is_interrupted()) {
         let device = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
         let report = show::report(&run, &(env.provenance)(&device));
         document::update(path, MARKER, &report.markdown())?;

@@ -11,6 +11,7 @@ use analysis::pitfalls::Record;
 use clap::{Args, FromArgMatches};
 use engine::device::{Choice, Sim};
 use engine::pitfall::{self, Checked, Kernel, Pitfall};
+use simt::run::is_interrupted;
 
 use crate::command::{Command, Output};
 use crate::env::{Env, WRONG, progress_bar};
@@ -86,7 +87,12 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     let mut shown = Vec::with_capacity(pitfalls.len());
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
-        shown.push(Shown { pitfall, checked: pitfall::check(&mut sim, pitfall)? });
+        let checked = pitfall::check(&mut sim, pitfall)?;
+        // Somebody may have ended the launches, which says nothing about the pitfall.
+        if is_interrupted() {
+            break;
+        }
+        shown.push(Shown { pitfall, checked });
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -95,7 +101,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
         true => show::tables(&shown, &record),
         false => show::one_by_one(&shown, &record),
     };
-    if let Some(doc) = &args.update_doc {
+    if let Some(doc) = args.update_doc.as_ref().filter(|_| !is_interrupted()) {
         document::update(doc, MARKER, &document.markdown())?;
     }
     args.format.write(&document, env.style(), to.out)?;

@@ -8,6 +8,7 @@ use engine::Provenance;
 use engine::problem::Verdict;
 use engine::run::{Report, WARM_UP};
 use engine::size::{self, dims};
+use simt::run::is_interrupted;
 
 use crate::output::{Cell, Column, Document, Table};
 use columns::ColumnText;
@@ -25,12 +26,27 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
         }
+        for note in &outcome.notes {
+            document.note(format!("{}: {note}", outcome.launch));
+        }
         for finding in &outcome.findings {
             document.note(format!("{}: {finding}", outcome.launch));
         }
     }
+    if !report.not_run.is_empty() {
+        let (why, rungs) = (incomplete(), report.not_run.join(", "));
+        document.note(format!("{why}; not run: {rungs}"));
+    }
     record::add(&mut document, report);
     document
+}
+
+/// Why not all rungs of a report have run.
+fn incomplete() -> &'static str {
+    match is_interrupted() {
+        true => "interrupted",
+        false => "the device runs nothing more in this process",
+    }
 }
 
 fn table(report: &Report) -> Table {

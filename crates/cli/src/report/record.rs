@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use engine::device::{Finding, Value};
 use engine::options::Options;
-use engine::problem::Picture;
+use engine::problem::{Picture, Verdict};
 use engine::run::{Outcome, Report};
 
 use crate::output::Document;
@@ -23,6 +23,8 @@ struct Row<'a> {
     block: [u32; 3],
     shared_bytes: u32,
     correct: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong: Option<&'a str>,
     time_ns: Option<f64>,
     bytes: u64,
     gb_per_s: Option<f64>,
@@ -35,6 +37,16 @@ struct Row<'a> {
     counters: Option<BTreeMap<&'static str, Counter>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a [Finding]>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+}
+
+/// The last record of a run that ended before its end.
+#[derive(Serialize)]
+struct Incomplete<'a> {
+    ladder: &'a str,
+    incomplete: &'a str,
+    not_run: &'a [&'a str],
 }
 
 #[derive(Serialize)]
@@ -61,8 +73,9 @@ fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
 /// second; they are `null` where nothing was timed, and so is `speedup_vs_first` where the ladder's first rung did not
 /// run. On a device that counts there is `counters` too, an object with each of its
 /// [`Metric`](engine::device::Metric)s; a ratio is `null` where it has nothing to divide by. `gflop_per_s` is there
-/// where the ladder is measured by it, `picture` with the values before and after where there is something to see, and `findings`
-/// where kernels were checked.
+/// where the ladder is measured by it, `picture` with the values before and after where there is something to see, `findings`
+/// where kernels were checked, `notes` where there is more to say of the checks, and `wrong` with the reason where `correct` is false.
+/// The last object of a run that ended early has `incomplete`, the reason, and the rungs that were `not_run`.
 pub(super) fn add(document: &mut Document, report: &Report) {
     for outcome in &report.outcomes {
         document.record(&Row {
@@ -75,6 +88,10 @@ pub(super) fn add(document: &mut Document, report: &Report) {
             block: outcome.launch.block,
             shared_bytes: outcome.launch.shared_bytes,
             correct: outcome.verdict.is_right(),
+            wrong: match &outcome.verdict {
+                Verdict::Right => None,
+                Verdict::Wrong(why) => Some(why),
+            },
             time_ns: outcome.median_ns(),
             bytes: report.bytes,
             gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
@@ -82,7 +99,12 @@ pub(super) fn add(document: &mut Document, report: &Report) {
             speedup_vs_first: report.speedup_vs_first(outcome),
             picture: outcome.picture.as_ref(),
             counters: counters(outcome),
-            findings: (!report.checks.is_empty()).then_some(&outcome.findings),
+            findings: (!report.checks.is_empty() || outcome.has_failed).then_some(&outcome.findings),
+            notes: &outcome.notes,
         });
+    }
+    if !report.not_run.is_empty() {
+        let (ladder, incomplete) = (report.ladder.name, super::incomplete());
+        document.record(&Incomplete { ladder, incomplete, not_run: &report.not_run });
     }
 }

@@ -147,7 +147,10 @@ fn code_of(fault: &FaultKind) -> Code {
             Code::LAUNCH_FAILED
         }
         FaultKind::BadCall { .. } | FaultKind::BadIndex { .. } => Code::INVALID_PC,
-        FaultKind::Budget { .. } | FaultKind::TimeLimit { .. } | FaultKind::Deadlock { .. } => Code::LAUNCH_TIMEOUT,
+        FaultKind::Budget { .. }
+        | FaultKind::TimeLimit { .. }
+        | FaultKind::Interrupted
+        | FaultKind::Deadlock { .. } => Code::LAUNCH_TIMEOUT,
         _ => Code::ILLEGAL_INSTRUCTION,
     }
 }

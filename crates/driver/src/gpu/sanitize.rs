@@ -23,6 +23,8 @@ pub(crate) struct Sanitizer {
     checks: Checks,
     /// The places of what was told already. A program launches the same kernel many times.
     told: Mutex<HashSet<Places>>,
+    /// What was told of what could not be checked, with the kernels.
+    noted: Mutex<HashSet<(String, String)>>,
 }
 
 impl Sanitizer {
@@ -44,9 +46,14 @@ impl Sanitizer {
         if self.checks.is_empty() {
             return machine.launch(launch);
         }
-        let Sanitized { result, findings, .. } = machine.launch_sanitized(launch, self.checks);
+        let Sanitized { result, findings, notes } = machine.launch_sanitized(launch, self.checks);
         for finding in findings.iter().filter(|finding| self.is_new(finding)) {
             report::tell(&finding.to_string());
+        }
+        for note in notes {
+            if lock(&self.noted).insert((launch.function.name().to_owned(), note.clone())) {
+                report::tell(&format!("{}: {note}", launch.function.name()));
+            }
         }
         result.map(drop)
     }

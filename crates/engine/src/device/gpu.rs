@@ -1,31 +1,28 @@
-//! Devices of a CUDA driver, through `cust`: a GPU, or a simulated one. All of this crate's `unsafe` is here and in the files below.
+//! Devices of a CUDA driver, through `cust`: a GPU, or a simulated one.
 
 mod info;
+mod state;
 
-use std::ffi::c_void;
 use std::rc::Rc;
+use std::time::Duration;
 
-use cust::context::{Context, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
-use cust::event::{Event, EventFlags};
-use cust::function::{BlockSize, Function, FunctionAttribute};
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
-use libcuda::{Resources, Simulation, addresses, compiler_log};
+use libcuda::{Resources, Simulation, Status};
 use ptx::extract::SourceLines;
 use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
 
-use super::code::{Codes, Compiled};
-use super::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStream, LaunchResult, Resident};
+use super::code::Codes;
+use super::{BufferId, Device, DeviceInfo, Enqueue, GpuStream, LaunchResult, Resident, not_enough_memory};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 
-/// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
-const TIMING_PTX: &str = include_str!("timing.ptx");
+pub(super) use state::State;
+use state::{failed, named};
 
 /// A GPU, or a simulated one, whose calls are the same. It loads the kernels when they are first used.
 pub struct Cuda<const SIMULATED: bool> {
@@ -34,6 +31,8 @@ pub struct Cuda<const SIMULATED: bool> {
     /// What the simulated GPU checks kernels for, and what it has found.
     checks: Checks,
     findings: Vec<Finding>,
+    /// What it could not check.
+    notes: Vec<String>,
     /// The simulated GPU's.
     schedule: Schedule,
 }
@@ -44,37 +43,16 @@ pub type Gpu = Cuda<false>;
 /// The SIMT machine, which runs the same PTX on the CPU, warp by warp: a simulated GPU of one's own.
 pub type Sim = Cuda<true>;
 
-/// What a device has of its driver.
-pub(super) struct State {
-    // Fields are dropped in this order: buffers and modules have to be freed before the context that they live in.
-    /// By their ids; `None` where one was freed.
-    buffers: Vec<Option<DeviceBuffer<u8>>>,
-    /// The program's kernels and the sources that were loaded later.
-    codes: Codes<Module>,
-    /// The code loaded from [`TIMING_PTX`].
-    timing: Code,
-    start: Event,
-    stop: Event,
-    stream: Rc<StreamInContext>,
-    info: DeviceInfo,
-    /// What a launch on a simulated GPU may execute, in instructions of warps, where it is observed, counted or checked; as many
-    /// as the machine allows if `None`.
-    pub(super) most_instructions: Option<u64>,
-}
-
-/// A stream together with its context. The stream is dropped first.
-struct StreamInContext {
-    stream: Stream,
-    _context: Context,
-}
-
 impl Gpu {
-    /// Opens the machine's first GPU and takes the newest of `kernels` that it can run.
+    /// Opens the machine's first GPU and takes the newest of `kernels` that it can run. Where the environment asks for the
+    /// simulated driver ([`libcuda::CHOICE`]), it is that driver's GPU, in the way in which any program has it.
     ///
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
-        if let Some(what) = libcuda::status().no_driver() {
+        let status = libcuda::status();
+        let is_asked_for = matches!(status, Status::Simulated { tried } if tried.is_empty());
+        if let Some(what) = status.no_driver().filter(|_| !is_asked_for) {
             return Err(Error::NoGpu { what });
         }
         Self::open_on(None, |device| {
@@ -96,6 +74,7 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
             is_counting: false,
             checks: Checks::NONE,
             findings: Vec::new(),
+            notes: Vec::new(),
             schedule: Schedule::Fixed,
         })
     }
@@ -107,140 +86,6 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
         act: impl FnOnce(&mut State) -> Result<R, Error>,
     ) -> Result<R, Error> {
         self.state.with(act, |error, reason| error.because(launch, &reason))
-    }
-}
-
-impl State {
-    /// Opens the first device of the driver that this thread's calls reach.
-    fn open(
-        describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
-    ) -> Result<Self, Error> {
-        let none = |error| Error::NoGpu { what: format!("{} finds no GPU ({error:?})", libcuda::status()) };
-        cust::init(cust::CudaFlags::empty()).map_err(none)?;
-        let device = CudaDevice::get_device(0).map_err(none)?;
-        let opening = failed("opening the GPU");
-        let context = Context::new(device).map_err(&opening)?;
-        CurrentContext::set_current(&context).map_err(&opening)?;
-        let (info, mut codes) = describe(device).map_err(&opening)?;
-        Ok(Self {
-            buffers: Vec::new(),
-            timing: codes.load(TIMING_PTX.to_owned()),
-            codes,
-            most_instructions: None,
-            start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
-            stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
-            // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
-            // return while the last part of the host memory is still being transferred.
-            stream: Rc::new(StreamInContext {
-                stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
-                _context: context,
-            }),
-            info,
-        })
-    }
-
-    /// Waits for the work that was enqueued since the event `start` was recorded, and measures its time.
-    fn finish(&self) -> Result<LaunchResult, CudaError> {
-        self.stop.record(&self.stream.stream)?;
-        self.stop.synchronize()?;
-        let milliseconds = self.stop.elapsed_time_f32(&self.start)?;
-        Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
-    }
-
-    /// A launch of one of the kernels that time other launches.
-    fn timing_launch(&self, entry: &str, blocks: u32, threads: u32, args: Vec<Arg>) -> Launch {
-        Launch {
-            code: self.timing,
-            entry: entry.to_owned(),
-            grid: [blocks, 1, 1],
-            block: [threads, 1, 1],
-            shared_bytes: 0,
-            args,
-        }
-    }
-
-    /// Enqueues a kernel on the stream, after the event `start`.
-    fn enqueue(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<(), Error> {
-        self.prepare(launch, bound, |function, args, start, stream| {
-            let cuda = refused_by_cuda(launch);
-            let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
-            start.record(stream).map_err(&cuda)?;
-            // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
-            // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
-            // kernel does with the device's memory cannot touch the host's.
-            unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) }.map_err(cuda)
-        })
-    }
-
-    /// Runs a kernel, timed by the device's clock.
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-        self.enqueue(launch, bound)?;
-        self.finish().map_err(refused_by_cuda(launch))
-    }
-
-    /// Calls `run` with the launch's function, which may have its shared memory, the addresses of its arguments, as many and as
-    /// large as the function's parameters, the event `start` and the stream.
-    pub(super) fn prepare<R>(
-        &mut self,
-        launch: &Launch,
-        bound: &[BufferId],
-        run: impl FnOnce(&Function<'_>, &[*mut c_void], &Event, &Stream) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        let args = launch.args.iter().map(|arg| {
-            Ok(match *arg {
-                Arg::Buffer(index) => {
-                    let missing = || Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len()));
-                    self.memory(*bound.get(index).ok_or_else(missing)?)?.address.to_ne_bytes().to_vec()
-                }
-                Arg::U32(value) => value.to_ne_bytes().to_vec(),
-                Arg::I32(value) => value.to_ne_bytes().to_vec(),
-                Arg::U64(value) => value.to_ne_bytes().to_vec(),
-                Arg::F32(value) => value.to_ne_bytes().to_vec(),
-            })
-        });
-        let args: Result<Vec<_>, Error> = args.collect();
-        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
-        let unreadable = || Error::launch(launch, "its parameters cannot be read in the PTX");
-        let parameters = parameters.get(&launch.entry).ok_or_else(unreadable)?;
-        let mut args = args?;
-        let given: Vec<u32> = args.iter().map(|arg| arg.len() as u32).collect();
-        if *parameters != given {
-            let problem = format!("the kernel's parameters have {parameters:?} bytes, the arguments {given:?}");
-            return Err(Error::launch(launch, problem));
-        }
-        let function = module.get_function(&launch.entry).map_err(refused_by_cuda(launch))?;
-        allow_shared(&function, launch.shared_bytes).map_err(refused_by_cuda(launch))?;
-        run(&function, &addresses(&mut args), &self.start, &self.stream.stream)
-    }
-
-    /// # Errors
-    /// [`Error::Device`] when the buffer is not in use.
-    fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
-        let buffer = self.buffers.get(id.0 as usize).and_then(Option::as_ref);
-        buffer.ok_or_else(|| Error::device("looking for a buffer", format!("{id:?} is not in use")))
-    }
-
-    /// The place of a buffer.
-    pub(super) fn memory(&self, id: BufferId) -> Result<DeviceMemory, Error> {
-        let buffer = self.buffer(id)?;
-        Ok(DeviceMemory { address: buffer.as_device_ptr().as_raw(), bytes: buffer.len() as u64 })
-    }
-
-    /// The driver's figures for a launch's function, with the launch's threads and shared memory.
-    fn resident(&mut self, launch: &Launch) -> Result<Resident, Error> {
-        let cuda = refused_by_cuda(launch);
-        let function = self.codes.get(launch, compile)?.module.get_function(&launch.entry).map_err(&cuda)?;
-        let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs).map_err(&cuda);
-        let ([x, y, z], shared) = (launch.block, launch.shared_bytes as usize);
-        let blocks = || function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared);
-        Ok(Resident {
-            registers: attribute(FunctionAttribute::NumRegisters)?,
-            static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
-            local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
-            max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
-            // The device may not have as much shared memory.
-            blocks: allow_shared(&function, launch.shared_bytes).map_or(Ok(0), |()| blocks()).map_err(&cuda)?,
-        })
     }
 }
 
@@ -257,6 +102,10 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        // The simulated driver says as much by itself.
+        if let Some(free) = self.free_bytes().filter(|&free| !SIMULATED && bytes as u64 > free) {
+            return Err(not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
+        }
         self.with(None, |State { buffers, .. }| {
             // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
             let buffer = unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
@@ -335,6 +184,22 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         std::mem::take(&mut self.findings)
     }
 
+    fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn is_usable(&mut self) -> bool {
+        SIMULATED || self.with(None, |state| Ok(!state.is_overdue && state.finish().is_ok())).unwrap_or(false)
+    }
+
+    fn set_time_limit(&mut self, limit: Duration) {
+        // There is nothing in it that fails.
+        let _ = self.with(None, |state| {
+            state.time_limit = limit;
+            Ok(())
+        });
+    }
+
     fn check_supported(&self, launch: &Launch) -> Option<Error> {
         self.state.get().codes.check_supported(launch)
     }
@@ -374,18 +239,20 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         })
     }
 
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+    unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
-            let (checks, schedule, mut found) = (self.checks, self.schedule, Vec::new());
+            let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
                 let usual = std::mem::replace(&mut machine.config_mut().schedule, schedule);
-                let Sanitized { result, findings, .. } = machine.launch_sanitized(prepared, checks);
+                let Sanitized { result, findings, notes } = machine.launch_sanitized(prepared, checks);
                 machine.config_mut().schedule = usual;
-                found = findings;
+                (found, left) = (findings, notes);
                 result
             };
             let counters = self.with(Some(launch), |state| state.launch_with(launch, bound, count));
             self.findings.append(&mut found);
+            left.retain(|note| !self.notes.contains(note));
+            self.notes.append(&mut left);
             let counters = counters?.metrics();
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
@@ -399,7 +266,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         if SIMULATED {
             return Err(failed("a sim runs the kernels of this program only".to_owned()));
         }
-        let cuda = |error| failed(format!("{error:?}"));
+        let cuda = |error| failed(named(error));
         self.with(None, |state| {
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
@@ -407,7 +274,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
             state.start.record(&state.stream.stream).map_err(cuda)?;
             enqueue(&stream, &memory).map_err(failed)?;
-            state.finish().map_err(cuda)
+            state.finish().map_err(failed)
         })
     }
 }
@@ -417,29 +284,4 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
 fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
     let other = || Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"));
     (buffer == copied).then_some(()).ok_or_else(other)
-}
-
-/// Compiles a text with the driver, which takes a while.
-fn compile(ptx: &str) -> Result<Module, Error> {
-    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx { reason: format!("{error:?}"), log: compiler_log(ptx) })
-}
-
-fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
-    move |error| {
-        let hint = "compute-sanitizer or `ladder check --device sim` names the access that did it";
-        Error::launch(launch, format!("{error:?}; {hint}"))
-    }
-}
-
-/// Lets `function` have this much dynamic shared memory.
-fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
-    // SAFETY: the function's module is loaded as long as the borrow lasts.
-    let allowed = unsafe { libcuda::allow_shared(function.to_raw(), bytes) };
-    // The driver reports a size beyond the device's limit as an invalid value.
-    allowed.map_err(|_| CudaError::InvalidValue)
-}
-
-/// An error of cust, by its name. Its own text asks the driver for a message, and panics when there is none.
-fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
-    move |error| Error::device(doing, format!("{error:?}"))
 }

@@ -6,12 +6,14 @@ mod sim;
 mod stream;
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
+use crate::size;
 
 pub use gpu::{Cuda, Gpu, Sim};
 pub use simt::Schedule;
@@ -117,7 +119,7 @@ pub trait Device {
     /// Allocates a buffer of `bytes` bytes, which may be 0. Its contents are undefined.
     ///
     /// # Errors
-    /// [`Error::Device`] when there is not enough memory.
+    /// [`Error::NotEnoughMemory`] when the device has less than that free, [`Error::Device`] when it fails.
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error>;
 
     /// Frees a buffer. An id that is not in use is ignored.
@@ -181,6 +183,20 @@ pub trait Device {
         Vec::new()
     }
 
+    /// What the checks could not do since the last time, a sentence each: [`simt::sanitize::Sanitized::notes`].
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the device runs further launches after one that has failed. A fault of a kernel ends all that a process has on a
+    /// GPU, and only another process can go on.
+    fn is_usable(&mut self) -> bool {
+        true
+    }
+
+    /// How long a launch may take: one that takes longer fails. A device that does not know the time ignores this.
+    fn set_time_limit(&mut self, _limit: Duration) {}
+
     /// Why the device cannot run this launch, whatever its arguments: [`Error::NeedsNewer`] when the kernel is only
     /// compiled for newer devices.
     fn check_supported(&self, _launch: &Launch) -> Option<Error> {
@@ -211,7 +227,12 @@ pub trait Device {
     /// [`Error::Launch`] when there is no such kernel, when the arguments do not match its parameters, or when it
     /// fails; [`Error::NeedsNewer`] when only newer devices have the kernel; [`Error::Ptx`] when its code cannot be
     /// loaded.
-    fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
+    ///
+    /// # Safety
+    /// With these arguments, the kernel accesses only the buffers in `bound`. On systems where a GPU and the host have one address
+    /// space, another address reaches the host's memory, whether it is an argument ([`Arg::U64`](crate::launch::Arg::U64)) or made by
+    /// the kernel. On [`Sim`] every kernel keeps this, for the machine checks each address.
+    unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
     /// Keeps the device busy for so many nanoseconds and returns at once. What is launched meanwhile is enqueued
     /// before the device reaches it, so that its time does not include the driver's. A device without a clock does
@@ -264,8 +285,17 @@ pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>
     if choice == Choice::Sim {
         return sim();
     }
+    if choice == Choice::Auto && libcuda::status().is_simulated() {
+        return sim();
+    }
     match Gpu::open(kernels) {
         Err(Error::NoGpu { .. }) if choice == Choice::Auto => sim(),
         gpu => Ok(Box::new(gpu?)),
     }
+}
+
+/// The error for what does not fit into the memory of the `place`, the device or the host. `hint` says what to do.
+pub(crate) fn not_enough_memory(what: &str, need: u64, place: &str, free: u64, hint: &str) -> Error {
+    let (need, free) = (size::bytes(need), size::bytes(free));
+    Error::NotEnoughMemory(format!("{what} needs {need} of the {place}'s memory, which has {free} free; {hint}"))
 }

@@ -1,7 +1,7 @@
 //! A session's buffers on a device: filled, restored, poisoned, and taken in turn so that a timed launch finds its data
 //! outside of the L2 cache.
 
-use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule};
+use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule, not_enough_memory};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role};
@@ -288,15 +288,9 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
             let share = (room > 0).then(|| room as f64 / need as f64);
             let hint = match share.and_then(|share| problem.smaller(share)) {
                 None => "free some of its memory first".to_owned(),
-                Some(options) => format!("{options} fits"),
+                Some(options) => format!("{} fits", options.command_line()),
             };
-            let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-            return Err(Error::NotEnoughMemory(format!(
-                "{} needs {:.1} GiB of the {place}'s memory, which has {:.1} GiB free; {hint}",
-                problem.size(),
-                gib(need),
-                gib(free)
-            )));
+            return Err(not_enough_memory(&problem.size(), need, place, free, &hint));
         }
     }
     Ok(())

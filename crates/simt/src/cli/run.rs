@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Instant;
 
+use serde::Serialize;
+
 use super::args::{Print, Run, Symbol};
 use super::spec::{BufferInit, Spec};
 use super::values::Type;
@@ -11,7 +13,7 @@ use super::{Failure, load, refused};
 use crate::counters::{Counters, Metric, Value};
 use crate::demangle::demangled;
 use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
-use crate::sanitize::{Finding, Sanitized};
+use crate::sanitize::Sanitized;
 
 /// A buffer among the arguments.
 struct BufferArg {
@@ -96,15 +98,17 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     }
 
     let mut done = Vec::new();
-    let mut findings = Vec::new();
+    let (mut findings, mut notes) = (Vec::new(), Vec::new());
     let mut fault = None;
     for (own, function, values) in &launches {
         let launch = Launch::new(function, own.grid, own.block, values);
         let launch = launch.with_shared_bytes(own.shared).with_cooperative(args.cooperative).with_cluster(own.cluster);
         let start = Instant::now();
         let counted = if !args.sanitize.is_empty() {
-            let Sanitized { result, findings: mut found, .. } = machine.launch_sanitized(&launch, args.sanitize);
+            let sanitized = machine.launch_sanitized(&launch, args.sanitize);
+            let Sanitized { result, findings: mut found, notes: mut left } = sanitized;
             findings.append(&mut found);
+            notes.append(&mut left);
             result.map(Some)
         } else if args.count || args.json {
             machine.launch_counted(&launch).map(Some)
@@ -165,7 +169,10 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         }
         match args.sanitize.is_empty() {
             true => writeln!(out, "}}}}")?,
-            false => writeln!(out, "}}, \"findings\": {}}}", json_findings(&findings))?,
+            false => {
+                let notes = if notes.is_empty() { String::new() } else { format!(", \"notes\": {}", json(&notes)) };
+                writeln!(out, "}}, \"findings\": {}{notes}}}", json(&findings))?;
+            }
         }
         return Ok(code);
     }
@@ -188,6 +195,9 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     for finding in &findings {
         writeln!(out, "{finding}")?;
     }
+    for note in &notes {
+        writeln!(out, "{note}")?;
+    }
     fault.map_or(Ok(code), Err)
 }
 
@@ -201,7 +211,7 @@ struct Done<'a> {
 impl Done<'_> {
     /// The members of its JSON object.
     fn json(&self) -> String {
-        let (entry, counters) = (json_string(self.entry), json_counters(&self.metrics));
+        let (entry, counters) = (json(self.entry), json_counters(&self.metrics));
         let seconds = self.seconds;
         format!("\"entry\": {entry}, \"seconds\": {seconds}, \"counters\": {{{counters}}}")
     }
@@ -299,12 +309,8 @@ fn write_elements(
     Ok(())
 }
 
-fn json_findings(findings: &[Finding]) -> String {
-    serde_json::to_string(findings).expect("findings always serialize")
-}
-
-fn json_string(text: &str) -> String {
-    serde_json::to_string(text).expect("a string always serializes")
+fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("findings and strings always serialize")
 }
 
 fn json_counters(metrics: &[Metric]) -> String {

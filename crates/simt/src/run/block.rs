@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::fault::{FaultKind, ravel};
+use super::interrupt::is_interrupted;
 use super::schedule::Turns;
 pub(super) use super::state::{Exchange, LaunchState};
 use super::warp::{Snapshot, Status, WarpState};
@@ -351,6 +352,9 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             && Instant::now() > deadline
         {
             return Err(self.interrupted(FaultKind::TimeLimit { limit }));
+        }
+        if is_interrupted() {
+            return Err(self.interrupted(FaultKind::Interrupted));
         }
         Ok(progress.faulted.load(Ordering::Relaxed) < self.number)
     }

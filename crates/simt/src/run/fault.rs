@@ -114,6 +114,8 @@ pub enum FaultKind {
         /// How long it may take.
         limit: Duration,
     },
+    /// Somebody asked for the end of all launches: [`interruption`](crate::run::interruption).
+    Interrupted,
     /// Nothing in the block gets on, nor in other blocks: its threads wait at barriers that will not be completed, for
     /// lanes that do not come, or for memory that nobody changes.
     Deadlock {
@@ -335,6 +337,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "more than {instructions} instructions executed")
             }
             FaultKind::TimeLimit { limit } => write!(f, "not at its end after {limit:?}"),
+            FaultKind::Interrupted => f.write_str("interrupted"),
             FaultKind::Deadlock { waiting } => write!(f, "deadlock: {waiting}"),
             FaultKind::BadIndex { index, targets } => {
                 write!(f, "brx.idx with index {index} of {targets} targets")

@@ -123,7 +123,8 @@ impl Histogram {
     }
 }
 
-impl Problem for Histogram {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Histogram {
     fn size(&self) -> String {
         format!("n = {}, {}", self.n, self.name)
     }
@@ -136,8 +137,8 @@ impl Problem for Histogram {
         format!("n = {}", self.n)
     }
 
-    fn smaller(&self, share: f64) -> Option<String> {
-        Some(format!("--n {}", round_down(self.n, share)))
+    fn smaller(&self, share: f64) -> Option<Options> {
+        Some(Options::default().with("n", round_down(self.n, share)))
     }
 
     fn resolved_options(&self, options: Options) -> Options {

@@ -143,7 +143,8 @@ impl Matmul {
     }
 }
 
-impl Problem for Matmul {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Matmul {
     fn size(&self) -> String {
         let [m, n, k] = self.sides;
         format!("m = {m}, n = {n}, k = {k}")
@@ -157,11 +158,11 @@ impl Problem for Matmul {
         format!("m = {}", self.sides[0])
     }
 
-    fn smaller(&self, share: f64) -> Option<String> {
+    fn smaller(&self, share: f64) -> Option<Options> {
         let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
         // Of square matrices there are four, and copies of three to restore them from. The turns are few.
         let side = round_down((elements / 7).isqrt(), share.sqrt());
-        Some(format!("--m {side} --n {side} --k {side}"))
+        Some(Options::default().with("m", side).with("n", side).with("k", side))
     }
 
     fn shape(&self) -> Vec<u64> {

@@ -10,6 +10,7 @@ use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::generate;
 use engine::launch::{Arg, Launch};
+use engine::options::Options;
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{Form, Rung};
 
@@ -113,7 +114,8 @@ fn gamma(operations: u64, roundoff: f64) -> f64 {
     }
 }
 
-impl<T: Number> Problem for Reduction<T> {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl<T: Number> Problem for Reduction<T> {
     fn size(&self) -> String {
         self.column() + &self.variant_in_words()
     }
@@ -126,8 +128,8 @@ impl<T: Number> Problem for Reduction<T> {
         format!("n = {}", self.n)
     }
 
-    fn smaller(&self, share: f64) -> Option<String> {
-        Some(format!("--n {}", round_down(self.n, share)))
+    fn smaller(&self, share: f64) -> Option<Options> {
+        Some(Options::default().with("n", round_down(self.n, share)))
     }
 
     fn variant(&self) -> String {

@@ -138,7 +138,8 @@ impl Shuffle {
     }
 }
 
-impl Problem for Shuffle {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Shuffle {
     fn size(&self) -> String {
         let [src, delta, mask] = ["src", "delta", "mask"].map(|name| self.options.size(name));
         let (values, width, variant) = (self.values(), self.width, self.variant());

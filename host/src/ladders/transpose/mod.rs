@@ -120,7 +120,8 @@ impl Transpose {
     }
 }
 
-impl Problem for Transpose {
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Transpose {
     fn size(&self) -> String {
         format!("{} × {}", self.rows, self.cols)
     }
@@ -129,9 +130,9 @@ impl Problem for Transpose {
         format!("{} × {} f32", self.rows, self.cols)
     }
 
-    fn smaller(&self, share: f64) -> Option<String> {
+    fn smaller(&self, share: f64) -> Option<Options> {
         let side = round_down(self.elements().isqrt(), share.sqrt());
-        Some(format!("--rows {side} --cols {side}"))
+        Some(Options::default().with("rows", side).with("cols", side))
     }
 
     fn shape(&self) -> Vec<u64> {

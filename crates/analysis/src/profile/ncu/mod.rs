@@ -198,7 +198,8 @@ fn own_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: 
     let options = selection.given.iter();
     args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));
     args.extend(block.map(|block| format!("--block={}", dims(block)).into()));
-    args.extend(["--no-time", "--device", "gpu"].map(OsString::from));
+    // Nsight Compute may look at one process only.
+    args.extend(["--no-time", "--one-process", "--device", "gpu"].map(OsString::from));
     args
 }
 

@@ -18,7 +18,8 @@ fn variables_keep_their_values_from_launch_to_launch() {
     let code = sim.load(COUNTS.to_owned()).unwrap();
     for (entry, args) in [("adds", vec![]), ("adds", vec![]), ("reads", vec![Arg::Buffer(0)])] {
         let launch = Launch { code, entry: entry.to_owned(), grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0, args };
-        sim.launch(&launch, &[to]).unwrap();
+        // SAFETY: it is the simulator.
+        unsafe { sim.launch(&launch, &[to]) }.unwrap();
     }
     let mut count = [0; 4];
     sim.download(to, &mut count).unwrap();

@@ -1,0 +1,108 @@
+//! `ladder check`: checks rungs × problems × blocks, with one launch of each.
+
+mod show;
+mod sweep;
+
+use clap::{ArgMatches, Args};
+use engine::device::{Checks, Choice, Device, Schedule};
+use simt::run::is_interrupted;
+
+use crate::command::{Command, CommandArgs, Output};
+use crate::env::{Env, WRONG};
+use crate::error::Error;
+use crate::output::{Document, Format, Printer};
+use crate::workers::ProcessArguments;
+use sweep::{Plan, Runner};
+
+pub(crate) const CHECK: Command = Command {
+    name: "check",
+    about: "Check the results of rungs over many sizes and blocks, one launch each and without timing",
+    arguments: CommandArgs::<Arguments>::arguments_of_several,
+    execute,
+};
+
+#[derive(Args, Debug)]
+struct Arguments {
+    /// Where to run
+    #[arg(long, value_enum, default_value_t)]
+    device: Choice,
+    /// What sim looks for besides wrong results: memory, init, race and sync with commas between them, all or none
+    /// [default: all, where the problem has up to 256 KiB of data]
+    #[arg(long, value_name = "CHECKS")]
+    sanitize: Option<Checks>,
+    /// Launch each of them N more times on sim, under random schedules: in another order of blocks, warps and diverged lanes,
+    /// with asynchronous copies that are late, and with other bytes in memory that is not initialized
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    schedules: u32,
+    /// In which order sim runs blocks, warps and diverged lanes: fixed, round-robin or random:SEED
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    schedule: Schedule,
+    #[command(flatten)]
+    process: ProcessArguments,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let selected = targets.select(env.catalog)?;
+    let most_bytes = if args.sanitize.is_some() { u64::MAX } else { USUAL_BYTES };
+    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks, args.schedules, most_bytes));
+    let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
+
+    let mut device = (env.open)(args.device)?;
+    device.set_time_limit(args.process.time_limit());
+    sanitize(&mut *device, args.sanitize, Checks::ALL)?;
+    if device.info().kind != "sim" && (args.schedules > 0 || args.schedule != Schedule::Fixed) {
+        let why = "--schedules and --schedule: only sim can run kernels in another order; add --device sim";
+        return Err(Error::Request(why.to_owned()));
+    }
+    device.set_schedule(args.schedule);
+    if let Some(part) = args.process.part() {
+        let Some(plan) = plans.iter().find(|plan| part.is_of(plan.selected.ladder)) else { return Ok(0) };
+        return plan.work(&mut *device, part.first, to);
+    }
+    let info = device.info().clone();
+    let mut device = args.process.close(env, device);
+    let mut printer = Printer::new(args.format, env.style(), to.out);
+    let mut code = 0;
+    for plan in plans {
+        if is_interrupted() {
+            break;
+        }
+        let runner = match &mut device {
+            Some(device) => Runner::Device(&mut **device),
+            None => Runner::Workers(args.process.workers(env, plan.selected.ladder)),
+        };
+        let mut sweep = plan.sweep(runner, info.kind == "sim", env.terminal)?;
+        if info.kind != "sim" {
+            sweep.explain_failures(plan.selected.ladder, env);
+        }
+        printer.show(&sweep.document(plan.selected))?;
+        if !sweep.all_right() {
+            code = WRONG;
+        }
+    }
+    let mut place = Document::default();
+    place.paragraph(format!("on {info}"));
+    printer.show(&place)?;
+    printer.finish()?;
+    Ok(code)
+}
+
+/// The most bytes of a problem whose kernels sim checks when nobody has asked for it: enough for every edge of every rung, while
+/// the largest problems would take minutes.
+const USUAL_BYTES: u64 = 256 << 10;
+
+/// Lets a device check kernels: for what was asked for, or else for `usual` if it can.
+///
+/// # Errors
+/// [`Error::Request`] when checks were asked for that the device does not have.
+pub(crate) fn sanitize(device: &mut dyn Device, asked: Option<Checks>, usual: Checks) -> Result<(), Error> {
+    if device.info().kind != "sim" && asked.is_some_and(|checks| !checks.is_empty()) {
+        let why = "--sanitize: only sim checks what kernels do; add --device sim, or use compute-sanitizer on a GPU";
+        return Err(Error::Request(why.to_owned()));
+    }
+    device.set_checks(asked.unwrap_or(usual));
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! What a device has of its driver, and how it launches there.
+
+use std::ffi::c_void;
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cust::context::{Context, CurrentContext};
+use cust::device::Device as CudaDevice;
+use cust::error::CudaError;
+use cust::event::{Event, EventFlags, EventStatus};
+use cust::function::{BlockSize, Function, FunctionAttribute};
+use cust::memory::DeviceBuffer;
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use libcuda::{addresses, compiler_log};
+
+use crate::device::code::{Codes, Compiled};
+use crate::device::{BufferId, DeviceInfo, DeviceMemory, LaunchResult, Resident};
+use crate::error::Error;
+use crate::launch::{Arg, Code, Launch};
+
+/// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
+const TIMING_PTX: &str = include_str!("../timing.ptx");
+
+/// How long a launch may take where nobody has said it.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long the end of a launch is waited for without letting other threads of the host run, and the pauses after that.
+const IMPATIENT: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// What a device has of its driver.
+pub(in crate::device) struct State {
+    // Fields are dropped in this order: buffers and modules have to be freed before the context that they live in.
+    /// By their ids; `None` where one was freed.
+    pub(super) buffers: Vec<Option<DeviceBuffer<u8>>>,
+    /// The program's kernels and the sources that were loaded later.
+    pub(super) codes: Codes<Module>,
+    /// The code loaded from [`TIMING_PTX`].
+    timing: Code,
+    pub(super) start: Event,
+    stop: Event,
+    pub(super) stream: Rc<StreamInContext>,
+    pub(super) info: DeviceInfo,
+    /// What a launch on a simulated GPU may execute, in instructions of warps, where it is observed, counted or checked; as many
+    /// as the machine allows if `None`.
+    pub(in crate::device) most_instructions: Option<u64>,
+    /// How long a launch may take.
+    pub(super) time_limit: Duration,
+    /// Whether a launch has taken longer, and may still be running.
+    pub(super) is_overdue: bool,
+}
+
+/// A stream together with its context. The stream is dropped first.
+pub(super) struct StreamInContext {
+    pub(super) stream: Stream,
+    _context: Context,
+}
+
+impl State {
+    /// Opens the first device of the driver that this thread's calls reach.
+    pub(super) fn open(
+        describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
+    ) -> Result<Self, Error> {
+        let none = |error| Error::NoGpu { what: format!("{} finds no GPU ({error:?})", libcuda::status()) };
+        cust::init(cust::CudaFlags::empty()).map_err(none)?;
+        let device = CudaDevice::get_device(0).map_err(none)?;
+        let opening = failed("opening the GPU");
+        let context = Context::new(device).map_err(&opening)?;
+        CurrentContext::set_current(&context).map_err(&opening)?;
+        let (info, mut codes) = describe(device).map_err(&opening)?;
+        Ok(Self {
+            buffers: Vec::new(),
+            timing: codes.load(TIMING_PTX.to_owned()),
+            codes,
+            most_instructions: None,
+            time_limit: TIME_LIMIT,
+            is_overdue: false,
+            start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
+            stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
+            // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
+            // return while the last part of the host memory is still being transferred.
+            stream: Rc::new(StreamInContext {
+                stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
+                _context: context,
+            }),
+            info,
+        })
+    }
+
+    /// Waits for the work that was enqueued since the event `start` was recorded, and measures its time.
+    ///
+    /// # Errors
+    /// The driver's name for what is wrong, or that the work takes too long.
+    pub(super) fn finish(&mut self) -> Result<LaunchResult, String> {
+        self.stop.record(&self.stream.stream).map_err(named)?;
+        self.wait()?;
+        let milliseconds = self.stop.elapsed_time_f32(&self.start).map_err(named)?;
+        Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
+    }
+
+    /// Waits for the event `stop`; on a GPU, whose kernels may never end, only as long as a launch may take.
+    fn wait(&mut self) -> Result<(), String> {
+        if self.info.kind == "sim" {
+            return self.stop.synchronize().map_err(named);
+        }
+        let begin = Instant::now();
+        while self.stop.query().map_err(named)? == EventStatus::NotReady {
+            let waited = begin.elapsed();
+            if waited > self.time_limit {
+                self.is_overdue = true;
+                return Err(format!("not at its end after {:?}", self.time_limit));
+            }
+            if waited > IMPATIENT {
+                thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
+    }
+
+    /// A launch of one of the kernels that time other launches.
+    pub(super) fn timing_launch(&self, entry: &str, blocks: u32, threads: u32, args: Vec<Arg>) -> Launch {
+        Launch {
+            code: self.timing,
+            entry: entry.to_owned(),
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+            args,
+        }
+    }
+
+    /// Enqueues a kernel on the stream, after the event `start`.
+    pub(super) fn enqueue(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<(), Error> {
+        self.prepare(launch, bound, |function, args, start, stream| {
+            let cuda = refused_by_cuda(launch);
+            let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
+            start.record(stream).map_err(&cuda)?;
+            // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
+            // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
+            // kernel accesses is the promise of the caller of `Device::launch`; the kernels of `timing.ptx` access the buffer
+            // that they are given.
+            unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) }.map_err(cuda)
+        })
+    }
+
+    /// Runs a kernel, timed by the device's clock.
+    pub(super) fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+        self.enqueue(launch, bound)?;
+        self.finish().map_err(|reason| Error::launch(launch, reason))
+    }
+
+    /// Calls `run` with the launch's function, which may have its shared memory, the addresses of its arguments, as many and as
+    /// large as the function's parameters, the event `start` and the stream.
+    pub(in crate::device) fn prepare<R>(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        run: impl FnOnce(&Function<'_>, &[*mut c_void], &Event, &Stream) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let args = launch.args.iter().map(|arg| {
+            Ok(match *arg {
+                Arg::Buffer(index) => {
+                    let missing = || Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len()));
+                    self.memory(*bound.get(index).ok_or_else(missing)?)?.address.to_ne_bytes().to_vec()
+                }
+                Arg::U32(value) => value.to_ne_bytes().to_vec(),
+                Arg::I32(value) => value.to_ne_bytes().to_vec(),
+                Arg::U64(value) => value.to_ne_bytes().to_vec(),
+                Arg::F32(value) => value.to_ne_bytes().to_vec(),
+            })
+        });
+        let args: Result<Vec<_>, Error> = args.collect();
+        let Compiled { module, parameters } = self.codes.get(launch, compile)?;
+        let unreadable = || Error::launch(launch, "its parameters cannot be read in the PTX");
+        let parameters = parameters.get(&launch.entry).ok_or_else(unreadable)?;
+        let mut args = args?;
+        let given: Vec<u32> = args.iter().map(|arg| arg.len() as u32).collect();
+        if *parameters != given {
+            let problem = format!("the kernel's parameters have {parameters:?} bytes, the arguments {given:?}");
+            return Err(Error::launch(launch, problem));
+        }
+        let function = module.get_function(&launch.entry).map_err(refused_by_cuda(launch))?;
+        allow_shared(&function, launch.shared_bytes).map_err(refused_by_cuda(launch))?;
+        run(&function, &addresses(&mut args), &self.start, &self.stream.stream)
+    }
+
+    /// # Errors
+    /// [`Error::Device`] when the buffer is not in use.
+    pub(super) fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
+        let buffer = self.buffers.get(id.0 as usize).and_then(Option::as_ref);
+        buffer.ok_or_else(|| Error::device("looking for a buffer", format!("{id:?} is not in use")))
+    }
+
+    /// The place of a buffer.
+    pub(in crate::device) fn memory(&self, id: BufferId) -> Result<DeviceMemory, Error> {
+        let buffer = self.buffer(id)?;
+        Ok(DeviceMemory { address: buffer.as_device_ptr().as_raw(), bytes: buffer.len() as u64 })
+    }
+
+    /// The driver's figures for a launch's function, with the launch's threads and shared memory.
+    pub(super) fn resident(&mut self, launch: &Launch) -> Result<Resident, Error> {
+        let cuda = refused_by_cuda(launch);
+        let function = self.codes.get(launch, compile)?.module.get_function(&launch.entry).map_err(&cuda)?;
+        let attribute = |which| function.get_attribute(which).map(i32::unsigned_abs).map_err(&cuda);
+        let ([x, y, z], shared) = (launch.block, launch.shared_bytes as usize);
+        let blocks = || function.max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shared);
+        Ok(Resident {
+            registers: attribute(FunctionAttribute::NumRegisters)?,
+            static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
+            local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
+            max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
+            // The device may not have as much shared memory.
+            blocks: allow_shared(&function, launch.shared_bytes).map_or(Ok(0), |()| blocks()).map_err(&cuda)?,
+        })
+    }
+}
+
+/// Compiles a text with the driver, which takes a while.
+fn compile(ptx: &str) -> Result<Module, Error> {
+    Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx { reason: format!("{error:?}"), log: compiler_log(ptx) })
+}
+
+fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
+    move |error| Error::launch(launch, named(error))
+}
+
+/// Lets `function` have this much dynamic shared memory.
+fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
+    // SAFETY: the function's module is loaded as long as the borrow lasts.
+    let allowed = unsafe { libcuda::allow_shared(function.to_raw(), bytes) };
+    // The driver reports a size beyond the device's limit as an invalid value.
+    allowed.map_err(|_| CudaError::InvalidValue)
+}
+
+/// An error of cust, by its name. Its own text asks the driver for a message, and panics when there is none.
+pub(super) fn named(error: CudaError) -> String {
+    format!("{error:?}")
+}
+
+pub(super) fn failed(doing: &'static str) -> impl Fn(CudaError) -> Error {
+    move |error| Error::device(doing, named(error))
+}

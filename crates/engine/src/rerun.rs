@@ -1,0 +1,70 @@
+//! What the simulator says of a launch that failed on a GPU: which check it breaks, and in which line.
+
+use crate::catalog::Kernels;
+use crate::device::{Checks, Device, Finding, Sim};
+use crate::error::Error;
+use crate::options::Options;
+use crate::problem::{Problem, Verdict};
+use crate::registry::{Ladder, Rung};
+use crate::session::Session;
+
+/// The most bytes of data of a problem that is run again. The checks run on one thread, and take seconds for so many.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The most instructions of warps: a kernel that never ends on a GPU does not end on the simulator either.
+const MOST_INSTRUCTIONS: u64 = 1 << 25;
+
+/// Runs a launch with this block on the simulator, with all checks: on the same problem, or on one with fewer data if it has too many.
+/// Returns what the checks find, and in sentences what else there is to say.
+pub fn on_sim(
+    kernels: &'static Kernels,
+    ladder: &'static Ladder,
+    options: &Options,
+    (rung, block): (&Rung, [u32; 3]),
+) -> (Vec<Finding>, Vec<String>) {
+    run(kernels, ladder, options, (rung, block))
+        .unwrap_or_else(|why| (Vec::new(), vec![format!("not run again on sim: {why}")]))
+}
+
+fn run(
+    kernels: &'static Kernels,
+    ladder: &'static Ladder,
+    options: &Options,
+    (rung, block): (&Rung, [u32; 3]),
+) -> Result<(Vec<Finding>, Vec<String>), Error> {
+    let problem = small(ladder, options)?;
+    let launch = ladder.launch(rung, &*problem, Some(block))?;
+    let mut sim = Sim::open(kernels, 0)?;
+    sim.limit_instructions(MOST_INSTRUCTIONS);
+    sim.set_checks(Checks::ALL);
+    let mut session = Session::new(&mut sim, &*problem, false)?;
+    let verdict = session.attempt(rung, &launch)?.verdict;
+    let (findings, mut notes) = (session.take_findings(), session.take_notes());
+    let size = problem.size();
+    notes.push(match (&verdict, findings.is_empty()) {
+        (_, false) => format!("run again on sim with {size}, whose checks find what follows"),
+        (Verdict::Wrong(why), true) => format!("run again on sim with {size}: {why}"),
+        (Verdict::Right, true) => {
+            format!(
+                "run again on sim with {size}: right, and its checks find nothing; compute-sanitizer looks on the GPU"
+            )
+        }
+    });
+    Ok((findings, notes))
+}
+
+/// The problem, or one of the same kind that has few data.
+fn small(ladder: &'static Ladder, options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let bytes = |problem: &dyn Problem| problem.buffers().iter().map(|buffer| buffer.bytes).sum::<u64>();
+    let problem = ladder.problem(options)?;
+    let own = bytes(&*problem);
+    if own <= MOST_BYTES {
+        return Ok(problem);
+    }
+    let small =
+        problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
+    match small.transpose()?.filter(|small| bytes(&**small) <= MOST_BYTES) {
+        Some(small) => Ok(small),
+        None => Err(Error::BadValue(format!("{} has too many data", problem.size()))),
+    }
+}

@@ -1,0 +1,76 @@
+//! A ladder whose rungs read 64 words and write them in another order. Most of them fail: they are the pitfalls' kernels.
+
+use host::launch::{Arg, Geometry, Launch};
+use host::options::{Opt, Options};
+use host::problem::{Buffer, Problem, Role, Verdict};
+use host::{Catalog, Error, KERNELS, Ladder, Rung, SharedMemory, ShownColumns};
+
+pub(super) static CATALOG: Catalog = Catalog { ladders: &[WORDS], pitfalls: &[], kernels: &KERNELS };
+
+const LINE: Rung = Rung {
+    source: "pitfalls",
+    lesson: "a rung may fail",
+    geometry: Geometry::Line { items_per_thread: 1 },
+    default_block: [64, 1, 1],
+    ..Rung::USUAL
+};
+
+const WORDS: Ladder = Ladder {
+    name: "words",
+    summary: "words in another order, for tests",
+    rungs: &[
+        Rung { name: "barrier_count_too_high_cured", ..LINE },
+        // Threads read 4 words together from places where that is not possible.
+        Rung { name: "misaligned_vector", ..LINE },
+        Rung { name: "shared_bytes_as_elements_cured", shared: SharedMemory::Dynamic(|[x, _, _]| 4 * x), ..LINE },
+        // The block waits for ever.
+        Rung { name: "barrier_count_too_high", ..LINE },
+        // 64 words in 64 bytes.
+        Rung { name: "shared_bytes_as_elements", shared: SharedMemory::Dynamic(|[x, _, _]| x), ..LINE },
+        Rung { name: "missing_barrier_cured", ..LINE },
+    ],
+    options: &[Opt::size("n", "N", "64", "How many words")],
+    blocks: &[[64, 1, 1]],
+    block_rule: "64",
+    sweep: |_| vec![Options::default()],
+    problem: words,
+    shown: ShownColumns { timed: &[], counted: &[], pictures: false },
+};
+
+fn words(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let n = CATALOG.ladders[0].complete(options)?.size_within("n", 64..=64)?;
+    Ok(Box::new(Words { n, input: (0..65).collect() }))
+}
+
+struct Words {
+    n: u64,
+    input: Vec<u32>,
+}
+
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for Words {
+    fn size(&self) -> String {
+        format!("n = {}", self.n)
+    }
+
+    fn shape(&self) -> Vec<u64> {
+        vec![self.n]
+    }
+
+    fn buffers(&self) -> Vec<Buffer> {
+        vec![Buffer::new(Role::Input, 4 * self.n + 4), Buffer::new(Role::Output, 4 * self.n)]
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        if index == 0 { bytemuck::cast_slice(&self.input) } else { &[] }
+    }
+
+    fn args(&self, _: &Rung) -> Vec<Arg> {
+        vec![Arg::Buffer(0), Arg::Buffer(1)]
+    }
+
+    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        let expected: Vec<u32> = (0..64).rev().collect();
+        Verdict::of_elements(outputs, &expected, |at| format!("word {at}"))
+    }
+}
