@@ -23,6 +23,7 @@ mod shadow;
 mod sites;
 mod threads;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -181,6 +182,7 @@ impl Race {
             waited: waited.as_ref(),
             sites,
             grid,
+            known: Cell::new((0, 0)),
         };
         let shadow = match space {
             Space::Shared => blocks.get_mut(&whose).map(|block| &mut block.shared),

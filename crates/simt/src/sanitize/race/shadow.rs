@@ -163,6 +163,8 @@ struct Word {
 #[derive(Debug, Clone, Default)]
 struct Entries {
     one: Entry,
+    /// Which of the others gives way next, if their order does not matter.
+    turn: u8,
     more: Vec<Entry>,
 }
 
@@ -195,6 +197,18 @@ impl Entries {
 
     fn is_full(&self) -> bool {
         self.more.len() + 1 == MOST
+    }
+
+    /// Adds one in any order; one of the oldest gives way if there is no room.
+    #[inline]
+    fn add(&mut self, entry: Entry) {
+        match self.is_full() {
+            true => {
+                self.turn = (self.turn + 1) % self.more.len() as u8;
+                self.more[usize::from(self.turn)] = entry;
+            }
+            false => self.push(entry),
+        }
     }
 
     /// Adds one; the oldest gives way if there is no room.
@@ -252,6 +266,7 @@ impl Runs {
             for (index, other) in others.iter().enumerate() {
                 let same_size = actor.same_size(other.site);
                 if !other.overlaps(run)
+                    || actor.is_behind(&other.toucher(other.lanes))
                     || actor.is_threads() && other.same_threads(run)
                     || actor.is_harmless(&other.toucher(other.lanes), wrote, run.lanes, same_size)
                 {
@@ -297,14 +312,10 @@ impl Runs {
         if self.reads.push(*run) {
             return true;
         }
-        self.reads.retain(|other| !is_over(other));
-        if self.reads.push(*run) {
-            return true;
-        }
         // What many warps read and none writes stays together.
-        let alike = |other: &Run| other.same_bytes(run);
-        if !self.reads.all().iter().all(alike) {
-            return false;
+        if !self.reads.all().iter().all(|other| other.same_bytes(run)) {
+            self.reads.retain(|other| !is_over(other));
+            return self.reads.push(*run);
         }
         // The accesses of other blocks are kept longest.
         let own_block = |other: &Run| actor.grid.block(other.warp) == actor.grid.block(run.warp);
@@ -345,7 +356,7 @@ impl Word {
         let all = [(Some(&self.writes), true), (reads, false)];
         for (entries, wrote) in all {
             for (index, other) in entries.into_iter().flat_map(Entries::all).enumerate() {
-                if other.bytes & bytes == 0 {
+                if other.bytes & bytes == 0 || actor.is_behind(&other.toucher) {
                     continue;
                 }
                 let mut lanes = toucher.lanes;
@@ -383,28 +394,40 @@ impl Word {
                 other.toucher.lanes |= toucher.lanes;
                 return;
             }
-            if self.reads.is_full() {
-                self.reads.retain(|other| !is_over(other));
-            }
-            self.reads.push(entry);
+            // If there is no room, the oldest gives way, which is the likeliest to have happened before.
+            self.reads.add(entry);
         }
     }
 }
 
+/// Pages that are found at once.
+const LOW: usize = 8;
+
+type Page = [Line; PAGE as usize];
+
 /// The lines of a memory.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
-    pages: HashMap<u64, Box<[Line; PAGE as usize]>, Quick>,
+    /// Those of the lowest addresses, as shared memory has them.
+    low: [Option<Box<Page>>; LOW],
+    pages: HashMap<u64, Box<Page>, Quick>,
     /// The bytes that it takes, about.
     pub(super) bytes: u64,
 }
 
 impl Shadow {
+    fn page(&mut self, number: u64) -> Option<&mut Page> {
+        match self.low.get_mut(number as usize) {
+            Some(low) => low.as_deref_mut(),
+            None => self.pages.get_mut(&number).map(|page| &mut **page),
+        }
+    }
+
     /// Nobody has accessed these bytes: they are others now.
     pub(super) fn forget(&mut self, address: u64, bytes: u64) {
         let end = address + bytes;
         for number in address / LINE..end.div_ceil(LINE) {
-            let Some(page) = self.pages.get_mut(&(number / PAGE)) else { continue };
+            let Some(page) = self.page(number / PAGE) else { continue };
             let line = &mut page[(number % PAGE) as usize];
             let first = number * LINE;
             if let Line::Runs(runs) = line {
@@ -420,15 +443,18 @@ impl Shadow {
     /// Adds an access to the line of this number; if `full`, only if the line was accessed before.
     #[inline]
     pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
-        let page = match full {
-            true => match self.pages.get_mut(&(line / PAGE)) {
-                Some(page) => page,
-                None => return,
-            },
-            false => self.pages.entry(line / PAGE).or_insert_with(|| {
-                self.bytes += PAGE * size_of::<Line>() as u64;
-                Box::new(std::array::from_fn(|_| Line::Empty))
-            }),
+        let number = line / PAGE;
+        if full && self.page(number).is_none() {
+            return;
+        }
+        let bytes = &mut self.bytes;
+        let new = || {
+            *bytes += size_of::<Page>() as u64;
+            Box::new(std::array::from_fn(|_| Line::Empty))
+        };
+        let page = match self.low.get_mut(number as usize) {
+            Some(low) => low.get_or_insert_with(new),
+            None => self.pages.entry(number).or_insert_with(new),
         };
         let line = &mut page[(line % PAGE) as usize];
         if full && matches!(line, Line::Empty) {
