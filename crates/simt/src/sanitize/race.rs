@@ -39,7 +39,7 @@ use asynchronous::Objects;
 use clocks::Node;
 use grid::{Agent, Grid, WarpNumber};
 use hash::Quick;
-use locations::{Locations, acquire_pending};
+use locations::Locations;
 use pairs::Pairs;
 use shadow::Shadow;
 use sites::Sites;
@@ -164,7 +164,7 @@ impl Race {
     /// Lanes execute a fence that orders memory.
     fn fence_of(&mut self, warp_id: WarpId, mask: u32, scope: Scope, kind: FenceKind) {
         let Some((warp, grid)) = self.warp(warp_id) else { return };
-        acquire_pending(warp, mask, scope, grid);
+        warp.acquire_pending(mask, scope, grid);
         if kind == FenceKind::Sc && scope > Scope::Cta {
             warp.fence_in_order(mask, grid);
         }
