@@ -23,6 +23,7 @@ mod pairs;
 mod shadow;
 mod sites;
 mod threads;
+mod words;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::asynchronous::Waited;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
-use super::shadow::{Run, each_word};
+use super::shadow::Run;
 use super::sites::{Info, SiteNumber, Sites};
 use super::threads::Class;
 use crate::observe::{AccessKind, Semantics};
@@ -242,11 +242,6 @@ impl Actor<'_> {
             lanes: (one, others.trailing_zeros()),
             byte: run.lo,
         }
-    }
-
-    #[inline]
-    pub(super) fn each_word(&self, run: &Run, act: impl FnMut(usize, &Toucher, u8)) {
-        each_word(run, act);
     }
 }
 
