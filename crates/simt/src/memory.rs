@@ -129,6 +129,11 @@ impl AccessFault {
         Self::new(lane, address, (0, false), AccessProblem::Other(words), (Space::Global, 0))
     }
 
+    /// The fault of a lane that others have not waited for, or that has not waited for others, in words.
+    pub(crate) fn of_synchronization(lane: usize, words: String) -> Self {
+        Self::new(lane, 0, (0, false), AccessProblem::Synchronization(words), (Space::Global, 0))
+    }
+
     /// The fault of a lane that accesses so many bytes, and writes or does not, in a space of so many bytes.
     pub(crate) fn new(
         lane: usize,
@@ -150,7 +155,7 @@ impl AccessFault {
     /// The place of the access in its space, in words: `16 bytes past the end of the block's shared memory of 4096
     /// bytes`. `None` for global memory, of which the allocations have to be asked.
     pub fn near(&self) -> Option<String> {
-        if let AccessProblem::Other(_) = self.what {
+        if self.what.words().is_some() {
             return Some(String::new());
         }
         let whose = match self.space {
@@ -173,7 +178,7 @@ impl fmt::Display for AccessFault {
     /// What is wrong with it, without its address: `out of bounds write of 4 bytes`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match &self.what {
-            AccessProblem::Other(words) => return f.write_str(words),
+            AccessProblem::Synchronization(words) | AccessProblem::Other(words) => return f.write_str(words),
             AccessProblem::Misaligned => "misaligned",
             AccessProblem::OutOfBounds => "out of bounds",
             AccessProblem::ReadOnly => "read-only memory:",
@@ -192,8 +197,21 @@ pub enum AccessProblem {
     OutOfBounds,
     /// The access writes, but the space is read-only.
     ReadOnly,
+    /// Threads do not wait for each other as the operation needs it: what an mbarrier does not allow, or memory of a block that
+    /// has exited, in words.
+    Synchronization(String),
     /// Something else, in words. For a texture or surface the address is the handle.
     Other(String),
+}
+
+impl AccessProblem {
+    /// The reason in words, if it has its own.
+    pub(crate) fn words(&self) -> Option<&str> {
+        match self {
+            Self::Synchronization(words) | Self::Other(words) => Some(words),
+            Self::Misaligned | Self::OutOfBounds | Self::ReadOnly => None,
+        }
+    }
 }
 
 /// The places that lanes store to.

@@ -215,9 +215,10 @@ pub enum Semantics {
     /// As `Relaxed`, among all threads of the system.
     Volatile,
     Relaxed,
-    Acquire,
+    // `Order::releases` and `Order::acquires` each ask for two that follow each other: one comparison for each access.
     Release,
     AcqRel,
+    Acquire,
 }
 
 /// The memory order of an access.

@@ -140,7 +140,9 @@ fn code_of(fault: &FaultKind) -> Code {
         FaultKind::Access { access, .. } => match access.what {
             simt::memory::AccessProblem::Misaligned => Code::MISALIGNED_ADDRESS,
             simt::memory::AccessProblem::OutOfBounds | simt::memory::AccessProblem::ReadOnly => Code::ILLEGAL_ADDRESS,
-            simt::memory::AccessProblem::Other(_) => Code::ILLEGAL_INSTRUCTION,
+            simt::memory::AccessProblem::Synchronization(_) | simt::memory::AccessProblem::Other(_) => {
+                Code::ILLEGAL_INSTRUCTION
+            }
         },
         FaultKind::Assert { .. } => Code::ASSERT,
         FaultKind::Trap | FaultKind::Panic { .. } | FaultKind::BadFree { .. } | FaultKind::StackOverflow => {

@@ -80,15 +80,26 @@ pub struct Multiply {
 }
 
 impl Multiply {
+    /// The length of a column of B.
+    fn dense(&self) -> usize {
+        self.product.k * if self.sparse.is_some() { 2 } else { 1 }
+    }
+
+    /// The elements of A, of B and of the accumulator.
+    fn operands(&self, regs: &Regs<'_>) -> [Vec<u64>; 3] {
+        let Product { m, n, k, count, .. } = self.product;
+        let all = [(&self.a, m * k), (&self.b, n * self.dense()), (&self.c, m * n)];
+        all.map(|(fragment, each)| {
+            let mut elements = vec![0; count * each];
+            fragment.gather(regs, &mut elements);
+            elements
+        })
+    }
+
     pub(super) fn execute(&self, regs: &mut Regs<'_>) {
         let Product { m, n, k, count, .. } = self.product;
-        let dense = if self.sparse.is_some() { 2 * k } else { k };
-        let mut a = vec![0; count * m * k];
-        let mut b = vec![0; count * n * dense];
-        let mut c = vec![0; count * m * n];
-        self.a.gather(regs, &mut a);
-        self.b.gather(regs, &mut b);
-        self.c.gather(regs, &mut c);
+        let [a, b, mut c] = self.operands(regs);
+        let dense = self.dense();
         let chosen = self.sparse.as_ref().map(|metadata| metadata.columns(regs, m, k));
         for part in 0..count {
             let a = &a[part * m * k..][..m * k];
@@ -101,18 +112,12 @@ impl Multiply {
 
     /// In registers that hold ones in the place of bits that are not known, makes ones of the sums that are not.
     pub(crate) fn spread(&self, regs: &mut Regs<'_>) {
-        let Product { m, n, k, count, .. } = self.product;
-        let dense = if self.sparse.is_some() { 2 * k } else { k };
-        let mut a = vec![0; count * m * k];
-        let mut b = vec![0; count * n * dense];
-        let mut c = vec![0; count * m * n];
-        self.a.gather(regs, &mut a);
-        self.b.gather(regs, &mut b);
-        self.c.gather(regs, &mut c);
+        let Product { m, n, k, .. } = self.product;
+        let [a, b, mut c] = self.operands(regs);
         let lines = |all: &[u64], length| -> Vec<bool> {
             all.chunks(length).map(|line| line.iter().any(|element| *element != 0)).collect()
         };
-        let (rows, columns) = (lines(&a, k), lines(&b, dense));
+        let (rows, columns) = (lines(&a, k), lines(&b, self.dense()));
         for (index, sum) in c.iter_mut().enumerate() {
             let (part, row, column) = (index / (m * n), index / n % m, index % n);
             let is_unknown = *sum != 0 || rows[part * m + row] || columns[part * n + column];

@@ -5,7 +5,7 @@ use super::address::Address;
 use super::atomic::Atomic;
 use super::cluster::{Place, Reach};
 use super::in_flight::{Group, Job, Piece, Signal, Source};
-use super::{Accessed, Region};
+use super::{AccessFault, Accessed, Region};
 use crate::observe::Issue;
 use crate::regs::{R32, Reg, lanes};
 
@@ -105,7 +105,8 @@ impl Reach<'_, '_, '_> {
         }
         for (rank, at) in &objects {
             self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
-            self.cluster.known((*rank, *at)).map_err(|words| self.refuse(lane, words))?;
+            let known = self.cluster.known((*rank, *at));
+            known.map_err(|words| AccessFault::of_synchronization(lane, words))?;
         }
         if self.cluster.watched {
             self.cluster.issued.extend(pieces.iter().map(|piece| {

@@ -124,7 +124,7 @@ impl Cluster {
             )));
         }
         (self.exited >> rank & 1 != 0).then(|| {
-            AccessProblem::Other(format!(
+            AccessProblem::Synchronization(format!(
                 "access to the shared memory of block {rank} of the cluster, which has exited; \
                  let all blocks wait for each other (barrier.cluster) before they exit"
             ))
@@ -176,7 +176,10 @@ impl Reach<'_, '_, '_> {
     pub(super) fn object(&self, address: &Address, lane: usize) -> Accessed<(u32, u64)> {
         match self.place(address, lane) {
             Place::Shared(rank, at) => Ok((rank, at)),
-            Place::Global(at) => Err(self.refuse(lane, format!("mbarrier at {at:#x}, which is not shared memory"))),
+            Place::Global(at) => {
+                let words = format!("mbarrier at {at:#x}, which is not shared memory");
+                Err(AccessFault::of_synchronization(lane, words))
+            }
         }
     }
 

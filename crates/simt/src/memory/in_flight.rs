@@ -7,7 +7,7 @@
 use super::atomic::Atomic;
 use super::cluster::{Cluster, Place, Reach};
 use super::storage::{OneAllocation, SharedMemory, Storage};
-use super::{Accessed, Env, GlobalMemory, LocalMemory, Recent};
+use super::{AccessFault, Accessed, Env, GlobalMemory, LocalMemory, Recent};
 use crate::observe::{AsyncGroup, Mistake, Site};
 use crate::regs::{ALL, LANES, Regs, lanes};
 use crate::vectors::Portable;
@@ -298,7 +298,7 @@ pub(super) fn group(reach: &mut Reach<'_, '_, '_>, which: Group, op: AsyncGroup,
             .filter(|lane| all || u64::from(job.ages[*lane]) > least)
             .fold(0, |chosen, lane| chosen | 1 << lane)
     });
-    done.map_err(|words| reach.refuse(mask.trailing_zeros() as usize, words))
+    done.map_err(|words| AccessFault::of_synchronization(mask.trailing_zeros() as usize, words))
 }
 
 /// Reads bytes of a source, from its byte `offset` on, which is a multiple of 8.

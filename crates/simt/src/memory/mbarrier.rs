@@ -4,11 +4,11 @@
 //! 20 of those that are pending, 21 of the bytes that are (signed), the phase's parity, and 2 that tell an object from
 //! other bytes.
 
-use super::Accessed;
 use super::address::Address;
 use super::cluster::{Cluster, Place, Reach};
 use super::in_flight::{Group, Job, Signal};
 use super::storage::Storage;
+use super::{AccessFault, Accessed};
 use crate::observe::{MbarrierEvent, MbarrierUse};
 use crate::regs::{LANES, Pred, R32, R64, lanes};
 
@@ -315,6 +315,6 @@ impl Mbarrier {
                 }
             }),
         };
-        result.map(|()| over).map_err(|words| reach.refuse(lane, words))
+        result.map(|()| over).map_err(|words| AccessFault::of_synchronization(lane, words))
     }
 }

@@ -304,7 +304,7 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::Access { access, near } => {
-                if let AccessProblem::Other(words) = &access.what {
+                if let Some(words) = access.what.words() {
                     return f.write_str(words);
                 }
                 write!(f, "{access} at {:#x}", access.address)?;

@@ -188,7 +188,7 @@ impl Findings {
 /// A fault as a finding of the check that it belongs to.
 pub(super) fn of_fault(check: Check, fault: &Fault, launch: &Launch<'_>) -> Finding {
     let (what, address, place) = match &fault.kind {
-        FaultKind::Access { access, near } if !matches!(access.what, AccessProblem::Other(_)) => {
+        FaultKind::Access { access, near } if access.what.words().is_none() => {
             let what = match access.what {
                 AccessProblem::Misaligned => {
                     format!("{access}, whose address has to be a multiple of {}", access.align)

@@ -30,10 +30,48 @@ pub(super) struct LaunchFacts {
     pub(super) args: Vec<Arg>,
 }
 
+/// What checks are told: every event but those that none of them asks for, because each call takes a lock.
+macro_rules! asked_for {
+    ($make:ident $($(#[$doc:meta])* $method:ident($($args:tt)+);)*) => {$(
+        asked_for! { @ $make $method($($args)+) }
+    )*};
+    (@ $make:ident access($($args:tt)+)) => {};
+    (@ $make:ident branch($($args:tt)+)) => {};
+    (@ $make:ident executed($($args:tt)+)) => {};
+    (@ $make:ident freed($($args:tt)+)) => {};
+    (@ $make:ident read($($args:tt)+)) => {};
+    (@ $make:ident synchronized($($args:tt)+)) => {};
+    (@ $make:ident written($($args:tt)+)) => {};
+    (@ $make:ident $method:ident($($args:tt)+)) => { $make! { $method($($args)+); } };
+}
+
+/// The methods of a check, which do nothing.
+macro_rules! nothing_of_those {
+    ($($events:tt)*) => { asked_for! { nothing $($events)* } };
+}
+
+/// The methods of the observer, which tell all checks.
+macro_rules! tell_of_those {
+    ($($events:tt)*) => { asked_for! { tell $($events)* } };
+}
+
+/// A method that tells all checks.
+macro_rules! tell {
+    ($method:ident($($arg:ident: $ty:ty),+);) => {
+        fn $method(&mut self, $($arg: $ty),+) {
+            let mut state = lock(&self.state);
+            for (_, checker) in &mut state.checkers {
+                checker.$method($($arg),+);
+            }
+            let steps = state.checkers.iter().any(|(_, checker)| checker.steps());
+            state.steps.store(steps, Ordering::Relaxed);
+        }
+    };
+}
+
 /// A check: what it is told of a launch, and what it has found. All calls come in the order in which things happen.
-#[allow(dead_code, reason = "no check asks for everything that observers are told")]
 pub(super) trait Checker: Send {
-    every_event!(nothing);
+    every_event!(nothing_of_those);
 
     /// Whether it is to be told of each instruction, by `step`, until the warp's turn is over. It is asked before each
     /// instruction.
@@ -135,9 +173,8 @@ pub(super) fn end(
 fn check_of(kind: &FaultKind) -> Option<Check> {
     match kind {
         FaultKind::Access { access, .. } => match access.what {
-            AccessProblem::Misaligned | AccessProblem::OutOfBounds | AccessProblem::ReadOnly => Some(Check::Memory),
-            AccessProblem::Other(ref words) if is_of_synchronization(words) => Some(Check::Sync),
-            AccessProblem::Other(_) => Some(Check::Memory),
+            AccessProblem::Synchronization(_) => Some(Check::Sync),
+            _ => Some(Check::Memory),
         },
         FaultKind::BadFree { .. } | FaultKind::StackOverflow => Some(Check::Memory),
         FaultKind::DivergentBarrier { .. }
@@ -146,30 +183,6 @@ fn check_of(kind: &FaultKind) -> Option<Check> {
         | FaultKind::Deadlock { .. } => Some(Check::Sync),
         _ => None,
     }
-}
-
-/// Whether the words of an access that cannot be done are about threads that do not wait for each other: mbarriers, and memory of
-/// blocks that have exited. Others are about textures, tensor maps and descriptors.
-fn is_of_synchronization(words: &str) -> bool {
-    ["mbarrier", "has exited", "asynchronous operation"].iter().any(|own| words.contains(own))
-}
-
-/// Methods that tell all checks. No check asks what was executed, of which there are the most calls.
-macro_rules! all {
-    ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
-        all! { @ $method($($arg: $ty),+) }
-    )*};
-    (@ executed($($arg:ident: $ty:ty),+)) => {};
-    (@ $method:ident($($arg:ident: $ty:ty),+)) => {
-        fn $method(&mut self, $($arg: $ty),+) {
-            let mut state = lock(&self.state);
-            for (_, checker) in &mut state.checkers {
-                checker.$method($($arg),+);
-            }
-            let steps = state.checkers.iter().any(|(_, checker)| checker.steps());
-            state.steps.store(steps, Ordering::Relaxed);
-        }
-    };
 }
 
 impl Observer for Sanitizer {
@@ -192,5 +205,5 @@ impl Observer for Sanitizer {
         self.steps.load(Ordering::Relaxed)
     }
 
-    every_event!(all);
+    every_event!(tell_of_those);
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::finding::{self, Findings, Found, Party};
 use super::observer::{Checker, LaunchFacts};
-use crate::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Scope, Site, Space, WarpId};
+use crate::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Places, Scope, Site, Space, WarpId};
 use crate::run::{Machine, unravel};
 use barriers::Barriers;
 use clusters::Clusters;
@@ -58,7 +58,7 @@ impl Checker for Sync {
         self.clusters.uses_object(party, event.what, event.rank);
     }
 
-    fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>) {
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, _: &Places<'_>) {
         let party = party(site, warp_id, access.mask.trailing_zeros());
         self.clusters.accesses(&self.facts, party, access.kind, access.rank);
     }

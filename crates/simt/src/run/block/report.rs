@@ -82,7 +82,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
 
     /// The fault of an asynchronous operation, which nobody is executing any more.
     pub(super) fn asynchronous(&self, words: String) -> BlockFault {
-        let access = AccessFault::in_words(0, 0, words);
+        let access = AccessFault::of_synchronization(0, words);
         let near = String::new();
         self.interrupted(FaultKind::Access { access, near })
     }

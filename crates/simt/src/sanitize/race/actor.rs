@@ -1,9 +1,11 @@
 //! One access, and whether those before it happened before it.
 
+use std::cell::Cell;
+
 use super::asynchronous::Waited;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
-use super::shadow::{Run, each_word};
+use super::shadow::Run;
 use super::sites::{Info, SiteNumber, Sites};
 use super::threads::Class;
 use crate::observe::{AccessKind, Semantics};
@@ -74,6 +76,8 @@ pub(super) struct Actor<'a> {
     pub(super) waited: Option<&'a Waited>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
+    /// A warp, and the clock up to which all of these threads know of all its lanes.
+    pub(super) known: Cell<(WarpNumber, u32)>,
 }
 
 impl Actor<'_> {
@@ -111,6 +115,22 @@ impl Actor<'_> {
             }
         }
         None
+    }
+
+    /// Whether an earlier access happened before this one, as far as is seen at once.
+    #[inline]
+    pub(super) fn is_behind(&self, earlier: &Toucher) -> bool {
+        let (warp, clock) = self.known.get();
+        if warp == earlier.warp && earlier.clock <= clock {
+            return true;
+        }
+        let [(_, known)] = self.classes else { return false };
+        let Node::Uniform(clock) = known.of(self.home, earlier.warp, self.grid) else { return false };
+        if self.by_proxy || earlier.clock > *clock {
+            return false;
+        }
+        self.known.set((earlier.warp, *clock));
+        true
     }
 
     /// A lane of an earlier write by threads that no proxy fence stands behind.
@@ -222,11 +242,6 @@ impl Actor<'_> {
             lanes: (one, others.trailing_zeros()),
             byte: run.lo,
         }
-    }
-
-    #[inline]
-    pub(super) fn each_word(&self, run: &Run, act: impl FnMut(usize, &Toucher, u8)) {
-        each_word(run, act);
     }
 }
 

@@ -49,6 +49,34 @@ impl Node {
         }
     }
 
+    /// Whether it has of each thread a clock as late as the other one has.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            _ if self.is(other) => true,
+            (_, Self::Uniform(0)) => true,
+            (Self::Uniform(own), Self::Uniform(clock)) => own >= clock,
+            (Self::Uniform(own), Self::Leaf(clocks)) => clocks.iter().all(|clock| own >= clock),
+            (Self::Leaf(own), Self::Uniform(clock)) => own.iter().all(|own| own >= clock),
+            (Self::Leaf(own), Self::Leaf(clocks)) => own.iter().zip(&**clocks).all(|(own, clock)| own >= clock),
+            (Self::Uniform(_), Self::Inner(children)) => children.iter().all(|child| self.covers(child)),
+            (Self::Inner(own), Self::Uniform(_)) => own.iter().all(|own| own.covers(other)),
+            (Self::Inner(own), Self::Inner(children)) => {
+                own.iter().zip(&**children).all(|(own, child)| own.covers(child))
+            }
+            // Nodes of different levels, which are never compared.
+            (Self::Leaf(_), Self::Inner(_)) | (Self::Inner(_), Self::Leaf(_)) => false,
+        }
+    }
+
+    /// The lanes of a warp's node whose clocks are as late as this one.
+    pub(super) fn lanes_at(&self, clock: u32) -> u32 {
+        match self {
+            Self::Uniform(own) if *own >= clock => ALL,
+            Self::Leaf(own) => (0..LANES).filter(|lane| own[*lane] >= clock).fold(0, |all, lane| all | 1 << lane),
+            Self::Uniform(_) | Self::Inner(_) => 0,
+        }
+    }
+
     /// Of each thread the later clock of both.
     pub(super) fn join(&self, other: &Self) -> Self {
         match (self, other) {

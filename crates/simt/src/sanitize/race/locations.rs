@@ -41,18 +41,21 @@ impl Locations {
         if !hands_over && self.all.is_empty() {
             return;
         }
-        let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        let reads = !matches!(kind, AccessKind::Store | AccessKind::Reduction);
-        let released = (writes && order.releases()).then(|| warp.release(mask));
-        // One after the other: atomics of one instruction see those of the lanes before.
-        for lane in lanes(mask) {
-            if reads && let Some(releases) = self.all.get(&at(lane)) {
-                for release in releases.clone() {
-                    acquire(warp, lane as u32, order, release, grid);
+        if !writes {
+            for (place, lanes) in together(mask, at) {
+                for release in self.all.get(&place).into_iter().flatten() {
+                    acquire(warp, lanes, order, release, grid);
                 }
             }
-            if !writes {
-                continue;
+            return;
+        }
+        let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        let reads = kind == AccessKind::Atomic;
+        let released = order.releases().then(|| warp.release(mask));
+        // One after the other: atomics of one instruction see those of the lanes before.
+        for lane in lanes(mask) {
+            for release in self.all.get(&at(lane)).filter(|_| reads).into_iter().flatten() {
+                acquire(warp, 1 << lane, order, release, grid);
             }
             let own = released.clone().map(|snapshot| Release { snapshot, lanes: 1 << lane, scope: order.scope });
             let fences = warp.fenced.iter().filter(|fence| fence.lanes >> lane & 1 != 0);
@@ -86,6 +89,19 @@ impl Locations {
     /// Lanes hear of the `fence.sc` of those that have written what they read, and tell others of theirs.
     fn hear(&mut self, warp: &mut WarpState, (kind, mask): (AccessKind, u32), at: impl Fn(usize) -> u64) {
         let nothing = |heard: &Node| matches!(heard, Node::Uniform(0));
+        if kind == AccessKind::Load {
+            if self.heard.is_empty() {
+                return;
+            }
+            for (place, lanes) in together(mask, at) {
+                let Some(there) = self.heard.get(&place) else { continue };
+                let mut classes = warp.classes.iter().filter(|(own, _)| own & lanes != 0);
+                if classes.any(|(_, known)| !known.heard.covers(there)) {
+                    warp.change(lanes, |known| known.heard = known.heard.join(there));
+                }
+            }
+            return;
+        }
         if self.heard.is_empty() && warp.classes.iter().all(|(_, known)| nothing(&known.heard)) {
             return;
         }
@@ -93,7 +109,7 @@ impl Locations {
             let Some(own) = warp.of_lane(lane).map(|known| known.heard.clone()) else { continue };
             let there = self.heard.get(&at(lane));
             let joined = there.map(|there| own.join(there));
-            if !matches!(kind, AccessKind::Store | AccessKind::Reduction)
+            if kind == AccessKind::Atomic
                 && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
             {
                 warp.change(1 << lane, |known| known.heard = joined.clone());
@@ -114,6 +130,16 @@ impl Locations {
 }
 
 fn add(releases: &mut Vec<Release>, release: Release) {
+    let has_later = |own: &Release| own.lanes & release.lanes == release.lanes && release.is_before(own);
+    if releases.iter().any(has_later) {
+        return;
+    }
+    releases.retain_mut(|own| {
+        if own.is_before(&release) {
+            own.lanes &= !release.lanes;
+        }
+        own.lanes != 0
+    });
     let same = |own: &&mut Release| Arc::ptr_eq(&own.snapshot, &release.snapshot) && own.scope == release.scope;
     match releases.iter_mut().find(same) {
         Some(own) => own.lanes |= release.lanes,
@@ -138,39 +164,25 @@ fn join(releases: &mut Vec<Release>, grid: &Grid) {
     *releases = joined;
 }
 
-/// A lane reads what a release has written.
-fn acquire(warp: &mut WarpState, lane: u32, order: Order, release: Release, grid: &Grid) {
+/// Lanes read what a release has written.
+fn acquire(warp: &mut WarpState, lanes: u32, order: Order, release: &Release, grid: &Grid) {
     let nearness = grid.nearness(warp.number, release.snapshot.warp);
-    if !nearness.is_in(release.scope) || !nearness.is_in(order.scope) || release.is_known(warp, lane, grid) {
+    if !nearness.is_in(release.scope) || !nearness.is_in(order.scope) {
         return;
     }
-    if order.acquires() {
-        let tree = release.tree(grid);
-        warp.learn(1 << lane, &tree, grid);
-        return;
-    }
-    let same = |(lanes, own): &&mut (u32, Release)| {
-        own.lanes == release.lanes
-            && own.scope == release.scope
-            && Arc::ptr_eq(&own.snapshot, &release.snapshot)
-            && *lanes != 0
-    };
-    match warp.pending.iter_mut().find(same) {
-        Some((lanes, _)) => *lanes |= 1 << lane,
-        None => warp.pending.push((1 << lane, release)),
+    match lanes & !release.known_by(warp, lanes, grid) {
+        0 => {}
+        lanes if order.acquires() => warp.learn(lanes, &release.tree(grid), grid),
+        lanes => warp.read(lanes, release, nearness, grid),
     }
 }
 
-/// Lanes execute a fence, and acquire what they have read.
-pub(super) fn acquire_pending(warp: &mut WarpState, mask: u32, scope: Scope, grid: &Grid) {
-    let mut pending = std::mem::take(&mut warp.pending);
-    pending.retain_mut(|(lanes, release)| {
-        let nearness = grid.nearness(warp.number, release.snapshot.warp);
-        if *lanes & mask != 0 && nearness.is_in(scope) {
-            warp.learn(*lanes & mask, &release.tree(grid), grid);
-            *lanes &= !mask;
-        }
-        *lanes != 0
-    });
-    warp.pending = pending;
+/// The lanes that access the same place, place by place.
+fn together(mut left: u32, at: impl Fn(usize) -> u64) -> impl Iterator<Item = (u64, u32)> {
+    std::iter::from_fn(move || {
+        let place = at(lanes(left).next()?);
+        let same = lanes(left).filter(|lane| at(*lane) == place).fold(0, |all, lane| all | 1 << lane);
+        left &= !same;
+        Some((place, same))
+    })
 }

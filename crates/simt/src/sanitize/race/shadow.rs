@@ -2,10 +2,6 @@
 //!
 //! Memory is seen in lines of 128 bytes. Of a line that few instructions have accessed, each of these is kept as a [`Run`];
 //! of others, the last accesses to each word of four bytes, with the bytes of it that they concern.
-//!
-//! Of each word the last write is kept, or the last writes if they are atomic and of different warps, and the reads since
-//! then, of which those that happened before a later one are dropped. If there are more than [`MOST`], the oldest are
-//! dropped: a race with one of many readers may be missed, if the writer knows of all that are left.
 
 use std::collections::HashMap;
 
@@ -13,6 +9,7 @@ use super::actor::{Actor, Hit, Toucher};
 use super::grid::WarpNumber;
 use super::hash::Quick;
 use super::sites::SiteNumber;
+use super::words::{Entry, Word};
 
 /// Bytes of a line.
 pub(super) const LINE: u64 = 128;
@@ -20,8 +17,6 @@ pub(super) const LINE: u64 = 128;
 const PAGE: u64 = 256;
 /// Writes and reads of a line that are kept before it is divided into words.
 const RUNS: usize = 4;
-/// Writes and reads of a word.
-const MOST: usize = 5;
 
 /// One access of lanes to bytes of a line: each to its own `size` bytes, one behind the other from byte `lo` on, or all
 /// to the same bytes.
@@ -90,6 +85,16 @@ impl Run {
     fn toucher(&self, lanes: u32) -> Toucher {
         Toucher { warp: self.warp, clock: self.clock, site: self.site, lanes }
     }
+
+    /// Calls `act` with each word that it concerns, the lanes, and the bytes of the word.
+    #[inline]
+    fn each_word(&self, mut act: impl FnMut(usize, &Toucher, u8)) {
+        let step = usize::from(self.size.clamp(1, 4));
+        let part = (1u8 << step) - 1;
+        for byte in (self.lo..self.hi).step_by(step) {
+            act(usize::from(byte / 4), &self.toucher(self.lanes_at(byte)), part << (byte % 4));
+        }
+    }
 }
 
 /// The last accesses to a line.
@@ -152,64 +157,6 @@ impl Few {
     }
 }
 
-/// The last accesses to four bytes.
-#[derive(Debug, Clone, Default)]
-struct Word {
-    writes: Entries,
-    reads: Entries,
-}
-
-/// The oldest first. There is mostly one.
-#[derive(Debug, Clone, Default)]
-struct Entries {
-    one: Entry,
-    more: Vec<Entry>,
-}
-
-/// An access of lanes to some of four bytes; none if there are no lanes.
-#[derive(Debug, Clone, Copy, Default)]
-struct Entry {
-    toucher: Toucher,
-    bytes: u8,
-}
-
-impl Entries {
-    #[inline]
-    fn all(&self) -> impl Iterator<Item = &Entry> {
-        let one = (self.one.bytes != 0).then_some(&self.one);
-        one.into_iter().chain(&self.more)
-    }
-
-    #[inline]
-    fn retain(&mut self, mut keep: impl FnMut(&Entry) -> bool) {
-        self.more.retain(&mut keep);
-        if self.one.bytes != 0 && !keep(&self.one) {
-            self.one = if self.more.is_empty() { Entry::default() } else { self.more.remove(0) };
-        }
-    }
-
-    fn all_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        let one = (self.one.bytes != 0).then_some(&mut self.one);
-        one.into_iter().chain(&mut self.more)
-    }
-
-    fn is_full(&self) -> bool {
-        self.more.len() + 1 == MOST
-    }
-
-    /// Adds one; the oldest gives way if there is no room.
-    fn push(&mut self, entry: Entry) {
-        if self.one.bytes == 0 {
-            self.one = entry;
-            return;
-        }
-        if self.is_full() {
-            self.one = self.more.remove(0);
-        }
-        self.more.push(entry);
-    }
-}
-
 impl Line {
     /// Adds an access, and tells `hits` of those before with which it collides. Returns how many bytes it takes more.
     #[inline]
@@ -229,12 +176,12 @@ impl Line {
                 runs.check(run, actor, hits);
                 if !runs.add(run, actor) {
                     let mut words = runs.divide();
-                    actor.each_word(run, |index, toucher, bytes| words[index].add(toucher, bytes, actor));
+                    run.each_word(|index, toucher, bytes| words[index].add(toucher, bytes, actor));
                     *self = Line::Words(words);
                     return size_of::<[Word; 32]>() as u64;
                 }
             }
-            Line::Words(words) => actor.each_word(run, |index, toucher, bytes| {
+            Line::Words(words) => run.each_word(|index, toucher, bytes| {
                 words[index].check(toucher, bytes, index as u8 * 4, actor, hits);
                 words[index].add(toucher, bytes, actor);
             }),
@@ -252,6 +199,7 @@ impl Runs {
             for (index, other) in others.iter().enumerate() {
                 let same_size = actor.same_size(other.site);
                 if !other.overlaps(run)
+                    || actor.is_behind(&other.toucher(other.lanes))
                     || actor.is_threads() && other.same_threads(run)
                     || actor.is_harmless(&other.toucher(other.lanes), wrote, run.lanes, same_size)
                 {
@@ -297,14 +245,10 @@ impl Runs {
         if self.reads.push(*run) {
             return true;
         }
-        self.reads.retain(|other| !is_over(other));
-        if self.reads.push(*run) {
-            return true;
-        }
         // What many warps read and none writes stays together.
-        let alike = |other: &Run| other.same_bytes(run);
-        if !self.reads.all().iter().all(alike) {
-            return false;
+        if !self.reads.all().iter().all(|other| other.same_bytes(run)) {
+            self.reads.retain(|other| !is_over(other));
+            return self.reads.push(*run);
         }
         // The accesses of other blocks are kept longest.
         let own_block = |other: &Run| actor.grid.block(other.warp) == actor.grid.block(run.warp);
@@ -317,7 +261,7 @@ impl Runs {
         let mut words: Box<[Word; 32]> = Box::default();
         for (few, write) in [(&self.writes, true), (&self.reads, false)] {
             for run in few.all() {
-                each_word(run, |index, toucher, bytes| {
+                run.each_word(|index, toucher, bytes| {
                     let word = &mut words[index];
                     let entries = if write { &mut word.writes } else { &mut word.reads };
                     entries.push(Entry { toucher: *toucher, bytes });
@@ -328,83 +272,34 @@ impl Runs {
     }
 }
 
-/// Calls `act` with each word that a run concerns, the lanes, and the bytes of the word.
-#[inline]
-pub(super) fn each_word(run: &Run, mut act: impl FnMut(usize, &Toucher, u8)) {
-    let step = usize::from(run.size.clamp(1, 4));
-    let part = (1u8 << step) - 1;
-    for byte in (run.lo..run.hi).step_by(step) {
-        act(usize::from(byte / 4), &run.toucher(run.lanes_at(byte)), part << (byte % 4));
-    }
-}
+/// Pages that are found at once.
+const LOW: usize = 8;
 
-impl Word {
-    #[inline]
-    fn check(&self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
-        let reads = actor.writes.then_some(&self.reads);
-        let all = [(Some(&self.writes), true), (reads, false)];
-        for (entries, wrote) in all {
-            for (index, other) in entries.into_iter().flat_map(Entries::all).enumerate() {
-                if other.bytes & bytes == 0 {
-                    continue;
-                }
-                let mut lanes = toucher.lanes;
-                if wrote && actor.may_have_seen(&other.toucher) {
-                    let behind = self.writes.all().skip(index + 1).chain(self.reads.all());
-                    let there = behind.filter(|own| own.bytes & bytes != 0);
-                    lanes &= !actor.have_seen(there.map(|own| own.toucher), lanes);
-                }
-                let same_size = actor.same_size(other.toucher.site);
-                let at = at + bytes.trailing_zeros() as u8;
-                hits.extend(actor.hit(&other.toucher, wrote, lanes, same_size, at));
-            }
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) {
-        let is_over = |other: &Entry| {
-            other.bytes & !bytes == 0
-                && actor.is_as_strong_as(other.toucher.site)
-                && (actor.is_threads() && other.toucher.is_thread_of(toucher)
-                    || actor.all_before(&other.toucher, toucher.lanes))
-        };
-        let entry = Entry { toucher: *toucher, bytes };
-        if actor.writes {
-            self.reads.retain(|other| other.bytes & !bytes != 0);
-            self.writes.retain(|other| (other.bytes & !bytes != 0 || actor.is_strong) && !is_over(other));
-            self.writes.push(entry);
-        } else {
-            let again = |other: &&mut Entry| {
-                let Toucher { warp, clock, site, .. } = other.toucher;
-                other.bytes == bytes && (warp, clock, site) == (toucher.warp, toucher.clock, toucher.site)
-            };
-            if let Some(other) = self.reads.all_mut().find(again) {
-                other.toucher.lanes |= toucher.lanes;
-                return;
-            }
-            if self.reads.is_full() {
-                self.reads.retain(|other| !is_over(other));
-            }
-            self.reads.push(entry);
-        }
-    }
-}
+type Page = [Line; PAGE as usize];
 
 /// The lines of a memory.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
-    pages: HashMap<u64, Box<[Line; PAGE as usize]>, Quick>,
+    /// Those of the lowest addresses, as shared memory has them.
+    low: [Option<Box<Page>>; LOW],
+    pages: HashMap<u64, Box<Page>, Quick>,
     /// The bytes that it takes, about.
     pub(super) bytes: u64,
 }
 
 impl Shadow {
+    fn page(&mut self, number: u64) -> Option<&mut Page> {
+        match self.low.get_mut(number as usize) {
+            Some(low) => low.as_deref_mut(),
+            None => self.pages.get_mut(&number).map(|page| &mut **page),
+        }
+    }
+
     /// Nobody has accessed these bytes: they are others now.
     pub(super) fn forget(&mut self, address: u64, bytes: u64) {
         let end = address + bytes;
         for number in address / LINE..end.div_ceil(LINE) {
-            let Some(page) = self.pages.get_mut(&(number / PAGE)) else { continue };
+            let Some(page) = self.page(number / PAGE) else { continue };
             let line = &mut page[(number % PAGE) as usize];
             let first = number * LINE;
             if let Line::Runs(runs) = line {
@@ -420,15 +315,18 @@ impl Shadow {
     /// Adds an access to the line of this number; if `full`, only if the line was accessed before.
     #[inline]
     pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
-        let page = match full {
-            true => match self.pages.get_mut(&(line / PAGE)) {
-                Some(page) => page,
-                None => return,
-            },
-            false => self.pages.entry(line / PAGE).or_insert_with(|| {
-                self.bytes += PAGE * size_of::<Line>() as u64;
-                Box::new(std::array::from_fn(|_| Line::Empty))
-            }),
+        let number = line / PAGE;
+        if full && self.page(number).is_none() {
+            return;
+        }
+        let bytes = &mut self.bytes;
+        let new = || {
+            *bytes += size_of::<Page>() as u64;
+            Box::new(std::array::from_fn(|_| Line::Empty))
+        };
+        let page = match self.low.get_mut(number as usize) {
+            Some(low) => low.get_or_insert_with(new),
+            None => self.pages.entry(number).or_insert_with(new),
         };
         let line = &mut page[(line % PAGE) as usize];
         if full && matches!(line, Line::Empty) {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::asynchronous::{Issued, Waited};
 use super::clocks::Node;
-use super::grid::{Grid, WarpNumber};
+use super::grid::{Grid, Nearness, WarpNumber};
 use crate::observe::Scope;
-use crate::regs::{ALL, lanes};
+use crate::regs::ALL;
 
 /// What a thread knows of the others, apart from itself. What is known of the own warp and of the own block stands by
 /// itself, because it changes most; where two say different things, the later clock holds.
@@ -32,6 +32,10 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) const NONE: Self = Self { known: Node::NONE, proxied: Node::NONE, heard: Node::NONE };
+
+    fn covers(&self, other: &Self) -> bool {
+        self.known.covers(&other.known) && self.proxied.covers(&other.proxied) && self.heard.covers(&other.heard)
+    }
 
     pub(super) fn join(&self, other: &Self) -> Self {
         Self {
@@ -129,13 +133,59 @@ impl Release {
         Self { snapshot: Arc::new(snapshot), ..*self }
     }
 
-    /// Whether a lane knows it already.
-    pub(super) fn is_known(&self, by: &WarpState, lane: u32, grid: &Grid) -> bool {
-        let Snapshot { warp, clock, others, .. } = &*self.snapshot;
-        let known =
-            |of: usize| (by.number, lane) == (*warp, of as u32) || by.knows(lane, *warp, of as u32, grid) >= *clock;
-        matches!(others.known, Node::Uniform(0)) && lanes(self.lanes).all(known)
+    /// Whether it is what one thread or several released at a time, and not several releases joined.
+    fn is_single(&self) -> bool {
+        matches!(self.snapshot.others.known, Node::Uniform(0))
     }
+
+    /// Whether it is in a tree.
+    fn is_in(&self, tree: &Tree, grid: &Grid) -> bool {
+        let Snapshot { warp, clock, others, .. } = &*self.snapshot;
+        match self.is_single() {
+            true => self.lanes & !tree.known.at(grid.levels, *warp).lanes_at(*clock) == 0,
+            false => tree.covers(others),
+        }
+    }
+
+    /// Which of these lanes of a warp know it already.
+    pub(super) fn known_by(&self, by: &WarpState, lanes: u32, grid: &Grid) -> u32 {
+        let Snapshot { warp, clock, others, .. } = &*self.snapshot;
+        let classes = by.classes.iter().filter(|(own, _)| own & lanes != 0);
+        classes.fold(0, |all, (own, known)| {
+            if !self.is_single() {
+                let covers = known.grid.covers(&others.known)
+                    && known.proxied.covers(&others.proxied)
+                    && known.heard.covers(&others.heard);
+                return if covers { all | own & lanes } else { all };
+            }
+            let unknown = self.lanes & !known.of(by.number, *warp, grid).lanes_at(*clock);
+            match unknown {
+                0 => all | own & lanes,
+                // Each lane knows of itself.
+                _ if unknown.is_power_of_two() && by.number == *warp => all | own & lanes & unknown,
+                _ => all,
+            }
+        })
+    }
+
+    /// Whether of a lane that both have, a later one has all that this one has, and is meant for as many.
+    pub(super) fn is_before(&self, later: &Self) -> bool {
+        let (own, its) = (&self.snapshot, &later.snapshot);
+        self.is_single()
+            && own.warp == its.warp
+            && own.clock < its.clock
+            && self.scope <= later.scope
+            && later.is_single()
+    }
+}
+
+/// What lanes have read without acquiring it; a fence does that.
+#[derive(Debug)]
+struct Pending {
+    lanes: u32,
+    /// How near those are that have released it.
+    nearness: Nearness,
+    tree: Tree,
 }
 
 /// A warp that runs.
@@ -154,8 +204,8 @@ pub(super) struct WarpState {
     pub(super) issued: Option<Box<Issued>>,
     /// The last fences of each lane, the last one at the end.
     pub(super) fenced: Vec<Release>,
-    /// What lanes have read without acquiring it; a fence does that.
-    pub(super) pending: Vec<(u32, Release)>,
+    /// What lanes have read without acquiring it: of each lane, one for each nearness at most.
+    pending: Vec<Pending>,
 }
 
 impl WarpState {
@@ -201,6 +251,41 @@ impl WarpState {
     pub(super) fn learn(&mut self, lanes: u32, tree: &Tree, grid: &Grid) {
         let own = self.number;
         self.change(lanes, |known| known.learn(own, tree, grid));
+    }
+
+    /// Lanes have read what a release by threads that are so near has written.
+    pub(super) fn read(&mut self, mut lanes: u32, release: &Release, nearness: Nearness, grid: &Grid) {
+        let mut new = Vec::new();
+        for own in self.pending.iter_mut().filter(|own| own.nearness == nearness) {
+            let those = own.lanes & lanes;
+            lanes &= !those;
+            if those == 0 || release.is_in(&own.tree, grid) {
+                continue;
+            }
+            let tree = own.tree.join(&release.tree(grid));
+            own.lanes &= !those;
+            new.push(Pending { lanes: those, nearness, tree });
+        }
+        if lanes != 0 {
+            new.push(Pending { lanes, nearness, tree: release.tree(grid) });
+        }
+        if !new.is_empty() {
+            self.pending.retain(|own| own.lanes != 0);
+            self.pending.append(&mut new);
+        }
+    }
+
+    /// Lanes execute a fence, and learn what they have read.
+    pub(super) fn acquire_pending(&mut self, mask: u32, scope: Scope, grid: &Grid) {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.retain_mut(|own| {
+            if own.lanes & mask != 0 && own.nearness.is_in(scope) {
+                self.learn(own.lanes & mask, &own.tree, grid);
+                own.lanes &= !mask;
+            }
+            own.lanes != 0
+        });
+        self.pending = pending;
     }
 
     /// Lanes wait for each other, and each then knows what all know.
@@ -253,15 +338,6 @@ impl WarpState {
     /// What a lane knows.
     pub(super) fn of_lane(&self, lane: usize) -> Option<&Knowledge> {
         self.classes.iter().find(|(own, _)| own >> lane & 1 != 0).map(|(_, known)| known)
-    }
-
-    /// What a lane knows of a thread, if that is another one.
-    fn knows(&self, lane: u32, warp: WarpNumber, of: u32, grid: &Grid) -> u32 {
-        self.of_lane(lane as usize).map_or(0, |known| match known.of(self.number, warp, grid) {
-            Node::Uniform(clock) => *clock,
-            Node::Leaf(clocks) => clocks[of as usize],
-            Node::Inner(_) => 0,
-        })
     }
 
     /// Lanes execute `fence.sc`, which comes behind those that they have heard of.

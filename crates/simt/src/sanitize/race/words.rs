@@ -1,0 +1,133 @@
+//! The last accesses to a word of four bytes.
+//!
+//! The last write is kept, or the last writes if they are atomic and of different warps, and the reads since then. If there
+//! are more than [`MOST`], one of the oldest is dropped: a race with one of many readers may be missed, if the writer knows
+//! of all that are left.
+
+use super::actor::{Actor, Hit, Toucher};
+
+/// Writes and reads that are kept.
+const MOST: usize = 5;
+
+/// The last accesses to four bytes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Word {
+    pub(super) writes: Entries,
+    pub(super) reads: Entries,
+}
+
+/// The oldest first. There is mostly one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entries {
+    one: Entry,
+    /// Which of the others gives way next, if their order does not matter.
+    turn: u8,
+    more: Vec<Entry>,
+}
+
+/// An access of lanes to some of four bytes; none if there are no lanes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Entry {
+    pub(super) toucher: Toucher,
+    pub(super) bytes: u8,
+}
+
+impl Entries {
+    #[inline]
+    fn all(&self) -> impl Iterator<Item = &Entry> {
+        let one = (self.one.bytes != 0).then_some(&self.one);
+        one.into_iter().chain(&self.more)
+    }
+
+    #[inline]
+    fn retain(&mut self, mut keep: impl FnMut(&Entry) -> bool) {
+        self.more.retain(&mut keep);
+        if self.one.bytes != 0 && !keep(&self.one) {
+            self.one = if self.more.is_empty() { Entry::default() } else { self.more.remove(0) };
+        }
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        let one = (self.one.bytes != 0).then_some(&mut self.one);
+        one.into_iter().chain(&mut self.more)
+    }
+
+    fn is_full(&self) -> bool {
+        self.more.len() + 1 == MOST
+    }
+
+    /// Adds one in any order; one of the oldest gives way if there is no room.
+    #[inline]
+    fn add(&mut self, entry: Entry) {
+        match self.is_full() {
+            true => {
+                self.turn = (self.turn + 1) % self.more.len() as u8;
+                self.more[usize::from(self.turn)] = entry;
+            }
+            false => self.push(entry),
+        }
+    }
+
+    /// Adds one; the oldest gives way if there is no room.
+    pub(super) fn push(&mut self, entry: Entry) {
+        if self.one.bytes == 0 {
+            self.one = entry;
+            return;
+        }
+        if self.is_full() {
+            self.one = self.more.remove(0);
+        }
+        self.more.push(entry);
+    }
+}
+
+impl Word {
+    #[inline]
+    pub(super) fn check(&self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+        let reads = actor.writes.then_some(&self.reads);
+        let all = [(Some(&self.writes), true), (reads, false)];
+        for (entries, wrote) in all {
+            for (index, other) in entries.into_iter().flat_map(Entries::all).enumerate() {
+                if other.bytes & bytes == 0 || actor.is_behind(&other.toucher) {
+                    continue;
+                }
+                let mut lanes = toucher.lanes;
+                if wrote && actor.may_have_seen(&other.toucher) {
+                    let behind = self.writes.all().skip(index + 1).chain(self.reads.all());
+                    let there = behind.filter(|own| own.bytes & bytes != 0);
+                    lanes &= !actor.have_seen(there.map(|own| own.toucher), lanes);
+                }
+                let same_size = actor.same_size(other.toucher.site);
+                let at = at + bytes.trailing_zeros() as u8;
+                hits.extend(actor.hit(&other.toucher, wrote, lanes, same_size, at));
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) {
+        let is_over = |other: &Entry| {
+            other.bytes & !bytes == 0
+                && actor.is_as_strong_as(other.toucher.site)
+                && (actor.is_threads() && other.toucher.is_thread_of(toucher)
+                    || actor.all_before(&other.toucher, toucher.lanes))
+        };
+        let entry = Entry { toucher: *toucher, bytes };
+        if actor.writes {
+            self.reads.retain(|other| other.bytes & !bytes != 0);
+            self.writes.retain(|other| (other.bytes & !bytes != 0 || actor.is_strong) && !is_over(other));
+            self.writes.push(entry);
+        } else {
+            let again = |other: &&mut Entry| {
+                let Toucher { warp, clock, site, .. } = other.toucher;
+                other.bytes == bytes && (warp, clock, site) == (toucher.warp, toucher.clock, toucher.site)
+            };
+            if let Some(other) = self.reads.all_mut().find(again) {
+                other.toucher.lanes |= toucher.lanes;
+                return;
+            }
+            // If there is no room, the oldest gives way, which is the likeliest to have happened before.
+            self.reads.add(entry);
+        }
+    }
+}
