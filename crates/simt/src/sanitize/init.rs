@@ -1,12 +1,13 @@
 //! The check `init`: values that depend on memory or registers which nobody has written.
 //!
-//! What is written is known byte by byte: of shared memory for each block, of the kernel's frame in local memory for
-//! each thread, and of device memory from launch to launch. A load of other bytes is no fault by itself: copies of a
+//! What is written is known byte by byte: of shared memory for each block, of the frames in local memory for each
+//! thread, with what functions are given and return, and of device memory from launch to launch. A load of other bytes is no fault by itself: copies of a
 //! struct take its padding along. From such a load on each bit of the warp's registers is followed, until none is left
 //! whose value nobody has written, and told where it decides something: a branch, an address, what is stored to device
 //! memory. As long as there is none, instructions on registers cost nothing.
 
 mod accesses;
+mod asynchronous;
 mod follow;
 mod follower;
 mod liveness;
@@ -21,16 +22,18 @@ use super::finding::{Findings, Found, Party, in_words};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::{Inst, Op};
 use crate::memory::Memory;
-use crate::memory::address_op::AddressOp;
+use crate::memory::Region;
 use crate::memory::global::Unwritten;
-use crate::observe::{Access, AccessKind, Mistake, Places, Site, Space, Step, WarpId};
+use crate::memory::load_store::{Load, Store};
+use crate::memory::texture::{Texture, TextureOp};
+use crate::observe::{Access, AccessKind, FrameChange, FramePlace, Issue, Mistake, Places, Site, Space, Step, WarpId};
 use crate::regs::{ALL, LANES, Lanes64, Reg, lanes};
 use crate::run::Machine;
 use crate::warp::Warp;
 use follower::{Scratch, all_bits};
 use liveness::RegisterLives;
 use shadow::{LocalShadow, SharedShadow};
-use taints::{Cause, Taints};
+use taints::{Cause, Taints, Window};
 
 /// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
 const MOST_ORIGINS: usize = 1 << 14;
@@ -42,10 +45,12 @@ pub(super) struct Init {
     simd: &'static crate::host_simd::HostSimd,
     lives: Arc<RegisterLives>,
     device: Arc<Mutex<Unwritten>>,
-    /// Whether device memory and shared memory are followed: not if instructions write them of which no check is told.
-    follows: [bool; 2],
-    /// Bytes of the kernel's frame in local memory.
-    frame_bytes: u64,
+    /// Whether device memory is followed: not if instructions write it of which no check is told.
+    follows_device: bool,
+    /// Whether functions have frames in local memory.
+    has_frames: bool,
+    /// The blocks of the cluster that begins, by their ranks; none if each block is for itself.
+    cluster: Arc<[u64]>,
     /// The blocks that run, without the current one.
     blocks: HashMap<u64, BlockState>,
     spare: Vec<BlockState>,
@@ -53,6 +58,8 @@ pub(super) struct Init {
     block: BlockState,
     /// Of the store that is executed: its place, which bytes of each lane's value are undefined, and why.
     stored: Option<(Site, Lanes64, Cause)>,
+    /// Of the instruction that sends registers to other blocks: the lane whose are sent, and how many bytes it has sent.
+    sent: (u32, u32),
     /// Of the asynchronous copy that is executed: which bytes of the source nobody has written.
     copied: Option<(Site, Lanes64)>,
     origins: Vec<Origin>,
@@ -64,6 +71,8 @@ pub(super) struct Init {
 #[derive(Default)]
 struct BlockState {
     shared: SharedShadow,
+    /// The blocks of its cluster.
+    cluster: Arc<[u64]>,
     warps: Vec<WarpState>,
 }
 
@@ -71,6 +80,26 @@ struct BlockState {
 struct WarpState {
     taints: Taints,
     local: LocalShadow,
+    /// The frame that each lane is in.
+    frames: [Frame; LANES],
+}
+
+impl WarpState {
+    /// Registers of the current frame begin, in which the lanes of `mask` have written nothing, each with its origin.
+    fn begin_registers(&mut self, mask: u32, registers: &[(u32, Reg)]) {
+        for (origin, reg) in registers {
+            let cause = Cause { origin: *origin, copied: true };
+            self.taints.set(*reg, mask, &[all_bits(*reg); LANES], cause);
+        }
+    }
+}
+
+/// The frame of a function.
+#[derive(Clone, Copy, Default)]
+struct Frame {
+    registers: Window,
+    /// Where it begins in local memory.
+    local: u32,
 }
 
 /// Where undefined bits come from.
@@ -97,34 +126,33 @@ impl Init {
         let program = &facts.function.program;
         let lives = program.kept.get(|| {
             let uses = facts.function.module.register_uses(program);
-            let targets: Vec<u32> = program.targets.iter().filter_map(|target| target.function).collect();
-            RegisterLives::new(&program.functions, uses, &targets)
+            RegisterLives::new(&program.functions, uses)
         });
-        let follows = [follows_device_memory, follows_shared_memory].map(|follows| {
-            let mut code = program.functions.iter().flat_map(|func| &func.code);
-            code.all(|inst| follows(&inst.op))
-        });
-        machine.follows_writes = follows[0];
+        let mut code = program.functions.iter().flat_map(|func| &func.code);
+        let follows_device = code.all(|inst| is_told(&inst.op));
+        machine.follows_writes = follows_device;
         let device = machine.global.share_unwritten();
         let mut own = Self {
             findings: Findings::default(),
             simd: machine.simd,
             lives,
-            follows,
-            frame_bytes: program.functions[0].frame_bytes.into(),
+            follows_device,
+            has_frames: program.any(|func| func.frame_bytes > 0),
+            cluster: Arc::new([]),
             device,
             blocks: HashMap::new(),
             spare: Vec::new(),
             warp_id: WarpId { block: u64::MAX, warp: 0 },
             block: BlockState::default(),
             stored: None,
+            sent: (0, 0),
             copied: None,
             origins: Vec::new(),
             known_origins: HashMap::new(),
             scratch: Scratch::default(),
             facts: facts.clone(),
         };
-        own.origins.resize_with(own.lives.unwritten.len(), || Origin {
+        own.origins.resize_with(own.lives.unwritten.iter().map(Vec::len).sum(), || Origin {
             read: None,
             address: None,
             place: String::new(),
@@ -145,6 +173,21 @@ impl Init {
         &mut self.warp().taints
     }
 
+    /// The frame that lanes are in becomes the current one.
+    fn enter(&mut self, mask: u32) {
+        let warp = self.warp();
+        warp.taints.frame = warp.frames[mask.trailing_zeros() as usize % LANES].registers;
+    }
+
+    /// What is known of the shared memory of the cluster's block with this rank; of the own without one.
+    fn shared(&mut self, rank: Option<u32>) -> Option<&mut SharedShadow> {
+        let other = rank.and_then(|rank| self.block.cluster.get(rank as usize).copied());
+        match other.filter(|block| *block != self.warp_id.block) {
+            None => Some(&mut self.block.shared),
+            Some(block) => self.blocks.get_mut(&block).map(|own| &mut own.shared),
+        }
+    }
+
     fn inst(&self, site: Site) -> &Inst {
         &self.facts.function.program.functions[site.function as usize].code[site.pc as usize]
     }
@@ -153,8 +196,23 @@ impl Init {
         self.warp_id.warp * LANES as u32 + lane as u32
     }
 
-    /// The origin of bits that an instruction reads where nobody has written, of which `lane` is the first.
-    fn origin(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) -> u32 {
+    /// The origin of bits that an access reads where nobody has written.
+    fn origin_of(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) -> u32 {
+        let lane = lanes(access.mask).find(|lane| unwritten[*lane] != 0).unwrap_or_default();
+        let address = access.addresses[lane] + u64::from(unwritten[lane].trailing_zeros());
+        self.origin(site, (access.space, address), lane, access.bytes, places)
+    }
+
+    /// The origin of bits that an instruction reads where nobody has written: of so many bytes the one at this address is
+    /// the first, of the first lane.
+    fn origin(
+        &mut self,
+        site: Site,
+        (space, address): (Space, u64),
+        lane: usize,
+        bytes: u32,
+        places: &Places<'_>,
+    ) -> u32 {
         let warp_id = self.warp_id;
         if let Some(known) = self.known_origins.get(&(site, warp_id.block, warp_id.warp)) {
             return *known;
@@ -167,18 +225,37 @@ impl Init {
             }
             self.known_origins.insert(anywhere, number);
         }
-        let lane = lanes(access.mask).find(|lane| unwritten[*lane] != 0).unwrap_or_default();
-        let address = access.addresses[lane] + u64::from(unwritten[lane].trailing_zeros());
-        let place = match (places.find(access.space, address), access.space) {
+        let place = match (places.find(space, address), space) {
             (Some(place), space) => in_words(&self.facts, space, &place, address),
+            (None, Space::Param) => self.parameter(site, lane, address),
             (None, Space::Local) => format!("byte {address} of the thread's local memory"),
             (None, _) => String::new(),
         };
         let party = Party { site, block: warp_id.block, thread: self.thread(lane) };
-        let read = Some((format!("read of {} bytes", access.bytes), party));
+        let read = Some((format!("read of {bytes} bytes"), party));
         self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
         self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
         number
+    }
+
+    /// The parameter or result of a function that an instruction names, in words.
+    fn parameter(&mut self, site: Site, lane: usize, address: u64) -> String {
+        let within = address.saturating_sub(self.warp().frames[lane].local.into());
+        let program = &self.facts.function.program;
+        let uses = &self.facts.function.module.register_uses(program)[site.function as usize][site.pc as usize];
+        let is_it = |at: u64, bytes: Option<u64>| within >= at && within - at < bytes.unwrap_or(0);
+        let found = uses.variables.iter().find(|own| own.in_frame && is_it(own.at, own.bytes));
+        found.map_or(String::new(), |own| format!("byte {} of parameter `{}`", within - own.at, own.name))
+    }
+
+    /// Whether an instruction accesses parameters or results of functions, which lie in frames.
+    fn is_in_frame(&self, site: Site) -> bool {
+        match &self.inst(site).op {
+            Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
+                address.region == Region::FrameParam
+            }
+            _ => false,
+        }
     }
 
     /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
@@ -227,31 +304,40 @@ impl Init {
     }
 }
 
-/// Whether all writes of an instruction to device memory are told.
-fn follows_device_memory(op: &Op) -> bool {
-    !matches!(op, Op::Memory(Memory::Bulk(_) | Memory::Tensor(_) | Memory::MapEdit(_) | Memory::Texture(_)))
-}
-
-/// Whether all writes of an instruction to shared memory are told, and lie in the block's own.
-fn follows_shared_memory(op: &Op) -> bool {
-    !matches!(op, Op::Memory(Memory::Bulk(_) | Memory::Tensor(_) | Memory::Address(AddressOp::Map { .. })))
+/// Whether all writes of an instruction to device memory are told: not those to surfaces, and to tensor maps.
+fn is_told(op: &Op) -> bool {
+    match op {
+        Op::Memory(Memory::MapEdit(_)) => false,
+        Op::Memory(Memory::Texture(texture)) => match &**texture {
+            Texture { op: TextureOp::Store(..) | TextureOp::StoreFormatted(_), .. }
+            | Texture { op: TextureOp::Reduce(..) | TextureOp::ReduceFormatted(..), .. } => false,
+            _ => true,
+        },
+        _ => true,
+    }
 }
 
 impl Checker for Init {
+    fn cluster(&mut self, blocks: &[u64]) {
+        self.cluster = blocks.into();
+    }
+
     fn block(&mut self, block: u64, warps: u32, threads: u32) {
         let mut state = self.spare.pop().unwrap_or_default();
         let static_bytes = self.facts.function.program.shared_bytes.next_multiple_of(16);
         state.shared.begin((static_bytes + self.facts.shared_bytes).into());
+        state.cluster = if self.cluster.contains(&block) { self.cluster.clone() } else { Arc::new([]) };
         state.warps.resize_with(warps as usize, WarpState::default);
-        let unwritten = self.lives.unwritten.clone();
+        let kernel = &self.facts.function.program.functions[0];
+        let registers = Window::new(&FramePlace::default(), kernel);
         for (number, warp) in state.warps.iter_mut().enumerate() {
-            warp.local.begin(self.frame_bytes as u32);
+            warp.local.begin(kernel.frame_bytes);
             warp.taints.clear();
+            warp.taints.frame = registers;
+            warp.frames = [Frame { registers, local: 0 }; LANES];
             let left = threads.saturating_sub(number as u32 * LANES as u32).min(LANES as u32);
             let mask = if left == 0 { 0 } else { ALL >> (LANES as u32 - left) };
-            for (origin, reg) in unwritten.iter().enumerate() {
-                warp.taints.set(0, *reg, mask, &[all_bits(*reg); LANES], Cause { origin: origin as u32, copied: true });
-            }
+            warp.begin_registers(mask, &self.lives.unwritten[0]);
         }
         self.blocks.insert(block, state);
     }
@@ -270,18 +356,19 @@ impl Checker for Init {
 
     fn steps(&self) -> bool {
         let warp = self.block.warps.get(self.warp_id.warp as usize);
-        warp.is_some_and(|warp| !warp.taints.is_empty())
+        // What is stored is known until the next instruction.
+        self.stored.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
     }
 
     fn step(&mut self, step: &Step<'_>) {
         let Step { site, active, .. } = *step;
-        self.stored = None;
+        (self.stored, self.sent) = (None, (0, 0));
+        self.enter(active);
         let lives = self.lives.clone();
         let live = &lives.functions[site.function as usize];
-        let is_dead = |function: u32, reg: Reg| function == site.function && !live.is_read(site.pc, reg);
-        self.taints().forget(active, is_dead);
+        self.taints().forget(active, |reg| !live.is_read(site.pc, reg));
         for reg in step.reads() {
-            let Some(origin) = self.taints().get(site.function, *reg).map(|taint| taint.cause.origin) else { continue };
+            let Some(origin) = self.taints().get(*reg).map(|taint| taint.cause.origin) else { continue };
             let party =
                 Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
             let origin = &mut self.origins[origin as usize];
@@ -298,10 +385,10 @@ impl Checker for Init {
 
     fn located(&mut self, site: Site, _: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let is_followed = match access.space {
-            Space::Global => self.follows[0],
-            Space::Shared => self.follows[1],
-            Space::Local => self.frame_bytes > 0,
-            Space::Param => self.frame_bytes > 0 && access.kind == AccessKind::Store,
+            Space::Global => self.follows_device,
+            Space::Shared => true,
+            Space::Local => self.has_frames,
+            Space::Param => self.has_frames && self.is_in_frame(site),
             _ => false,
         };
         let stored = self.stored.as_ref().filter(|stored| stored.0 == site).map(|stored| (stored.1, stored.2));
@@ -332,18 +419,56 @@ impl Checker for Init {
     }
 
     fn mistake(&mut self, site: Site, _: WarpId, lanes: u32, mistake: &Mistake) {
-        if *mistake != Mistake::AbsentSource || self.lives.recursive[site.function as usize] {
+        if *mistake != Mistake::AbsentSource {
             return;
         }
         if let Op::Warp(Warp::Shuffle { to, .. }) = &self.inst(site).op {
             let to = Reg::R32(*to);
             let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
-            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
+            self.enter(lanes);
+            self.taints().set(to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
         }
     }
 
     fn exited(&mut self, _: Site, _: WarpId, lanes: u32) {
-        self.taints().forget(lanes, |_, _| true);
+        self.taints().forget_all(lanes);
+    }
+
+    fn issued(&mut self, site: Site, _: WarpId, issue: &Issue, places: &Places<'_>) {
+        self.issue(site, issue, places);
+    }
+
+    fn frames(&mut self, _: Site, _: WarpId, mask: u32, change: &FrameChange) {
+        let (facts, lives) = (self.facts.clone(), self.lives.clone());
+        let functions = &facts.function.program.functions;
+        let FrameChange { call, caller, callee, returns } = change;
+        let Op::Call(call) = &functions[call.function as usize].code[call.pc as usize].op else { return };
+        let warp = self.warp();
+        let Some(callee) = callee else {
+            let results = call.slots.results.iter();
+            return results.for_each(|slot| warp.local.define(mask, caller.local + slot.at, slot.bytes));
+        };
+        let func = &functions[callee.function as usize];
+        // Registers that another function had at the same place.
+        warp.taints.frame = Window::new(callee, func);
+        warp.taints.forget(mask, |_| true);
+        let (next, of, into) = match returns {
+            true => (caller, &func.slots.results, &call.slots.results),
+            false => (callee, &call.slots.parameters, &func.slots.parameters),
+        };
+        let [from, to] = if *returns { [callee, caller] } else { [caller, callee] }.map(|frame| frame.local);
+        if !returns {
+            warp.local.begin_frame(mask, callee.local, func.frame_bytes);
+            warp.begin_registers(mask, &lives.unwritten[callee.function as usize]);
+        }
+        for (of, into) in of.iter().zip(into) {
+            warp.local.copy(mask, from + of.at, to + into.at, of.bytes.min(into.bytes));
+        }
+        if *returns {
+            warp.local.define(mask, callee.local, func.frame_bytes);
+        }
+        let registers = Window::new(next, &functions[next.function as usize]);
+        lanes(mask).for_each(|lane| warp.frames[lane] = Frame { registers, local: next.local });
     }
 
     fn block_ended(&mut self, block: u64) {

@@ -500,7 +500,7 @@ impl Checker for Race {
     }
 
     fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
-        let Issue { lane, from, to, bytes, mbarrier } = *issue;
+        let Issue { lane, from, to, bytes, mbarrier, .. } = *issue;
         self.copy((site, warp_id, places), lane, (from, to, bytes), mbarrier);
     }
 
