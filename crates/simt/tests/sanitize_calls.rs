@@ -72,7 +72,8 @@ fn parameters_and_results_take_it_along() {
     let chosen = function("f", "setp.eq.u32 %p1, %r1, 7;\nselp.b32 %r3, %r1, %r2, %p1;\nst.param.b32 [out], %r3;");
     clean(&chosen, &call("f", "%r3", "%r4"));
     // It decides something inside of the function.
-    let branch = function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r2, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
+    let branch =
+        function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r2, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
     let found = one(&branch, &call("f", "%r3", "%r4"));
     assert_eq!(found.what, "a branch depends on memory that nobody has written");
     assert_eq!((found.place.as_deref(), found.ptx_line), (Some("byte 0 of parameter `b`"), 13));
@@ -102,7 +103,8 @@ fn frames_begin_anew() {
     assert_eq!(found.len(), 2, "{found:?}");
     // The value goes through the result.
     assert!(found.iter().all(|own| own.what == STORED && own.times == 32));
-    let decides = function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r8, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
+    let decides =
+        function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r8, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
     let found = one(&decides, &call("f", "%r3", "%r3"));
     assert_eq!(found.what, "a branch depends on a register that nobody has written");
     assert_eq!(found.place.as_deref(), Some("register `%r8`"));

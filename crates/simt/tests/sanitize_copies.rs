@@ -122,7 +122,8 @@ fn a_bulk_copy_to_device_memory_is_a_store() {
     let rounded = format!("{}{}", fill(29), store);
     clean(&rounded, PLAIN);
     clean(&format!("{rounded}ld.global.u32 %r4, [%rd2+112];\nst.global.u32 [%rd5+256], %r4;"), PLAIN);
-    let (found, _) = one("init", &format!("{rounded}ld.global.u32 %r4, [%rd2+116];\nst.global.u32 [%rd5+256], %r4;"), PLAIN);
+    let (found, _) =
+        one("init", &format!("{rounded}ld.global.u32 %r4, [%rd2+116];\nst.global.u32 [%rd5+256], %r4;"), PLAIN);
     assert_eq!(found.place.as_deref(), Some("byte 116 of argument 1's buffer of 1024 bytes"));
 }
 
@@ -224,9 +225,7 @@ fn what_other_blocks_of_a_cluster_write_is_known() {
 
 #[test]
 fn each_address_of_a_bulk_copy_has_its_object() {
-    let copy = |to: &str, from: &str, barrier: &str| {
-        load(&format!("{BULK} [{to}], [{from}], 128, [{barrier}];"), 128)
-    };
+    let copy = |to: &str, from: &str, barrier: &str| load(&format!("{BULK} [{to}], [{from}], 128, [{barrier}];"), 128);
     clean(&copy("%r2+896", "%rd1+128", "bar"), PLAIN);
     let to = copy("%r2+960", "%rd1", "bar");
     let (found, line) = one("memory", &to, PLAIN);
@@ -239,7 +238,10 @@ fn each_address_of_a_bulk_copy_has_its_object() {
     let (found, _) = one("memory", &from("%rd1"), PLAIN);
     assert_eq!(found.what, "out of bounds read of 128 bytes");
     let place = found.place.unwrap();
-    assert!(place.ends_with("past the end of argument 0's buffer of 1024 bytes, inside of argument 1's buffer"), "{place}");
+    assert!(
+        place.ends_with("past the end of argument 0's buffer of 1024 bytes, inside of argument 1's buffer"),
+        "{place}"
+    );
     clean(&copy("%r2", "%rd2", "bar"), PLAIN);
     // An mbarrier in another variable.
     let other = "@%p1 mbarrier.init.shared.b64 [other], 1;\nbar.sync 0;\n";

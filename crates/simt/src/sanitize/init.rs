@@ -1,8 +1,8 @@
 //! The check `init`: values that depend on memory or registers which nobody has written.
 //!
 //! What is written is known byte by byte: of shared memory for each block, of the frames in local memory for each
-//! thread, with what functions are given and return, and of device memory from launch to launch. A load of other bytes is no fault by itself: copies of a
-//! struct take its padding along. From such a load on each bit of the warp's registers is followed, until none is left
+//! thread, with what functions are given and return, and of device memory from launch to launch. A load of other bytes
+//! is no fault by itself: copies of a struct take its padding along. From such a load on each bit of the warp's registers is followed, until none is left
 //! whose value nobody has written, and told where it decides something: a branch, an address, what is stored to device
 //! memory. As long as there is none, instructions on registers cost nothing.
 
@@ -10,7 +10,9 @@ mod accesses;
 mod asynchronous;
 mod follow;
 mod follower;
+mod frames;
 mod liveness;
+mod origins;
 mod rules;
 mod shadow;
 mod taints;
@@ -18,25 +20,22 @@ mod taints;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::finding::{Findings, Found, Party, in_words};
+use super::finding::{Findings, Party};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::{Inst, Op};
 use crate::memory::Memory;
-use crate::memory::Region;
 use crate::memory::global::Unwritten;
-use crate::memory::load_store::{Load, Store};
 use crate::memory::texture::{Texture, TextureOp};
-use crate::observe::{Access, AccessKind, FrameChange, FramePlace, Issue, Mistake, Places, Site, Space, Step, WarpId};
-use crate::regs::{ALL, LANES, Lanes64, Reg, lanes};
+use crate::observe::{Access, AccessKind, FrameChange, Issue, Mistake, Places, Site, Space, Step, WarpId};
+use crate::regs::{ALL, LANES, Lanes64, Reg};
 use crate::run::Machine;
 use crate::warp::Warp;
 use follower::{Scratch, all_bits};
+use frames::WarpState;
 use liveness::RegisterLives;
-use shadow::{LocalShadow, SharedShadow};
-use taints::{Cause, Taints, Window};
-
-/// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
-const MOST_ORIGINS: usize = 1 << 14;
+use origins::{Origin, OriginKind};
+use shadow::SharedShadow;
+use taints::{Cause, Taints};
 
 /// The check of one launch.
 pub(super) struct Init {
@@ -74,51 +73,6 @@ struct BlockState {
     /// The blocks of its cluster.
     cluster: Arc<[u64]>,
     warps: Vec<WarpState>,
-}
-
-#[derive(Default)]
-struct WarpState {
-    taints: Taints,
-    local: LocalShadow,
-    /// The frame that each lane is in.
-    frames: [Frame; LANES],
-}
-
-impl WarpState {
-    /// Registers of the current frame begin, in which the lanes of `mask` have written nothing, each with its origin.
-    fn begin_registers(&mut self, mask: u32, registers: &[(u32, Reg)]) {
-        for (origin, reg) in registers {
-            let cause = Cause { origin: *origin, copied: true };
-            self.taints.set(*reg, mask, &[all_bits(*reg); LANES], cause);
-        }
-    }
-}
-
-/// The frame of a function.
-#[derive(Clone, Copy, Default)]
-struct Frame {
-    registers: Window,
-    /// Where it begins in local memory.
-    local: u32,
-}
-
-/// Where undefined bits come from.
-struct Origin {
-    /// What it does, and where: `read of 4 bytes`; of a register once it is known.
-    read: Option<(String, Party)>,
-    address: Option<u64>,
-    /// The memory or register, in words.
-    place: String,
-    kind: OriginKind,
-}
-
-/// What holds nothing that anybody has written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OriginKind {
-    Register,
-    Memory,
-    /// A lane that takes no part in the shuffle that reads from it.
-    Lane,
 }
 
 impl Init {
@@ -173,12 +127,6 @@ impl Init {
         &mut self.warp().taints
     }
 
-    /// The frame that lanes are in becomes the current one.
-    fn enter(&mut self, mask: u32) {
-        let warp = self.warp();
-        warp.taints.frame = warp.frames[mask.trailing_zeros() as usize % LANES].registers;
-    }
-
     /// What is known of the shared memory of the cluster's block with this rank; of the own without one.
     fn shared(&mut self, rank: Option<u32>) -> Option<&mut SharedShadow> {
         let other = rank.and_then(|rank| self.block.cluster.get(rank as usize).copied());
@@ -194,113 +142,6 @@ impl Init {
 
     fn thread(&self, lane: usize) -> u32 {
         self.warp_id.warp * LANES as u32 + lane as u32
-    }
-
-    /// The origin of bits that an access reads where nobody has written.
-    fn origin_of(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) -> u32 {
-        let lane = lanes(access.mask).find(|lane| unwritten[*lane] != 0).unwrap_or_default();
-        let address = access.addresses[lane] + u64::from(unwritten[lane].trailing_zeros());
-        self.origin(site, (access.space, address), lane, access.bytes, places)
-    }
-
-    /// The origin of bits that an instruction reads where nobody has written: of so many bytes the one at this address is
-    /// the first, of the first lane.
-    fn origin(
-        &mut self,
-        site: Site,
-        (space, address): (Space, u64),
-        lane: usize,
-        bytes: u32,
-        places: &Places<'_>,
-    ) -> u32 {
-        let warp_id = self.warp_id;
-        if let Some(known) = self.known_origins.get(&(site, warp_id.block, warp_id.warp)) {
-            return *known;
-        }
-        let number = self.origins.len() as u32;
-        if self.origins.len() >= MOST_ORIGINS {
-            let anywhere = (site, u64::MAX, u32::MAX);
-            if let Some(known) = self.known_origins.get(&anywhere) {
-                return *known;
-            }
-            self.known_origins.insert(anywhere, number);
-        }
-        let place = match (places.find(space, address), space) {
-            (Some(place), space) => in_words(&self.facts, space, &place, address),
-            (None, Space::Param) => self.parameter(site, lane, address),
-            (None, Space::Local) => format!("byte {address} of the thread's local memory"),
-            (None, _) => String::new(),
-        };
-        let party = Party { site, block: warp_id.block, thread: self.thread(lane) };
-        let read = Some((format!("read of {bytes} bytes"), party));
-        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
-        self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
-        number
-    }
-
-    /// The parameter or result of a function that an instruction names, in words.
-    fn parameter(&mut self, site: Site, lane: usize, address: u64) -> String {
-        let within = address.saturating_sub(self.warp().frames[lane].local.into());
-        let program = &self.facts.function.program;
-        let uses = &self.facts.function.module.register_uses(program)[site.function as usize][site.pc as usize];
-        let is_it = |at: u64, bytes: Option<u64>| within >= at && within - at < bytes.unwrap_or(0);
-        let found = uses.variables.iter().find(|own| own.in_frame && is_it(own.at, own.bytes));
-        found.map_or(String::new(), |own| format!("byte {} of parameter `{}`", within - own.at, own.name))
-    }
-
-    /// Whether an instruction accesses parameters or results of functions, which lie in frames.
-    fn is_in_frame(&self, site: Site) -> bool {
-        match &self.inst(site).op {
-            Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
-                address.region == Region::FrameParam
-            }
-            _ => false,
-        }
-    }
-
-    /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
-    fn origin_of_absent(&mut self, site: Site, lane: usize) -> u32 {
-        let key = (site, self.warp_id.block, self.warp_id.warp);
-        if let Some(known) = self.known_origins.get(&key).copied() {
-            return known;
-        }
-        let number = self.origins.len() as u32;
-        let party = Party { site, block: self.warp_id.block, thread: self.thread(lane) };
-        let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
-        self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
-        if self.origins.len() < MOST_ORIGINS {
-            self.known_origins.insert(key, number);
-        }
-        number
-    }
-
-    /// Adds a finding: `what` depends in the lanes of `mask` on what `origin` says.
-    fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
-        let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
-        let other = read.clone();
-        let party = |lane: usize| Party { site, block: self.warp_id.block, thread: self.thread(lane) };
-        // The lane that has read it, if it is among these.
-        let first = mask.trailing_zeros() as usize;
-        let reader = other.as_ref().map(|(_, other)| (other.thread as usize % LANES, other.thread as usize / LANES));
-        let lane = match reader {
-            Some((lane, warp)) if warp == self.warp_id.warp as usize && mask >> lane & 1 != 0 => lane,
-            _ => first,
-        };
-        let found = Found {
-            what: match origin_kind {
-                OriginKind::Register => format!("{what} depends on a register that nobody has written"),
-                OriginKind::Memory => format!("{what} depends on memory that nobody has written"),
-                OriginKind::Lane => {
-                    format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
-                }
-            },
-            party: party(lane),
-            address: *address,
-            place: Some(place.clone()).filter(|place| !place.is_empty()),
-            other: other.clone(),
-        };
-        let other_site = other.map(|(_, party)| party.site);
-        self.findings.add(kind, site, other_site, mask.count_ones().into(), || found);
     }
 }
 
@@ -329,15 +170,10 @@ impl Checker for Init {
         state.cluster = if self.cluster.contains(&block) { self.cluster.clone() } else { Arc::new([]) };
         state.warps.resize_with(warps as usize, WarpState::default);
         let kernel = &self.facts.function.program.functions[0];
-        let registers = Window::new(&FramePlace::default(), kernel);
         for (number, warp) in state.warps.iter_mut().enumerate() {
-            warp.local.begin(kernel.frame_bytes);
-            warp.taints.clear();
-            warp.taints.frame = registers;
-            warp.frames = [Frame { registers, local: 0 }; LANES];
             let left = threads.saturating_sub(number as u32 * LANES as u32).min(LANES as u32);
             let mask = if left == 0 { 0 } else { ALL >> (LANES as u32 - left) };
-            warp.begin_registers(mask, &self.lives.unwritten[0]);
+            warp.begin(mask, kernel, &self.lives.unwritten[0]);
         }
         self.blocks.insert(block, state);
     }
@@ -438,37 +274,8 @@ impl Checker for Init {
         self.issue(site, issue, places);
     }
 
-    fn frames(&mut self, _: Site, _: WarpId, mask: u32, change: &FrameChange) {
-        let (facts, lives) = (self.facts.clone(), self.lives.clone());
-        let functions = &facts.function.program.functions;
-        let FrameChange { call, caller, callee, returns } = change;
-        let Op::Call(call) = &functions[call.function as usize].code[call.pc as usize].op else { return };
-        let warp = self.warp();
-        let Some(callee) = callee else {
-            let results = call.slots.results.iter();
-            return results.for_each(|slot| warp.local.define(mask, caller.local + slot.at, slot.bytes));
-        };
-        let func = &functions[callee.function as usize];
-        // Registers that another function had at the same place.
-        warp.taints.frame = Window::new(callee, func);
-        warp.taints.forget(mask, |_| true);
-        let (next, of, into) = match returns {
-            true => (caller, &func.slots.results, &call.slots.results),
-            false => (callee, &call.slots.parameters, &func.slots.parameters),
-        };
-        let [from, to] = if *returns { [callee, caller] } else { [caller, callee] }.map(|frame| frame.local);
-        if !returns {
-            warp.local.begin_frame(mask, callee.local, func.frame_bytes);
-            warp.begin_registers(mask, &lives.unwritten[callee.function as usize]);
-        }
-        for (of, into) in of.iter().zip(into) {
-            warp.local.copy(mask, from + of.at, to + into.at, of.bytes.min(into.bytes));
-        }
-        if *returns {
-            warp.local.define(mask, callee.local, func.frame_bytes);
-        }
-        let registers = Window::new(next, &functions[next.function as usize]);
-        lanes(mask).for_each(|lane| warp.frames[lane] = Frame { registers, local: next.local });
+    fn frames(&mut self, _: Site, _: WarpId, lanes: u32, change: &FrameChange) {
+        self.change_frames(lanes, change);
     }
 
     fn block_ended(&mut self, block: u64) {
