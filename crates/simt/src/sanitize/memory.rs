@@ -249,10 +249,11 @@ impl Memory {
         {
             end += next.bytes;
         }
-        let name = format!("{}, to which the tensor map points,", whose(&self.facts, Space::Global, &place));
-        let object = Object { space: Space::Global, base: place.base, bytes: end - place.base, name };
+        let (space, base, bytes) = (Space::Global, place.base, end - place.base);
+        let object = Object { space, base, bytes, name: String::new() };
         if !object.contains(address, access.bytes.into()) {
-            self.report(site, warp_id, access, places, &[object]);
+            let name = format!("{}, to which the tensor map points,", whose(&self.facts, space, &place));
+            self.report(site, warp_id, access, places, &[Object { name, ..object }]);
         }
     }
 

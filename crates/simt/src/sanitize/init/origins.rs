@@ -1,9 +1,9 @@
 //! Where undefined bits come from, and what is told of them.
 
-use super::super::finding::{Found, Party, in_words};
 use super::Init;
 use crate::observe::{Access, Places, Site, Space};
 use crate::regs::{LANES, Lanes64, lanes};
+use crate::sanitize::finding::{Found, Party, in_words};
 
 /// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
 const MOST_ORIGINS: usize = 1 << 14;
