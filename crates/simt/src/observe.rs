@@ -43,6 +43,8 @@ macro_rules! every_event {
             issued(site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>);
             /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
+            /// Lanes of a warp called a function or returned from one; only if [`STEPS`](Observer::STEPS).
+            frames(site: Site, warp_id: WarpId, lanes: u32, change: &FrameChange);
             /// Threads of a warp ended.
             exited(site: Site, warp_id: WarpId, lanes: u32);
             /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only if
@@ -83,11 +85,13 @@ macro_rules! nothing {
 pub(crate) use {every_event, nothing};
 
 mod boxed;
+mod frames;
 mod registers;
 
 pub use crate::regs::Reg;
 use crate::regs::RegisterUses;
 pub use boxed::{Boxed, DynObserver};
+pub use frames::{FrameChange, FramePlace};
 pub use ptx::ast::Space;
 pub use registers::Registers;
 
@@ -295,6 +299,9 @@ pub struct Issue {
     /// The mbarrier that is told, by the rank of its block in the cluster and its place in shared memory; if there is none,
     /// the operation belongs to a group.
     pub mbarrier: Option<(u32, u64)>,
+    /// For a copy of a tensor's tile where the tensor map lies, a generic address, and where the map says that the tensor
+    /// begins.
+    pub tensor: Option<(u64, u64)>,
 }
 
 /// An instruction that groups asynchronous copies, or waits for groups.
@@ -407,7 +414,7 @@ pub trait Observer: Send + Sized {
     /// Whether the observer uses any of the calls below. If not, the machine need not stop to make them.
     const WATCHES: bool = true;
 
-    /// Whether [`step`](Self::step) is to be called. It makes a launch much slower.
+    /// Whether [`step`](Self::step) and [`frames`](Self::frames) are to be called. It makes a launch much slower.
     const STEPS: bool = false;
 
     /// Whether [`located`](Self::located) is to be called.

@@ -27,6 +27,8 @@ mod reconvergence;
 mod refused;
 mod repeats;
 mod runtime;
+mod sanitize_calls;
+mod sanitize_copies;
 mod sanitize_init;
 mod sanitize_memory;
 mod sync_check;

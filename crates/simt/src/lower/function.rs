@@ -258,10 +258,10 @@ impl<'m> Body<'_, 'm> {
         }
         let variables = self.variables_of(inst);
         let (Some(uses), cx) = (&mut self.uses, &self.cx) else { return };
-        // Such as `mov.b32 %v.x, %r1`. A video instruction that writes a part of its result takes the rest from an operand.
+        // Such as `mov.b32 %v.x, %r1`, but not `mov.u32 %r1, %tid.x`. A video instruction that writes a part of its result takes the rest from an operand.
         let is_part = |operand: &Operand<'_>| match operand {
             Operand::Element(..) => true,
-            Operand::Name(name) => name.contains('.'),
+            Operand::Name(name) => name.split_once('.').is_some_and(|(vector, _)| cx.declared(vector).is_some()),
             _ => false,
         };
         let is_partial = !inst.opcode.starts_with('v') && inst.operands.iter().any(is_part);

@@ -144,6 +144,7 @@ impl SharedOperand {
             to: None,
             bytes: (own.len() as u64 * CHUNK) as u32,
             mbarrier: None,
+            tensor: None,
         });
         env.cluster.issued.extend(reads);
         Ok(elements)

@@ -116,7 +116,7 @@ impl Reach<'_, '_, '_> {
                     Source::Value(_) => None,
                 };
                 let mbarrier = objects.iter().find(there).or(objects.first()).copied();
-                Issue { lane: lane as u32, from, to: Some(piece.to), bytes: piece.bytes, mbarrier }
+                Issue { lane: lane as u32, from, to: Some(piece.to), bytes: piece.bytes, mbarrier, tensor: None }
             }));
         }
         let signals = objects.into_iter().map(|(rank, at)| Signal { lane: lane as u8, rank, at, bytes: Some(bytes) });

@@ -92,7 +92,11 @@ impl Tensor {
                 reach.check(lane, from, u64::from(piece.bytes), 1, false)?;
             }
         }
-        reach.issue(lane, 1, pieces, reduce, &self.recipients)
+        let issued = reach.cluster.issued.len();
+        reach.issue(lane, 1, pieces, reduce, &self.recipients)?;
+        let told = reach.cluster.issued.iter_mut().skip(issued);
+        told.for_each(|own| own.tensor = Some((address, map.address)));
+        Ok(())
     }
 }
 

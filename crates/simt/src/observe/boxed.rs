@@ -3,7 +3,8 @@
 use std::any::Any;
 
 use super::{
-    Access, AsyncGroup, BarrierArrival, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId,
+    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site,
+    Step, WarpId,
 };
 
 /// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.

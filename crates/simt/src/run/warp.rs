@@ -11,7 +11,7 @@ mod waits;
 
 use super::block::LaunchState;
 use crate::memory::LocalMemory;
-use crate::observe::Site;
+use crate::observe::{FrameChange, Site};
 use crate::regs::{LANES, Lanes32, Lanes64, Regs};
 use frames::Frame;
 pub(super) use pace::{Pace, Snapshot};
@@ -121,6 +121,8 @@ pub(super) struct WarpState {
     met: Vec<(Site, u32, u32)>,
     /// What `malloc` has given its lanes since an observer was told: addresses and bytes.
     allocated: Vec<(u64, u64)>,
+    /// The call or the return that lanes have executed last, until an observer is told.
+    changed: Option<FrameChange>,
     /// Where threads have ended last, and the first of their lanes.
     ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,
@@ -161,6 +163,7 @@ impl WarpState {
             expected: 0,
             met: Vec::new(),
             allocated: Vec::new(),
+            changed: None,
             ended_at: None,
             pace: Pace::default(),
         }

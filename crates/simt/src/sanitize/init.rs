@@ -1,15 +1,18 @@
 //! The check `init`: values that depend on memory or registers which nobody has written.
 //!
-//! What is written is known byte by byte: of shared memory for each block, of the kernel's frame in local memory for
-//! each thread, and of device memory from launch to launch. A load of other bytes is no fault by itself: copies of a
-//! struct take its padding along. From such a load on each bit of the warp's registers is followed, until none is left
+//! What is written is known byte by byte: of shared memory for each block, of the frames in local memory for each
+//! thread, with what functions are given and return, and of device memory from launch to launch. A load of other bytes
+//! is no fault by itself: copies of a struct take its padding along. From such a load on each bit of the warp's registers is followed, until none is left
 //! whose value nobody has written, and told where it decides something: a branch, an address, what is stored to device
 //! memory. As long as there is none, instructions on registers cost nothing.
 
 mod accesses;
+mod asynchronous;
 mod follow;
 mod follower;
+mod frames;
 mod liveness;
+mod origins;
 mod rules;
 mod shadow;
 mod taints;
@@ -17,23 +20,22 @@ mod taints;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::finding::{Findings, Found, Party, in_words};
+use super::finding::{Findings, Party};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::{Inst, Op};
 use crate::memory::Memory;
-use crate::memory::address_op::AddressOp;
 use crate::memory::global::Unwritten;
-use crate::observe::{Access, AccessKind, Mistake, Places, Site, Space, Step, WarpId};
-use crate::regs::{ALL, LANES, Lanes64, Reg, lanes};
+use crate::memory::texture::{Texture, TextureOp};
+use crate::observe::{Access, AccessKind, FrameChange, Issue, Mistake, Places, Site, Space, Step, WarpId};
+use crate::regs::{ALL, LANES, Lanes64, Reg};
 use crate::run::Machine;
 use crate::warp::Warp;
 use follower::{Scratch, all_bits};
+use frames::WarpState;
 use liveness::RegisterLives;
-use shadow::{LocalShadow, SharedShadow};
+use origins::{Origin, OriginKind};
+use shadow::SharedShadow;
 use taints::{Cause, Taints};
-
-/// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
-const MOST_ORIGINS: usize = 1 << 14;
 
 /// The check of one launch.
 pub(super) struct Init {
@@ -42,10 +44,12 @@ pub(super) struct Init {
     simd: &'static crate::host_simd::HostSimd,
     lives: Arc<RegisterLives>,
     device: Arc<Mutex<Unwritten>>,
-    /// Whether device memory and shared memory are followed: not if instructions write them of which no check is told.
-    follows: [bool; 2],
-    /// Bytes of the kernel's frame in local memory.
-    frame_bytes: u64,
+    /// Whether device memory is followed: not if instructions write it of which no check is told.
+    follows_device: bool,
+    /// Whether functions have frames in local memory.
+    has_frames: bool,
+    /// The blocks of the cluster that begins, by their ranks; none if each block is for itself.
+    cluster: Arc<[u64]>,
     /// The blocks that run, without the current one.
     blocks: HashMap<u64, BlockState>,
     spare: Vec<BlockState>,
@@ -53,6 +57,8 @@ pub(super) struct Init {
     block: BlockState,
     /// Of the store that is executed: its place, which bytes of each lane's value are undefined, and why.
     stored: Option<(Site, Lanes64, Cause)>,
+    /// Of the instruction that sends registers to other blocks: the lane whose are sent, and how many bytes it has sent.
+    sent: (u32, u32),
     /// Of the asynchronous copy that is executed: which bytes of the source nobody has written.
     copied: Option<(Site, Lanes64)>,
     origins: Vec<Origin>,
@@ -64,32 +70,9 @@ pub(super) struct Init {
 #[derive(Default)]
 struct BlockState {
     shared: SharedShadow,
+    /// The blocks of its cluster.
+    cluster: Arc<[u64]>,
     warps: Vec<WarpState>,
-}
-
-#[derive(Default)]
-struct WarpState {
-    taints: Taints,
-    local: LocalShadow,
-}
-
-/// Where undefined bits come from.
-struct Origin {
-    /// What it does, and where: `read of 4 bytes`; of a register once it is known.
-    read: Option<(String, Party)>,
-    address: Option<u64>,
-    /// The memory or register, in words.
-    place: String,
-    kind: OriginKind,
-}
-
-/// What holds nothing that anybody has written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OriginKind {
-    Register,
-    Memory,
-    /// A lane that takes no part in the shuffle that reads from it.
-    Lane,
 }
 
 impl Init {
@@ -97,34 +80,33 @@ impl Init {
         let program = &facts.function.program;
         let lives = program.kept.get(|| {
             let uses = facts.function.module.register_uses(program);
-            let targets: Vec<u32> = program.targets.iter().filter_map(|target| target.function).collect();
-            RegisterLives::new(&program.functions, uses, &targets)
+            RegisterLives::new(&program.functions, uses)
         });
-        let follows = [follows_device_memory, follows_shared_memory].map(|follows| {
-            let mut code = program.functions.iter().flat_map(|func| &func.code);
-            code.all(|inst| follows(&inst.op))
-        });
-        machine.follows_writes = follows[0];
+        let mut code = program.functions.iter().flat_map(|func| &func.code);
+        let follows_device = code.all(|inst| is_told(&inst.op));
+        machine.follows_writes = follows_device;
         let device = machine.global.share_unwritten();
         let mut own = Self {
             findings: Findings::default(),
             simd: machine.simd,
             lives,
-            follows,
-            frame_bytes: program.functions[0].frame_bytes.into(),
+            follows_device,
+            has_frames: program.any(|func| func.frame_bytes > 0),
+            cluster: Arc::new([]),
             device,
             blocks: HashMap::new(),
             spare: Vec::new(),
             warp_id: WarpId { block: u64::MAX, warp: 0 },
             block: BlockState::default(),
             stored: None,
+            sent: (0, 0),
             copied: None,
             origins: Vec::new(),
             known_origins: HashMap::new(),
             scratch: Scratch::default(),
             facts: facts.clone(),
         };
-        own.origins.resize_with(own.lives.unwritten.len(), || Origin {
+        own.origins.resize_with(own.lives.unwritten.iter().map(Vec::len).sum(), || Origin {
             read: None,
             address: None,
             place: String::new(),
@@ -145,6 +127,15 @@ impl Init {
         &mut self.warp().taints
     }
 
+    /// What is known of the shared memory of the cluster's block with this rank; of the own without one.
+    fn shared(&mut self, rank: Option<u32>) -> Option<&mut SharedShadow> {
+        let other = rank.and_then(|rank| self.block.cluster.get(rank as usize).copied());
+        match other.filter(|block| *block != self.warp_id.block) {
+            None => Some(&mut self.block.shared),
+            Some(block) => self.blocks.get_mut(&block).map(|own| &mut own.shared),
+        }
+    }
+
     fn inst(&self, site: Site) -> &Inst {
         &self.facts.function.program.functions[site.function as usize].code[site.pc as usize]
     }
@@ -152,106 +143,37 @@ impl Init {
     fn thread(&self, lane: usize) -> u32 {
         self.warp_id.warp * LANES as u32 + lane as u32
     }
-
-    /// The origin of bits that an instruction reads where nobody has written, of which `lane` is the first.
-    fn origin(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) -> u32 {
-        let warp_id = self.warp_id;
-        if let Some(known) = self.known_origins.get(&(site, warp_id.block, warp_id.warp)) {
-            return *known;
-        }
-        let number = self.origins.len() as u32;
-        if self.origins.len() >= MOST_ORIGINS {
-            let anywhere = (site, u64::MAX, u32::MAX);
-            if let Some(known) = self.known_origins.get(&anywhere) {
-                return *known;
-            }
-            self.known_origins.insert(anywhere, number);
-        }
-        let lane = lanes(access.mask).find(|lane| unwritten[*lane] != 0).unwrap_or_default();
-        let address = access.addresses[lane] + u64::from(unwritten[lane].trailing_zeros());
-        let place = match (places.find(access.space, address), access.space) {
-            (Some(place), space) => in_words(&self.facts, space, &place, address),
-            (None, Space::Local) => format!("byte {address} of the thread's local memory"),
-            (None, _) => String::new(),
-        };
-        let party = Party { site, block: warp_id.block, thread: self.thread(lane) };
-        let read = Some((format!("read of {} bytes", access.bytes), party));
-        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
-        self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
-        number
-    }
-
-    /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
-    fn origin_of_absent(&mut self, site: Site, lane: usize) -> u32 {
-        let key = (site, self.warp_id.block, self.warp_id.warp);
-        if let Some(known) = self.known_origins.get(&key).copied() {
-            return known;
-        }
-        let number = self.origins.len() as u32;
-        let party = Party { site, block: self.warp_id.block, thread: self.thread(lane) };
-        let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
-        self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
-        if self.origins.len() < MOST_ORIGINS {
-            self.known_origins.insert(key, number);
-        }
-        number
-    }
-
-    /// Adds a finding: `what` depends in the lanes of `mask` on what `origin` says.
-    fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
-        let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
-        let other = read.clone();
-        let party = |lane: usize| Party { site, block: self.warp_id.block, thread: self.thread(lane) };
-        // The lane that has read it, if it is among these.
-        let first = mask.trailing_zeros() as usize;
-        let reader = other.as_ref().map(|(_, other)| (other.thread as usize % LANES, other.thread as usize / LANES));
-        let lane = match reader {
-            Some((lane, warp)) if warp == self.warp_id.warp as usize && mask >> lane & 1 != 0 => lane,
-            _ => first,
-        };
-        let found = Found {
-            what: match origin_kind {
-                OriginKind::Register => format!("{what} depends on a register that nobody has written"),
-                OriginKind::Memory => format!("{what} depends on memory that nobody has written"),
-                OriginKind::Lane => {
-                    format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
-                }
-            },
-            party: party(lane),
-            address: *address,
-            place: Some(place.clone()).filter(|place| !place.is_empty()),
-            other: other.clone(),
-        };
-        let other_site = other.map(|(_, party)| party.site);
-        self.findings.add(kind, site, other_site, mask.count_ones().into(), || found);
-    }
 }
 
-/// Whether all writes of an instruction to device memory are told.
-fn follows_device_memory(op: &Op) -> bool {
-    !matches!(op, Op::Memory(Memory::Bulk(_) | Memory::Tensor(_) | Memory::MapEdit(_) | Memory::Texture(_)))
-}
-
-/// Whether all writes of an instruction to shared memory are told, and lie in the block's own.
-fn follows_shared_memory(op: &Op) -> bool {
-    !matches!(op, Op::Memory(Memory::Bulk(_) | Memory::Tensor(_) | Memory::Address(AddressOp::Map { .. })))
+/// Whether all writes of an instruction to device memory are told: not those to surfaces, and to tensor maps.
+fn is_told(op: &Op) -> bool {
+    match op {
+        Op::Memory(Memory::MapEdit(_)) => false,
+        Op::Memory(Memory::Texture(texture)) => match &**texture {
+            Texture { op: TextureOp::Store(..) | TextureOp::StoreFormatted(_), .. }
+            | Texture { op: TextureOp::Reduce(..) | TextureOp::ReduceFormatted(..), .. } => false,
+            _ => true,
+        },
+        _ => true,
+    }
 }
 
 impl Checker for Init {
+    fn cluster(&mut self, blocks: &[u64]) {
+        self.cluster = blocks.into();
+    }
+
     fn block(&mut self, block: u64, warps: u32, threads: u32) {
         let mut state = self.spare.pop().unwrap_or_default();
         let static_bytes = self.facts.function.program.shared_bytes.next_multiple_of(16);
         state.shared.begin((static_bytes + self.facts.shared_bytes).into());
+        state.cluster = if self.cluster.contains(&block) { self.cluster.clone() } else { Arc::new([]) };
         state.warps.resize_with(warps as usize, WarpState::default);
-        let unwritten = self.lives.unwritten.clone();
+        let kernel = &self.facts.function.program.functions[0];
         for (number, warp) in state.warps.iter_mut().enumerate() {
-            warp.local.begin(self.frame_bytes as u32);
-            warp.taints.clear();
             let left = threads.saturating_sub(number as u32 * LANES as u32).min(LANES as u32);
             let mask = if left == 0 { 0 } else { ALL >> (LANES as u32 - left) };
-            for (origin, reg) in unwritten.iter().enumerate() {
-                warp.taints.set(0, *reg, mask, &[all_bits(*reg); LANES], Cause { origin: origin as u32, copied: true });
-            }
+            warp.begin(mask, kernel, &self.lives.unwritten[0]);
         }
         self.blocks.insert(block, state);
     }
@@ -270,18 +192,19 @@ impl Checker for Init {
 
     fn steps(&self) -> bool {
         let warp = self.block.warps.get(self.warp_id.warp as usize);
-        warp.is_some_and(|warp| !warp.taints.is_empty())
+        // What is stored is known until the next instruction.
+        self.stored.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
     }
 
     fn step(&mut self, step: &Step<'_>) {
         let Step { site, active, .. } = *step;
-        self.stored = None;
+        (self.stored, self.sent) = (None, (0, 0));
+        self.enter(active);
         let lives = self.lives.clone();
         let live = &lives.functions[site.function as usize];
-        let is_dead = |function: u32, reg: Reg| function == site.function && !live.is_read(site.pc, reg);
-        self.taints().forget(active, is_dead);
+        self.taints().forget(active, |reg| !live.is_read(site.pc, reg));
         for reg in step.reads() {
-            let Some(origin) = self.taints().get(site.function, *reg).map(|taint| taint.cause.origin) else { continue };
+            let Some(origin) = self.taints().get(*reg).map(|taint| taint.cause.origin) else { continue };
             let party =
                 Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
             let origin = &mut self.origins[origin as usize];
@@ -298,10 +221,10 @@ impl Checker for Init {
 
     fn located(&mut self, site: Site, _: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let is_followed = match access.space {
-            Space::Global => self.follows[0],
-            Space::Shared => self.follows[1],
-            Space::Local => self.frame_bytes > 0,
-            Space::Param => self.frame_bytes > 0 && access.kind == AccessKind::Store,
+            Space::Global => self.follows_device,
+            Space::Shared => true,
+            Space::Local => self.has_frames,
+            Space::Param => self.has_frames && self.is_in_frame(site),
             _ => false,
         };
         let stored = self.stored.as_ref().filter(|stored| stored.0 == site).map(|stored| (stored.1, stored.2));
@@ -332,18 +255,27 @@ impl Checker for Init {
     }
 
     fn mistake(&mut self, site: Site, _: WarpId, lanes: u32, mistake: &Mistake) {
-        if *mistake != Mistake::AbsentSource || self.lives.recursive[site.function as usize] {
+        if *mistake != Mistake::AbsentSource {
             return;
         }
         if let Op::Warp(Warp::Shuffle { to, .. }) = &self.inst(site).op {
             let to = Reg::R32(*to);
             let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
-            self.taints().set(site.function, to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
+            self.enter(lanes);
+            self.taints().set(to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
         }
     }
 
     fn exited(&mut self, _: Site, _: WarpId, lanes: u32) {
-        self.taints().forget(lanes, |_, _| true);
+        self.taints().forget_all(lanes);
+    }
+
+    fn issued(&mut self, site: Site, _: WarpId, issue: &Issue, places: &Places<'_>) {
+        self.issue(site, issue, places);
+    }
+
+    fn frames(&mut self, _: Site, _: WarpId, lanes: u32, change: &FrameChange) {
+        self.change_frames(lanes, change);
     }
 
     fn block_ended(&mut self, block: u64) {

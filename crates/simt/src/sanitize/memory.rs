@@ -14,10 +14,11 @@ use super::finding::{Findings, Found, Party, whose};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::Op;
 use crate::demangle::demangled;
-use crate::observe::{Access, AccessKind, Places, Site, Space, WarpId};
+use crate::memory::Region;
+use crate::observe::{Access, AccessKind, Issue, Location, Places, Site, Space, StoredValues, WarpId};
 use crate::regs::{LANES, lanes};
 use crate::run::Machine;
-use provenance::{Provenance, Source, Sources};
+use provenance::{Provenance, ROLES, Role, Source, Sources};
 
 /// An object in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +74,8 @@ pub(super) struct Memory {
     uses_heap: bool,
     /// How many of the program's variables got a place for this launch.
     placed: usize,
-    /// For each function, two for each of its instructions: index into `allowed`, of a copy the source's behind the
-    /// destination's.
-    sites: Vec<Vec<u32>>,
+    /// For each function, one for each [`Role`] of each of its instructions: index into `allowed`.
+    sites: Vec<Vec<[u32; ROLES]>>,
     allowed: Vec<Allowed>,
 }
 
@@ -166,11 +166,11 @@ impl Memory {
         self.allowed.push(Allowed::new());
         let mut known: HashMap<Sources, u32> = HashMap::new();
         for (function, func) in self.facts.function.program.functions.iter().enumerate() {
-            let mut own = vec![0; 2 * func.code.len()];
+            let mut own = vec![[0; ROLES]; func.code.len()];
             for (pc, sources) in &self.provenance.addresses[function] {
-                for (from, sources) in sources.iter().enumerate() {
+                for (role, sources) in sources.iter().enumerate() {
                     let Some(sources) = sources else { continue };
-                    own[2 * *pc as usize + from] = *known.entry(*sources).or_insert_with(|| {
+                    own[*pc as usize][role] = *known.entry(*sources).or_insert_with(|| {
                         let chosen = self.objects.iter().enumerate().filter(|(number, _)| sources >> number & 1 != 0);
                         if chosen.clone().any(|(number, objects)| {
                             let is_variable = matches!(self.provenance.sources[number], Source::Variable(_));
@@ -214,9 +214,51 @@ impl Memory {
         });
     }
 
-    #[cold]
-    fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, index: u32) {
+    /// An access by the address with this role in its instruction.
+    fn accessed(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
+        let index = self.sites[site.function as usize][site.pc as usize][role as usize];
+        if index == 0 {
+            if self.uses_heap && access.space == Space::Global {
+                self.in_heap(site, warp_id, access, places);
+            }
+            return;
+        }
         let allowed = &self.allowed[index as usize];
+        let bytes = u64::from(access.bytes);
+        let is_inside = match &allowed[..] {
+            [own] if own.space == access.space => {
+                lanes(access.mask).all(|lane| own.contains(access.addresses[lane], bytes))
+            }
+            _ => false,
+        };
+        if !is_inside {
+            let allowed = std::mem::take(&mut self.allowed[index as usize]);
+            self.report(site, warp_id, access, places, &allowed);
+            self.allowed[index as usize] = allowed;
+        }
+    }
+
+    /// A part of a tensor has to lie in what the tensor map's address belongs to.
+    fn in_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
+        let Some(place) = places.find(Space::Global, base) else { return };
+        let address = access.addresses[access.mask.trailing_zeros() as usize % LANES];
+        let mut end = place.base + place.bytes;
+        // Memory that is mapped piece by piece is one object.
+        while end < address + u64::from(access.bytes)
+            && let Some(next) = places.find(Space::Global, end)
+        {
+            end += next.bytes;
+        }
+        let (space, base, bytes) = (Space::Global, place.base, end - place.base);
+        let object = Object { space, base, bytes, name: String::new() };
+        if !object.contains(address, access.bytes.into()) {
+            let name = format!("{}, to which the tensor map points,", whose(&self.facts, space, &place));
+            self.report(site, warp_id, access, places, &[Object { name, ..object }]);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, allowed: &[Object]) {
         let inst = &self.facts.function.program.functions[site.function as usize].code[site.pc as usize];
         let bytes = match &inst.op {
             // How many bytes of its source it reads is in a register.
@@ -276,24 +318,45 @@ impl Checker for Memory {
     }
 
     fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
-        let from = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
-        let index = self.sites[site.function as usize][2 * site.pc as usize + usize::from(from)];
-        if index == 0 {
-            if self.uses_heap && access.space == Space::Global {
-                self.in_heap(site, warp_id, access, places);
+        let is_source = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
+        self.accessed(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
+    }
+
+    fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
+        // What products of matrices read is not told by addresses.
+        let Issue { lane, from, to: Some(to), bytes, mbarrier, tensor } = *issue else { return };
+        let mut check = |(space, address): (Space, u64), bytes: u32, kind: AccessKind, role: Role| {
+            let access = Access {
+                space,
+                kind,
+                bytes,
+                mask: 1 << lane,
+                rank: None,
+                stored: StoredValues::default(),
+                addresses: &[address; LANES],
+            };
+            match tensor {
+                Some((_, base)) if space == Space::Global && role != Role::Map => {
+                    self.in_tensor(site, warp_id, &access, places, base);
+                }
+                _ => self.accessed(site, warp_id, &access, places, role),
             }
-            return;
-        }
-        let allowed = &self.allowed[index as usize];
-        let bytes = u64::from(access.bytes);
-        let is_inside = match &allowed[..] {
-            [own] if own.space == access.space => {
-                lanes(access.mask).all(|lane| own.contains(access.addresses[lane], bytes))
-            }
-            _ => false,
         };
-        if !is_inside {
-            self.report(site, warp_id, access, places, index);
+        let place = |location: Location| match location {
+            Location::Shared(_, at) => (Space::Shared, at),
+            Location::Global(at) => (Space::Global, at),
+        };
+        check(place(to), bytes, AccessKind::Store, Role::Target);
+        if let Some(from) = from {
+            check(place(from), bytes, AccessKind::Load, Role::Source);
+        }
+        if let Some((_, at)) = mbarrier {
+            check((Space::Shared, at), 8, AccessKind::Store, Role::Mbarrier);
+        }
+        if let Some((map, _)) = tensor {
+            let region = Region::of(map);
+            let at = (region.space(), map.wrapping_sub(region.window()));
+            check(at, 128, AccessKind::Load, Role::Map);
         }
     }
 

@@ -12,8 +12,8 @@ use super::sync::Sync;
 use crate::memory::AccessProblem;
 use crate::module::Function;
 use crate::observe::{
-    Access, AsyncGroup, BarrierArrival, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site, Step, WarpId,
-    every_event, nothing,
+    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site,
+    Step, WarpId, every_event, nothing,
 };
 use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
 

@@ -261,6 +261,11 @@ impl WarpState {
                     for (address, bytes) in self.allocated.drain(..) {
                         observer.given(address, bytes);
                     }
+                    if O::STEPS
+                        && let Some(change) = self.changed.take()
+                    {
+                        observer.frames(site(pc), warp_id, active, &change);
+                    }
                     let exited = alive & !self.alive();
                     if exited != 0 {
                         self.ended_at = Some((site(pc), exited.trailing_zeros()));

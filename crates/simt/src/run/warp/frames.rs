@@ -2,6 +2,7 @@
 
 use super::{StackEntry, Wait, WarpState};
 use crate::code::{Call, FrameInit, InitializedRegister, NEVER, Op, RESERVED_SHARED, Reg, Slot, Special};
+use crate::observe::{FrameChange, FramePlace, Site};
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, lanes};
 use crate::run::block::LaunchState;
 
@@ -22,6 +23,14 @@ pub(super) struct Frame {
     pub(super) call: Option<(u32, u32)>,
     /// Whether an entry of the stack belongs to it.
     pub(super) live: bool,
+}
+
+impl Frame {
+    /// Where it is, as observers are told.
+    pub(super) fn place(&self) -> FramePlace {
+        let registers = [self.r32, self.r64, self.preds].map(|first| first as u32);
+        FramePlace { function: self.function, registers, local: self.local }
+    }
 }
 
 impl WarpState {
@@ -163,9 +172,10 @@ impl WarpState {
             return false;
         }
         let callee = self.top().frame;
-        let [from, to] = [caller, callee].map(|frame| self.frames[frame as usize].local);
+        let [caller, callee] = [caller, callee].map(|frame| self.frames[frame as usize]);
         let parameters = &launch.program.functions[function as usize].slots.parameters;
-        self.copy(from, &call.slots.parameters, to, parameters, active);
+        self.copy(caller.local, &call.slots.parameters, callee.local, parameters, active);
+        self.changed = Some(change(&caller, pc, Some(&callee), false));
         true
     }
 
@@ -189,6 +199,7 @@ impl WarpState {
             let (from, to) = (callee.local, caller.local);
             self.copy(from, &own.results, to, &call.slots.results, active);
         }
+        self.changed = Some(change(&caller, pc, Some(&callee), true));
     }
 
     /// Removes the entry on top of the reconvergence stack, and its frame if it was the frame's last.
@@ -218,6 +229,12 @@ impl WarpState {
             }
         }
     }
+}
+
+/// What observers are told of a call at `pc`, or of the return from it.
+pub(super) fn change(caller: &Frame, pc: u32, callee: Option<&Frame>, returns: bool) -> FrameChange {
+    let call = Site { function: caller.function, pc };
+    FrameChange { call, caller: caller.place(), callee: callee.map(Frame::place), returns }
 }
 
 /// Gives `values` a length of `len` at least; `false` if the host has no memory for it.

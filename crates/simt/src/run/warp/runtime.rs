@@ -1,6 +1,7 @@
 //! Calls of addresses, of CUDA's runtime on the device, and the part of the stack that grows within a frame.
 
 use super::WarpState;
+use super::frames::change;
 use crate::code::{Call, Program, R64, Reg, Runtime, Signature, Stack};
 use crate::memory::{AccessFault, AccessProblem, Region, SharedMemory};
 use crate::observe::Site;
@@ -130,7 +131,8 @@ impl WarpState {
         active: u32,
     ) -> Result<(), BlockFault> {
         let frame = self.top().frame;
-        let local = self.frames[frame as usize].local;
+        let frame = self.frames[frame as usize];
+        let local = frame.local;
         for lane in lanes(active) {
             let fault = |kind| BlockFault::new(site, self.number * LANES as u32 + lane as u32, kind);
             let access = |access| {
@@ -192,6 +194,7 @@ impl WarpState {
                 }
             }
         }
+        self.changed = Some(change(&frame, site.pc, None, true));
         Ok(())
     }
 }

@@ -26,6 +26,13 @@ fn run_of(access: &Access<'_>) -> Option<(u64, u64)> {
     at.iter().enumerate().all(follows).then_some((first, bytes * LANES as u64))
 }
 
+/// The address of all lanes, if it is the same.
+fn same(access: &Access<'_>) -> Option<u64> {
+    let mut addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
+    let first = addresses.next()?;
+    addresses.all(|own| own == first).then_some(first)
+}
+
 impl Init {
     /// Which bytes of an access nobody has written, for each lane; `None` if there are none.
     pub(super) fn unwritten(&mut self, access: &Access<'_>) -> Option<Lanes64> {
@@ -45,16 +52,20 @@ impl Init {
                 });
             }
             Space::Shared => {
-                if run_of(access).is_some_and(|(at, bytes)| self.block.shared.has_all(at, bytes)) {
+                let shared = self.shared(access.rank)?;
+                if run_of(access).is_some_and(|(at, bytes)| shared.has_all(at, bytes)) {
                     return None;
                 }
                 for lane in lanes(access.mask) {
-                    unwritten[lane] = self.block.shared.unwritten(access.addresses[lane], access.bytes);
+                    unwritten[lane] = shared.unwritten(access.addresses[lane], access.bytes);
                     any |= unwritten[lane];
                 }
             }
-            Space::Local => {
+            Space::Local | Space::Param => {
                 let local = &self.warp().local;
+                if same(access).is_some_and(|at| !local.has_any(access.mask, at, access.bytes)) {
+                    return None;
+                }
                 for lane in lanes(access.mask) {
                     unwritten[lane] = local.unwritten(lane, access.addresses[lane], access.bytes);
                     any |= unwritten[lane];
@@ -80,15 +91,19 @@ impl Init {
                 }
             }
             Space::Shared => {
+                let Some(shared) = self.shared(access.rank) else { return };
                 if let Some((at, bytes)) = run {
-                    return self.block.shared.write_all(at, bytes);
+                    return shared.write_all(at, bytes);
                 }
                 for lane in lanes(access.mask) {
-                    self.block.shared.write(access.addresses[lane], access.bytes, undefined[lane]);
+                    shared.write(access.addresses[lane], access.bytes, undefined[lane]);
                 }
             }
             _ => {
                 let local = &mut self.warp().local;
+                if let Some(at) = same(access).filter(|_| *undefined == [0; LANES]) {
+                    return local.define(access.mask, at as u32, access.bytes);
+                }
                 for lane in lanes(access.mask) {
                     local.write(lane, access.addresses[lane], access.bytes, undefined[lane]);
                 }
@@ -98,10 +113,8 @@ impl Init {
 
     /// A load, or an atomic that returns the old value, has read bytes that nobody has written.
     pub(super) fn loaded(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) {
-        if self.lives.recursive[site.function as usize] {
-            return;
-        }
-        let cause = Cause { origin: self.origin(site, access, places, unwritten), copied: true };
+        self.enter(access.mask);
+        let cause = Cause { origin: self.origin_of(site, access, places, unwritten), copied: true };
         let program = self.facts.function.program.clone();
         let inst = &program.functions[site.function as usize].code[site.pc as usize];
         let (to, width, signed): (&[Destination], u32, bool) = match &inst.op {
@@ -109,7 +122,7 @@ impl Init {
             Op::Memory(Memory::Atomic(op)) => (&op.to, op.width.bytes(), false),
             Op::Matrix(matrix) => {
                 if let Matrix::Rows(rows) = &**matrix {
-                    self.loaded_rows(site, &rows.registers, rows.transposed, unwritten, cause);
+                    self.loaded_rows(&rows.registers, rows.transposed, unwritten, cause);
                 }
                 return;
             }
@@ -133,12 +146,12 @@ impl Init {
                 }
                 bits[lane] = undefined;
             }
-            self.taints().set(site.function, reg, access.mask, &bits, cause);
+            self.taints().set(reg, access.mask, &bits, cause);
         }
     }
 
     /// `ldmatrix` has read rows with bytes that nobody has written.
-    fn loaded_rows(&mut self, site: Site, registers: &[R32], transposed: bool, unwritten: &Lanes64, cause: Cause) {
+    fn loaded_rows(&mut self, registers: &[R32], transposed: bool, unwritten: &Lanes64, cause: Cause) {
         for (register, rows) in registers.iter().zip(unwritten.chunks(8)) {
             let mut bits = [0; LANES];
             for (lane, bits) in bits.iter_mut().enumerate() {
@@ -150,7 +163,7 @@ impl Init {
                     }
                 }
             }
-            self.taints().set(site.function, Reg::R32(*register), ALL, &bits, cause);
+            self.taints().set(Reg::R32(*register), ALL, &bits, cause);
         }
     }
 
@@ -182,7 +195,7 @@ impl Init {
         if !replaces && (compares || access.space == Space::Global) {
             let concerned =
                 lanes(access.mask).filter(|lane| unwritten[*lane] != 0).fold(0, |all, lane| all | 1 << lane);
-            let origin = self.origin(site, access, places, &unwritten);
+            let origin = self.origin_of(site, access, places, &unwritten);
             self.report(("atomic", "the result of an atomic"), site, concerned, origin);
             self.write(access, &[0; LANES]);
             return;

@@ -5,10 +5,11 @@ use super::follower::{Follower, Scratch};
 use super::taints::{Cause, Taints};
 use crate::code::{Callee, Op};
 use crate::matrix::Matrix;
+use crate::memory::Memory;
 use crate::memory::address_op::AddressOp;
 use crate::memory::atomic::{Atomic, AtomicOp, Whole};
+use crate::memory::bulk::BulkSource;
 use crate::memory::load_store::Store;
-use crate::memory::{Memory, Region};
 use crate::observe::Step;
 use crate::regs::{LANES, Lanes64, Reg, lanes};
 use crate::warp::Warp;
@@ -23,12 +24,12 @@ struct Followed {
 
 impl Init {
     /// Which bytes of what registers hold are undefined, one register behind the other.
-    fn bytes_of(&mut self, function: u32, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, Cause)> {
+    fn bytes_of(&mut self, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, Cause)> {
         let taints = self.taints();
         let mut bytes = [0; LANES];
         let mut cause: Option<Cause> = None;
         for (index, reg) in registers.iter().enumerate() {
-            let Some(taint) = taints.get(function, *reg) else { continue };
+            let Some(taint) = taints.get(*reg) else { continue };
             for lane in lanes(taint.lanes & mask) {
                 for byte in 0..width {
                     if taint.bits[lane] >> (8 * byte) & 0xff != 0 {
@@ -45,12 +46,11 @@ impl Init {
     /// Tells of registers that decide something, and takes them for defined from then on.
     fn decides(&mut self, what: (&'static str, &str), step: &Step<'_>, registers: &[Reg], mask: u32) {
         for reg in registers {
-            let function = step.site.function;
-            let Some(taint) = self.taints().get(function, *reg) else { continue };
+            let Some(taint) = self.taints().get(*reg) else { continue };
             let (concerned, origin) = (taint.lanes & mask, taint.cause.origin);
             if concerned != 0 {
                 self.report(what, step.site, concerned, origin);
-                self.taints().clear_lanes(function, *reg, concerned);
+                self.taints().clear_lanes(*reg, concerned);
             }
         }
     }
@@ -85,8 +85,8 @@ impl Init {
             Op::Memory(Memory::Address(AddressOp::Zero { .. })) => follower.defines(step, mask),
             Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => match follower.cause(step, mask) {
                 Some(cause) => {
-                    let bits = follower.taints.bits(site.function, Reg::R64(*from));
-                    follower.taints.set(site.function, Reg::R64(*to), mask, &bits, cause);
+                    let bits = follower.taints.bits(Reg::R64(*from));
+                    follower.taints.set(Reg::R64(*to), mask, &bits, cause);
                 }
                 None => follower.defines(step, mask),
             },
@@ -111,13 +111,6 @@ impl Init {
                 if let Callee::Pointer { address, .. } = call.callee {
                     self.decides(("call", "which function is called"), step, &[Reg::R64(address)], mask);
                 }
-                // A function's registers begin anew.
-                let is_own = |callee: u32| match call.callee {
-                    Callee::Function(number) => callee == number,
-                    Callee::Pointer { .. } => callee != 0 && callee != site.function,
-                    Callee::Runtime(_) => false,
-                };
-                self.taints().forget(mask, |function, _| is_own(function));
             }
             Op::Barrier(barrier) => {
                 let count = barrier.count.map(Reg::R32);
@@ -135,7 +128,7 @@ impl Init {
 
     fn clear_writes(&mut self, step: &Step<'_>, mask: u32) {
         for reg in step.writes() {
-            self.taints().clear_lanes(step.site.function, *reg, mask);
+            self.taints().clear_lanes(*reg, mask);
         }
     }
 
@@ -147,13 +140,10 @@ impl Init {
                 self.decides(ADDRESS, step, &step.addresses, mask);
                 self.clear_writes(step, mask);
             }
-            Memory::Store(Store { from, width, address, .. }) => {
+            Memory::Store(Store { from, width, .. }) => {
                 self.decides(ADDRESS, step, &step.addresses, mask);
-                // What functions are given is not followed.
-                if address.region != Region::FrameParam {
-                    let bytes = self.bytes_of(site.function, from, width.bytes(), mask);
-                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
-                }
+                let bytes = self.bytes_of(from, width.bytes(), mask);
+                self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
             Memory::Atomic(op) => {
                 self.decides(ADDRESS, step, &step.addresses, mask);
@@ -164,12 +154,25 @@ impl Init {
                 }
                 let plain = matches!(op, AtomicOp::Whole(Whole::Load | Whole::Store));
                 if plain {
-                    let bytes = self.bytes_of(site.function, &registers, width.bytes(), mask);
+                    let bytes = self.bytes_of(&registers, width.bytes(), mask);
                     self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
                 } else {
                     self.decides(("operand", "an operand of an atomic"), step, &registers, mask);
                 }
                 self.clear_writes(step, mask);
+            }
+            Memory::Bulk(op) => {
+                let (data, bytes): (&[Reg], u32) = match &op.from {
+                    BulkSource::Registers(registers, bytes) => (registers, *bytes),
+                    BulkSource::Memory(..) => (&[], 0),
+                };
+                let others: Vec<Reg> = step.reads().iter().copied().filter(|reg| !data.contains(reg)).collect();
+                self.decides(("operand", "an operand of the instruction"), step, &others, mask);
+                if op.reduce.is_some() {
+                    self.decides(("operand", "an operand of an atomic"), step, data, mask);
+                }
+                let bytes = self.bytes_of(data, bytes, mask);
+                self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
             _ => {
                 self.decides(("operand", "an operand of the instruction"), step, step.reads(), mask);

@@ -55,8 +55,7 @@ pub(super) struct Follower<'a> {
 impl Follower<'_> {
     /// The cause of the undefined bits that an instruction reads, in these lanes: that of the first register that has any.
     pub(super) fn cause(&self, step: &Step<'_>, mask: u32) -> Option<Cause> {
-        let function = step.site.function;
-        let reads = step.reads().iter().filter_map(|reg| self.taints.get(function, *reg));
+        let reads = step.reads().iter().filter_map(|reg| self.taints.get(*reg));
         let mut causes = reads.filter(|own| own.lanes & mask != 0).map(|own| own.cause);
         let first = causes.next()?;
         Some(Cause { copied: first.copied && causes.all(|own| own.copied), ..first })
@@ -64,7 +63,6 @@ impl Follower<'_> {
 
     /// An instruction of each lane by itself.
     pub(super) fn alu(&mut self, step: &Step<'_>, inst: &Inst, alu: &Alu) {
-        let function = step.site.function;
         let Some(mut cause) = self.cause(step, step.lanes) else {
             return self.defines(step, step.lanes);
         };
@@ -78,7 +76,7 @@ impl Follower<'_> {
             Rule::Moves { data, control } => self.moves(step, &unguarded, data, control),
             Rule::Choice { values, control } => self.choice(step, &unguarded, *values, control),
             Rule::Upwards(operands) => {
-                let bits = self.union(function, operands);
+                let bits = self.union(operands);
                 let upwards = bits.map(|bits| match bits {
                     0 => 0,
                     bits => !((bits & bits.wrapping_neg()) - 1),
@@ -95,27 +93,27 @@ impl Follower<'_> {
         };
         // Whether lanes execute it is not defined.
         if let Some(guard) = inst.guard {
-            let guarded = self.taints.lanes(function, Reg::Pred(guard.pred), step.lanes);
+            let guarded = self.taints.lanes(Reg::Pred(guard.pred), step.lanes);
             for (reg, bits) in &mut results {
                 lanes(guarded).for_each(|lane| bits[lane] = all_bits(*reg));
             }
         }
         for (reg, bits) in results {
-            self.taints.set(function, reg, step.lanes, &bits, cause);
+            self.taints.set(reg, step.lanes, &bits, cause);
         }
     }
 
     /// The instruction's results are defined in these lanes.
     pub(super) fn defines(&mut self, step: &Step<'_>, mask: u32) {
         for reg in step.writes() {
-            self.taints.clear_lanes(step.site.function, *reg, mask);
+            self.taints.clear_lanes(*reg, mask);
         }
     }
 
-    fn union(&self, function: u32, operands: &[Reg]) -> Lanes64 {
+    fn union(&self, operands: &[Reg]) -> Lanes64 {
         let mut union = [0; LANES];
         for reg in operands {
-            if let Some(taint) = self.taints.get(function, *reg) {
+            if let Some(taint) = self.taints.get(*reg) {
                 lanes(taint.lanes).for_each(|lane| union[lane] |= taint.bits[lane]);
             }
         }
@@ -124,7 +122,7 @@ impl Follower<'_> {
 
     /// All bits of all results depend on all operands.
     pub(super) fn all(&self, step: &Step<'_>) -> Vec<(Reg, Lanes64)> {
-        let any = self.union(step.site.function, step.reads());
+        let any = self.union(step.reads());
         let of = |reg: &Reg| (*reg, any.map(|bits| if bits == 0 { 0 } else { all_bits(*reg) }));
         step.writes().iter().map(of).collect()
     }
@@ -138,7 +136,7 @@ impl Follower<'_> {
         let mut operands: Vec<(Reg, Lanes64, Lanes64)> = Vec::new();
         for reg in registers {
             if operands.iter().all(|(known, ..)| known != reg) {
-                operands.push((*reg, step.registers.value(*reg), self.taints.bits(step.site.function, *reg)));
+                operands.push((*reg, step.registers.value(*reg), self.taints.bits(*reg)));
             }
         }
         operands
@@ -162,7 +160,7 @@ impl Follower<'_> {
         // Registers that the instruction leaves as they are, such as other elements of a vector.
         let is_first = !(0..operands.len()).any(&flips);
         for reg in step.writes().iter().filter(|reg| operands.iter().all(|(known, ..)| known != *reg)) {
-            let bits = if is_first { [0; LANES] } else { self.taints.bits(step.site.function, *reg) };
+            let bits = if is_first { [0; LANES] } else { self.taints.bits(*reg) };
             self.fill(*reg, &bits);
         }
         (self.simd.run_alu)(std::slice::from_ref(inst), &mut self.scratch.regs(), ALL);
@@ -188,15 +186,14 @@ impl Follower<'_> {
 
     /// Bits that are undefined where they come from.
     fn moves(&mut self, step: &Step<'_>, inst: &Inst, data: &[Reg], control: &[Reg]) -> Vec<(Reg, Lanes64)> {
-        let function = step.site.function;
-        if data.iter().any(|reg| control.contains(reg) && self.taints.get(function, *reg).is_some()) {
+        if data.iter().any(|reg| control.contains(reg) && self.taints.get(*reg).is_some()) {
             return self.all(step);
         }
         let all: Vec<Reg> = data.iter().chain(control).copied().collect();
         let operands = self.operands(step, &all);
         let first = self.flipped(step, inst, &operands, |_| false);
         let mut results = self.flipped(step, inst, &operands, |index| data.contains(&operands[index].0));
-        let undecided = self.union(function, control);
+        let undecided = self.union(control);
         for ((reg, bits), (_, first)) in results.iter_mut().zip(&first) {
             for lane in 0..LANES {
                 bits[lane] = if undecided[lane] == 0 { bits[lane] ^ first[lane] } else { all_bits(*reg) };
@@ -206,10 +203,9 @@ impl Follower<'_> {
     }
 
     fn choice(&mut self, step: &Step<'_>, inst: &Inst, values: [Reg; 2], control: &[Reg]) -> Vec<(Reg, Lanes64)> {
-        let function = step.site.function;
-        let undecided = self.union(function, control);
+        let undecided = self.union(control);
         let [a, b] = values.map(|reg| step.registers.value(reg));
-        let either = self.union(function, &values);
+        let either = self.union(&values);
         let mut results = self.moves(step, inst, &values, control);
         for (_, bits) in &mut results {
             for lane in 0..LANES {
@@ -229,9 +225,8 @@ impl Follower<'_> {
         (bits, equality): (u32, bool),
         (combine, with): (Combine, Option<(crate::regs::Pred, bool)>),
     ) -> u32 {
-        let function = step.site.function;
         let mask = u64::MAX >> (64 - bits);
-        let union = self.union(function, operands);
+        let union = self.union(operands);
         let mut undefined = 0;
         for lane in lanes(step.lanes) {
             undefined |= u32::from(union[lane] & mask != 0) << lane;
@@ -249,7 +244,7 @@ impl Follower<'_> {
         }
         let Some((pred, negated)) = with else { return undefined };
         let other = step.registers.value(Reg::Pred(pred));
-        let unknown = self.taints.lanes(function, Reg::Pred(pred), step.lanes);
+        let unknown = self.taints.lanes(Reg::Pred(pred), step.lanes);
         for lane in lanes(undefined & !unknown) {
             let other = (other[lane] != 0) != negated;
             let is_decided = match combine {
@@ -267,7 +262,6 @@ impl Follower<'_> {
     /// A shuffle takes undefined bits along.
     pub(super) fn shuffle(&mut self, step: &Step<'_>, op: &Warp) {
         let Warp::Shuffle { to, found, value, lane: from, clamp, mask, .. } = op else { return };
-        let function = step.site.function;
         let Some(cause) = self.cause(step, ALL) else {
             return self.defines(step, step.lanes);
         };
@@ -279,21 +273,21 @@ impl Follower<'_> {
         for reg in controls {
             self.fill(reg, &step.registers.value(reg));
         }
-        let mut bits = self.taints.bits(function, Reg::R32(*value));
+        let mut bits = self.taints.bits(Reg::R32(*value));
         lanes(!step.lanes).for_each(|lane| bits[lane] = 0);
         self.fill(Reg::R32(*value), &bits);
         op.execute(&mut self.scratch.regs(), ALL, ALL, None);
         let mut result = self.scratch.regs().wide(Reg::R32(*to));
-        let undecided = self.union(function, &controls[..2]);
+        let undecided = self.union(&controls[..2]);
         for lane in 0..LANES {
             if undecided[lane] != 0 {
                 result[lane] = all_bits(Reg::R32(*to));
             }
         }
-        self.taints.set(function, Reg::R32(*to), step.lanes, &result, cause);
+        self.taints.set(Reg::R32(*to), step.lanes, &result, cause);
         if let Some(found) = found {
             let undecided = undecided.map(|bits| u64::from(bits != 0));
-            self.taints.set(function, Reg::Pred(*found), step.lanes, &undecided, cause);
+            self.taints.set(Reg::Pred(*found), step.lanes, &undecided, cause);
         }
     }
 
@@ -301,7 +295,7 @@ impl Follower<'_> {
     pub(super) fn set_all(&mut self, step: &Step<'_>, cause: Cause) {
         let cause = Cause { copied: false, ..cause };
         for (reg, bits) in self.all(step) {
-            self.taints.set(step.site.function, reg, step.lanes, &bits, cause);
+            self.taints.set(reg, step.lanes, &bits, cause);
         }
     }
 
@@ -311,32 +305,25 @@ impl Follower<'_> {
             return self.defines(step, step.lanes);
         };
         for reg in step.writes() {
-            self.taints.set(
-                step.site.function,
-                *reg,
-                step.lanes,
-                &[all_bits(*reg); LANES],
-                Cause { copied: false, ..cause },
-            );
+            self.taints.set(*reg, step.lanes, &[all_bits(*reg); LANES], Cause { copied: false, ..cause });
         }
     }
 
     /// A product of matrices: sums depend on a row and a column.
     pub(super) fn multiply(&mut self, step: &Step<'_>, op: &Multiply) {
-        let function = step.site.function;
         let Some(cause) = self.cause(step, ALL) else {
             return self.defines(step, step.lanes);
         };
         self.scratch.begin(self.program);
         let fragments = [&op.a, &op.b, &op.c, &op.d];
         for reg in fragments.iter().flat_map(|own| own.registers.iter()) {
-            let bits = self.taints.bits(function, *reg);
+            let bits = self.taints.bits(*reg);
             self.fill(*reg, &bits);
         }
         op.spread(&mut self.scratch.regs());
         for reg in step.writes() {
             let bits = self.scratch.regs().wide(*reg);
-            self.taints.set(function, *reg, step.lanes, &bits, Cause { copied: false, ..cause });
+            self.taints.set(*reg, step.lanes, &bits, Cause { copied: false, ..cause });
         }
     }
 }

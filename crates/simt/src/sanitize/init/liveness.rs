@@ -1,7 +1,5 @@
 //! Which registers an instruction, or one that may come after it, reads before it is written.
 
-use std::collections::HashMap;
-
 use crate::code::{Func, Op};
 use crate::regs::{Pred, R32, R64, Reg, RegisterUses};
 
@@ -97,50 +95,17 @@ impl Liveness {
 pub(crate) struct RegisterLives {
     /// By function.
     pub(super) functions: Vec<Liveness>,
-    /// The kernel's registers that may be read before anything is written to them.
-    pub(super) unwritten: Vec<Reg>,
-    /// Functions that may call themselves.
-    pub(super) recursive: Vec<bool>,
+    /// By function the registers that may be read before anything is written to them, each with its number among those of
+    /// all functions.
+    pub(super) unwritten: Vec<Vec<(u32, Reg)>>,
 }
 
 impl RegisterLives {
-    pub(crate) fn new(functions: &[Func], uses: &[Vec<RegisterUses>], targets: &[u32]) -> Self {
+    pub(crate) fn new(functions: &[Func], uses: &[Vec<RegisterUses>]) -> Self {
         let lives: Vec<Liveness> = functions.iter().zip(uses).map(|(func, uses)| Liveness::new(func, uses)).collect();
-        let unwritten = match (lives.first(), functions.first()) {
-            (Some(own), Some(func)) => own.unwritten(func),
-            _ => Vec::new(),
-        };
-        let callees: HashMap<usize, Vec<u32>> = functions
-            .iter()
-            .enumerate()
-            .map(|(number, func)| {
-                let mut callees = Vec::new();
-                for inst in &func.code {
-                    if let Op::Call(call) = &inst.op {
-                        match &call.callee {
-                            crate::code::Callee::Function(callee) => callees.push(*callee),
-                            crate::code::Callee::Pointer { .. } => callees.extend(targets),
-                            crate::code::Callee::Runtime(_) => {}
-                        }
-                    }
-                }
-                (number, callees)
-            })
-            .collect();
-        let reaches_itself = |start: usize| {
-            let mut seen = vec![false; functions.len()];
-            let mut next = callees[&start].clone();
-            while let Some(callee) = next.pop() {
-                if callee as usize == start {
-                    return true;
-                }
-                if !std::mem::replace(&mut seen[callee as usize], true) {
-                    next.extend(&callees[&(callee as usize)]);
-                }
-            }
-            false
-        };
-        let recursive = (0..functions.len()).map(reaches_itself).collect();
-        Self { functions: lives, unwritten, recursive }
+        let mut numbers = 0..;
+        let of_function = |(own, func): (&Liveness, &Func)| numbers.by_ref().zip(own.unwritten(func)).collect();
+        let unwritten = lives.iter().zip(functions).map(of_function).collect();
+        Self { functions: lives, unwritten }
     }
 }

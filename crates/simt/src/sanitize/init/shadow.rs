@@ -9,7 +9,7 @@ pub(super) struct SharedShadow {
 }
 
 /// As many ones as bytes are accessed, which are 64 at most.
-fn ones(bytes: u32) -> u64 {
+pub(super) fn ones(bytes: u32) -> u64 {
     u64::MAX >> (64 - bytes.clamp(1, 64))
 }
 
@@ -61,27 +61,57 @@ impl SharedShadow {
     }
 }
 
-/// The bytes of the kernel's frame in local memory that were written: for each the lanes that have.
+/// The bytes of the frames in a warp's local memory that were not written: for each the lanes that have not.
 #[derive(Debug, Default)]
 pub(super) struct LocalShadow {
-    written: Vec<u32>,
+    unwritten: Vec<u32>,
 }
 
 impl LocalShadow {
-    /// A frame of so many bytes, none of which is written.
+    /// A kernel's frame of so many bytes, none of which is written.
     pub(super) fn begin(&mut self, bytes: u32) {
-        self.written.clear();
-        self.written.resize(bytes as usize, 0);
+        self.unwritten.clear();
+        self.unwritten.resize(bytes as usize, u32::MAX);
     }
 
-    /// Which of the bytes from an address on a lane has not written, the first one in the lowest bit. Frames of functions
-    /// that are called count as written.
+    /// A frame of so many bytes begins for the lanes of `mask`, which have written none of them.
+    pub(super) fn begin_frame(&mut self, mask: u32, at: u32, bytes: u32) {
+        let (at, end) = (at as usize, (at + bytes) as usize);
+        if self.unwritten.len() < end {
+            self.unwritten.resize(end, 0);
+        }
+        self.unwritten[at..end].iter_mut().for_each(|own| *own |= mask);
+    }
+
+    /// The lanes of `mask` have written bytes, or do not use them any more.
+    pub(super) fn define(&mut self, mask: u32, at: u32, bytes: u32) {
+        self.unwritten.iter_mut().skip(at as usize).take(bytes as usize).for_each(|own| *own &= !mask);
+    }
+
+    /// The lanes of `mask` copy bytes to another place.
+    pub(super) fn copy(&mut self, mask: u32, from: u32, to: u32, bytes: u32) {
+        for byte in 0..bytes {
+            let of = |at: u32| (at + byte) as usize;
+            let unwritten = self.unwritten.get(of(from)).copied().unwrap_or(0);
+            if let Some(to) = self.unwritten.get_mut(of(to)) {
+                *to = *to & !mask | unwritten & mask;
+            }
+        }
+    }
+
+    /// Whether lanes of `mask` have not written some of the bytes from an address on.
+    pub(super) fn has_any(&self, mask: u32, at: u64, bytes: u32) -> bool {
+        let behind = self.unwritten.get(at as usize..).unwrap_or_default();
+        behind.iter().take(bytes as usize).any(|own| own & mask != 0)
+    }
+
+    /// Which of the bytes from an address on a lane has not written, the first one in the lowest bit.
     #[inline]
     pub(super) fn unwritten(&self, lane: usize, at: u64, bytes: u32) -> u64 {
         let mut unwritten = 0;
         for byte in 0..bytes.min(64) {
-            let written = self.written.get((at + u64::from(byte)) as usize).copied().unwrap_or(u32::MAX);
-            unwritten |= u64::from(!written >> lane & 1) << byte;
+            let lanes = self.unwritten.get((at + u64::from(byte)) as usize).copied().unwrap_or(0);
+            unwritten |= u64::from(lanes >> lane & 1) << byte;
         }
         unwritten
     }
@@ -90,9 +120,9 @@ impl LocalShadow {
     #[inline]
     pub(super) fn write(&mut self, lane: usize, at: u64, bytes: u32, undefined: u64) {
         for byte in 0..bytes.min(64) {
-            if let Some(written) = self.written.get_mut((at + u64::from(byte)) as usize) {
+            if let Some(unwritten) = self.unwritten.get_mut((at + u64::from(byte)) as usize) {
                 let bit = 1 << lane;
-                *written = if undefined >> byte & 1 == 0 { *written | bit } else { *written & !bit };
+                *unwritten = if undefined >> byte & 1 == 0 { *unwritten & !bit } else { *unwritten | bit };
             }
         }
     }

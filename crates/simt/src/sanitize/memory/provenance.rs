@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use crate::code::{Callee, Func, Inst, Op, Program, Runtime};
 use crate::matrix::Matrix;
 use crate::memory::address_op::AddressOp;
-use crate::memory::atomic::Atomic;
+use crate::memory::bulk::BulkSource;
 use crate::memory::load_store::{Destination, Load, Store};
 use crate::memory::{Address, Memory, Region};
 use crate::regs::{Reg, RegisterUses, VariableUse};
@@ -37,10 +37,26 @@ const MOST: usize = Sources::BITS as usize;
 pub(crate) struct Provenance {
     /// By their numbers.
     pub(super) sources: Vec<Source>,
-    /// For instructions that access memory what the address can be made of, and of copies the source's; `None` where
-    /// that is unknown.
-    pub(super) addresses: Vec<HashMap<u32, [Option<Sources>; 2]>>,
+    /// For instructions that access memory what each of their addresses can be made of, by its [`Role`]; `None` where that
+    /// is unknown.
+    pub(super) addresses: Vec<HashMap<u32, [Option<Sources>; ROLES]>>,
 }
+
+/// What an address of an instruction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// What is accessed; of a copy its destination.
+    Target,
+    /// The source of a copy.
+    Source,
+    /// The mbarrier that is told of an asynchronous copy.
+    Mbarrier,
+    /// The tensor map.
+    Map,
+}
+
+/// How many roles there are.
+pub(super) const ROLES: usize = 4;
 
 /// The data flow while it is computed.
 struct Flow<'p> {
@@ -320,26 +336,42 @@ impl Flow<'_> {
     }
 
     /// What the addresses of a function's instructions can be made of.
-    fn addresses(&mut self, function: usize) -> HashMap<u32, [Option<Sources>; 2]> {
+    fn addresses(&mut self, function: usize) -> HashMap<u32, [Option<Sources>; ROLES]> {
         let func = &self.program.functions[function];
         let mut found = HashMap::new();
         for (pc, inst) in func.code.iter().enumerate() {
-            let (to, from) = match &inst.op {
+            let mut roles: [Option<&Address>; ROLES] = [None; ROLES];
+            let map;
+            match &inst.op {
                 Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
-                    (address, None)
+                    roles[Role::Target as usize] = Some(address);
                 }
-                Op::Memory(Memory::Atomic(atomic)) => {
-                    let Atomic { address, .. } = &**atomic;
-                    (address, None)
+                Op::Memory(Memory::Atomic(atomic)) => roles[Role::Target as usize] = Some(&atomic.address),
+                Op::Memory(Memory::AsyncCopy(copy)) => {
+                    roles[Role::Target as usize] = Some(&copy.to);
+                    roles[Role::Source as usize] = Some(&copy.from);
                 }
-                Op::Memory(Memory::AsyncCopy(copy)) => (&copy.to, Some(&copy.from)),
+                Op::Memory(Memory::Bulk(copy)) => {
+                    roles[Role::Target as usize] = Some(&copy.to);
+                    if let BulkSource::Memory(from, _) = &copy.from {
+                        roles[Role::Source as usize] = Some(from);
+                    }
+                    roles[Role::Mbarrier as usize] = copy.recipients.mbarrier.as_ref();
+                }
+                Op::Memory(Memory::Tensor(copy)) => {
+                    let tile = if copy.loads { Role::Target } else { Role::Source };
+                    roles[tile as usize] = Some(&copy.shared);
+                    roles[Role::Mbarrier as usize] = copy.recipients.mbarrier.as_ref();
+                    map = Address { base: Reg::R64(copy.map), offset: 0, region: Region::Generic, fixed: false };
+                    roles[Role::Map as usize] = Some(&map);
+                }
                 Op::Matrix(matrix) => match &**matrix {
-                    Matrix::Rows(rows) => (&rows.address, None),
-                    Matrix::Tile(tile) => (&tile.address, None),
+                    Matrix::Rows(rows) => roles[Role::Target as usize] = Some(&rows.address),
+                    Matrix::Tile(tile) => roles[Role::Target as usize] = Some(&tile.address),
                     _ => continue,
                 },
                 _ => continue,
-            };
+            }
             let mut of = |address: &Address| {
                 let uses = &self.uses[function][pc];
                 let mut value = self.get(function, address.base);
@@ -354,8 +386,8 @@ impl Flow<'_> {
                 let is_known = !value.unknown && !value.partial && value.sources != 0;
                 is_known.then_some(value.sources)
             };
-            let sources = [of(to), from.and_then(&mut of)];
-            if sources != [None; 2] {
+            let sources = roles.map(|address| address.and_then(&mut of));
+            if sources != [None; ROLES] {
                 found.insert(pc as u32, sources);
             }
         }

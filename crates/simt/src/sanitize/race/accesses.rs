@@ -187,7 +187,7 @@ impl Race {
 
     /// A lane has issued a copy.
     pub(super) fn copy(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
-        let Issue { lane, from, to, bytes, mbarrier } = *issue;
+        let Issue { lane, from, to, bytes, mbarrier, .. } = *issue;
         let whose = mbarrier.map(|(rank, at)| object(self.of_rank(warp_id.block, rank), at));
         let Some((warp, _)) = self.warp(warp_id) else { return };
         let number = warp.number;
