@@ -8,6 +8,7 @@ mod devices;
 mod executables;
 mod fuzz;
 mod graphs;
+mod images;
 mod linking;
 mod memory;
 mod nothing;

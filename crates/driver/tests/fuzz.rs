@@ -5,6 +5,8 @@
 use std::ffi::c_void;
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
+
 use crate::support::{NO_HANDLE, OK, alone, cuInit};
 
 /// A function's name, and what its arguments are.
@@ -49,6 +51,7 @@ fn any_calls_are_answered() {
         }
         seed += 1;
     }
+    println!("seeds {first} to {}", seed - 1);
 }
 
 /// Makes the calls of a seed.
@@ -66,7 +69,7 @@ fn calls(seed: u64) {
     let launch = function("cuLaunchKernel -").2;
     assert_eq!(cuInit(0), OK);
     let mut state = State {
-        random: Random(seed),
+        random: Rng::with_seed(seed),
         handles: vec![0, NO_HANDLE as u64],
         addresses: vec![0],
         memory: vec![0; WORDS].into_boxed_slice(),
@@ -78,8 +81,8 @@ fn calls(seed: u64) {
         state.call(function(name));
     }
     for number in 0..CALLS {
-        let chosen = functions[state.random.below(functions.len())];
-        if chosen.0.starts_with("cuCtx") && state.random.below(4) > 0 {
+        let chosen = *state.random.choice(&functions).unwrap();
+        if chosen.0.starts_with("cuCtx") && state.random.usize(..4) > 0 {
             // Too often, and no context has anything in it.
             continue;
         }
@@ -101,28 +104,8 @@ fn function(line: &'static str) -> (&'static str, &'static str, Call) {
     (name, kinds, unsafe { std::mem::transmute::<*const (), Call>(found.0) })
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
-
 struct State {
-    random: Random,
+    random: Rng,
     handles: Vec<u64>,
     addresses: Vec<u64>,
     memory: Box<[u64]>,
@@ -137,7 +120,7 @@ impl State {
         let part = WORDS / 16;
         for (index, kind) in kinds.chars().filter(|kind| *kind != '-').enumerate() {
             let own = index * part;
-            let small = self.random.below(4097) as u64;
+            let small = self.random.usize(..4097) as u64;
             args[index] = match kind {
                 'O' | 'A' | 'o' => {
                     // A number that is room enough, where the function reads one.
@@ -148,14 +131,14 @@ impl State {
                 'h' => self.handle(),
                 'd' => self.address(),
                 'k' => small % 17,
-                'n' => small / self.random.of(&[1, 16, 512, 4097]),
-                'N' => self.random.next() >> self.random.of(&[0, 16, 40, 52, 56, 60, 63]),
-                'i' => self.random.of(&[0, 0, 0, 0, 1, u64::MAX, 7]),
-                'u' => self.random.next() >> self.random.of(&[32, 48, 56, 60, 61, 62, 63]) & 0xffff_ffff,
-                'F' => self.random.next() >> self.random.of(&[0, 32, 56, 60, 62, 63]),
-                's' => self.random.of(NAMES).as_ptr().addr() as u64,
-                'x' => self.random.of(PTX).as_ptr().addr() as u64,
-                'c' => self.random.of(&[0, callback as *const () as usize]) as u64,
+                'n' => small / self.random.choice([1, 16, 512, 4097]).unwrap(),
+                'N' => self.random.u64(..) >> self.random.choice([0, 16, 40, 52, 56, 60, 63]).unwrap(),
+                'i' => self.random.choice([0, 0, 0, 0, 1, u64::MAX, 7]).unwrap(),
+                'u' => self.random.u64(..) >> self.random.choice([32, 48, 56, 60, 61, 62, 63]).unwrap() & 0xffff_ffff,
+                'F' => self.random.u64(..) >> self.random.choice([0, 32, 56, 60, 62, 63]).unwrap(),
+                's' => self.random.choice(NAMES).unwrap().as_ptr().addr() as u64,
+                'x' => self.random.choice(PTX).unwrap().as_ptr().addr() as u64,
+                'c' => self.random.choice([0, callback as *const () as usize]).unwrap() as u64,
                 'H' => {
                     for word in own..own + part {
                         self.memory[word] = self.handle();
@@ -164,10 +147,11 @@ impl State {
                 }
                 'p' | 'S' => {
                     for word in own..own + 64 {
-                        let [low, high] = [0; 2].map(|_: u64| self.random.next() >> self.random.of(&[32, 56, 61, 63]));
+                        let [low, high] =
+                            [0; 2].map(|_: u64| self.random.u64(..) >> self.random.choice([32, 56, 61, 63]).unwrap());
                         let random = low & 0xffff_ffff | high << 32;
-                        self.memory[word] = self.random.of(&[random, random, 0, 1]);
-                        if kind == 'S' && self.random.below(4) == 0 {
+                        self.memory[word] = self.random.choice([random, random, 0, 1]).unwrap();
+                        if kind == 'S' && self.random.usize(..4) == 0 {
                             self.memory[word] = self.address();
                         }
                     }
@@ -199,9 +183,9 @@ impl State {
         let mut args = [0; 16];
         args[0] = self.handle();
         for arg in &mut args[1..7] {
-            *arg = self.random.of(&[1, 1, 1, 2, 3, 0, 33, 1025, 0xffff_ffff]);
+            *arg = self.random.choice([1, 1, 1, 2, 3, 0, 33, 1025, 0xffff_ffff]).unwrap();
         }
-        args[7] = self.random.of(&[0, 0, 16, 1 << 20]);
+        args[7] = self.random.choice([0, 0, 16, 1 << 20]).unwrap();
         args[8] = self.handle();
         args[9] = self.place(pointers);
         self.enter(call, args)
@@ -220,14 +204,14 @@ impl State {
     fn handle(&mut self) -> u64 {
         // The newest ones fit together.
         let newest = self.handles.len().saturating_sub(12);
-        match self.random.below(4) {
-            0 => self.random.of(&self.handles.clone()),
-            _ => self.random.of(&self.handles[newest..]),
+        match self.random.usize(..4) {
+            0 => *self.random.choice(&self.handles).unwrap(),
+            _ => *self.random.choice(&self.handles[newest..]).unwrap(),
         }
     }
 
     fn address(&mut self) -> u64 {
-        let address = self.random.of(&self.addresses.clone());
-        address.wrapping_add(self.random.of(&[0, 0, 0, 4, 64, 255]))
+        let address = *self.random.choice(&self.addresses).unwrap();
+        address.wrapping_add(self.random.choice([0, 0, 0, 4, 64, 255]).unwrap())
     }
 }

@@ -8,24 +8,27 @@ mod program;
 
 use std::time::{Duration, Instant};
 
+use fastrand::Rng;
 use simt::sanitize::{Check, Checks};
 use simt::{Arg, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
 
 use crate::programs::programs;
 
 /// Calls a test with seeds, and names the one that panics.
-fn for_seeds(usual: u64, test: impl Fn(&mut Random)) {
+fn for_seeds(usual: u64, test: impl Fn(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("FUZZ_SECONDS").map(Duration::from_secs);
     let (began, first) = (Instant::now(), number("FUZZ_SEED").unwrap_or(0));
+    let is_last = |seed| match seconds {
+        Some(seconds) => began.elapsed() > seconds,
+        None => seed + 1 == first + usual,
+    };
     for seed in first.. {
         let named = Named(seed);
-        test(&mut Random(seed));
+        test(&mut Rng::with_seed(seed));
         std::mem::forget(named);
-        match seconds {
-            Some(seconds) if began.elapsed() > seconds => break,
-            None if seed + 1 == first + usual => break,
-            _ => {}
+        if is_last(seed) {
+            return println!("seeds {first} to {seed}");
         }
     }
 }
@@ -39,31 +42,11 @@ impl Drop for Named {
     }
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
-
-fn machine(random: &mut Random) -> Machine {
-    let schedule = match random.below(3) {
+fn machine(random: &mut Rng) -> Machine {
+    let schedule = match random.usize(..3) {
         0 => Schedule::Fixed,
         1 => Schedule::RoundRobin,
-        _ => Schedule::Random(random.next()),
+        _ => Schedule::Random(random.u64(..)),
     };
     Machine::new(Config {
         threads: 1,
@@ -77,36 +60,36 @@ fn machine(random: &mut Random) -> Machine {
 }
 
 /// Launches a kernel with any geometry, arguments and checks.
-fn launch(machine: &mut Machine, function: &Function, random: &mut Random) {
+fn launch(machine: &mut Machine, function: &Function, random: &mut Rng) {
     let buffers = [64, 1024, 1 << 18].map(|len| machine.zeroed::<u32>(len).unwrap());
     let params = &function.program().params;
     let mut args: Vec<Arg> = params
         .iter()
-        .map(|param| match (param.bytes, random.below(16)) {
-            (8, 0) => Arg::Pointer(random.next()),
+        .map(|param| match (param.bytes, random.usize(..16)) {
+            (8, 0) => Arg::Pointer(random.u64(..)),
             (8, 1) => Arg::Pointer(0),
-            (8, _) => random.of(&buffers).into(),
-            (bytes, _) => Arg::Bytes((0..bytes).map(|_| random.next() as u8 >> random.of(&[0, 4, 7])).collect()),
+            (8, _) => random.choice(buffers).unwrap().into(),
+            (bytes, _) => Arg::Bytes((0..bytes).map(|_| random.u8(..) >> random.choice([0, 4, 7]).unwrap()).collect()),
         })
         .collect();
-    if random.below(20) == 0 {
-        args.truncate(random.below(3));
+    if random.usize(..20) == 0 {
+        args.truncate(random.usize(..3));
     }
-    let mut sides = |usual: [u32; 3]| match random.below(6) {
-        0 => [0; 3].map(|_: u32| random.of(&[0, 1, 2, 3, 33, 1024, 1025, u32::MAX])),
+    let mut sides = |usual: [u32; 3]| match random.usize(..6) {
+        0 => [0; 3].map(|_: u32| random.choice([0, 1, 2, 3, 33, 1024, 1025, u32::MAX]).unwrap()),
         _ => usual,
     };
     let usual = function.program().required_block.unwrap_or([40, 1, 1]);
     let (grid, block) = (sides([2, 1, 1]), sides(usual));
     // More blocks than the budget has instructions are run up to there, which takes time and finds nothing.
     let grid = if grid.iter().all(|side| *side <= 33) { grid } else { [grid[0].min(1025), 1, 1] };
-    let cluster = random.of(&[None, None, None, Some([2, 1, 1]), Some([0, 1, 1]), Some([16, 16, 16])]);
+    let cluster = random.choice([None, None, None, Some([2, 1, 1]), Some([0, 1, 1]), Some([16, 16, 16])]).unwrap();
     let launch = Launch::new(function, grid, block, &args)
-        .with_shared_bytes(random.of(&[0, 64, 4096, 1 << 17, u32::MAX]))
-        .with_cooperative(random.below(4) == 0)
+        .with_shared_bytes(random.choice([0, 64, 4096, 1 << 17, u32::MAX]).unwrap())
+        .with_cooperative(random.usize(..4) == 0)
         .with_cluster(cluster);
-    let checks: Checks = Check::ALL.into_iter().filter(|_| random.below(2) == 0).collect();
-    let error = match random.below(3) {
+    let checks: Checks = Check::ALL.into_iter().filter(|_| random.bool()).collect();
+    let error = match random.usize(..3) {
         0 => machine.launch(&launch).err(),
         _ => {
             let sanitized = machine.launch_sanitized(&launch, checks);
@@ -126,8 +109,8 @@ fn launch(machine: &mut Machine, function: &Function, random: &mut Random) {
 #[test]
 fn any_instructions() {
     for_seeds(150, |random| {
-        let mut data = vec![0; random.below(300)];
-        data.fill_with(|| random.next() as u8);
+        let mut data = vec![0; random.usize(..300)];
+        random.fill(&mut data);
         let text = program::program(&data);
         let Ok(module) = Module::from_ptx(text) else { return };
         let Ok(function) = module.function("k") else { return };
@@ -144,12 +127,12 @@ fn mutated_programs() {
         names.iter().filter_map(|name| std::fs::read_to_string(folder.join(name).with_extension("ptx")).ok()).collect();
     assert!(texts.len() > 5);
     for_seeds(12, |random| {
-        let text = &texts[random.below(texts.len())];
+        let text = random.choice(&texts).unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
-        for _ in 0..1 + random.below(8) {
+        for _ in 0..1 + random.usize(..8) {
             // The head stays: without it there is nothing to find.
-            let (at, other) = (12 + random.below(lines.len() - 13), 12 + random.below(lines.len() - 13));
-            match random.below(4) {
+            let (at, other) = (12 + random.usize(..lines.len() - 13), 12 + random.usize(..lines.len() - 13));
+            match random.usize(..4) {
                 0 => drop(lines.remove(at)),
                 1 => lines.insert(at, lines[at]),
                 2 => lines.swap(at, other),
@@ -158,7 +141,7 @@ fn mutated_programs() {
         }
         let Ok(module) = Module::from_ptx(lines.join("\n")) else { return };
         let kernels: Vec<&str> = module.kernels().collect();
-        let Some(name) = kernels.get(random.below(kernels.len().max(1))) else { return };
+        let Some(name) = random.choice(&kernels) else { return };
         let Ok(function) = module.function(name) else { return };
         launch(&mut machine(random), &function, random);
     });
@@ -170,7 +153,7 @@ fn other_arguments() {
     let all = programs();
     let functions: Vec<&Function> = all.iter().filter_map(|program| program.function.as_ref().ok()).collect();
     for_seeds(150, |random| {
-        let function = random.of(&functions);
+        let function = *random.choice(&functions).unwrap();
         launch(&mut machine(random), function, random);
     });
 }

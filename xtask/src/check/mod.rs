@@ -3,6 +3,7 @@
 
 mod circles;
 mod compile;
+mod dependencies;
 mod output;
 mod programs;
 mod source;
@@ -94,14 +95,8 @@ pub(crate) fn everything() -> Result<()> {
         formatting.failed = Err(lines);
     }
     reports.push(formatting);
-    let time = Instant::now();
-    status("Checking", "circles: the imports between each crate's modules");
-    let found = circles();
-    reports.push(Report {
-        name: "circles",
-        time: time.elapsed(),
-        failed: found.map_err(|failure| vec![failure.message]),
-    });
+    reports.push(own("circles", "the imports between each crate's modules", circles));
+    reports.push(own("dependencies", "licences, sources, versions and advisories", dependencies::check));
     let mut passed = 0;
     let compiler = own_copy()?;
     for step in &COMPILED {
@@ -114,6 +109,14 @@ pub(crate) fn everything() -> Result<()> {
         }
     }
     summary(&reports, passed, start.elapsed())
+}
+
+/// Runs a check of this program's own.
+fn own(name: &'static str, what: &str, check: fn() -> Result<()>) -> Report {
+    status("Checking", format_args!("{name}: {what}"));
+    let time = Instant::now();
+    let failed = check().map_err(|failure| vec![failure.to_string()]);
+    Report { name, time: time.elapsed(), failed }
 }
 
 /// Whether the files of rungs are formatted. `cargo fmt` does not find them, because the macro `rungs!` declares them.

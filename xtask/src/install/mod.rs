@@ -1,7 +1,9 @@
 //! Installs the device compiler and NVIDIA's tools, which this repository needs.
 
 mod apt;
+pub(crate) mod deny;
 pub(crate) mod nvidia;
+mod pip;
 mod rustup;
 
 use locate::device::{self, DeviceToolchain, NotFound};

@@ -93,6 +93,8 @@ fn open(path: OsString, needs_device: bool) -> Result<Library, String> {
         // SAFETY: a flag that has to be zero, and a place for the count.
         let result = unsafe { init(0) }.max(count.map_or(1, |count| unsafe { count(&raw mut devices) }));
         if result != 0 || devices == 0 {
+            // A driver that was started may have threads, which need its code.
+            std::mem::forget(library);
             return Err(format!("a CUDA driver that finds no GPU (CUDA error {result})"));
         }
     }

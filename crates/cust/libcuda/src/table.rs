@@ -34,9 +34,12 @@ macro_rules! functions {
             /// have that function's signature, and exist as long as the table.
             pub(crate) unsafe fn new(lookup: &Lookup<'_>) -> Table {
                 Table {
-                    $($name: lookup(stringify!($name)).map(|function| {
-                        // SAFETY: the caller's promise about the signatures.
-                        unsafe { std::mem::transmute::<*const (), unsafe extern "C" fn($($ty),*) -> c_uint>(function) }
+                    $($name: lookup(stringify!($name)).and_then(|function| {
+                        // SAFETY: the caller's promise about the signatures. A library may have null under a name, which
+                        // is no function.
+                        unsafe {
+                            std::mem::transmute::<*const (), Option<unsafe extern "C" fn($($ty),*) -> c_uint>>(function)
+                        }
                     }),)*
                 }
             }
@@ -352,6 +355,14 @@ mod tests {
             // SAFETY: the call has written a literal.
             assert_eq!(unsafe { CStr::from_ptr(text) }, c"ours");
         }
+    }
+
+    #[test]
+    fn a_symbol_that_is_null_is_no_function() {
+        // SAFETY: null stands for no function.
+        let table = unsafe { Table::new(&|_| Some(ptr::null())) };
+        assert!(table.cuInit.is_none());
+        assert!(table.missing().contains(&"cuInit"));
     }
 
     #[test]

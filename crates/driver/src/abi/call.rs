@@ -126,6 +126,11 @@ impl<T> Out<T> {
         Self(place.0.cast())
     }
 
+    /// A place that the program gives by another place's address.
+    pub(crate) fn from_ptr(place: *mut T) -> Self {
+        Self(place)
+    }
+
     /// A place that the program gives as a number.
     pub(crate) fn from_address(address: usize) -> Self {
         Self(std::ptr::with_exposed_provenance_mut(address))
@@ -245,13 +250,12 @@ impl<T> In<T> {
 
 impl In<c_char> {
     /// A text that ends in a NUL.
-    pub(crate) fn text(self) -> Result<&'static str> {
+    pub(crate) fn text(&self) -> Result<&str> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE.into());
         }
-        // SAFETY: the driver's interface: the text ends in a NUL, and stays until the function returns, which is how
-        // long it is used.
-        let text: &'static CStr = unsafe { CStr::from_ptr(self.0) };
+        // SAFETY: the driver's interface: the text ends in a NUL, and stays until the function returns, as its argument does.
+        let text: &CStr = unsafe { CStr::from_ptr(self.0) };
         text.to_str().map_err(|_| Error::new(Code::INVALID_VALUE, "a name that is not UTF-8"))
     }
 }

@@ -5,14 +5,15 @@
 
 use std::ffi::c_void;
 use std::io::Read as _;
+use std::ops::Range;
 
 use crate::abi::error::{Code, Error, Result};
 use crate::code::image::{no_ptx, other_target};
 use crate::code::merge::merge;
 
 /// The first bytes of the wrapper that nvcc puts around a fatbin, and of the fatbin itself.
-const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
-const CONTAINER: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
+pub(crate) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
+pub(crate) const CONTAINER: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 
 /// The version of the wrapper of a program whose files were compiled for themselves.
 const RELOCATABLE: u32 = 2;
@@ -36,27 +37,19 @@ struct Entry<'a> {
     bytes: &'a [u8],
 }
 
-/// The PTX of a fatbin, or of the wrapper around one, for a device of this compute capability. `None` when the image is
-/// neither.
+/// The PTX of the fatbins that a wrapper is around, for a device of this compute capability.
 ///
 /// # Safety
-/// The image begins with the magic number that it has, and is as long as its headers say.
-pub(crate) unsafe fn ptx(image: *const c_void, magic: [u8; 4], capability: (u32, u32)) -> Option<Result<Vec<u8>>> {
-    if magic == CONTAINER {
-        // SAFETY: the caller's promise.
-        return Some(unsafe { container(image, capability) });
-    }
-    if magic != WRAPPER {
-        return None;
-    }
+/// The image is a wrapper, and each of its fatbins is as long as its header says.
+pub(crate) unsafe fn wrapped(image: *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
     // SAFETY: a wrapper has these fields.
     let wrapper = unsafe { image.cast::<Wrapper>().read_unaligned() };
-    Some(match wrapper.version {
+    match wrapper.version {
         // SAFETY: the wrapper says where the fatbins are.
         RELOCATABLE => unsafe { linked(wrapper.parts, capability) },
         // SAFETY: the wrapper says where the fatbin is.
-        _ => unsafe { container(wrapper.container, capability) },
-    })
+        _ => ptx(unsafe { bytes(wrapper.container) }?, capability),
+    }
 }
 
 /// The wrapper around a fatbin.
@@ -71,12 +64,15 @@ struct Wrapper {
 
 /// The PTX of fatbins that are to be linked. Those without PTX for the device, such as that of the device's runtime library,
 /// are left out.
+///
+/// # Safety
+/// The addresses of fatbins up to a null, each as long as its header says.
 unsafe fn linked(mut parts: *const *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
     let (mut texts, mut none) = (Vec::new(), no_ptx("the program's fatbins hold machine code for GPUs and no PTX"));
     // SAFETY: the caller's promise: addresses up to a null.
     while let Some(part) = unsafe { parts.as_ref() }.copied().filter(|part| !part.is_null()) {
-        // SAFETY: each is the address of a container.
-        match unsafe { container(part, capability) } {
+        // SAFETY: each is the address of a fatbin.
+        match ptx(unsafe { bytes(part) }?, capability) {
             Ok(text) => texts.push(String::from_utf8(text).map_err(|_| Code::INVALID_IMAGE)?),
             Err(error) if error.code == Code::NO_BINARY_FOR_GPU => none = error,
             Err(error) => return Err(error),
@@ -91,23 +87,42 @@ unsafe fn linked(mut parts: *const *const c_void, capability: (u32, u32)) -> Res
     Ok(linked.into_bytes())
 }
 
-/// The PTX of a fatbin.
+/// The size of the part of a fatbin's header that is read.
+const HEADER: usize = 16;
+
+/// All bytes of a fatbin.
 ///
 /// # Safety
-/// The address is null or that of a container.
-unsafe fn container(container: *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
-    if container.is_null() {
+/// The address is null or that of a fatbin, which is as long as its header says.
+pub(crate) unsafe fn bytes<'a>(fatbin: *const c_void) -> Result<&'a [u8]> {
+    if fatbin.is_null() {
         return Err(Code::INVALID_IMAGE.into());
     }
-    // SAFETY: a container's header has 16 bytes, and says how many follow it.
-    let header = unsafe { std::slice::from_raw_parts(container.cast::<u8>(), 16) };
-    let (size, rest) = (u16_at(header, 6), u64_at(header, 8));
-    if header[..4] != CONTAINER || size < 16 {
-        return Err(Error::new(Code::INVALID_IMAGE, "a fatbin whose header is damaged"));
-    }
-    // SAFETY: as above.
-    let entries = unsafe { std::slice::from_raw_parts(container.cast::<u8>().add(size.into()), rest as usize) };
-    newest(entries, capability)
+    // SAFETY: a fatbin begins with its header.
+    let header = unsafe { std::slice::from_raw_parts(fatbin.cast::<u8>(), HEADER) };
+    let end = entries(header)?.end;
+    // SAFETY: as the caller promises, and no more than there are addresses.
+    Ok(unsafe { std::slice::from_raw_parts(fatbin.cast::<u8>(), end) })
+}
+
+/// Where the entries of a fatbin lie, by its header.
+fn entries(fatbin: &[u8]) -> Result<Range<usize>> {
+    let damaged = || Error::new(Code::INVALID_IMAGE, "a fatbin whose header is damaged");
+    let header = fatbin.get(..HEADER).filter(|header| header[..4] == CONTAINER).ok_or_else(damaged)?;
+    let (size, rest) = (usize::from(u16_at(header, 6)), u64_at(header, 8));
+    let end = usize::try_from(rest).ok().and_then(|rest| size.checked_add(rest));
+    let end = end.filter(|end| size >= HEADER && *end <= isize::MAX as usize).ok_or_else(damaged)?;
+    Ok(size..end)
+}
+
+/// The PTX of a fatbin for a device of this compute capability.
+pub(crate) fn ptx(fatbin: &[u8], capability: (u32, u32)) -> Result<Vec<u8>> {
+    let place = entries(fatbin)?;
+    let found = fatbin.get(place.clone()).ok_or_else(|| {
+        let what = format!("a fatbin of {} bytes, of which there are only {}", place.end, fatbin.len());
+        Error::new(Code::INVALID_IMAGE, what)
+    })?;
+    newest(found, capability)
 }
 
 /// The PTX of the newest architecture that a device of this compute capability runs.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::abi::error::{Code, Error, Result};
-use crate::code::fatbin;
+use crate::code::fatbin::{self, CONTAINER, WRAPPER};
 
 /// The first bytes of an ELF file, which a cubin is.
 const ELF: [u8; 4] = *b"\x7fELF";
@@ -22,17 +22,31 @@ pub(crate) unsafe fn ptx(image: *const c_void, capability: (u32, u32)) -> Result
         return Err(Code::INVALID_VALUE.into());
     }
     // SAFETY: each kind of image has four bytes, or a NUL among them.
-    let magic = unsafe { first_bytes(image.cast()) };
-    if magic == ELF {
-        return Err(no_ptx("the image is a cubin, which holds machine code for a GPU and no PTX"));
+    match unsafe { first_bytes(image.cast()) } {
+        // SAFETY: the caller's promise.
+        WRAPPER => unsafe { fatbin::wrapped(image, capability) },
+        // SAFETY: the caller's promise.
+        CONTAINER => fatbin::ptx(unsafe { fatbin::bytes(image) }?, capability),
+        magic @ ELF => ptx_in(&magic, capability),
+        // SAFETY: what is left is a text that ends in a NUL.
+        _ => ptx_in(unsafe { CStr::from_ptr(image.cast::<c_char>()) }.to_bytes(), capability),
     }
-    // SAFETY: the caller's promise.
-    if let Some(found) = unsafe { fatbin::ptx(image, magic, capability) } {
-        return found;
+}
+
+/// The PTX of an image of which all bytes are given, those of a file for example.
+///
+/// # Errors
+/// As [`ptx`] does, and `CUDA_ERROR_INVALID_IMAGE` when a part of a fatbin is missing.
+pub(crate) fn ptx_in(bytes: &[u8], capability: (u32, u32)) -> Result<Vec<u8>> {
+    match bytes.first_chunk() {
+        Some(&ELF) => Err(no_ptx("the image is a cubin, which holds machine code for a GPU and no PTX")),
+        Some(&CONTAINER) => fatbin::ptx(bytes, capability),
+        Some(&WRAPPER) => {
+            let what = "the wrapper around a fatbin, whose addresses mean something in a program's memory only";
+            Err(Error::new(Code::INVALID_IMAGE, what))
+        }
+        _ => Ok(bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()),
     }
-    // SAFETY: what is left is a text that ends in a NUL.
-    let text = unsafe { CStr::from_ptr(image.cast::<c_char>()) };
-    Ok(text.to_bytes().to_vec())
 }
 
 /// What follows a directive of a PTX text's header: the architecture that it is for, `sm_90a`, or its version, `7.8`.

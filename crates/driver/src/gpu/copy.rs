@@ -256,7 +256,8 @@ impl Fill {
             // Of which there may be any number of rows, anywhere.
             return Ok(());
         }
-        let value = &self.value.to_le_bytes()[..self.size as usize];
+        let value = self.value.to_le_bytes();
+        let word = std::array::from_fn(|byte| value[byte % self.size as usize]);
         for row in 0..self.rows {
             let mut left = self.width * self.size;
             let mut address = self.address + row * self.pitch;
@@ -264,24 +265,11 @@ impl Fill {
                 let bytes = piece(machine, address, left);
                 let found = machine.memory_mut().span_mut(address, bytes);
                 let (allocation, at) = found.ok_or(Code::ILLEGAL_ADDRESS)?;
-                let row = &mut allocation.bytes_mut()[at as usize..][..bytes as usize];
-                repeat(value, row);
+                allocation.fill(at, bytes, word);
                 (address, left) = (address + bytes, left - bytes);
             }
         }
         Ok(())
-    }
-}
-
-/// Fills `to` with a value again and again. It copies what is there already, at most as much as a CPU's nearest cache holds,
-/// so that it is fast in a program that is not optimized too.
-fn repeat(value: &[u8], to: &mut [u8]) {
-    let mut done = value.len().min(to.len());
-    to[..done].copy_from_slice(&value[..done]);
-    while done < to.len() {
-        let more = done.min(to.len() - done).min(16 << 10);
-        to.copy_within(..more, done);
-        done += more;
     }
 }
 

@@ -29,7 +29,7 @@ struct Buffer {
     /// Its size.
     bytes: usize,
     /// Where the driver writes how many bytes it has filled: the value of the option itself.
-    filled: *mut usize,
+    filled: Out<usize>,
 }
 
 impl JitOptions {
@@ -41,7 +41,7 @@ impl JitOptions {
             let at = |option: u32| names.iter().position(|name| *name == option);
             let (text, bytes) = (at(buffer)?, at(size)?);
             let text = Out::<c_char>::from_address(given[text]);
-            let filled = values.as_ptr().cast_mut().wrapping_add(bytes);
+            let filled = Out::from_ptr(values.as_ptr().cast_mut().wrapping_add(bytes));
             Some(Buffer { text, bytes: given[bytes] as u32 as usize, filled })
         };
         Ok(Self { info: buffer(INFO_BUFFER, INFO_BYTES), error: buffer(ERROR_BUFFER, ERROR_BYTES) })
@@ -52,7 +52,7 @@ impl JitOptions {
         for (buffer, text) in [(&self.error, error), (&self.info, "")] {
             let Some(Buffer { text: to, bytes, filled }) = buffer else { continue };
             if *bytes > 0 && to.set_text(text, *bytes).is_ok() {
-                Out::<usize>::from_address(filled.addr()).offer((text.len() + 1).min(*bytes));
+                filled.offer((text.len() + 1).min(*bytes));
             }
         }
     }

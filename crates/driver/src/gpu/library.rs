@@ -111,10 +111,7 @@ functions! {
     ) {
         library.check()?;
         let options = JitOptions::read(count, options, values)?;
-        let mut image = module::read_file(path.text()?)?;
-        image.push(0);
-        // SAFETY: a file's bytes, with a NUL behind them.
-        add(library, unsafe { module::read(image.as_ptr().cast(), &options) })
+        add(library, module::read_file(path.text()?, &options))
     }
 
     fn cuLibraryUnload(library: Handle) {

@@ -7,10 +7,9 @@ use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles, lock};
 use crate::code::{image, merge};
-use crate::gpu::context;
 use crate::gpu::jit::JitOptions;
-use crate::gpu::module::read_file;
 use crate::gpu::state::driver;
+use crate::gpu::{context, module};
 
 static LINKERS: Handles<Linker> = Handles::new();
 
@@ -36,14 +35,13 @@ struct State {
 }
 
 impl Linker {
-    /// Adds an image; `bytes` is one that ends in a NUL.
+    /// Adds an image.
     fn add(&self, kind: u32, bytes: &[u8]) -> Result<()> {
         let text = match kind {
             // What another linker has made is PTX too.
             PTX | CUBIN | FATBINARY => {
                 let capability = driver()?.devices[context::current()?.device].capability;
-                // SAFETY: the bytes end in a NUL; a fatbin is as long as its headers say, as the driver's interface has it.
-                unsafe { image::ptx(bytes.as_ptr().cast(), capability) }?
+                image::ptx_in(bytes, capability)?
             }
             _ => {
                 let what = "objects, libraries and NVVM's code have to be compiled to PTX before they are linked";
@@ -74,7 +72,7 @@ impl Linker {
             return Err(Code::INVALID_HANDLE.into());
         }
         let merged = merge::merge(&state.texts).map_err(|problem| Error::new(Code::INVALID_SOURCE, problem))?;
-        simt::Module::from_ptx(merged.as_str()).map_err(|error| crate::gpu::module::load_error(&error))?;
+        simt::Module::from_ptx(merged.as_str()).map_err(|error| module::load_error(&error))?;
         let text = state.linked.insert(merged.into_bytes());
         text.push(0);
         linked.offer(text.as_ptr().cast());
@@ -105,9 +103,7 @@ functions! {
         if kind > LAST_KIND || bytes == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let mut image = data.all(bytes)?;
-        image.push(0);
-        linker.told(linker.add(kind, &image))
+        linker.told(linker.add(kind, &data.all(bytes)?))
     }
 
     fn cuLinkAddFile_v2 | cuLinkAddFile(
@@ -118,9 +114,7 @@ functions! {
         if kind > LAST_KIND {
             return Err(Code::INVALID_VALUE.into());
         }
-        let mut image = read_file(path.text()?)?;
-        image.push(0);
-        linker.told(linker.add(kind, &image))
+        linker.told(linker.add(kind, &module::file(path.text()?)?))
     }
 
     fn cuLinkComplete(linker: Handle, linked: Out<*const c_void>, bytes: Out<usize>) {

@@ -98,12 +98,22 @@ pub(crate) fn load_error(error: &LoadError) -> Error {
 /// # Safety
 /// As for [`image::ptx`].
 pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<simt::Module> {
+    // SAFETY: the caller's promise.
+    read_with(|capability| unsafe { image::ptx(image, capability) }, options)
+}
+
+/// Reads an image in a file.
+pub(crate) fn read_file(path: &str, options: &JitOptions) -> Result<simt::Module> {
+    let bytes = file(path)?;
+    read_with(|capability| image::ptx_in(&bytes, capability), options)
+}
+
+/// Reads the image whose PTX for devices of a compute capability is this.
+fn read_with(ptx: impl FnOnce((u32, u32)) -> Result<Vec<u8>>, options: &JitOptions) -> Result<simt::Module> {
     let driver = driver()?;
     let device = context::current().map_or(0, |context| context.device);
     let capability = driver.devices[device].capability;
-    // SAFETY: the caller's promise.
-    let ptx = unsafe { image::ptx(image, capability) }?;
-    let text = String::from_utf8(ptx)
+    let text = String::from_utf8(ptx(capability)?)
         .map_err(|_| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin, a cubin or a library of code"))?;
     if !text.contains(".version") {
         let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
@@ -202,12 +212,9 @@ functions! {
 
     fn cuModuleLoad(module: Out<Handle>, path: In<c_char>) {
         module.check()?;
-        context::current()?;
-        let mut image = read_file(path.text()?)?;
-        image.push(0);
-        // SAFETY: a file's bytes, with a NUL behind them.
-        let loaded = unsafe { load(image.as_ptr().cast(), &JitOptions::default()) }?;
-        module.set(loaded.handle)
+        let context = context::current()?;
+        let read = read_file(path.text()?, &JitOptions::default())?;
+        module.set(Module::load(&context, &read)?.handle)
     }
 
     fn cuModuleUnload(module: Handle) {
@@ -249,6 +256,6 @@ functions! {
 }
 
 /// The bytes of a file.
-pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
+pub(crate) fn file(path: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| Error::new(Code::FILE_NOT_FOUND, format!("{path}: {error}")))
 }

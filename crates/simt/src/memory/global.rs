@@ -19,6 +19,7 @@ pub use physical::PhysicalMemory;
 pub(crate) use unwritten::Unwritten;
 
 use super::texture::Objects;
+use super::words::Word as _;
 use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 
 /// The first address that is given out.
@@ -371,14 +372,31 @@ impl Allocation {
     /// If they do not lie within the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         assert!(at + bytes.len() as u64 <= self.bytes, "a write within the allocation");
-        self.bytes_mut()[at as usize..][..bytes.len()].copy_from_slice(bytes);
+        let (head, rest) = bytes.split_at(head_of(at, bytes.len()));
+        let (whole, tail) = rest.as_chunks::<8>();
+        let middle = at + head.len() as u64;
+        for (word, bytes) in self.words[(middle / 8) as usize..].iter().zip(whole) {
+            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+        }
+        for (part, at) in [(head, at), (tail, middle + whole.len() as u64 * 8)] {
+            part.iter().zip(at..).for_each(|(byte, at)| byte.store(&self.words, at));
+        }
     }
 
-    /// All its bytes, for writes from the host; there may be a few more than it has.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let words = self.words.words;
-        // SAFETY: the words are borrowed for this alone, and their bytes may have any value.
-        unsafe { std::slice::from_raw_parts_mut(words.as_ptr().cast::<u8>(), words.len() * 8) }
+    /// Fills so many bytes from `at` on: the byte at offset `i` becomes that of `word` at `i % 8`. Nothing else may write the
+    /// allocation meanwhile.
+    ///
+    /// # Panics
+    /// If they do not lie within the allocation.
+    pub fn fill(&mut self, at: u64, bytes: u64, word: [u8; 8]) {
+        assert!(bytes <= self.bytes && at <= self.bytes - bytes, "a write within the allocation");
+        let end = at + bytes;
+        let first = at.next_multiple_of(8).min(end);
+        let last = first.max(end / 8 * 8);
+        for whole in &self.words[(first / 8) as usize..(last / 8) as usize] {
+            whole.store(u64::from_le_bytes(word), Ordering::Relaxed);
+        }
+        (at..first).chain(last..end).for_each(|at| word[(at % 8) as usize].store(&self.words, at));
     }
 }
 

@@ -28,6 +28,48 @@ fn any_part_of_an_allocation_is_read_and_written() {
 }
 
 #[test]
+fn any_part_of_an_allocation_is_filled() {
+    let mut memory = GlobalMemory::default();
+    let base = memory.allocate(27).unwrap();
+    let word = [1, 2, 3, 4, 5, 6, 7, 8];
+    for from in 0..27 {
+        for to in from..=27 {
+            let allocation = memory.at_mut(base).unwrap();
+            allocation.write(0, &[0; 27]);
+            allocation.fill(from as u64, (to - from) as u64, word);
+            let mut whole = [0; 27];
+            allocation.read(0, &mut whole);
+            let expected: [u8; 27] = std::array::from_fn(|at| if (from..to).contains(&at) { word[at % 8] } else { 0 });
+            assert_eq!(whole, expected, "{from}..{to}");
+        }
+    }
+}
+
+/// Nothing keeps two device memories, and so two threads, from having a part of the same physical memory: it is never borrowed
+/// as plain bytes.
+#[test]
+fn two_memories_write_the_same_physical_memory_at_once() {
+    let mut memories = [GlobalMemory::default(), GlobalMemory::default()];
+    let physical = memories[0].physical(64).unwrap();
+    std::thread::scope(|scope| {
+        for (byte, memory) in (1..).zip(&mut memories) {
+            let physical = &physical;
+            scope.spawn(move || {
+                let base = memory.reserve(64, 256).unwrap();
+                assert!(memory.map_physical(base, 64, physical, 0));
+                let allocation = memory.at_mut(base).unwrap();
+                allocation.write(3, &[byte; 50]);
+                allocation.fill(5, 40, [byte; 8]);
+                assert_eq!(physical.bytes(), 64);
+            });
+        }
+    });
+    let mut seen = [0; 64];
+    memories[0].at(memories[0].nearest(0).unwrap().base).unwrap().read(0, &mut seen);
+    assert!(seen[3..53].iter().all(|byte| [1, 2].contains(byte)), "{seen:?}");
+}
+
+#[test]
 fn nothing_lies_in_an_allocation_of_nothing() {
     let mut memory = GlobalMemory::default();
     let empty = memory.allocate(0).unwrap();

