@@ -17,9 +17,7 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     let mut machine = Machine::new(Config::default()).unwrap();
     let from = machine.uninitialized::<u32>(2).unwrap();
     let to = machine.uninitialized::<u32>(32).unwrap();
-    let mut first = vec![0; 2];
-    first[0] = 7;
-    machine.write(from, &first[..1]).unwrap();
+    machine.write(from, &[7]).unwrap();
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args);
     let sanitized = machine.launch_sanitized(&launch, "init".parse().unwrap());

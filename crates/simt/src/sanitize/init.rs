@@ -25,7 +25,7 @@ use super::observer::{Checker, LaunchFacts};
 use crate::code::{Inst, Op};
 use crate::memory::Memory;
 use crate::memory::global::Unwritten;
-use crate::memory::texture::{Texture, TextureOp};
+use crate::memory::texture::TextureOp;
 use crate::observe::{Access, AccessKind, FrameChange, Issue, Mistake, Places, Site, Space, Step, WarpId};
 use crate::regs::{ALL, LANES, Lanes64, Reg};
 use crate::run::Machine;
@@ -149,11 +149,13 @@ impl Init {
 fn is_told(op: &Op) -> bool {
     match op {
         Op::Memory(Memory::MapEdit(_)) => false,
-        Op::Memory(Memory::Texture(texture)) => match &**texture {
-            Texture { op: TextureOp::Store(..) | TextureOp::StoreFormatted(_), .. }
-            | Texture { op: TextureOp::Reduce(..) | TextureOp::ReduceFormatted(..), .. } => false,
-            _ => true,
-        },
+        Op::Memory(Memory::Texture(texture)) => !matches!(
+            texture.op,
+            TextureOp::Store(..)
+                | TextureOp::StoreFormatted(_)
+                | TextureOp::Reduce(..)
+                | TextureOp::ReduceFormatted(..)
+        ),
         _ => true,
     }
 }
