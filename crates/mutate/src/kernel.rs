@@ -65,7 +65,7 @@ impl Kernel {
         Self::new(catalog, ladder, rung, launch.entry)
     }
 
-    /// All its mutants, in the order of the text; of many that are alike, [`MOST_ALIKE`].
+    /// All its mutants, in the order of the text; of many that are alike in a stretch without branches, eight.
     ///
     /// # Errors
     /// [`Error::NoPtx`] when the text cannot be parsed.

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::io::{Read, Write, stdout};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Condvar, Mutex};
 use std::thread::{available_parallelism, scope};
 
@@ -89,22 +89,27 @@ impl Program {
         Some(Self { heading: heading.to_owned(), target, command, length })
     }
 
-    /// Runs it to its end. What it prints comes behind the heading.
-    fn run(mut self) -> Result<(Vec<u8>, Outcome)> {
+    /// Runs it to its end. What it prints comes behind the heading. A program that cannot be run has failed.
+    fn run(mut self) -> (Vec<u8>, Outcome) {
         let mut text = self.heading;
         let said = text.len();
-        let (mut reader, mut child) = output::spawn(&mut self.command)?;
-        reader.read_to_end(&mut text).map_err(failure)?;
-        let status = child.wait().map_err(failure)?;
-        if !status.success() {
+        let mut to_the_end = || -> Result<ExitStatus> {
+            let (mut reader, mut child) = output::spawn(&mut self.command)?;
+            reader.read_to_end(&mut text).map_err(failure)?;
+            child.wait().map_err(failure)
+        };
+        let ended = to_the_end();
+        let success = ended.as_ref().is_ok_and(ExitStatus::success);
+        if !success {
             // As cargo says it. It may have ended within a line.
             let end = if text.ends_with(b"\n") { "" } else { "\n" };
-            let failed = format!("{end}error: test failed, to rerun pass `{}`\n({status})\n", self.target);
+            let why = ended.map_or_else(|failure| failure.message, |status| status.to_string());
+            let failed = format!("{end}error: test failed, to rerun pass `{}`\n({why})\n", self.target);
             text.extend(failed.bytes());
         }
-        let mut outcome = Outcome::of(status.success());
+        let mut outcome = Outcome::of(success);
         String::from_utf8_lossy(&text[said..]).lines().for_each(|line| outcome.read(&plain(line)));
-        Ok((text, outcome))
+        (text, outcome)
     }
 }
 
@@ -161,14 +166,14 @@ impl Queue {
     }
 
     /// Runs programs until there are none left.
-    fn work(&self) -> Result<Outcome> {
+    fn work(&self) -> Outcome {
         let mut outcome = Outcome::of(true);
         while let Some(program) = self.next() {
-            let (text, other) = program.run()?;
+            let (text, other) = program.run();
             print(&text);
             outcome.add(other);
         }
-        Ok(outcome)
+        outcome
     }
 }
 
@@ -199,9 +204,9 @@ pub(super) fn run(cargo: &mut Command, runner: &Path) -> Result<Outcome> {
         queue.change(|waiting| waiting.complete = true);
         let rest = queue.work();
         let mut outcome = followed?;
-        outcome.add(rest?);
+        outcome.add(rest);
         for worker in workers {
-            outcome.add(worker.join().expect("a worker does not panic")?);
+            outcome.add(worker.join().expect("a worker does not panic"));
         }
         Ok(outcome)
     })
@@ -223,11 +228,20 @@ mod tests {
         assert_eq!(said.lines().count(), 1);
         assert!(Program::read("test a ... ok", b"").is_none());
         let read = Program::read(&said, b"     Running tests/all.rs (target/debug/deps/all-1)\n").expect("it is one");
-        let (text, outcome) = read.run().expect("there is a shell");
+        let (text, outcome) = read.run();
         let text = String::from_utf8(text).expect("it is text");
         assert!(text.contains("(target/debug/deps/all-1)\n/\na=b\nc\ntest a ... FAILED\n"), "{text}");
         assert!(!outcome.success && outcome.passed == 2);
         assert_eq!(outcome.failures(), ["cargo test -p cli --test sh\n  a"]);
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_run_has_failed() {
+        let variables = [("CARGO_PKG_NAME".into(), "cli".into())];
+        let said = line(Path::new("/"), &["/there/is/none-1".into()], variables.into_iter());
+        let (text, outcome) = Program::read(&said, b"").expect("it is a program").run();
+        assert!(!outcome.success && String::from_utf8_lossy(&text).contains("cannot run"), "{text:?}");
+        assert_eq!(outcome.failures(), ["cargo test -p cli --test none (ended without a result)"]);
     }
 
     #[test]
