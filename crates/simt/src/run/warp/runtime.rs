@@ -172,7 +172,9 @@ impl WarpState {
                 Runtime::Allocate => {
                     let bytes = argument(0);
                     let address = launch.heap().allocate(bytes);
-                    self.allocated.push((address, bytes));
+                    if address != 0 {
+                        self.allocated.push((address, bytes));
+                    }
                     address
                 }
                 Runtime::Free => {
