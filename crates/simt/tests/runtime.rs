@@ -1,5 +1,6 @@
 //! What kernels ask of CUDA's runtime on the device: what they print, their faults, and what is refused.
 
+use simt::sanitize::Checks;
 use simt::{Config, Fault, FaultKind, Launch, LaunchError, Machine, Module};
 
 const HEAD: &str = ".version 8.5\n.target sm_90\n.address_size 64\n\
@@ -113,6 +114,20 @@ fn the_heap_is_as_large_as_configured_and_each_block_is_freed_once() {
     assert!(matches!(fault(&twice).kind, FaultKind::BadFree { .. }));
     let fault = fault(&format!("mov.u64 %rd2, %rd0;\n{free}"));
     assert!(fault.to_string().starts_with("free of 0x"), "{fault}");
+}
+
+/// An observer that forgot what it knows of so many bytes would not be done in a lifetime.
+#[test]
+fn observers_are_not_told_of_memory_that_malloc_does_not_have() {
+    let statements = format!("mov.u64 %rd1, 0x7fffffffffffffff;\n{MALLOC}st.global.u64 [%rd0], %rd2;");
+    let function = Module::from_ptx(kernel(&statements)).unwrap().function("k").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let out = machine.upload(&[7_u64]).unwrap();
+    let args = [out.into()];
+    let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
+    let sanitized = machine.launch_sanitized(&launch, Checks::ALL);
+    assert!(sanitized.result.is_ok() && sanitized.findings.is_empty());
+    assert_eq!(machine.read(out).unwrap(), [0]);
 }
 
 #[test]
