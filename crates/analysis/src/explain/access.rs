@@ -75,8 +75,9 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         source: position.source,
         ptx_line: position.ptx_line,
         grids: vec![Grid {
-            caption: "lanes by word (columns) and line (rows); · is moved and not used".to_owned(),
-            columns: (0..LINE / WORD).map(|word| (word * WORD).to_string()).collect(),
+            caption: "lanes by word of 4 bytes (columns) and line of 128 bytes (rows); · is moved and not used"
+                .to_owned(),
+            columns: (0..LINE / WORD).map(|word| word.to_string()).collect(),
             together: 8,
             rows: lines.into_values().collect(),
             arrows: Vec::new(),

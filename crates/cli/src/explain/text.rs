@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use crate::output::OutputStyle;
 
 /// A grid in so many columns of characters. Where that is not enough, it is cut into parts of fewer columns, one below the
-/// other.
+/// other, without those that are empty.
 pub(super) fn grid(grid: &Grid, style: OutputStyle, available: usize) -> String {
     let width = |text: &String| text.chars().count();
     let rows = grid.rows.iter();
@@ -24,6 +24,10 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle, available: usize) -> String 
     let mut text = String::new();
     for first in (0..grid.columns.len()).step_by(columns.max(1)) {
         let part = first..grid.columns.len().min(first + columns);
+        let mut cells = grid.rows.iter().flat_map(|row| row.cells.get(part.clone()).unwrap_or_default());
+        if cells.all(|cell| cell.shade == Shade::Empty) {
+            continue;
+        }
         let mut row = |name: &str, own: &dyn Fn(usize) -> (String, Style)| {
             let mut line = format!("{name:>label$}");
             for column in part.clone() {
