@@ -10,6 +10,7 @@ mod checklist;
 mod common;
 mod cut;
 mod dram;
+mod explain;
 mod histogram;
 mod kernels;
 mod matmul;

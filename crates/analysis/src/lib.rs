@@ -1,5 +1,6 @@
 //! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, a checklist of
-//! optimizations, the agreement of the simulator with Nsight Compute, and what became of the pitfalls on a GPU.
+//! optimizations, the agreement of the simulator with Nsight Compute, what became of the pitfalls on a GPU, and figures of
+//! what a warp does.
 //!
 //! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output are numbers and verdicts, as
 //! data.
@@ -12,6 +13,7 @@ pub mod counters;
 pub mod document;
 pub mod dram;
 mod error;
+pub mod explain;
 pub mod occupancy;
 pub mod pitfalls;
 pub mod predict;

@@ -14,6 +14,7 @@ mod command;
 mod dram;
 mod env;
 mod error;
+mod explain;
 pub mod list;
 mod mutate;
 mod occupancy;
@@ -24,6 +25,7 @@ mod profile;
 mod ptx;
 pub mod report;
 mod run;
+mod source_files;
 pub mod targets;
 mod workers;
 
@@ -57,6 +59,7 @@ const COMMANDS: &[Command] = &[
     profile::PROFILE,
     predict::PREDICT,
     occupancy::OCCUPANCY,
+    explain::EXPLAIN,
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use engine::options::{Kind, Opt};
+use engine::run::Plan;
 use engine::selection::{OptionText, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, Error, Ladder};
@@ -211,5 +212,23 @@ impl Targets {
         // With several ladders, each has some of the rungs.
         selected.retain(|own| !own.named.is_empty());
         Ok(selected)
+    }
+    /// The plan of a selection that has one launch, for a command that is about one rung.
+    ///
+    /// # Errors
+    /// [`engine::Error`] when a launch is not possible, [`crate::Error::Request`] with the rungs' names when there are
+    /// several or none.
+    pub(crate) fn only_launch(&self, selections: Vec<Selection>) -> Result<(&'static Ladder, Plan), crate::Error> {
+        let mut plans = Vec::new();
+        for selection in selections {
+            plans.push((selection.ladder, selection.plan(self.block(), None)?));
+        }
+        let launches = plans.iter().flat_map(|(_, plan)| plan.launches());
+        let rungs: Vec<&str> = launches.map(|(rung, _)| rung.name).collect();
+        let (count, rungs, name) = (rungs.len(), rungs.join(", "), self.names().join(" "));
+        match plans.into_iter().find(|(_, plan)| !plan.launches().is_empty()) {
+            Some(only) if count == 1 => Ok(only),
+            _ => Err(crate::Error::Request(format!("`{name}` is several rungs: {rungs}; which one?"))),
+        }
     }
 }

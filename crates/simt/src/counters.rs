@@ -52,6 +52,7 @@ use crate::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId}
 use crate::run::{Launch, LaunchError, Machine};
 use crate::traffic::{self, Banks};
 
+pub use crate::traffic::BankWord;
 pub use metrics::{Definition, METRICS, Metric, Value};
 
 /// An [`Observer`] that counts. Its numbers come as [`Metric`]s, by [`Counters::metrics`] or by name.
@@ -188,6 +189,13 @@ impl Counters {
             }
             (sum.warps, sum.threads)
         })
+    }
+
+    /// The words that each wavefront of an access to shared memory moves, one wavefront after the other: as many
+    /// wavefronts as this access adds to the metrics. The order in which a bank serves its words is that of the lanes,
+    /// for that of the hardware is not known.
+    pub fn wavefronts(&self, site: Site, access: &Access<'_>) -> Vec<Vec<BankWord>> {
+        traffic::wavefronts(access, self.program.is_counting_atomic(site))
     }
 
     fn slot(&self, site: Site) -> usize {

@@ -4,8 +4,12 @@
 //! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each of them exactly.
 //! The patterns and counts are in the crate's fixture `ncu/patterns.txt`.
 
+mod wavefronts;
+
 use crate::regs::{ALL, HALF, LANES, lanes};
 use crate::vectors::{Steps, Vectors};
+pub use wavefronts::BankWord;
+pub(crate) use wavefronts::wavefronts;
 
 /// Bytes of a sector, the unit that global memory moves in.
 pub(crate) const SECTOR: u64 = 32;
@@ -182,7 +186,7 @@ fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
 /// Computes [`shared`] for arbitrary addresses.
 #[inline(never)]
 fn shared_by_words(store: bool, bytes: u32, mask: u32, addresses: &[u64; LANES], banks: &mut Banks) -> Shared {
-    let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
+    let group = lanes_of_a_wavefront(bytes);
     if consecutive(bytes, mask, addresses) && addresses[0].is_multiple_of(4) {
         let wavefronts = (LANES / group) as u64;
         return Shared { wavefronts, ideal: wavefronts };
@@ -190,23 +194,37 @@ fn shared_by_words(store: bool, bytes: u32, mask: u32, addresses: &[u64; LANES],
     if bytes <= 4 && within_a_row(mask, addresses) {
         return Shared { wavefronts: 1, ideal: 1 };
     }
-    let together = !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
-    let group = if together { group * 2 } else { group };
+    let group = with_neighbours(store, group, mask, addresses);
     by_groups(group, mask, |part| banks.most_words(bytes, part, addresses))
+}
+
+/// How many lanes go through the banks at a time, each of which takes so many bytes.
+fn lanes_of_a_wavefront(bytes: u32) -> usize {
+    (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize
+}
+
+/// How many lanes do, where two neighbouring groups of a load may go together.
+fn with_neighbours(store: bool, group: usize, mask: u32, addresses: &[u64; LANES]) -> usize {
+    let together = !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
+    if together { group * 2 } else { group }
 }
 
 /// The wavefronts of an access whose lanes go through the banks in groups of so many, each of which takes
 /// `wavefronts`.
 fn by_groups(group: usize, mask: u32, mut wavefronts: impl FnMut(u32) -> u64) -> Shared {
     let mut all = Shared { wavefronts: 0, ideal: 0 };
-    for start in (0..LANES).step_by(group) {
-        let part = mask & ((1u64 << (start + group)) - (1u64 << start)) as u32;
-        if part != 0 {
-            all.wavefronts += wavefronts(part);
-            all.ideal += 1;
-        }
+    for part in groups(group, mask) {
+        all.wavefronts += wavefronts(part);
+        all.ideal += 1;
     }
     all
+}
+
+/// The lanes of a mask in groups of so many, without those that are empty.
+fn groups(group: usize, mask: u32) -> impl Iterator<Item = u32> {
+    let starts = (0..LANES).step_by(group);
+    let parts = starts.map(move |start| mask & ((1u64 << (start + group)) - (1u64 << start)) as u32);
+    parts.filter(|part| *part != 0)
 }
 
 /// Whether all words lie in a window of 32, where no two share a bank.
@@ -234,8 +252,7 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
 /// change the same word. If the atomic only `counts`, each bank serves one word in a wavefront, for all lanes that
 /// add to it.
 pub(crate) fn shared_atomic(counts: bool, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Shared {
-    let group = (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize;
-    by_groups(group, mask, |part| {
+    by_groups(lanes_of_a_wavefront(bytes), mask, |part| {
         let mut served = [0u64; BANKS];
         let mut words = Distinct::new();
         for lane in lanes(part) {

@@ -152,9 +152,7 @@ impl Warp {
         if alive == ALL && members == &[ALL; LANES] {
             return 0;
         }
-        // Each lane gives its number.
-        let numbers = std::array::from_fn(|lane| lane as u32);
-        let (sources, _) = shuffle(*mode, &numbers, regs.get32(*lane), regs.get32(*clamp));
+        let (sources, _) = mode.sources(regs.get32(*lane), regs.get32(*clamp));
         let is_absent = |lane: &usize| (members[*lane] & alive) >> sources[*lane] & 1 == 0;
         lanes(mask).filter(is_absent).fold(0, |all, lane| all | 1 << lane)
     }
@@ -256,6 +254,16 @@ impl Warp {
                 regs.set_pred(*elected, mask, chosen);
             }
         }
+    }
+}
+
+impl ShuffleMode {
+    /// The lane that each lane reads from, and the lanes for which that is the one that they ask for: others read from
+    /// themselves. `lane` and `clamp` are the instruction's last operands but the mask.
+    pub fn sources(self, lane: &Lanes32, clamp: &Lanes32) -> (Lanes32, u32) {
+        // Each lane gives its number.
+        let numbers = std::array::from_fn(|lane| lane as u32);
+        shuffle(self, &numbers, lane, clamp)
     }
 }
 

@@ -85,16 +85,8 @@ fn parts(figure: &Figure) -> Result<FigureParts, analysis::Error> {
 fn traced(args: &CommandArgs<Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
     let CommandArgs { targets, own } = args;
     let memory = own.memory.or(Dram::H100)?;
-    let mut plans = Vec::new();
-    for selection in targets.select(env.catalog)? {
-        plans.push((selection.ladder, selection.plan(targets.block(), None)?));
-    }
-    let launches = || plans.iter().flat_map(|(_, plan)| plan.launches());
-    let (Some((ladder, plan)), Some((rung, launch)), 1) = (plans.first(), launches().next(), launches().count()) else {
-        let rungs: Vec<&str> = launches().map(|(rung, _)| rung.name).collect();
-        let (name, rungs) = (targets.names().join(" "), rungs.join(", "));
-        return Err(Error::Request(format!("`{name}` is several rungs: {rungs}; which one?")));
-    };
+    let (ladder, plan) = targets.only_launch(targets.select(env.catalog)?)?;
+    let (rung, launch) = &plan.launches()[0];
     // Of all devices only the SIMT machine reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
     let (problem, windows) = (plan.problem(), own.windows);

@@ -24,6 +24,7 @@ use self::source::Interleave;
 use crate::command::Command;
 use crate::env::Env;
 use crate::error::Error;
+use crate::source_files::kernel_roots;
 use engine::Kernels;
 use ptx::ast::{At, Function, Module};
 use ptx::{ParseError, Source};
@@ -186,13 +187,11 @@ impl Subject {
         let own = Arch::of(module.capability).name;
         let (major, minor) = module.capability;
         let llvm = format!("kernels.compute_{major}{minor}.ll");
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-        let repository = repository.unwrap_or(Path::new(""));
         Ok(Self {
             text: Cow::Borrowed(module.text),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or(own, |arch| arch.name.clone())),
-            roots: vec![repository.to_owned(), repository.join("kernels-gpu")],
+            roots: kernel_roots(),
         })
     }
 

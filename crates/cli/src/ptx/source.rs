@@ -1,21 +1,19 @@
 //! The source lines that instructions come from.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use ptx::Place;
 use ptx::ast::Loc;
 
 use super::Listing;
 use super::style::{DIM, SOURCE, paint};
+use crate::source_files::{SourceFiles, library_part};
 
 /// Shows the source lines of a function's instructions, on the way through them.
 #[derive(Debug)]
 pub(super) struct Interleave {
-    /// Where a relative path may start. The first is also the one that paths are shown relative to.
-    roots: Vec<PathBuf>,
-    /// The lines of the files that were read, by path; `None` for a file that is not there.
-    read: HashMap<String, Option<Vec<String>>>,
+    files: SourceFiles,
     /// The frames shown last, the outermost first.
     shown: Vec<(String, u32)>,
     missing: BTreeSet<String>,
@@ -24,33 +22,7 @@ pub(super) struct Interleave {
 impl Interleave {
     /// Looks for relative paths in these folders, in order.
     pub(super) fn new(roots: &[PathBuf]) -> Self {
-        Self { roots: roots.to_owned(), read: HashMap::new(), shown: Vec::new(), missing: BTreeSet::new() }
-    }
-
-    /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.
-    fn line(&mut self, path: &str, line: u32) -> Option<&str> {
-        let lines = self.lines(path)?;
-        let index = usize::try_from(line).ok()?.checked_sub(1)?;
-        lines.get(index).map(|line| line.trim())
-    }
-
-    fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
-        let read = self.read.entry(path.to_owned()).or_insert_with(|| {
-            let joined = self.roots.iter().map(|root| root.join(path));
-            let mut candidates = [PathBuf::from(path)].into_iter().chain(joined);
-            let text = candidates.find_map(|candidate| std::fs::read_to_string(candidate).ok())?;
-            Some(text.lines().map(str::to_owned).collect())
-        });
-        read.as_ref()
-    }
-
-    /// The path as it is shown: relative to the first root, and a library's from its crate on.
-    fn path_shown(&self, path: &str) -> String {
-        let root = self.roots.first();
-        match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
-            Some(inside) => inside.display().to_string(),
-            None => library_part(path).unwrap_or(path).to_owned(),
-        }
+        Self { files: SourceFiles::new(roots), shown: Vec::new(), missing: BTreeSet::new() }
     }
 
     /// The lines to print before an instruction: the frames that differ from the previous instruction's, the
@@ -84,14 +56,14 @@ impl Interleave {
     }
 
     fn frame_line(&mut self, depth: usize, path: &str, line: u32) -> String {
-        let (width, shown) = (depth * 2, self.path_shown(path));
+        let (width, shown) = (depth * 2, self.files.path_shown(path));
         let mut out = paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
         // What the library does inside `add` or `sync_threads` is known by its name; its text would only
         // come between the kernel's own lines.
         if library_part(path).is_none() {
-            if let Some(text) = self.line(path, line) {
+            if let Some(text) = self.files.line(path, line) {
                 out += &format!("  {}", paint(SOURCE, text));
-            } else if self.lines(path).is_none() {
+            } else if self.files.lines(path).is_none() {
                 self.missing.insert(path.to_owned());
             }
         }
@@ -103,13 +75,6 @@ impl Interleave {
         let note = |path: &String| paint(DIM, format_args!("// no such file here: {path}")) + "\n";
         self.missing.iter().map(note).collect()
     }
-}
-
-/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
-fn library_part(path: &str) -> Option<&str> {
-    let (_, part) = path.rsplit_once("/library/")?;
-    // The library includes some parts through `../..`; what follows is the readable name.
-    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
 }
 
 /// A place's path and line. Line 0 means that the compiler knew none; then the place says nothing.

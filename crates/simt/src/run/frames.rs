@@ -75,16 +75,20 @@ pub(super) fn origin(frames: &[Frame]) -> Option<(String, u32)> {
 }
 
 /// Where an instruction stands in the texts.
-pub(crate) struct Position {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
     /// The line of the PTX, from 1.
-    pub(crate) ptx_line: u32,
-    /// The source line to look at, file and line.
-    pub(crate) source: Option<(String, u32)>,
+    pub ptx_line: u32,
+    /// The source line to look at, file and line: the innermost that is not a library's, or else the innermost.
+    pub source: Option<(String, u32)>,
 }
 
 impl Position {
     /// The place of an instruction of a kernel.
-    pub(crate) fn of(function: &Function, site: Site) -> Self {
+    ///
+    /// # Panics
+    /// When the kernel's program has no such instruction.
+    pub fn of(function: &Function, site: Site) -> Self {
         let text = &function.module.ptx;
         let origin = &function.program.functions[site.function as usize].origins[site.pc as usize];
         let (ptx_line, _) = Source::new(text).line_column(origin.at);

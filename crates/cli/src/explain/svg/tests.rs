@@ -1,0 +1,70 @@
+use super::{Sourced, document};
+use analysis::explain::{Arrow, Cell, Figure, Grid, Row, Shade};
+
+/// Checks that a text is XML as far as SVG uses it: one root, elements that end in order, texts without `<` and `&` of
+/// their own, and quoted attributes. Returns the names of its elements.
+fn well_formed(text: &str) -> Vec<String> {
+    let (mut open, mut names) = (Vec::new(), Vec::new());
+    for (number, part) in text.split('<').enumerate() {
+        if number == 0 {
+            assert_eq!(part, "");
+            continue;
+        }
+        let (tag, behind) = part.split_once('>').expect("a tag ends");
+        assert!(!tag.contains('&') && tag.matches('"').count() % 2 == 0, "{tag}");
+        assert!(!behind.contains('>'), "{behind}");
+        for entity in behind.split('&').skip(1) {
+            let (name, _) = entity.split_once(';').expect("an entity ends");
+            assert!(["amp", "lt", "gt", "quot"].contains(&name), "{name}");
+        }
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name.to_owned())),
+            None => {
+                let name = tag.trim_end_matches('/').split(' ').next().unwrap().to_owned();
+                names.push(name.clone());
+                if !tag.ends_with('/') {
+                    open.push(name);
+                }
+            }
+        }
+        assert!(!open.is_empty() || behind.trim().is_empty(), "{behind}");
+    }
+    assert!(open.is_empty(), "{open:?}");
+    names
+}
+
+#[test]
+fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
+    let used = Cell::new("-1234567", Shade::Used);
+    let row = |cells: [Cell; 2]| Row { label: "gives & <takes>".to_owned(), cells: cells.to_vec() };
+    let grid = Grid {
+        caption: "a < b".to_owned(),
+        columns: vec!["0".to_owned(), "1".to_owned()],
+        together: 1,
+        rows: vec![
+            row([used.clone(), Cell::new("·", Shade::Idle)]),
+            row([Cell::default(), Cell::new("3+", Shade::Turn(7))]),
+        ],
+        arrows: vec![Arrow { row: 0, from: 0, to: 1 }],
+    };
+    let figure = Figure {
+        what: "shuffle",
+        title: "\"up\"".to_owned(),
+        source: None,
+        ptx_line: 1,
+        grids: vec![grid],
+        counts: vec![("lanes", 2)],
+        notes: vec!["a & b".to_owned()],
+    };
+    let text = document("x<y>", &[Sourced { figure, line: "a.rs:1  f::<u32>(&x)".to_owned() }]);
+    let names = well_formed(&text);
+    let count = |name: &str| names.iter().filter(|own| *own == name).count();
+    // One for the file, one for the figure; and a rectangle for each cell.
+    assert_eq!((count("svg"), count("title"), count("desc")), (1, 2, 1));
+    assert_eq!((count("rect"), count("line")), (4, 1));
+    assert!(
+        text.contains("<desc id=\"desc0\">a &lt; b; a.rs:1  f::&lt;u32&gt;(&amp;x); lanes 2; a &amp; b</desc>"),
+        "{text}"
+    );
+    assert!(text.contains("prefers-color-scheme:dark") && text.contains("@media print"));
+}

@@ -1,0 +1,70 @@
+//! The source files that the PTX names, as far as they are on this machine.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Source files, each read once.
+#[derive(Debug)]
+pub(crate) struct SourceFiles {
+    /// Where a relative path may start. The first is also the one that paths are shown relative to.
+    roots: Vec<PathBuf>,
+    /// The lines of the files that were read, by path; `None` for a file that is not there.
+    read: HashMap<String, Option<Vec<String>>>,
+}
+
+/// The folders that the paths of this repository's kernels start in.
+pub(crate) fn kernel_roots() -> Vec<PathBuf> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    let repository = repository.unwrap_or(Path::new(""));
+    vec![repository.to_owned(), repository.join("kernels-gpu")]
+}
+
+impl SourceFiles {
+    /// Looks for relative paths in these folders, in order.
+    pub(crate) fn new(roots: &[PathBuf]) -> Self {
+        Self { roots: roots.to_owned(), read: HashMap::new() }
+    }
+
+    /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.
+    pub(crate) fn line(&mut self, path: &str, line: u32) -> Option<&str> {
+        let lines = self.lines(path)?;
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        lines.get(index).map(|line| line.trim())
+    }
+
+    /// The lines of a file; `None` where there is no such file.
+    pub(crate) fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
+        let read = self.read.entry(path.to_owned()).or_insert_with(|| {
+            let joined = self.roots.iter().map(|root| root.join(path));
+            let mut candidates = [PathBuf::from(path)].into_iter().chain(joined);
+            let text = candidates.find_map(|candidate| std::fs::read_to_string(candidate).ok())?;
+            Some(text.lines().map(str::to_owned).collect())
+        });
+        read.as_ref()
+    }
+
+    /// The path as it is shown: relative to the first root, and a library's from its crate on.
+    pub(crate) fn path_shown(&self, path: &str) -> String {
+        let root = self.roots.first();
+        match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
+            Some(inside) => inside.display().to_string(),
+            None => library_part(path).unwrap_or(path).to_owned(),
+        }
+    }
+
+    /// `src/a.rs:12  let a = b;`, without the line's text where there is no such file.
+    pub(crate) fn with_text(&mut self, path: &str, line: u32) -> String {
+        let place = format!("{}:{line}", self.path_shown(path));
+        match self.line(path, line) {
+            Some(text) => format!("{place}  {text}"),
+            None => place,
+        }
+    }
+}
+
+/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
+pub(crate) fn library_part(path: &str) -> Option<&str> {
+    let (_, part) = path.rsplit_once("/library/")?;
+    // The library includes some parts through `../..`; what follows is the readable name.
+    Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
+}
