@@ -165,7 +165,7 @@ const MOVED_AGAIN: f64 = 2.0;
 /// warps when the occupancy is low, and each warp's own accesses in all other cases.
 ///
 /// Bank conflicts come before shared memory and before latency when shared memory spends a quarter of the time on
-/// them: a warp waits for all wavefronts of its request, even where shared memory itself has time left.
+/// them, and warps do not spend more of it at barriers: a warp waits for all wavefronts of its request, even where shared memory itself has time left.
 pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
@@ -190,7 +190,7 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
     let (bound, share) = match (conflicts, shares.barrier, shares.warps_active) {
         _ if most >= NEAR && nearest != Resource::Shared => (nearest, most),
-        (Some(lost), _, _) => (Resource::BankConflicts, lost),
+        (Some(lost), barrier, _) if most >= NEAR || !above(barrier, lost) => (Resource::BankConflicts, lost),
         _ if most >= NEAR => (nearest, most),
         (_, Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
         (_, _, Some(warps)) if warps < FEW_WARPS && is_filled => (Resource::Warps, warps),

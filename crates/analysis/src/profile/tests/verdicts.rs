@@ -60,6 +60,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         far, l1 0.5, used 0.2 => Latency Coalescing;
         far, l1 0.52, shared 0.44, l2 0.48, conflicts 0.9 => BankConflicts BankConflicts;
         far, shared 0.44, conflicts 0.9, barrier 0.3, warps_active 0.1 => BankConflicts BankConflicts;
+        far, shared 0.44, conflicts 0.9, barrier 0.5 => Barriers Coarsening;
         far, l1 0.5, shared 0.45, conflicts 0.1 => Latency Coarsening;
     };
     for (shares, expected) in rows {
