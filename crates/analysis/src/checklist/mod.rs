@@ -1,7 +1,8 @@
 //! The optimization checklist: what each optimization gains, how it is done, and which rungs show it.
 //!
-//! The six optimizations, and what each of them is good for, are those of the chapter on performance
-//! considerations that the matmul ladder comes from (its table 6.1). The rungs are this repository's.
+//! Six of the optimizations, and what each of them is good for, are those of the chapter on performance
+//! considerations that the matmul ladder comes from (its table 6.1). The seventh, bank conflicts, is that of the article
+//! that the transpose ladder comes from. The rungs are this repository's.
 //!
 //! [`entries`] are read from data (`checklist.toml`). `ladder checklist` prints them, and the verdict of a profile
 //! refers to the entry that addresses its bottleneck.
@@ -34,6 +35,9 @@ pub enum Optimization {
     Occupancy,
     /// Neighbouring threads of a warp access neighbouring words of global memory.
     Coalescing,
+    /// The threads of a warp access words of shared memory in different banks.
+    #[serde(rename = "bank conflicts")]
+    BankConflicts,
     /// The threads of a warp take the same branches.
     Divergence,
     /// Data that a block uses more than once are kept in shared memory or in registers.

@@ -55,6 +55,13 @@ impl Utilization {
             other => other,
         }
     }
+
+    /// The share of the time in which shared memory is busy with wavefronts that bank conflicts cause. `None` where
+    /// most wavefronts are those of atomics.
+    fn bank_conflicts(&self) -> Option<f64> {
+        let (shared, conflicts) = self.shared.zip(self.conflicts)?;
+        (!above(self.shared_atomics, MANY_ATOMICS)).then_some(shared * conflicts)
+    }
 }
 
 /// The resource that bounds a launch.
@@ -70,6 +77,8 @@ pub enum Resource {
     L1,
     /// Wavefronts of shared memory.
     Shared,
+    /// Wavefronts of shared memory that bank conflicts add to those that the requests need.
+    BankConflicts,
     /// Issue slots.
     Issue,
     /// The FP32 pipe.
@@ -93,6 +102,7 @@ impl Resource {
             Self::Atomics => "atomics in L2",
             Self::L1 => "L1 cache",
             Self::Shared => "shared-memory wavefronts",
+            Self::BankConflicts => "bank conflicts",
             Self::Issue => "issue slots",
             Self::Fma => "FP32 pipe",
             Self::Warps => "latency, too few warps",
@@ -109,8 +119,8 @@ pub struct Verdict {
     /// The resource that bounds the launch.
     pub bound: Resource,
     /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the occupancy, for
-    /// [`Resource::Barriers`] the share of the time that goes there, for [`Resource::Latency`] the most that any
-    /// resource is used.
+    /// [`Resource::Barriers`] and [`Resource::BankConflicts`] the share of the time that goes there, for
+    /// [`Resource::Latency`] the most that any resource is used.
     pub share: f64,
     /// The optimization that addresses it; `None` when the launch is at the limit of the memory or of the arithmetic
     /// itself.
@@ -139,8 +149,8 @@ const PARTED: f64 = 0.75;
 const ALIKE: f64 = 1.05;
 /// Accesses to a memory are considered the cause of latency from this utilization on.
 const AT_WORK: f64 = 0.5;
-/// More than this share of wavefronts lost to bank conflicts is many.
-const CONFLICTS: f64 = 0.25;
+/// Bank conflicts bound a kernel whose shared memory is busy with them for more than this share of the time.
+const MANY_CONFLICTS: f64 = 0.25;
 /// More than this share of wavefronts due to atomics is many.
 const MANY_ATOMICS: f64 = 0.5;
 /// Data that are moved more often than this could be kept on chip.
@@ -153,6 +163,9 @@ const MOVED_AGAIN: f64 = 2.0;
 /// slots too, so the pipe is named when both are near. Shared memory is a part of the L1, and is named when it has
 /// most of the L1's traffic. Otherwise latency bounds the launch: barriers when warps spend their time there, too few
 /// warps when the occupancy is low, and each warp's own accesses in all other cases.
+///
+/// Bank conflicts come before shared memory and before latency when shared memory spends a quarter of the time on
+/// them, and warps do not spend more of it at barriers: a warp waits for all wavefronts of its request, even where shared memory itself has time left.
 pub fn verdict(shares: &Utilization) -> Option<Verdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
@@ -173,12 +186,15 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
         _ => (nearest, most),
     };
+    let conflicts = shares.bank_conflicts().filter(|lost| *lost >= MANY_CONFLICTS);
     let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
-    let (bound, share) = match (shares.barrier, shares.warps_active) {
+    let (bound, share) = match (conflicts, shares.barrier, shares.warps_active) {
+        _ if most >= NEAR && nearest != Resource::Shared => (nearest, most),
+        (Some(lost), barrier, _) if most >= NEAR || !above(barrier, lost) => (Resource::BankConflicts, lost),
         _ if most >= NEAR => (nearest, most),
-        (Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
-        (_, Some(warps)) if warps < FEW_WARPS && is_filled => (Resource::Warps, warps),
-        (_, Some(warps)) if warps < FEW_WARPS => (Resource::Size, warps),
+        (_, Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
+        (_, _, Some(warps)) if warps < FEW_WARPS && is_filled => (Resource::Warps, warps),
+        (_, _, Some(warps)) if warps < FEW_WARPS => (Resource::Size, warps),
         _ => (Resource::Latency, most),
     };
     Some(Verdict { bound, share, helps: helps(bound, shares), predicted_ns: shares.predicted_ns })
@@ -196,6 +212,7 @@ fn below(share: Option<f64>, limit: f64) -> bool {
 fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     match bound {
         Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
+        Resource::BankConflicts => Some(Optimization::BankConflicts),
         Resource::Fma | Resource::Size => None,
         // Each block adds its private copy to global memory: fewer blocks that do more work each have fewer copies.
         Resource::Atomics if above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
@@ -214,17 +231,11 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     }
 }
 
-/// The memory whose accesses the warps wait for, if one is [`AT_WORK`]: the one nearest to its limit.
+/// The memory whose accesses the warps wait for, if one is [`AT_WORK`]: the one nearest to its limit. It is not shared
+/// memory, which takes the least number of wavefronts where there are few bank conflicts.
 fn waited_for(shares: &Utilization) -> Option<Resource> {
-    let (l1, shared) = shares.l1_or_shared();
-    // Without conflicts, an access takes the least number of wavefronts.
-    let has_conflicts = above(shares.conflicts, CONFLICTS);
-    let memories = [
-        (Resource::Dram, shares.dram),
-        (Resource::L2, shares.l2),
-        (Resource::L1, l1),
-        (Resource::Shared, shared.filter(|_| has_conflicts)),
-    ];
+    let (l1, _) = shares.l1_or_shared();
+    let memories = [(Resource::Dram, shares.dram), (Resource::L2, shares.l2), (Resource::L1, l1)];
     let known = memories.into_iter().filter_map(|(memory, share)| Some((memory, share?)));
     let (busiest, share) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
     (share >= AT_WORK).then_some(busiest)
@@ -237,8 +248,6 @@ fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
         Resource::Dram | Resource::L2 | Resource::L1 if is_wasted => Optimization::Coalescing,
         Resource::L2 | Resource::L1 if above(shares.moved, MOVED_AGAIN) => Optimization::Tiling,
         Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => Optimization::Privatization,
-        // The checklist calls the placement of words the layout of the data.
-        Resource::Shared if above(shares.conflicts, CONFLICTS) => Optimization::Coalescing,
         // Keep more of the data that are read again in registers.
         Resource::Shared => Optimization::Tiling,
         _ => return None,

@@ -14,7 +14,7 @@ use serde_json::json;
 
 pub(crate) const CHECKLIST: Command = Command {
     name: "checklist",
-    about: "List six optimizations: what each gains, how it is done, and the rungs here that show it, measured",
+    about: "List seven optimizations: what each gains, how it is done, and the rungs here that show it, measured",
     arguments: |command, _| Arguments::augment_args(command),
     execute: |matches, env, to| checklist(&Arguments::from_arg_matches(matches)?, env, to.out),
 };

@@ -261,7 +261,7 @@ fn how_near(found: &verdict::Verdict) -> String {
     let share = format!("{:.0} %", found.share * 100.0);
     match found.bound {
         Resource::Warps | Resource::Size => format!("{share} occupancy"),
-        Resource::Barriers => format!("{share} of the time"),
+        Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
         Resource::Latency => format!("nothing above {share}"),
         _ => share,
     }

@@ -40,8 +40,11 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         near, l1 0.88, shared 0.81 => Shared Tiling;
         near, l2 0.9, moved 9.0 => L2 Tiling;
         near, l2 0.9, moved 1.0 => L2;
-        near, shared 0.9, conflicts 0.9 => Shared Coalescing;
+        near, shared 0.9, conflicts 0.9 => BankConflicts BankConflicts;
+        near, shared 0.9, conflicts 0.2 => Shared Tiling;
+        near, l2 0.9, shared 0.8, conflicts 0.9 => L2;
         near, shared 0.9, shared_atomics 0.9 => Shared Privatization;
+        near, shared 0.9, conflicts 0.4, shared_atomics 0.6 => Shared Privatization;
         near, shared 0.9 => Shared Tiling;
         near, issue 0.9, lanes 0.5 => Issue Divergence;
         near, issue 0.9, lanes 1.0 => Issue Coarsening;
@@ -55,7 +58,9 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         far, warps_active 0.9 => Latency Coarsening;
         far, l1 0.5, moved 200.0 => Latency Tiling;
         far, l1 0.5, used 0.2 => Latency Coalescing;
-        far, l1 0.52, shared 0.44, l2 0.48, conflicts 0.9 => Latency Coalescing;
+        far, l1 0.52, shared 0.44, l2 0.48, conflicts 0.9 => BankConflicts BankConflicts;
+        far, shared 0.44, conflicts 0.9, barrier 0.3, warps_active 0.1 => BankConflicts BankConflicts;
+        far, shared 0.44, conflicts 0.9, barrier 0.5 => Barriers Coarsening;
         far, l1 0.5, shared 0.45, conflicts 0.1 => Latency Coarsening;
     };
     for (shares, expected) in rows {
