@@ -20,7 +20,7 @@ fn well_formed(text: &str) -> Vec<String> {
         match tag.strip_prefix('/') {
             Some(name) => assert_eq!(open.pop(), Some(name.to_owned())),
             None => {
-                let name = tag.trim_end_matches('/').split(' ').next().unwrap().to_owned();
+                let name = tag.trim_end_matches('/').split(' ').next().unwrap_or_default().to_owned();
                 names.push(name.clone());
                 if !tag.ends_with('/') {
                     open.push(name);
