@@ -157,6 +157,11 @@ pub unsafe trait Problem {
         self.size()
     }
 
+    /// The bytes of all its buffers together.
+    fn buffer_bytes(&self) -> u64 {
+        self.buffers().iter().map(|buffer| buffer.bytes).sum()
+    }
+
     /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
     fn smaller(&self, _share: f64) -> Option<Options> {
         None

@@ -55,15 +55,14 @@ fn run(
 
 /// The problem, or one of the same kind that has few data.
 fn small(ladder: &'static Ladder, options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let bytes = |problem: &dyn Problem| problem.buffers().iter().map(|buffer| buffer.bytes).sum::<u64>();
     let problem = ladder.problem(options)?;
-    let own = bytes(&*problem);
+    let own = problem.buffer_bytes();
     if own <= MOST_BYTES {
         return Ok(problem);
     }
     let small =
         problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
-    match small.transpose()?.filter(|small| bytes(&**small) <= MOST_BYTES) {
+    match small.transpose()?.filter(|small| small.buffer_bytes() <= MOST_BYTES) {
         Some(small) => Ok(small),
         None => Err(Error::BadValue(format!("{} has too many data", problem.size()))),
     }

@@ -3,6 +3,8 @@
 use simt::sanitize::Finding;
 use simt::{Config, Launch, Machine, Module};
 
+use crate::sanitize_init::{STORED, none, only};
+
 /// What is found in a launch of one block of 32 threads: `from` are two words of which the host has written the first, `to`
 /// are 32 that nobody has written. `%r3` is the first of `from`, and `%r4` the second.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
@@ -27,15 +29,12 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
 
 #[track_caller]
 fn clean(before: &str, body: &str) {
-    let found = findings(before, body);
-    assert!(found.is_empty(), "{body}\n{}", found[0]);
+    none(&findings(before, body), body);
 }
 
 #[track_caller]
 fn one(before: &str, body: &str) -> Finding {
-    let mut found = findings(before, body);
-    assert_eq!(found.len(), 1, "{body}\n{found:?}");
-    found.remove(0)
+    only(findings(before, body), body)
 }
 
 /// A function with the parameters `a` and `b` and the result `out`.
@@ -53,8 +52,6 @@ fn call(callee: &str, a: &str, b: &str) -> String {
          call (out), {callee}, (a, b);\nld.param.b32 %r5, [out];\n}}\nst.global.u32 [%rd5], %r5;\n"
     )
 }
-
-const STORED: &str = "a value that is stored to device memory depends on memory that nobody has written";
 
 #[test]
 fn parameters_and_results_take_it_along() {

@@ -4,6 +4,8 @@
 use simt::sanitize::Finding;
 use simt::{Arg, Config, Launch, LaunchError, Machine, Module, Swizzle, TensorElement, TensorMap};
 
+use crate::sanitize_init::{STORED, only};
+
 /// Words of a row of the tensor, which has four of them.
 const ROW: u64 = 64;
 
@@ -75,9 +77,7 @@ fn clean(body: &str, shape: (u32, u64, bool)) {
 /// The only finding of a check, with the number of the body's line that it is at.
 #[track_caller]
 fn one(check: &str, body: &str, shape: (u32, u64, bool)) -> (Finding, u32) {
-    let (mut found, _) = launched(check, body, shape);
-    assert_eq!(found.len(), 1, "{body}\n{found:?}");
-    let found = found.remove(0);
+    let found = only(launched(check, body, shape).0, body);
     assert_eq!(found.check.name(), check);
     // The body begins with line 26 of the PTX.
     let line = found.ptx_line - 25;
@@ -88,8 +88,6 @@ fn one(check: &str, body: &str, shape: (u32, u64, bool)) -> (Finding, u32) {
 fn line_of(body: &str, words: &str) -> u32 {
     body.lines().position(|line| line.contains(words)).unwrap() as u32 + 1
 }
-
-const STORED: &str = "a value that is stored to device memory depends on memory that nobody has written";
 
 #[test]
 fn a_bulk_copy_takes_along_what_nobody_has_written() {

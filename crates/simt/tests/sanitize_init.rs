@@ -32,22 +32,33 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     sanitized.findings
 }
 
+/// Fails when anything was found.
+#[track_caller]
+pub(crate) fn none(found: &[Finding], body: &str) {
+    assert!(found.is_empty(), "{body}\n{}", found[0]);
+}
+
+/// The only finding.
+#[track_caller]
+pub(crate) fn only(mut found: Vec<Finding>, body: &str) -> Finding {
+    assert_eq!(found.len(), 1, "{body}\n{found:?}");
+    found.remove(0)
+}
+
 #[track_caller]
 fn clean(before: &str, body: &str) {
-    let found = findings(before, body);
-    assert!(found.is_empty(), "{body}\n{}", found[0]);
+    none(&findings(before, body), body);
 }
 
 #[track_caller]
 fn one(before: &str, body: &str, what: &str) -> Finding {
-    let mut found = findings(before, body);
-    assert_eq!(found.len(), 1, "{body}\n{found:?}");
-    assert_eq!(found[0].check, Check::Init);
-    assert!(found[0].what.starts_with(what), "{}", found[0]);
-    found.remove(0)
+    let found = only(findings(before, body), body);
+    assert_eq!(found.check, Check::Init);
+    assert!(found.what.starts_with(what), "{found}");
+    found
 }
 
-const STORED: &str = "a value that is stored to device memory depends on memory that nobody has written";
+pub(crate) const STORED: &str = "a value that is stored to device memory depends on memory that nobody has written";
 const BRANCH: &str = "a branch depends on memory that nobody has written";
 
 #[test]

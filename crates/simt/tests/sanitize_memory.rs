@@ -3,6 +3,8 @@
 use simt::sanitize::{Check, Checks, Finding};
 use simt::{Arg, Config, Launch, Machine, Module};
 
+use crate::sanitize_init::{none, only};
+
 fn memory() -> Checks {
     "memory".parse().unwrap()
 }
@@ -32,17 +34,16 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     machine.launch_sanitized(&launch, memory()).findings
 }
 
+#[track_caller]
 fn clean(before: &str, body: &str) {
-    let found = findings(before, body);
-    assert!(found.is_empty(), "{body}\n{}", found[0]);
+    none(&findings(before, body), body);
 }
 
 #[track_caller]
 fn one(before: &str, body: &str) -> Finding {
-    let mut found = findings(before, body);
-    assert_eq!(found.len(), 1, "{body}\n{found:?}");
-    assert_eq!(found[0].check, Check::Memory);
-    found.remove(0)
+    let found = only(findings(before, body), body);
+    assert_eq!(found.check, Check::Memory);
+    found
 }
 
 #[test]

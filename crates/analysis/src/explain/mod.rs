@@ -39,7 +39,7 @@ const USUAL_BYTES: u64 = 256 << 10;
 pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
     let ladder = selection.ladder;
     let problem = ladder.problem(&selection.options())?;
-    let bytes: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+    let bytes = problem.buffer_bytes();
     let smaller = |most: u64| problem.smaller(most as f64 / bytes.max(1) as f64);
     let is_size = |name: &str| {
         let option = ladder.options.iter().find(|option| option.name == name);

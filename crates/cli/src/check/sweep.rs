@@ -85,8 +85,7 @@ impl<'a> Plan<'a> {
             let problem = ladder.problem(options)?;
             bar.set_message(format!("{}, {}", ladder.name, problem.size()));
             let launches = self.launches(&*problem)?;
-            let bytes: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
-            let checks = if bytes <= self.most_bytes { usual } else { Checks::NONE };
+            let checks = if problem.buffer_bytes() <= self.most_bytes { usual } else { Checks::NONE };
             let mut launcher = runner.of(&*problem, &launches, checks)?;
             for (rung, launch) in launches {
                 let attempt = match &mut launcher {
