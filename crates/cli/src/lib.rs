@@ -8,6 +8,7 @@
 //! show their results with `output`.
 
 mod agree;
+mod charts;
 mod check;
 mod checklist;
 mod command;
@@ -15,6 +16,7 @@ mod dram;
 mod env;
 mod error;
 mod explain;
+mod html_report;
 pub mod list;
 mod mutate;
 mod occupancy;
@@ -24,9 +26,11 @@ mod predict;
 mod profile;
 mod ptx;
 pub mod report;
+mod roofline;
 mod run;
 mod source_files;
 pub mod targets;
+mod timing;
 mod workers;
 
 use std::ffi::OsString;
@@ -60,6 +64,8 @@ const COMMANDS: &[Command] = &[
     predict::PREDICT,
     occupancy::OCCUPANCY,
     explain::EXPLAIN,
+    roofline::ROOFLINE,
+    html_report::REPORT,
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,

@@ -11,9 +11,9 @@ mod record;
 mod shuffle;
 
 use crate::Error;
+use crate::selection::{has_sizes, shrink};
 use engine::device::Sim;
 use engine::launch::Launch;
-use engine::options::{Kind, Value};
 use engine::problem::{Problem, Verdict};
 use engine::registry::Rung;
 use engine::run::Session;
@@ -41,11 +41,7 @@ pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
     let problem = ladder.problem(&selection.options())?;
     let bytes = problem.buffer_bytes();
     let smaller = |most: u64| problem.smaller(most as f64 / bytes.max(1) as f64);
-    let is_size = |name: &str| {
-        let option = ladder.options.iter().find(|option| option.name == name);
-        option.is_some_and(|option| matches!(option.kind, Kind::Size | Kind::SizeOr(_)))
-    };
-    if selection.given.iter().any(|(name, _)| is_size(name)) {
+    if has_sizes(selection) {
         return match bytes > MOST_BYTES {
             false => Ok(()),
             true => {
@@ -57,14 +53,8 @@ pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
             }
         };
     }
-    let sizes = (bytes > USUAL_BYTES).then(|| smaller(USUAL_BYTES)).flatten();
-    for option in ladder.options {
-        let Some(value) = sizes.as_ref().and_then(|sizes| sizes.get(option.name)) else { continue };
-        // Powers of two, so that rows begin where sectors do.
-        if let Value::Size(size) = option.parse(&value.to_string())? {
-            let size = 1u64 << size.max(1).ilog2();
-            selection.given.push((option.name, size.to_string()));
-        }
+    if bytes > USUAL_BYTES {
+        shrink(selection, &*problem, USUAL_BYTES as f64 / bytes as f64)?;
     }
     Ok(())
 }

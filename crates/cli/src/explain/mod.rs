@@ -1,6 +1,6 @@
 //! `ladder explain`: figures of what a warp of a rung does, in the terminal and as SVG.
 
-mod svg;
+pub(crate) mod svg;
 mod text;
 
 use std::path::PathBuf;
@@ -60,11 +60,11 @@ const MOST: usize = 24;
 
 /// A figure with the text of its source line.
 #[derive(Debug, Serialize)]
-struct Sourced {
+pub(crate) struct Sourced {
     #[serde(flatten)]
-    figure: Figure,
+    pub figure: Figure,
     /// `src/reduce/smem.rs:12  let value = …`; empty where the PTX does not say it.
-    line: String,
+    pub line: String,
 }
 
 fn explain(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {

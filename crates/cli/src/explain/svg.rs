@@ -29,7 +29,7 @@ rect{stroke:currentColor;stroke-opacity:.25;fill:none}line{stroke:currentColor;s
 ";
 
 /// The text of an SVG file.
-pub(super) fn document(title: &str, figures: &[Sourced]) -> String {
+pub(crate) fn document(title: &str, figures: &[Sourced]) -> String {
     let (mut body, mut y) = (String::new(), 12);
     line_of_text(&mut body, title, "h", &mut y);
     for (number, Sourced { figure, line }) in figures.iter().enumerate() {
