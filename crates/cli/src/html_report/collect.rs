@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use engine::Rung;
 use engine::device::{Device as _, Sim};
@@ -115,8 +116,8 @@ pub(super) fn report(
         let kernels = env.catalog.kernels;
         // There is a launch, and all of a device are in one module.
         let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
-        let texts = Texts::of(module)?;
-        let own = OfLadder { selection, block, timed: &timed, description, texts };
+        let texts = Texts::of(kernels, module)?;
+        let own = OfLadder { selection, block, timed: &timed, description, texts, roots: kernel_roots(kernels) };
         let (of_data, of_page) = own.collect(&mut sim)?;
         data.push(of_data);
         shown.push(of_page);
@@ -135,6 +136,7 @@ struct OfLadder<'a> {
     timed: &'a Timed,
     description: &'a Description,
     texts: Texts,
+    roots: Vec<PathBuf>,
 }
 
 impl OfLadder<'_> {
@@ -145,7 +147,7 @@ impl OfLadder<'_> {
         let names = counted.rungs().into_iter().map(|rung| rung.name);
         let numbers: BTreeMap<&str, Numbers> = names.zip(on_sim(sim, counted, |_| {})?).collect();
         let bytes = counted.problem().bytes();
-        let mut files = SourceFiles::new(&kernel_roots());
+        let mut files = SourceFiles::new(&self.roots);
         let mut rungs = Vec::new();
         for prediction in &self.timed.predictions {
             let numbers = numbers.get(prediction.rung.name).cloned().unwrap_or_default();

@@ -191,7 +191,7 @@ impl Subject {
             text: Cow::Borrowed(module.text),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or(own, |arch| arch.name.clone())),
-            roots: kernel_roots(),
+            roots: kernel_roots(kernels),
         })
     }
 
@@ -249,24 +249,25 @@ fn show(
 /// The texts of a module's entries, with the colours of a terminal.
 pub(crate) struct Texts {
     module: &'static engine::Ptx,
+    roots: Vec<PathBuf>,
     listing: Listing<'static>,
     /// `ptxas` and `nvdisasm`.
     tools: Result<[Found; 2], toolkit::Error>,
 }
 
 impl Texts {
-    pub(crate) fn of(module: &'static engine::Ptx) -> Result<Self, Error> {
+    pub(crate) fn of(kernels: &'static Kernels, module: &'static engine::Ptx) -> Result<Self, Error> {
         let listing = Listing::new(module.text);
         let listing = listing.map_err(|error| Error::Source(format!("the kernels are no PTX: {error}")))?;
         let tools = toolkit::find(Tool::Ptxas).and_then(|ptxas| Ok([ptxas, toolkit::find(Tool::Nvdisasm)?]));
-        Ok(Self { module, listing, tools })
+        Ok(Self { module, roots: kernel_roots(kernels), listing, tools })
     }
 
     /// An entry's PTX, with the Rust lines that instructions come from; `None` where the module does not have it.
     pub(crate) fn ptx(&self, entry: &str) -> Option<String> {
         let mut functions = self.listing.tree.functions.iter();
         let function = functions.find(|own| own.entry && own.name == entry)?;
-        Some(print::function(&self.listing, function, false, Some(Interleave::new(&kernel_roots()))))
+        Some(print::function(&self.listing, function, false, Some(Interleave::new(&self.roots))))
     }
 
     /// An entry's machine code for an architecture.
