@@ -45,7 +45,7 @@ impl Axis {
     /// Round numbers on it: those of a decade that leave room between each other.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let of_decade: &[f64] = match self.decades() {
-            few if few < 1.2 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+            few if few < 1.2 => &[1.0, 2.0, 3.0, 5.0, 7.0],
             some if some < 2.5 => &[1.0, 2.0, 5.0],
             more if more < 4.0 => &[1.0, 3.0],
             _ => &[1.0],

@@ -95,7 +95,7 @@ impl Climb {
                 .map(|(text, x)| Label { at: [x, 0.0], text: text.to_owned() })
                 .collect(),
             floor,
-            axis: "time of a launch; each decade is as long as any other".to_owned(),
+            axis: "time of a launch, with logarithms".to_owned(),
         })
     }
 }

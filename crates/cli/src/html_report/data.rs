@@ -49,6 +49,8 @@ pub(super) struct LadderData {
 pub(super) struct RungData {
     pub name: String,
     pub lesson: String,
+    /// Whether it moves the bytes without doing the work.
+    pub is_bound: bool,
     pub launch: String,
     /// The file with the kernel.
     pub path: String,
