@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use analysis::dram::{Dram, trace::trace};
-use analysis::explain::{DRAWINGS, Figure, Recording, Round, Shade, Tree, record, small_enough, tree};
+use analysis::explain::{DRAWINGS, Figure, Recording, Round, Shade, Tree, fit, record, tree};
 use host::device::Sim;
 use host::selection::select;
-use host::{CATALOG, KERNELS};
+use host::{CATALOG, KERNELS, Session};
 
 /// Sectors of the figure's only grid in which something is drawn: eight words each.
 fn sectors(figure: &Figure) -> u64 {
@@ -139,7 +139,7 @@ fn what_is_drawn_is_what_the_machine_counts() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in CATALOG.ladders {
         let mut selection = select(&CATALOG, &[ladder.name.to_owned()]).unwrap().remove(0);
-        small_enough(&mut selection).unwrap();
+        fit(&mut selection, 16 << 10).unwrap();
         let plan = selection.plan(None, None).unwrap();
         assert!(plan.left_out().is_empty(), "{:?}", plan.left_out());
         for (rung, launch) in plan.launches() {
@@ -149,6 +149,11 @@ fn what_is_drawn_is_what_the_machine_counts() {
                 assert!(verdict.is_right(), "{}: {verdict:?}", rung.name);
                 let figures = check(&recording, rung.name);
                 loads(&recording, rung.name);
+                if warp == 0 && rung.name == ladder.rungs[0].name {
+                    let mut session = Session::new(&mut sim, plan.problem(), false).unwrap();
+                    let counters = session.observe(rung, launch, None, simt::Counters::new).unwrap();
+                    assert_eq!(recording.counters.all().metrics(), counters.metrics(), "{}", rung.name);
+                }
                 // The last warp of a reduction may have nothing to do.
                 assert!(warp > 0 || figures[0] > 0, "{}: {figures:?}", rung.name);
             }

@@ -139,7 +139,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             ("bytes that move", all.len() as u64 * dram.burst),
         ],
         notes: vec![format!(
-            "{} channels of {} banks with bursts of {} bytes, interleaved; each buffer begins at bank 0 of channel 0",
+            "channels {}, banks of each {}, bytes of a burst {}, interleaved; each buffer begins at bank 0 of channel 0",
             dram.channels, dram.banks, dram.burst
         )],
         ..Figure::default()

@@ -60,6 +60,14 @@ const USUAL_BYTES: u64 = 256 << 10;
 /// [`Error::Engine`] when the options are not possible, [`Error::Request`] with sizes that fit when those that are given
 /// are too large.
 pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
+    fit(selection, USUAL_BYTES)
+}
+
+/// The same, where a problem for which no sizes are given gets about so many bytes.
+///
+/// # Errors
+/// As those of [`small_enough`].
+pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     let ladder = selection.ladder;
     let problem = ladder.problem(&selection.options())?;
     let bytes = problem.buffer_bytes();
@@ -80,7 +88,7 @@ pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
             }
         };
     }
-    let sizes = (bytes > USUAL_BYTES).then(|| smaller(USUAL_BYTES)).flatten();
+    let sizes = (bytes > usual_bytes).then(|| smaller(usual_bytes)).flatten();
     for option in ladder.options {
         let Some(value) = sizes.as_ref().and_then(|sizes| sizes.get(option.name)) else { continue };
         // Powers of two, so that rows begin where sectors do.
