@@ -50,15 +50,17 @@ fn counts(recording: &Recording, sites: &[Site]) -> Vec<u64> {
     COLUMNS.iter().map(|(_, names)| names.iter().map(|name| value(name)).sum()).collect()
 }
 
+/// A line of the source, after a mark for none, so that what has no line comes last.
+type Place = (bool, Option<(String, u32)>);
+
 fn draw(recording: &Recording) -> Vec<Figure> {
-    let mut lines: BTreeMap<(bool, Option<(String, u32)>), Vec<Site>> = BTreeMap::new();
+    let mut lines: BTreeMap<Place, Vec<Site>> = BTreeMap::new();
     for site in recording.counters.executed() {
         let source = recording.position(site).source;
-        // What has no line comes last.
         lines.entry((source.is_none(), source)).or_default().push(site);
     }
     let text = recording.ptx();
-    let line = |((_, source), sites): ((bool, Option<(String, u32)>), Vec<Site>)| {
+    let line = |((_, source), sites): (Place, Vec<Site>)| {
         let mut instructions: BTreeMap<u32, Vec<Site>> = BTreeMap::new();
         for site in &sites {
             instructions.entry(recording.position(*site).ptx_line).or_default().push(*site);

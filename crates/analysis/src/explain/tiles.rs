@@ -17,6 +17,9 @@ const FIGURES: usize = 8;
 /// What a block loads from each buffer in a phase, in the order of the elements.
 type Phase<'a> = BTreeMap<usize, Vec<&'a Loaded>>;
 
+/// What is counted of an element: what it does, by what, and how often.
+type Number = (&'static str, &'static str, fn(&Loaded) -> u32);
+
 fn draw(recording: &Recording) -> Vec<Figure> {
     if recording.flow.left_out > 0 {
         return Vec::new();
@@ -99,7 +102,7 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
             elements,
             loads,
         ));
-        let numbers: [(&str, &str, fn(&Loaded) -> u32); 3] = [
+        let numbers: [Number; 3] = [
             ("is loaded by", "threads", |own| own.loads),
             ("is read from shared memory by", "threads", |own| own.shared_reads),
             ("is an operand of", "operations", |own| own.uses),

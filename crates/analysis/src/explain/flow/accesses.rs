@@ -70,7 +70,7 @@ impl Flow {
         for (matrix, register) in registers.iter().enumerate() {
             let address = |row: usize| access.addresses[matrix * 8 + row];
             let mut ids = [PLAIN; 32];
-            for lane in 0..32 {
+            for (lane, id) in ids.iter_mut().enumerate() {
                 let (line, pair) = (lane / 4, lane % 4);
                 let pieces: &[(u64, u32)] = match transposed {
                     false => &[(address(line) + 4 * pair as u64, 4)],
@@ -84,7 +84,7 @@ impl Flow {
                         false => read.push(self.read(site, lane, (access.space, *at), *bytes)),
                     }
                 }
-                ids[lane] = self.graph.combine(&read, self.maker(site, lane), true);
+                *id = self.graph.combine(&read, self.maker(site, lane), true);
             }
             if !stores {
                 self.registers().set(Reg::R32(*register), u32::MAX, &ids);
