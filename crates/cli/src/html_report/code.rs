@@ -74,7 +74,7 @@ pub(super) fn from_rust(text: &str) -> String {
 
 /// Where a line's comment begins.
 fn comment(line: &str) -> usize {
-    let is_outside = |at: &usize| line[..*at].matches('"').count() % 2 == 0;
+    let is_outside = |at: &usize| line[..*at].matches('"').count().is_multiple_of(2);
     line.match_indices("//").map(|(at, _)| at).find(is_outside).unwrap_or(line.len())
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use engine::Rung;
 use engine::device::{Device as _, Sim};
 use engine::problem::Problem;
 use engine::run::Plan;
 use engine::selection::Selection;
+use engine::{Kernels, Rung};
 use serde::Serialize;
 
 use super::climb::Climb;
@@ -23,7 +23,7 @@ use crate::ptx::Texts;
 use crate::roofline::Chart;
 use crate::source_files::{SourceFiles, kernel_roots};
 use crate::timing::{Timed, Timing};
-use analysis::explain::{DRAWINGS, record, small_enough};
+use analysis::explain::{DRAWINGS, Watch, record, small_enough};
 use analysis::occupancy;
 use analysis::predict::{Description, Prediction};
 use analysis::profile::verdict::{Utilization, next_rung, verdict};
@@ -117,7 +117,8 @@ pub(super) fn report(
         // There is a launch, and all of a device are in one module.
         let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
         let texts = Texts::of(kernels, module)?;
-        let own = OfLadder { selection, block, timed: &timed, description, texts, roots: kernel_roots(kernels) };
+        let own =
+            OfLadder { selection, block, timed: &timed, description, kernels, texts, roots: kernel_roots(kernels) };
         let (of_data, of_page) = own.collect(&mut sim)?;
         data.push(of_data);
         shown.push(of_page);
@@ -135,6 +136,7 @@ struct OfLadder<'a> {
     block: Option<[u32; 3]>,
     timed: &'a Timed,
     description: &'a Description,
+    kernels: &'static Kernels,
     texts: Texts,
     roots: Vec<PathBuf>,
 }
@@ -274,42 +276,47 @@ impl OfLadder<'_> {
         let mut small = self.selection.clone();
         let drawn = small_enough(&mut small).and_then(|()| Ok(small.plan(self.block, None)?));
         let each = self.timed.predictions.iter().map(|prediction| match &drawn {
-            Ok(plan) => of_rung(sim, plan, prediction.rung, files).unwrap_or_else(|why| (Vec::new(), why.to_string())),
+            Ok(plan) => {
+                self.of_rung(sim, plan, prediction.rung, files).unwrap_or_else(|why| (Vec::new(), why.to_string()))
+            }
             Err(why) => (Vec::new(), why.to_string()),
         });
         each.collect()
     }
-}
 
-/// The figures of the first warp of a rung.
-fn of_rung(
-    sim: &mut Sim,
-    plan: &Plan,
-    rung: &Rung,
-    files: &mut SourceFiles,
-) -> Result<(Vec<Figures>, String), analysis::Error> {
-    let Some((_, launch)) = plan.launches().iter().find(|(own, _)| own.name == rung.name) else {
-        return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
-    };
-    let (recording, _) = record(sim, plan.problem(), rung, launch, (0, 0))?;
-    let mut all = Vec::new();
-    for drawing in DRAWINGS {
-        let mut figures = (drawing.draw)(&recording);
-        let more = figures.len().saturating_sub(MOST);
-        figures.truncate(MOST);
-        if figures.is_empty() {
-            continue;
+    /// The figures of the first warp of a rung.
+    fn of_rung(
+        &self,
+        sim: &mut Sim,
+        plan: &Plan,
+        rung: &Rung,
+        files: &mut SourceFiles,
+    ) -> Result<(Vec<Figures>, String), analysis::Error> {
+        let Some((_, launch)) = plan.launches().iter().find(|(own, _)| own.name == rung.name) else {
+            return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
+        };
+        let watch = Watch { on: Some(self.description.clone()), kernels: Some(self.kernels), ..Watch::from((0, 0)) };
+        let (recording, _) = record(sim, plan.problem(), rung, launch, watch)?;
+        let mut all = Vec::new();
+        for drawing in DRAWINGS {
+            let mut figures = (drawing.draw)(&recording);
+            let more = figures.len().saturating_sub(MOST);
+            figures.truncate(MOST);
+            if figures.is_empty() {
+                continue;
+            }
+            let sourced = figures.into_iter().map(|mut figure| {
+                // The PTX has a place of its own.
+                let lines = figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
+                lines.for_each(|line| line.ptx.clear());
+                Sourced::new(figure, files)
+            });
+            let title = format!("{} of {}", drawing.name, rung.name);
+            let svg = svg::document(&title, &sourced.collect::<Vec<_>>());
+            all.push(Figures { what: drawing.name, about: drawing.about, svg, more });
         }
-        let sourced = figures.into_iter().map(|figure| {
-            let source = figure.source.as_ref();
-            let line = source.map_or(String::new(), |(path, line)| files.with_text(path, *line));
-            Sourced { figure, line }
-        });
-        let title = format!("{} of {}", drawing.name, rung.name);
-        let svg = svg::document(&title, &sourced.collect::<Vec<_>>());
-        all.push(Figures { what: drawing.name, about: drawing.about, svg, more });
+        Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().size())))
     }
-    Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().size())))
 }
 
 /// The counters beside those of the rung before.

@@ -28,8 +28,8 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle, available: usize) -> S
         false => Style::new(),
     };
     let top = found.compute.iter().map(|roof| roof.per_second).fold(0.0, f64::max);
-    for column in 0..columns {
-        let intensity = x.value(column as f64 / (columns - 1) as f64);
+    let intensities = (0..columns).map(|column| x.value(column as f64 / (columns - 1) as f64));
+    for (column, intensity) in intensities.enumerate() {
         for (number, roof) in found.memory.iter().enumerate().rev() {
             let value = intensity * roof.per_second;
             if value <= top && y.has(value) {
