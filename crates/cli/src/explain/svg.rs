@@ -1,6 +1,7 @@
 //! Figures as SVG, one below the other. Text and lines have the colour of the text around them, which follows a light or a
 //! dark page, and print.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use analysis::explain::{Grid, Line, Listing, Shade};
@@ -21,7 +22,7 @@ const CHARACTERS: usize = 130;
 const STYLE: &str = "\
 svg{color:#1b1b1b;background:#fff;font:11px ui-monospace,monospace}
 text{fill:currentColor}.h{font-size:13px;font-weight:bold}.q{opacity:.65}.m{text-anchor:middle}.e{text-anchor:end}.p{white-space:pre}
-rect{stroke:currentColor;stroke-opacity:.25;fill:none}.b{stroke:none}line{stroke:currentColor;stroke-opacity:.7}
+rect,.c{stroke:currentColor;stroke-opacity:.25;fill:none}.b{stroke:none}.a{stroke:currentColor;stroke-opacity:.7}
 .idle{fill:#888;fill-opacity:.2}.used{fill:#1a9850;fill-opacity:.45}
 .t0{fill:#e6a700;fill-opacity:.6}.t1{fill:#c2549d;fill-opacity:.55}.t2{fill:#3a86c8;fill-opacity:.55}.t3{fill:#d73027;fill-opacity:.5}
 @media (prefers-color-scheme:dark){svg{color:#e8e8e8;background:#161616}}
@@ -168,32 +169,38 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     for (number, row) in grid.rows.iter().enumerate() {
         let (end, baseline) = (LABEL, y + high - 5);
         let _ = writeln!(body, r#"<text x="{end}" y="{baseline}" class="q e">{}</text>"#, escaped(&row.label));
+        // A figure has thousands of cells: those of a row that look alike are one path, and texts share an element.
+        let (mut paths, mut texts) = (BTreeMap::<String, String>::new(), String::new());
         for (column, cell) in row.cells.iter().enumerate() {
             let class = match cell.shade {
                 Shade::Empty => String::new(),
-                Shade::Idle => " class=\"idle\"".to_owned(),
-                Shade::Used => " class=\"used\"".to_owned(),
-                Shade::Turn(turn) => format!(" class=\"t{}\"", turn.saturating_sub(1) % 4),
+                Shade::Idle => " idle".to_owned(),
+                Shade::Used => " used".to_owned(),
+                Shade::Turn(turn) => format!(" t{}", turn.saturating_sub(1) % 4),
             };
-            let _ = writeln!(body, r#"<rect x="{}" y="{y}" width="{wide}" height="{high}"{class}/>"#, left(column));
+            let _ = write!(paths.entry(class).or_default(), "M{} {y}h{wide}v{high}h-{wide}z", left(column));
             if !cell.text.is_empty() {
-                let squeezed = squeezed(&cell.text);
-                let text = escaped(&cell.text);
-                let _ =
-                    writeln!(body, r#"<text x="{}" y="{baseline}" class="m"{squeezed}>{text}</text>"#, middle(column));
+                let (x, squeezed, text) = (middle(column), squeezed(&cell.text), escaped(&cell.text));
+                let _ = write!(texts, r#"<tspan x="{x}"{squeezed}>{text}</tspan>"#);
             }
         }
-        y += high;
-        let arrows = grid.arrows.iter().filter(|arrow| arrow.row == number);
-        let mut has_arrows = false;
-        for arrow in arrows {
-            has_arrows = true;
-            let (from, to, end) = (middle(arrow.from), middle(arrow.to), y + ARROWS);
-            let _ = writeln!(body, r#"<line x1="{from}" y1="{y}" x2="{to}" y2="{end}"/>"#);
-            let (a, b, above) = (to - 3, to + 3, end - 6);
-            let _ = writeln!(body, r#"<path d="M{a} {above}L{to} {end}L{b} {above}" fill="currentColor"/>"#);
+        for (class, path) in paths {
+            let _ = writeln!(body, r#"<path class="c{class}" d="{path}"/>"#);
         }
-        y += if has_arrows { ARROWS } else { 0 };
+        if !texts.is_empty() {
+            let _ = writeln!(body, r#"<text y="{baseline}" class="m">{texts}</text>"#);
+        }
+        y += high;
+        let (mut lines, mut heads) = (String::new(), String::new());
+        for arrow in grid.arrows.iter().filter(|arrow| arrow.row == number) {
+            let (from, to, end) = (middle(arrow.from), middle(arrow.to), y + ARROWS);
+            let _ = write!(lines, "M{from} {y}L{to} {end}");
+            let _ = write!(heads, "M{} {}L{to} {end}l3 -6", to - 3, end - 6);
+        }
+        if !lines.is_empty() {
+            let _ = writeln!(body, r#"<path class="a" d="{lines}"/><path d="{heads}" fill="currentColor"/>"#);
+            y += ARROWS;
+        }
     }
     y
 }

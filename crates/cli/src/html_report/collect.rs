@@ -35,6 +35,8 @@ use analysis::selection::{has_sizes, shrink};
 const INSTRUCTIONS: f64 = 3e8;
 /// The most figures of a kind that are shown of a rung.
 const MOST: usize = 4;
+/// The most bytes of them together.
+const BYTES: usize = 100 << 10;
 
 /// A report: its data, and what else its page shows.
 #[derive(Debug, Serialize)]
@@ -92,6 +94,7 @@ struct CounterShown {
 struct Figures {
     what: &'static str,
     about: &'static str,
+    /// Empty where the first of them is too large.
     svg: String,
     /// How many more there are.
     more: usize,
@@ -299,20 +302,25 @@ impl OfLadder<'_> {
         let (recording, _) = record(sim, plan.problem(), rung, launch, watch)?;
         let mut all = Vec::new();
         for drawing in DRAWINGS {
-            let mut figures = (drawing.draw)(&recording);
-            let more = figures.len().saturating_sub(MOST);
-            figures.truncate(MOST);
-            if figures.is_empty() {
+            let figures = (drawing.draw)(&recording);
+            let count = figures.len();
+            if count == 0 {
                 continue;
             }
-            let sourced = figures.into_iter().map(|mut figure| {
+            let sourced = figures.into_iter().take(MOST).map(|mut figure| {
                 // The PTX has a place of its own.
                 let lines = figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
                 lines.for_each(|line| line.ptx.clear());
                 Sourced::new(figure, files)
             });
             let title = format!("{} of {}", drawing.name, rung.name);
-            let svg = svg::document(&title, &sourced.collect::<Vec<_>>());
+            let mut sourced: Vec<Sourced> = sourced.collect();
+            let mut svg = svg::document(&title, &sourced);
+            while svg.len() > BYTES {
+                sourced.pop();
+                svg = if sourced.is_empty() { String::new() } else { svg::document(&title, &sourced) };
+            }
+            let more = count - sourced.len();
             all.push(Figures { what: drawing.name, about: drawing.about, svg, more });
         }
         Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().size())))

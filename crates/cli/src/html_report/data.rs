@@ -137,7 +137,7 @@ mod tests {
         for (text, why) in [
             ("<p>", "it lacks the data"),
             (&*data.element().replace("\"format\":1", "\"format\":7"), "form 7 and not 1"),
-            (&*data.element().replace("\"made\"", "made"), "expected"),
+            (&*data.element().replace("\"made\"", "made"), "key must be"),
         ] {
             let error = read(text).expect_err("it is no report");
             assert!(error.contains(why), "{error}");

@@ -60,9 +60,9 @@ fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
     let text = document("x<y>", &[Sourced { figure, line: "a.rs:1  f::<u32>(&x)".to_owned() }]);
     let names = well_formed(&text);
     let count = |name: &str| names.iter().filter(|own| *own == name).count();
-    // One for the file, one for the figure; and a rectangle for each cell.
+    // One for the file, one for the figure; a rectangle for each cell, and an arrow with a head.
     assert_eq!((count("svg"), count("title"), count("desc")), (1, 2, 1));
-    assert_eq!((count("rect"), count("line")), (4, 1));
+    assert_eq!((text.matches("v18h-26z").count(), text.matches("class=\"a\"").count(), count("path")), (4, 1, 6));
     assert!(
         text.contains("<desc id=\"desc0\">a &lt; b; a.rs:1  f::&lt;u32&gt;(&amp;x); lanes 2; a &amp; b</desc>"),
         "{text}"
