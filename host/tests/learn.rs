@@ -49,3 +49,20 @@ fn an_answer_is_checked_whenever_it_is_saved() {
     let solved = next();
     assert!(solved.contains("right for n = ") && solved.contains("\nsolved"), "{solved}");
 }
+
+#[test]
+fn the_session_of_the_docs_is_what_is_printed() {
+    let docs = fs::read_to_string("../docs/exercises.md").unwrap();
+    let printed = fs::read_to_string("tests/cli/learn.txt").unwrap();
+    let session = docs.split_once("A session:").unwrap().1;
+    let blocks = session.split("```console\n").skip(1).map(|rest| rest.split_once("```").unwrap().0);
+    let mut count = 0;
+    for line in blocks.flat_map(str::lines) {
+        let line = line
+            .replace("exercises/mine", "[dir]/mine")
+            .replace("$ ladder learn", "$ ladder learn --folder [dir]/mine");
+        assert!(printed.lines().any(|own| own.starts_with(&line)), "nothing prints {line}");
+        count += 1;
+    }
+    assert!(count > 10);
+}

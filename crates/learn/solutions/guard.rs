@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. Run it as it is: what is found for n = 1 is the access of a thread whose number is not below `n`.
+//! 1. Run it as it is: what is found for n = 0 is the access of a thread whose number is not below `n`.
 //! 2. Put `if i < n { … }` around the accesses.
 //!
 //! Indices end at `n - 1`, so the guard is `i < n`; with `i <= n` one thread goes one element too far. The access of such a

@@ -24,9 +24,14 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     let kernels = Path::new(CHECKOUT).join("kernels-gpu/src");
     let kernels = kernels.canonicalize().unwrap_or(kernels);
     let helpers = HELPERS.iter().map(|name| module(name, &kernels.join(name).with_extension("rs")));
-    let attributes = "#![no_std]\n#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n".to_owned();
+    let attributes = [
+        "#![no_std]\n",
+        "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
+        // With it comes what a panic does, also for a file that does not use it.
+        "extern crate cuda_std as _;\n",
+    ];
     let own = modules.into_iter().map(|(name, path)| module(name, path));
-    [attributes].into_iter().chain(helpers).chain(own).collect()
+    attributes.map(str::to_owned).into_iter().chain(helpers).chain(own).collect()
 }
 
 /// Compiles an answer. What is wrong with it is [`Trouble`].
@@ -84,6 +89,10 @@ pub fn build(folder: &Path, root: &str) -> Result<Result<Module, String>, Error>
             | CudaBuilderError::TooMuchShared { .. }
             | CudaBuilderError::LocalAtomic { .. }),
         ) => return Ok(Err(format!("error: {own}"))),
+        Err(error @ CudaBuilderError::Tool { .. }) => {
+            let remedy = "answers are compiled with cargo and rustc, which rustup installs";
+            return Err(Error::Compiler(format!("{error}; {remedy}")));
+        }
         Err(other) => return Err(Error::Compiler(other.to_string())),
     };
     Module::from_ptx(ptx).map(Ok).map_err(|error| Error::Compiler(error.to_string()))
