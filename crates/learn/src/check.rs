@@ -119,7 +119,7 @@ impl fmt::Display for Wrong {
         match (found, is_input) {
             (Some(found), false) => write!(f, "`{name}[{index}]` is {found}, and {expected} is right")?,
             (Some(found), true) => {
-                write!(f, "`{name}[{index}]` is {found} now, and was {expected}: it is only to be read")?
+                write!(f, "`{name}[{index}]` is {found} now, and was {expected}: it is only to be read")?;
             }
             (None, _) => write!(f, "nobody has written `{name}[{index}]`, and {expected} is right")?,
         }

@@ -11,18 +11,14 @@ use crate::Error;
 use crate::check::Trouble;
 use crate::exercise::Exercise;
 
-/// The sources that this program was built from: crates that answers are compiled with are there.
-pub const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
 /// Modules of `kernels-gpu` that exercises use.
 const HELPERS: [&str; 3] = ["warp", "wide", "copy_async"];
 
-/// The root of a crate with these modules, each a name and the path of a file.
+/// The root of a crate with these modules, each a name and the path of a file. `repository` is this repository.
 #[must_use]
-pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
+pub fn library<'a>(repository: &Path, modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
     let module = |name: &str, path: &Path| format!("#[path = {:?}]\npub mod {name};\n", path.display().to_string());
-    let kernels = Path::new(CHECKOUT).join("kernels-gpu/src");
-    let kernels = kernels.canonicalize().unwrap_or(kernels);
+    let kernels = repository.join("kernels-gpu/src");
     let helpers = HELPERS.iter().map(|name| module(name, &kernels.join(name).with_extension("rs")));
     let attributes = [
         "#![no_std]\n",
@@ -34,29 +30,29 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     attributes.map(str::to_owned).into_iter().chain(helpers).chain(own).collect()
 }
 
-/// Compiles an answer. What is wrong with it is [`Trouble`].
+/// Compiles an answer. What is wrong with it is [`Trouble`]. `repository` is this repository, in whose target folder it is
+/// compiled.
 ///
 /// # Errors
-/// When this machine lacks a compiler for the device, and when files cannot be read or written.
-pub fn compile(exercise: &Exercise, file: &Path) -> Result<Result<Module, Trouble>, Error> {
+/// When the repository is not there, when this machine lacks a compiler for the device, and when files cannot be read or
+/// written.
+pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, Trouble>, Error> {
     let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
     // Inside of the workspace, whose builds have compiled `core` and more already.
-    let folder = Path::new(CHECKOUT).canonicalize().map_err(|_| Error::NoSources)?;
-    let folder = folder.join("target/learn").join(exercise.name);
-    let root = library([(exercise.name, path.as_path())]);
-    let built = build(&folder, &root)?;
+    let folder = repository.join("target/learn").join(exercise.name);
+    let root = library(repository, [(exercise.name, path.as_path())]);
+    let built = build(repository, &folder, &root)?;
     Ok(built.map_err(|messages| Trouble::Compiler(own_messages(&messages, &path, file))))
 }
 
-/// Compiles a crate with this root, in this folder below the sources that this program was built from; or else returns the
-/// compiler's messages.
+/// Compiles a crate with this root, in this folder below the repository; or else returns the compiler's messages.
 ///
 /// # Errors
 /// Those of [`compile`], when it has them.
-pub fn build(folder: &Path, root: &str) -> Result<Result<Module, String>, Error> {
+pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Module, String>, Error> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let checkout = Path::new(CHECKOUT);
-    let cuda_std = checkout.join("crates/nvptx/cuda_std").canonicalize().map_err(|_| Error::NoSources)?;
+    let cuda_std = repository.join("crates/nvptx/cuda_std");
+    let cuda_std = cuda_std.canonicalize().map_err(|_| Error::NoSources { repository: repository.to_owned() })?;
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
          cuda_std = {{ path = {:?}, default-features = false }}\n\n[workspace]\n",
@@ -67,7 +63,7 @@ pub fn build(folder: &Path, root: &str) -> Result<Result<Module, String>, Error>
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&source.join("lib.rs"), root)?;
     // The versions that the workspace is built with.
-    let (from, lock) = (checkout.join("Cargo.lock"), folder.join("Cargo.lock"));
+    let (from, lock) = (repository.join("Cargo.lock"), folder.join("Cargo.lock"));
     let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     if time(&lock) < time(&from) {
         fs::copy(&from, &lock).map_err(Error::file("copy", from))?;

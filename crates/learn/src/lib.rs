@@ -25,7 +25,7 @@ mod topics;
 mod values;
 
 pub use check::{Goal, Launched, Reached, Trouble, Verdict, Wrong, check};
-pub use compile::{CHECKOUT, build, compile, library};
+pub use compile::{build, compile, library};
 pub use exercise::{Argument, Case, Exercise, Topic};
 pub use progress::{Progress, State};
 pub use topics::TOPICS;
@@ -68,8 +68,11 @@ pub enum Error {
         why: serde_json::Error,
     },
     /// The sources that this program was built from are needed to compile an answer, and have gone.
-    #[error("{CHECKOUT} is not there, from which this program was built: build it again where its sources are now")]
-    NoSources,
+    #[error("{repository} has not the sources that this program was built from: build it again where they are now")]
+    NoSources {
+        /// Where they were.
+        repository: PathBuf,
+    },
     /// This machine lacks a program that compiles kernels, or one failed.
     #[error("{0}")]
     Compiler(String),

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use learn::{CHECKOUT, Exercise, Progress, State, Trouble, Verdict, check, compile, exercises};
+use learn::{Exercise, Progress, State, Trouble, Verdict, check, compile, exercises};
 use mistakes::{MISTAKES, Mistake};
 use simt::Module;
 
@@ -60,9 +60,14 @@ fn wrong() -> impl Iterator<Item = (&'static Mistake, Answer)> {
     MISTAKES.iter().enumerate().map(|(number, mistake)| (mistake, Answer::with(number, mistake)))
 }
 
+/// This repository.
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
 /// The kernels of all answers that compile.
 static MODULE: LazyLock<Module> = LazyLock::new(|| {
-    let folder = Path::new(CHECKOUT).canonicalize().unwrap().join("target/learn/answers");
+    let folder = repository().join("target/learn/answers");
     fs::create_dir_all(folder.join("src")).unwrap();
     let answers = solved().chain(unsolved()).chain(wrong().map(|(_, answer)| answer));
     let files: Vec<(String, PathBuf)> = answers
@@ -72,8 +77,10 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
             (answer.kernel, path)
         })
         .collect();
-    let root = learn::library(files.iter().map(|(name, path)| (name.as_str(), path.as_path())));
-    learn::build(&folder, &format!("#![allow(warnings)]\n{root}")).unwrap().unwrap_or_else(|error| panic!("{error}"))
+    let root = learn::library(repository(), files.iter().map(|(name, path)| (name.as_str(), path.as_path())));
+    learn::build(repository(), &folder, &format!("#![allow(warnings)]\n{root}"))
+        .unwrap()
+        .unwrap_or_else(|error| panic!("{error}"))
 });
 
 /// A verdict as a learner is told.
@@ -124,7 +131,7 @@ fn what_does_not_compile_is_told_with_the_learners_line() {
     for exercise in exercises().filter(|exercise| does_not_compile(exercise)) {
         progress.begin(exercise).unwrap();
         let file = progress.file(exercise);
-        let Err(Trouble::Compiler(messages)) = compile(exercise, &file).unwrap() else {
+        let Err(Trouble::Compiler(messages)) = compile(exercise, &file, repository()).unwrap() else {
             panic!("{} is compiled", exercise.name);
         };
         let name = file.display().to_string();
@@ -169,7 +176,7 @@ fn texts_are_whole() {
         }
     }
     for folder in ["exercises", "crates/learn/solutions"] {
-        let files = fs::read_dir(Path::new(CHECKOUT).join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let files = fs::read_dir(repository().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
         let own: BTreeSet<String> =
             files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();

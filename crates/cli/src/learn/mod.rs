@@ -3,7 +3,7 @@
 mod show;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::learn::{Exercise, Progress, State, Verdict};
 use clap::{Args, FromArgMatches, Subcommand};
@@ -107,7 +107,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
             Ok(0)
         }
         Some(name) => {
-            let (document, is_solved) = checked(named(name)?, &mut progress)?;
+            let (document, is_solved) = checked(named(name)?, &mut progress, env)?;
             args.format.write(&document, env.style(), to.out)?;
             Ok(if is_solved { 0 } else { WRONG })
         }
@@ -137,10 +137,11 @@ fn next(progress: &Progress) -> Option<&'static Exercise> {
 }
 
 /// Checks a learner's answer and records it; returns what is to be shown, and whether it is solved.
-fn checked(exercise: &'static Exercise, progress: &mut Progress) -> Result<(Document, bool), Error> {
+fn checked(exercise: &'static Exercise, progress: &mut Progress, env: &Env<'_>) -> Result<(Document, bool), Error> {
+    let repository = Path::new(env.catalog.kernels.package_folder).parent().unwrap_or(Path::new(""));
     let is_new = progress.begin(exercise)?;
     let file = progress.file(exercise);
-    let verdict = match ::learn::compile(exercise, &file)? {
+    let verdict = match ::learn::compile(exercise, &file, repository)? {
         Ok(module) => ::learn::check(exercise, &module, exercise.name)?,
         Err(trouble) => Verdict::of(trouble),
     };

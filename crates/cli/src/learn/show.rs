@@ -187,9 +187,7 @@ fn thread_in_words(block: [u32; 3], thread: [u32; 3]) -> String {
 fn source_line(source: Option<&(String, u32)>, file: &Path) -> Option<String> {
     let (path_of, line) = source?;
     let own = Path::new(path_of).file_name() == file.file_name();
-    let checkout = Path::new(learn::CHECKOUT).canonicalize().unwrap_or_default();
-    let other = Path::new(path_of).strip_prefix(checkout).unwrap_or(Path::new(path_of)).display().to_string();
-    let shown = if own { path(file) } else { other };
+    let shown = if own { path(file) } else { path_of.clone() };
     let text = std::fs::read_to_string(path_of).unwrap_or_default();
     let text = text.lines().nth(*line as usize - 1).unwrap_or_default().trim().to_owned();
     Some(format!("  {shown}:{line}: {text}"))

@@ -31,7 +31,7 @@ pub(super) fn watch(
         loop {
             let seen = saved(&file);
             let start = Instant::now();
-            let (document, is_solved) = checked(exercise, progress)?;
+            let (document, is_solved) = checked(exercise, progress, env)?;
             let seconds = start.elapsed().as_secs_f64();
             // A file that the check itself has put there was not saved by anybody.
             let seen = seen.or_else(|| saved(&file));
