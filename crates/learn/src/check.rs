@@ -8,19 +8,8 @@ use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
 
 use crate::Error;
-use crate::exercise::{Argument, Case, Exercise};
+use crate::exercise::{Argument, Case, Exercise, Goal};
 use crate::values::Values;
-
-/// What a counter has to reach, at an exercise's last size.
-#[derive(Debug, Clone, Copy)]
-pub struct Goal {
-    /// The counter, one of [`simt::counters::METRICS`].
-    pub counter: &'static str,
-    /// The most that it may be.
-    pub at_most: f64,
-    /// What it counts, in a few words: `sectors a store`.
-    pub what: &'static str,
-}
 
 /// A goal with what an answer has reached.
 #[derive(Debug, Clone, Copy)]

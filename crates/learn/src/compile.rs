@@ -48,7 +48,7 @@ pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Re
 /// Compiles a crate with this root, in this folder below the repository; or else returns the compiler's messages.
 ///
 /// # Errors
-/// Those of [`compile`], when it has them.
+/// Those of [`compile()`], when it has them.
 pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Module, String>, Error> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let cuda_std = repository.join("crates/nvptx/cuda_std");

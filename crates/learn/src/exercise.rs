@@ -1,6 +1,5 @@
 //! An exercise as data: its texts, and the launches that an answer has to do right.
 
-use crate::check::Goal;
 use crate::values::Values;
 
 /// Exercises about one thing.
@@ -31,6 +30,17 @@ pub struct Exercise {
     pub case: fn(usize) -> Case,
     /// What counters have to reach, at the last size.
     pub goals: &'static [Goal],
+}
+
+/// What a counter has to reach, at an exercise's last size.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal {
+    /// The counter, one of [`simt::counters::METRICS`].
+    pub counter: &'static str,
+    /// The most that it may be.
+    pub at_most: f64,
+    /// What it counts, in a few words: `sectors a store`.
+    pub what: &'static str,
 }
 
 impl Exercise {

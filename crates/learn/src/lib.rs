@@ -1,9 +1,9 @@
 //! Exercises: kernels with holes, which a learner fills, and the checks that tell whether they are filled right.
 //!
 //! In: an [`Exercise`] and the file with a learner's answer. Out: a [`Verdict`], which says that the answer is right, or
-//! the first thing that is wrong with it, in words. An answer is compiled by itself ([`compile`]) and runs on the SIMT
+//! the first thing that is wrong with it, in words. An answer is compiled by itself ([`compile()`]) and runs on the SIMT
 //! machine with all of its checks, at sizes that are awkward, and a counter of its memory traffic or its instructions may
-//! have a limit ([`check`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
+//! have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
 //!
 //! An exercise is three texts in places of their own:
 //!
@@ -24,9 +24,9 @@ mod progress;
 mod topics;
 mod values;
 
-pub use check::{Goal, Launched, Reached, Trouble, Verdict, Wrong, check};
+pub use check::{Launched, Reached, Trouble, Verdict, Wrong, check};
 pub use compile::{build, compile, library};
-pub use exercise::{Argument, Case, Exercise, Topic};
+pub use exercise::{Argument, Case, Exercise, Goal, Topic};
 pub use progress::{Progress, State};
 pub use topics::TOPICS;
 pub use values::{Values, floats, integers, words};

@@ -28,7 +28,7 @@ macro_rules! exercises {
             solution: include_str!(concat!("../../solutions/", stringify!($name), ".rs")),
             sizes: &[$($size),*],
             case: $case,
-            goals: &[$(crate::check::Goal { counter: super::$counter, at_most: $most, what: $what }),*],
+            goals: &[$(crate::exercise::Goal { counter: super::$counter, at_most: $most, what: $what }),*],
         }),*];
     };
 }
