@@ -11,23 +11,22 @@ use crate::Error;
 use crate::check::Trouble;
 use crate::exercise::Exercise;
 
-/// Modules of `kernels-gpu` that exercises use.
+/// Modules of `kernels-gpu` that exercises use. They are copied: a build script that watches the sources of `kernels-gpu`
+/// would take a crate that has them for its own.
 const HELPERS: [&str; 3] = ["warp", "wide", "copy_async"];
 
-/// The root of a crate with these modules, each a name and the path of a file. `repository` is this repository.
+/// The root of a crate with the helpers and these modules, each a name and the path of a file.
 #[must_use]
-pub fn library<'a>(repository: &Path, modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
-    let module = |name: &str, path: &Path| format!("#[path = {:?}]\npub mod {name};\n", path.display().to_string());
-    let kernels = repository.join("kernels-gpu/src");
-    let helpers = HELPERS.iter().map(|name| module(name, &kernels.join(name).with_extension("rs")));
+pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
     let attributes = [
         "#![no_std]\n",
         "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
         // With it comes what a panic does, also for a file that does not use it.
         "extern crate cuda_std as _;\n",
     ];
-    let own = modules.into_iter().map(|(name, path)| module(name, path));
-    attributes.map(str::to_owned).into_iter().chain(helpers).chain(own).collect()
+    let helpers = HELPERS.map(|name| format!("pub mod {name};\n"));
+    let module = |(name, path): (&str, &Path)| format!("#[path = {:?}]\npub mod {name};\n", path.display().to_string());
+    attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
 }
 
 /// Compiles an answer. What is wrong with it is [`Trouble`]. `repository` is this repository, in whose target folder it is
@@ -40,7 +39,7 @@ pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Re
     let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
     // Inside of the workspace, whose builds have compiled `core` and more already.
     let folder = repository.join("target/learn").join(exercise.name);
-    let root = library(repository, [(exercise.name, path.as_path())]);
+    let root = library([(exercise.name, path.as_path())]);
     let built = build(repository, &folder, &root)?;
     Ok(built.map_err(|messages| Trouble::Compiler(own_messages(&messages, &path, file))))
 }
@@ -62,6 +61,11 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     fs::create_dir_all(&source).map_err(Error::file("make", &source))?;
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&source.join("lib.rs"), root)?;
+    for name in HELPERS {
+        let from = repository.join("kernels-gpu/src").join(name).with_extension("rs");
+        let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
+        write(&source.join(name).with_extension("rs"), &text)?;
+    }
     // The versions that the workspace is built with.
     let (from, lock) = (repository.join("Cargo.lock"), folder.join("Cargo.lock"));
     let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();

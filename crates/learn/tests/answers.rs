@@ -77,7 +77,7 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
             (answer.kernel, path)
         })
         .collect();
-    let root = learn::library(repository(), files.iter().map(|(name, path)| (name.as_str(), path.as_path())));
+    let root = learn::library(files.iter().map(|(name, path)| (name.as_str(), path.as_path())));
     learn::build(repository(), &folder, &format!("#![allow(warnings)]\n{root}"))
         .unwrap()
         .unwrap_or_else(|error| panic!("{error}"))
