@@ -15,6 +15,7 @@ mod dram;
 mod env;
 mod error;
 mod explain;
+mod learn;
 pub mod list;
 mod mutate;
 mod occupancy;
@@ -60,6 +61,7 @@ const COMMANDS: &[Command] = &[
     predict::PREDICT,
     occupancy::OCCUPANCY,
     explain::EXPLAIN,
+    learn::LEARN,
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
