@@ -22,6 +22,7 @@ mod predict;
 mod profile;
 mod ptx;
 mod registry;
+mod report;
 mod runs;
 mod shown;
 mod sim;

@@ -60,9 +60,7 @@ pub fn update(path: &Path, ladder: &str, body: &str) -> Result<(), Error> {
 /// When no temporary file can be written next to it, or when that file cannot be renamed.
 pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = target.parent().filter(|folder| *folder != Path::new(""));
-    // The temporary file is in the target's folder, so that the renaming stays on one file system.
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    let mut file = beside(&target)?;
     file.write_all(text.as_bytes())?;
     match fs::metadata(&target) {
         Ok(old) => file.as_file().set_permissions(old.permissions())?,
@@ -77,6 +75,20 @@ pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     }
     file.persist(&target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Makes sure that a file can be written, before anything is made for it.
+///
+/// # Errors
+/// When no temporary file can be written next to it.
+pub fn check_new(path: &Path) -> std::io::Result<()> {
+    beside(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).map(drop)
+}
+
+/// A temporary file in the folder of another one, so that renaming it stays on one file system.
+fn beside(target: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let folder = target.parent().filter(|folder| *folder != Path::new(""));
+    tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
 }
 
 fn read(path: &Path) -> Result<String, Error> {

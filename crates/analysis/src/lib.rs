@@ -1,6 +1,6 @@
 //! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, a checklist of
-//! optimizations, the agreement of the simulator with Nsight Compute, what became of the pitfalls on a GPU, and figures of
-//! what a warp does.
+//! optimizations, the agreement of the simulator with Nsight Compute, what became of the pitfalls on a GPU, rooflines, and
+//! figures of what a warp does.
 //!
 //! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output are numbers and verdicts, as
 //! data.
@@ -18,6 +18,7 @@ pub mod occupancy;
 pub mod pitfalls;
 pub mod predict;
 pub mod profile;
-mod selection;
+pub mod roofline;
+pub mod selection;
 
 pub use error::Error;

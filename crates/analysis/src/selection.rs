@@ -1,7 +1,10 @@
-//! Selections of rungs that files describe.
+//! Selections of rungs: those that files describe, and those of smaller problems.
 
 use std::collections::BTreeMap;
 
+use crate::Error;
+use engine::options::{Kind, Value};
+use engine::problem::Problem;
 use engine::registry::Ladder;
 use engine::selection::Selection;
 
@@ -10,4 +13,30 @@ pub(crate) fn selection(ladder: &'static Ladder, named: Vec<String>, options: &B
     let declared = ladder.options.iter();
     let given = declared.filter_map(|own| Some((own.name, options.get(own.name)?.clone())));
     Selection { ladder, whole: named.is_empty(), named, given: given.collect() }
+}
+
+/// Whether a selection was given sizes.
+pub fn has_sizes(selection: &Selection) -> bool {
+    let is_size = |name: &str| {
+        let option = selection.ladder.options.iter().find(|option| option.name == name);
+        option.is_some_and(|option| matches!(option.kind, Kind::Size | Kind::SizeOr(_)))
+    };
+    selection.given.iter().any(|(name, _)| is_size(name))
+}
+
+/// Gives a selection sizes of a problem that has about this share of its problem's bytes, or less. They are powers of two,
+/// so that rows begin where sectors do.
+///
+/// # Errors
+/// [`Error::Engine`] when the ladder does not take its own sizes.
+pub fn shrink(selection: &mut Selection, problem: &dyn Problem, share: f64) -> Result<(), Error> {
+    let Some(sizes) = problem.smaller(share) else { return Ok(()) };
+    for option in selection.ladder.options {
+        let Some(value) = sizes.get(option.name) else { continue };
+        if let Value::Size(size) = option.parse(&value.to_string())? {
+            let size = 1u64 << size.max(1).ilog2();
+            selection.given.push((option.name, size.to_string()));
+        }
+    }
+    Ok(())
 }

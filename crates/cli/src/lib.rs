@@ -8,6 +8,7 @@
 //! show their results with `output`.
 
 mod agree;
+mod charts;
 mod check;
 mod checklist;
 mod command;
@@ -15,6 +16,7 @@ mod dram;
 mod env;
 mod error;
 mod explain;
+mod html_report;
 mod learn;
 pub mod list;
 mod mutate;
@@ -25,9 +27,11 @@ mod predict;
 mod profile;
 mod ptx;
 pub mod report;
+mod roofline;
 mod run;
 mod source_files;
 pub mod targets;
+mod timing;
 mod workers;
 
 use std::ffi::OsString;
@@ -61,6 +65,8 @@ const COMMANDS: &[Command] = &[
     predict::PREDICT,
     occupancy::OCCUPANCY,
     explain::EXPLAIN,
+    roofline::ROOFLINE,
+    html_report::REPORT,
     learn::LEARN,
     dram::DRAM,
     agree::AGREE,

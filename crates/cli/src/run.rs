@@ -20,7 +20,7 @@ use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Worker
 use simt::cli::complain;
 
 /// Timed launches of each rung where no other number is asked for.
-const RUNS: u32 = 20;
+pub(crate) const RUNS: u32 = 20;
 
 pub(crate) const RUN: Command = Command {
     name: "run",

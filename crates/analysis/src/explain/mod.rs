@@ -20,9 +20,9 @@ mod tree;
 
 use crate::Error;
 use crate::occupancy::Limits;
+use crate::selection::{has_sizes, shrink};
 use engine::device::Sim;
 use engine::launch::Launch;
-use engine::options::{Kind, Value};
 use engine::problem::{Problem, Verdict};
 use engine::registry::Rung;
 use engine::run::Session;
@@ -72,11 +72,7 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     let problem = ladder.problem(&selection.options())?;
     let bytes = problem.buffer_bytes();
     let smaller = |most: u64| problem.smaller(most as f64 / bytes.max(1) as f64);
-    let is_size = |name: &str| {
-        let option = ladder.options.iter().find(|option| option.name == name);
-        option.is_some_and(|option| matches!(option.kind, Kind::Size | Kind::SizeOr(_)))
-    };
-    if selection.given.iter().any(|(name, _)| is_size(name)) {
+    if has_sizes(selection) {
         return match bytes > MOST_BYTES {
             false => Ok(()),
             true => {
@@ -88,14 +84,8 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
             }
         };
     }
-    let sizes = (bytes > usual_bytes).then(|| smaller(usual_bytes)).flatten();
-    for option in ladder.options {
-        let Some(value) = sizes.as_ref().and_then(|sizes| sizes.get(option.name)) else { continue };
-        // Powers of two, so that rows begin where sectors do.
-        if let Value::Size(size) = option.parse(&value.to_string())? {
-            let size = 1u64 << size.max(1).ilog2();
-            selection.given.push((option.name, size.to_string()));
-        }
+    if bytes > usual_bytes {
+        shrink(selection, &*problem, usual_bytes as f64 / bytes as f64)?;
     }
     Ok(())
 }

@@ -22,15 +22,13 @@
 use serde::Serialize;
 use simt::critical_path::Pipe;
 
-use super::sample::Sample;
+use super::sample::{SECTOR, Sample};
 use devices::Description;
 
 /// Instructions that a multiprocessor can issue in a clock: one for each of its four schedulers.
 const SCHEDULERS: f64 = 4.0;
 /// Threads of a warp.
 const LANES: f64 = 32.0;
-/// Bytes of a sector.
-const SECTOR: f64 = 32.0;
 /// Waves up to which the last, partly filled one takes as long as the others. With more, blocks have drifted apart.
 const FEW_WAVES: f64 = 8.0;
 
@@ -129,8 +127,8 @@ impl Estimate {
 
 /// The time of a sampled launch of `blocks` blocks, of which a multiprocessor holds `resident`.
 pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, blocks: u64, resident: u32) -> Estimate {
-    let Sample { resource_use: demand, scale, sectors } = sample;
-    let all = |count: u64| count as f64 * scale;
+    let Sample { resource_use: demand, scale, .. } = sample;
+    let all = |count: u64| sample.all(count);
     let multiprocessors = f64::from(device.multiprocessors);
     let blocks_each = blocks as f64 / multiprocessors;
     let whole_if_few = |waves: f64| {
@@ -141,13 +139,9 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     // Microseconds for so many cycles of one multiprocessor, of work that all blocks ask for together.
     let spread = |cycles: f64| cycles / blocks as f64 * most_each / device.clock_mhz;
 
-    let touched = |of: &[u64]| -> f64 {
-        let each = of.iter().zip(sectors);
-        each.map(|(touched, there)| all(*touched).min(*there as f64)).sum()
-    };
-    let (read, written) = (touched(&demand.read), touched(&demand.written));
+    let read = sample.touched(&demand.read);
     let memory_bandwidth = device.memory.gb_per_s * 1e3 * constants.memory_share;
-    let memory = (read + written) * SECTOR / memory_bandwidth;
+    let memory = sample.memory_bytes() / memory_bandwidth;
     let l2 =
         (all(demand.l2_reads) + all(demand.l2_writes) * constants.write_cost) * SECTOR / (device.l2.gb_per_s * 1e3);
     let hottest = all(demand.hottest) * f64::from(device.l2.partitions);

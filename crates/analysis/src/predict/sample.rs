@@ -15,6 +15,10 @@ use engine::run::Session;
 const BLOCKS: u64 = 24;
 /// The most warp instructions of a sample, unless a single block takes more. They take seconds.
 const INSTRUCTIONS: u64 = 20_000_000;
+/// Bytes of a sector.
+pub(super) const SECTOR: f64 = 32.0;
+/// Bytes of a pass through the banks of shared memory, or of a line that the L1 looks up.
+const PASS: f64 = 128.0;
 
 /// A problem on the SIMT machine, whose launches are sampled.
 pub struct Sampler<'a> {
@@ -33,6 +37,40 @@ pub struct Sample {
     pub scale: f64,
     /// The number of sectors of each of the problem's buffers.
     pub sectors: Vec<u64>,
+}
+
+impl Sample {
+    /// A sampled number, for the whole launch.
+    pub(super) fn all(&self, count: u64) -> f64 {
+        count as f64 * self.scale
+    }
+
+    /// Sectors of all buffers that the blocks touch, each buffer's at most once.
+    pub(super) fn touched(&self, sampled: &[u64]) -> f64 {
+        let each = sampled.iter().zip(&self.sectors);
+        each.map(|(touched, there)| self.all(*touched).min(*there as f64)).sum()
+    }
+
+    /// Bytes that go between the memory and the L2, if the L2 keeps what it got.
+    pub fn memory_bytes(&self) -> f64 {
+        let used = &self.resource_use;
+        (self.touched(&used.read) + self.touched(&used.written)) * SECTOR
+    }
+
+    /// Bytes that go between the L2 and the multiprocessors.
+    pub fn l2_bytes(&self) -> f64 {
+        self.all(self.resource_use.l2_reads + self.resource_use.l2_writes) * SECTOR
+    }
+
+    /// Bytes that shared memory and the L1 could move in the passes that they make.
+    pub fn shared_bytes(&self) -> f64 {
+        self.all(self.resource_use.wavefronts + self.resource_use.tags) * PASS
+    }
+
+    /// Instructions of warps.
+    pub fn instructions(&self) -> f64 {
+        self.resource_use.issued.iter().sum::<f64>() * self.scale
+    }
 }
 
 impl<'a> Sampler<'a> {

@@ -23,6 +23,7 @@ use engine::registry::Rung;
 use engine::run::Plan;
 use engine::{Kernels, Provenance};
 use show::View;
+pub(crate) use show::how_near;
 
 /// Where to profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -257,7 +257,8 @@ fn verdicts(profile: &Profile) -> Table {
     table
 }
 
-fn how_near(found: &verdict::Verdict) -> String {
+/// How near a rung is to its bound, in words.
+pub(crate) fn how_near(found: &verdict::Verdict) -> String {
     let share = format!("{:.0} %", found.share * 100.0);
     match found.bound {
         Resource::Warps | Resource::Size => format!("{share} occupancy"),

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, FromArgMatches};
-use toolkit::{Tool, ptxas};
+use toolkit::{Found, Tool, ptxas};
 
 use self::source::Interleave;
 use crate::command::Command;
@@ -244,6 +244,38 @@ fn show(
     }
     let verbatim = args.verbatim;
     Ok(print::function(listing, function, verbatim, interleave))
+}
+
+/// The texts of a module's entries, with the colours of a terminal.
+pub(crate) struct Texts {
+    module: &'static engine::Ptx,
+    roots: Vec<PathBuf>,
+    listing: Listing<'static>,
+    /// `ptxas` and `nvdisasm`.
+    tools: Result<[Found; 2], toolkit::Error>,
+}
+
+impl Texts {
+    pub(crate) fn of(kernels: &'static Kernels, module: &'static engine::Ptx) -> Result<Self, Error> {
+        let listing = Listing::new(module.text);
+        let listing = listing.map_err(|error| Error::Source(format!("the kernels are no PTX: {error}")))?;
+        let tools = toolkit::find(Tool::Ptxas).and_then(|ptxas| Ok([ptxas, toolkit::find(Tool::Nvdisasm)?]));
+        Ok(Self { module, roots: kernel_roots(kernels), listing, tools })
+    }
+
+    /// An entry's PTX, with the Rust lines that instructions come from; `None` where the module does not have it.
+    pub(crate) fn ptx(&self, entry: &str) -> Option<String> {
+        let mut functions = self.listing.tree.functions.iter();
+        let function = functions.find(|own| own.entry && own.name == entry)?;
+        Some(print::function(&self.listing, function, false, Some(Interleave::new(&self.roots))))
+    }
+
+    /// An entry's machine code for an architecture.
+    pub(crate) fn sass(&self, entry: &str, arch: &str) -> Result<String, Error> {
+        let [assembler, disassembler] = self.tools.as_ref().map_err(|error| error.clone())?;
+        let code = ptxas::sass(assembler, disassembler, &self.module.part(entry), entry, arch, false)?;
+        sass::function(&code, entry, None)
+    }
 }
 
 fn read(path: &Path) -> Result<String, Error> {

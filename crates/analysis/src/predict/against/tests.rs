@@ -19,3 +19,28 @@ fn tables_and_json_say_the_same() {
     assert_eq!(from_json(table), None);
     assert!(from_tables(json).is_empty());
 }
+
+#[test]
+fn a_file_says_where_its_times_are_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("times");
+    let origin = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        origin(host::ladders(), &path).unwrap()
+    };
+    let reduce = host::ladder("reduce").unwrap();
+    let problem = reduce.problem(&host::Options::default().with("n", 1 << 10)).unwrap();
+    let check = |origin: &Origin| origin.check(reduce, &*problem, &path).map_err(|error| error.to_string());
+    let table = |n: &str| {
+        format!(
+            "<!-- ladder:reduce:begin -->\nreduce on NVIDIA H200, 132 SMs; n = {n}, median\n<!-- ladder:reduce:end -->\n"
+        )
+    };
+    let json = |bytes: u64| format!(r#"[{{"rung": "reduce_gmem", "device_name": "NVIDIA H200", "bytes": {bytes}}}]"#);
+    for (right, wrong) in [(table("1024 (2^10)"), table("2048 (2^11)")), (json(problem.bytes()), json(1))] {
+        assert_eq!(origin(&right).device.as_deref(), Some("NVIDIA H200"));
+        assert_eq!(check(&origin(&right)), Ok(()));
+        assert!(check(&origin(&wrong)).unwrap_err().contains("give the options"));
+    }
+    assert_eq!(origin("nothing").device, None);
+}

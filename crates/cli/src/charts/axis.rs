@@ -1,0 +1,70 @@
+//! An axis with logarithms.
+
+/// A range of positive numbers, of which each decade is as long as any other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    first: f64,
+    last: f64,
+}
+
+impl Axis {
+    /// An axis that has all positive numbers of these, with some room on both sides; `None` when there is none.
+    pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Option<Self> {
+        let numbers = numbers.filter(|number| number.is_finite() && *number > 0.0);
+        let range = numbers.fold(None, |range: Option<(f64, f64)>, number| {
+            Some(range.map_or((number, number), |(least, most)| (least.min(number), most.max(number))))
+        });
+        range.map(|(least, most)| Self { first: least / 1.25, last: most * 1.25 })
+    }
+
+    /// Where a number is: 0 at the beginning, 1 at the end.
+    pub(crate) fn at(&self, number: f64) -> f64 {
+        ((number / self.first).log10() / self.decades()).clamp(0.0, 1.0)
+    }
+
+    /// The number at a place.
+    pub(crate) fn value(&self, at: f64) -> f64 {
+        self.first * 10f64.powf(at * self.decades())
+    }
+
+    /// Whether a number is on it.
+    pub(crate) fn has(&self, number: f64) -> bool {
+        (self.first..=self.last).contains(&number)
+    }
+
+    /// The least number.
+    pub(crate) fn first(&self) -> f64 {
+        self.first
+    }
+
+    /// How many decades it has.
+    pub(crate) fn decades(&self) -> f64 {
+        (self.last / self.first).log10()
+    }
+
+    /// Round numbers on it: those of a decade that leave room between each other.
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        let of_decade: &[f64] = match self.decades() {
+            few if few < 1.2 => &[1.0, 2.0, 3.0, 5.0, 7.0],
+            some if some < 2.5 => &[1.0, 2.0, 5.0],
+            more if more < 4.0 => &[1.0, 3.0],
+            _ => &[1.0],
+        };
+        let decades = self.first.log10().floor() as i32..=self.last.log10().floor() as i32;
+        let all = decades.flat_map(|decade| of_decade.iter().map(move |digit| digit * 10f64.powi(decade)));
+        all.filter(|number| self.has(*number)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn decades_are_alike_and_round_numbers_are_marked() {
+        let axis = Axis::of([1.25, f64::NAN, -1.0, 80.0].into_iter()).expect("some are positive");
+        assert!((axis.at(10.0) - 0.5).abs() < 1e-9 && (axis.value(0.5) - 10.0).abs() < 1e-9);
+        assert_eq!(axis.ticks(), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert!(Axis::of([0.0].into_iter()).is_none());
+    }
+}

@@ -1,0 +1,110 @@
+//! A ladder's climb as a chart: the time of each rung, from what the device's limits would allow.
+
+use serde::Serialize;
+
+use super::data::{LadderData, RungData};
+use crate::charts::{Axis, Drawn, Label, per_second};
+use crate::output::duration;
+
+/// Where the columns of words begin and end: the plot's left edge and width, and the ends of the columns of numbers.
+const LEFT: f64 = 250.0;
+const WIDTH: f64 = 380.0;
+const COLUMNS: [f64; 3] = [722.0, 816.0, 880.0];
+const TOP: f64 = 34.0;
+const ROW: f64 = 24.0;
+
+/// What `charts/climb.svg` draws.
+#[derive(Debug, Serialize)]
+pub(super) struct Climb {
+    title: String,
+    words: String,
+    width: f64,
+    height: f64,
+    room: [f64; 4],
+    rows: Vec<Row>,
+    ticks: Vec<Label>,
+    columns: Vec<Label>,
+    floor: Option<Label>,
+    axis: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    y: f64,
+    from: f64,
+    to: f64,
+    /// Where it was in an older report.
+    old: Option<f64>,
+    cells: Vec<Label>,
+}
+
+impl Drawn for Climb {
+    const TEMPLATE: &'static str = "climb.svg";
+}
+
+impl Climb {
+    /// The chart of a ladder, with the times of an older report of it where there is one; `None` where nothing is timed.
+    pub(super) fn new(ladder: &LadderData, old: Option<&LadderData>) -> Option<Self> {
+        let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|own| Some((own, own.time_ns?))).collect();
+        let before = |rung: &RungData| old?.rungs.iter().find(|own| own.name == rung.name)?.time_ns;
+        let times = timed.iter().flat_map(|(rung, time)| [Some(*time), before(rung)]).flatten();
+        let axis = Axis::of(times.chain(ladder.floor_ns))?;
+        let at = |time: f64| LEFT + axis.at(time) * WIDTH;
+        let begin = ladder.floor_ns.map_or(LEFT, at);
+        let rate = |time: f64| match ladder.flops {
+            Some(flops) => per_second(flops as f64 / time * 1e9, "FLOP"),
+            None => per_second(ladder.bytes as f64 / time * 1e9, "B"),
+        };
+        let share = |time: f64| ladder.floor_ns.map_or(String::new(), |floor| format!("{:.0} %", floor / time * 100.0));
+        let rows = timed.iter().enumerate().map(|(number, (rung, time))| {
+            let texts = match before(rung) {
+                Some(before) if old.is_some() => [duration(before), duration(*time), format!("{:.2}×", time / before)],
+                _ => [duration(*time), rate(*time), share(*time)],
+            };
+            let cells = texts.into_iter().zip(COLUMNS).map(|(text, x)| Label { at: [x, 0.0], text });
+            Row {
+                name: rung.name.clone(),
+                y: TOP + ROW * (number as f64 + 0.5),
+                from: before(rung).map_or(begin, at),
+                to: at(*time),
+                old: before(rung).map(at),
+                cells: cells.collect(),
+            }
+        });
+        let rows: Vec<Row> = rows.collect();
+        let height = ROW * rows.len() as f64;
+        let heads = if old.is_some() { ["old", "new", "new : old"] } else { ["time", "rate", "of floor"] };
+        let words = timed.iter().map(|(rung, time)| match before(rung) {
+            Some(before) => format!("{} {}, before {}", rung.name, duration(*time), duration(before)),
+            None => format!("{} {}, {}", rung.name, duration(*time), rate(*time)),
+        });
+        let floor =
+            ladder.floor_ns.map(|floor| Label { at: [at(floor), 0.0], text: format!("floor {}", duration(floor)) });
+        Some(Self {
+            title: format!("Time of each rung of {}, {}", ladder.name, ladder.problem),
+            words: words.collect::<Vec<_>>().join("; "),
+            width: COLUMNS[2] + 10.0,
+            height: TOP + height + 46.0,
+            room: [LEFT, TOP, WIDTH, height],
+            rows,
+            ticks: axis.ticks().into_iter().map(|time| Label { at: [at(time), 0.0], text: short(time) }).collect(),
+            columns: heads
+                .into_iter()
+                .zip(COLUMNS)
+                .map(|(text, x)| Label { at: [x, 0.0], text: text.to_owned() })
+                .collect(),
+            floor,
+            axis: "time of a launch, with logarithms".to_owned(),
+        })
+    }
+}
+
+/// A round time: `20 µs`.
+fn short(nanoseconds: f64) -> String {
+    match nanoseconds {
+        few if few < 1e3 => format!("{few:.0} ns"),
+        some if some < 1e6 => format!("{} µs", crate::charts::plain(some / 1e3)),
+        more => format!("{} ms", crate::charts::plain(more / 1e6)),
+    }
+}

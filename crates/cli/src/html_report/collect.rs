@@ -1,0 +1,365 @@
+//! What a report has of each ladder and rung.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use engine::device::{Device as _, Sim};
+use engine::problem::Problem;
+use engine::run::Plan;
+use engine::selection::Selection;
+use engine::{Kernels, Rung};
+use serde::Serialize;
+
+use super::climb::Climb;
+use super::code::{Changed, difference, from_rust, from_terminal};
+use super::data::{Bound, Counter, Data, LadderData, RungData};
+use crate::env::{Env, progress_bar};
+use crate::error::Error;
+use crate::explain::{Sourced, svg};
+use crate::output::{NOTHING, duration};
+use crate::profile::how_near;
+use crate::ptx::Texts;
+use crate::roofline::Chart;
+use crate::source_files::{SourceFiles, kernel_roots};
+use crate::timing::{Timed, Timing};
+use analysis::explain::{DRAWINGS, Watch, record, small_enough};
+use analysis::occupancy;
+use analysis::predict::{Description, Prediction};
+use analysis::profile::verdict::{Utilization, next_rung, verdict};
+use analysis::profile::{Numbers, metrics, on_sim};
+use analysis::roofline::roofline;
+use analysis::selection::{has_sizes, shrink};
+
+/// The most instructions of warps that are counted of a ladder: the SIMT machine takes some ten seconds for them.
+const INSTRUCTIONS: f64 = 3e8;
+/// The most figures of a kind that are shown of a rung.
+const MOST: usize = 4;
+
+/// A report: its data, and what else its page shows.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub data: Data,
+    /// One for each ladder of the data.
+    pub ladders: Vec<LadderShown>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct LadderShown {
+    climb: Option<Climb>,
+    roofline: Option<Chart>,
+    /// The least time of the rungs over that of the first, and the rung.
+    best: Option<String>,
+    /// One for each rung of the data.
+    rungs: Vec<RungShown>,
+}
+
+#[derive(Debug, Serialize)]
+struct RungShown {
+    time: String,
+    /// The rung before, for what changed.
+    before: Option<String>,
+    /// How much faster it is than that.
+    faster: Option<String>,
+    counters: Vec<CounterShown>,
+    /// The source as HTML.
+    source: Option<String>,
+    changed: Vec<Changed>,
+    /// Whether the rung before has the same file.
+    is_same_file: bool,
+    figures: Vec<Figures>,
+    /// What the figures are of, or why there are none.
+    figures_of: String,
+    /// The PTX as HTML.
+    ptx: Option<String>,
+    /// The SASS as HTML, or why there is none.
+    sass: Option<String>,
+    no_sass: String,
+}
+
+#[derive(Debug, Serialize)]
+struct CounterShown {
+    heading: String,
+    meaning: String,
+    text: String,
+    before: String,
+    /// `×0.25`; empty where it is the same.
+    change: String,
+}
+
+/// Figures of one kind.
+#[derive(Debug, Serialize)]
+struct Figures {
+    what: &'static str,
+    about: &'static str,
+    svg: String,
+    /// How many more there are.
+    more: usize,
+}
+
+/// Collects a report of these ladders. What is wrong about results goes to `wrong`.
+pub(super) fn report(
+    env: &Env<'_>,
+    selected: &[Selection],
+    block: Option<[u32; 3]>,
+    timing: &mut Timing<'_>,
+    wrong: &mut Vec<String>,
+) -> Result<Report, Error> {
+    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let (mut data, mut shown) = (Vec::new(), Vec::new());
+    let bar = progress_bar(selected.len(), env.terminal);
+    for selection in selected {
+        bar.set_message(selection.ladder.name);
+        let timed = timing.of(env, selection, block)?;
+        wrong.extend(timed.wrong.iter().cloned());
+        let description = &timing.description;
+        let kernels = env.catalog.kernels;
+        // There is a launch, and all of a device are in one module.
+        let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
+        let texts = Texts::of(kernels, module)?;
+        let own =
+            OfLadder { selection, block, timed: &timed, description, kernels, texts, roots: kernel_roots(kernels) };
+        let (of_data, of_page) = own.collect(&mut sim)?;
+        data.push(of_data);
+        shown.push(of_page);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let provenance = (env.provenance)(sim.info());
+    let data = Data::new(provenance.date, provenance.toolchain, timing.origin.clone(), data);
+    Ok(Report { data, ladders: shown })
+}
+
+/// What is known of a ladder.
+struct OfLadder<'a> {
+    selection: &'a Selection,
+    block: Option<[u32; 3]>,
+    timed: &'a Timed,
+    description: &'a Description,
+    kernels: &'static Kernels,
+    texts: Texts,
+    roots: Vec<PathBuf>,
+}
+
+impl OfLadder<'_> {
+    fn collect(&self, sim: &mut Sim) -> Result<(LadderData, LadderShown), Error> {
+        let (ladder, plan) = (self.selection.ladder, &self.timed.plan);
+        let counted = self.counted_plan()?;
+        let counted = counted.as_ref().unwrap_or(plan);
+        let names = counted.rungs().into_iter().map(|rung| rung.name);
+        let numbers: BTreeMap<&str, Numbers> = names.zip(on_sim(sim, counted, |_| {})?).collect();
+        let bytes = counted.problem().bytes();
+        let mut files = SourceFiles::new(&self.roots);
+        let mut rungs = Vec::new();
+        for prediction in &self.timed.predictions {
+            let numbers = numbers.get(prediction.rung.name).cloned().unwrap_or_default();
+            rungs.push(self.rung(prediction, &numbers, bytes, &mut files));
+        }
+        let problem = plan.problem();
+        let left_out = plan.left_out().iter().map(|why| format!("left out: {why}"));
+        let data = LadderData {
+            name: ladder.name.to_owned(),
+            summary: ladder.summary.to_owned(),
+            problem: problem.title(),
+            bytes: problem.bytes(),
+            flops: problem.flops(),
+            counted: counted.problem().title(),
+            floor_ns: self.is_timed().then(|| floor_ns(self.description, problem)),
+            rungs,
+            notes: left_out.chain(self.timed.wrong.iter().map(|why| format!("wrong: {why}"))).collect(),
+        };
+        let mut figures = self.figures(sim, &mut files);
+        let mut shown = Vec::new();
+        for (index, prediction) in self.timed.predictions.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| &data.rungs[before]);
+            let figures = figures.remove(0);
+            shown.push(self.shown(prediction, &data.rungs[index], before, figures));
+        }
+        let page = LadderShown {
+            climb: Climb::new(&data, None),
+            roofline: self.is_timed().then(|| {
+                let timed = self.timed;
+                let found = roofline(self.description, data.flops, &timed.predictions, timed.measured.as_ref());
+                Chart::new(ladder.name, &data.problem, &found)
+            }),
+            best: best(&data),
+            rungs: shown,
+        };
+        Ok((data, page))
+    }
+
+    /// Whether times mean something: a ladder that is shown as pictures is not timed.
+    fn is_timed(&self) -> bool {
+        !self.selection.ladder.shown.pictures
+    }
+
+    /// The plan of a smaller problem for the counters, where the whole one would take the SIMT machine too long.
+    fn counted_plan(&self) -> Result<Option<Plan>, Error> {
+        let predictions = self.timed.predictions.iter();
+        let instructions: f64 = predictions.map(|own| own.sample.instructions()).sum();
+        if instructions <= INSTRUCTIONS || has_sizes(self.selection) {
+            return Ok(None);
+        }
+        let mut small = self.selection.clone();
+        shrink(&mut small, self.timed.plan.problem(), INSTRUCTIONS / instructions)?;
+        let mut plan = small.plan(self.block, None)?;
+        let timed: Vec<&str> = self.timed.plan.rungs().iter().map(|rung| rung.name).collect();
+        let is_out = |rung: &Rung| (!timed.contains(&rung.name)).then(|| Error::Request(rung.name.to_owned()));
+        plan.leave_out(|rung, _| is_out(rung))?;
+        Ok(Some(plan))
+    }
+
+    /// The data of a rung, which was counted on a problem that moves so many bytes.
+    fn rung(&self, prediction: &Prediction, numbers: &Numbers, bytes: u64, files: &mut SourceFiles) -> RungData {
+        let Prediction { rung, launch, estimate, .. } = prediction;
+        let found = verdict(&Utilization::from_model(self.description, estimate, numbers, launch, bytes));
+        let bound = found.filter(|_| self.is_timed()).map(|found| Bound {
+            by: found.bound.name().to_owned(),
+            how_near: how_near(&found),
+            helps: found.helps.map(|helps| helps.to_string()),
+            next: found.helps.and_then(|helps| next_rung(self.selection.ladder, rung, helps)).map(str::to_owned),
+        });
+        let counters = metrics::defaults().into_iter().filter(|metric| metric.sim.missing().is_none());
+        let counters = counters.map(|metric| {
+            let number = metric.sim.of(&metric.name, numbers);
+            let text = number.map_or(NOTHING.to_owned(), |number| metric.form.write(number));
+            let heading = if metric.of_ptx { format!("PTX {}", metric.heading) } else { metric.heading };
+            Counter { name: metric.name, heading, meaning: metric.meaning, number, text }
+        });
+        RungData {
+            name: rung.name.to_owned(),
+            lesson: rung.lesson.to_owned(),
+            is_bound: rung.is_bound,
+            launch: launch.to_string(),
+            path: rung.source.to_owned(),
+            source: files.lines(rung.source).map(|lines| lines.join("\n") + "\n"),
+            time_ns: self.timed.time_ns(prediction).filter(|_| self.is_timed()),
+            bound,
+            counters: counters.collect(),
+        }
+    }
+
+    fn shown(
+        &self,
+        prediction: &Prediction,
+        data: &RungData,
+        before: Option<&RungData>,
+        (figures, figures_of): (Vec<Figures>, String),
+    ) -> RungShown {
+        let (texts, arch) = (&self.texts, &self.description.arch);
+        let entry = &prediction.launch.entry;
+        let (sass, no_sass) = match texts.sass(entry, arch) {
+            Ok(sass) => (Some(from_terminal(&sass, &format!("ladder ptx {} --sass", data.name))), String::new()),
+            Err(why) => (None, why.to_string()),
+        };
+        let path_before = before.map(|own| &own.path);
+        let sources = before.and_then(|own| own.source.as_deref()).zip(data.source.as_deref());
+        let faster = before.and_then(|own| Some(own.time_ns? / data.time_ns?));
+        RungShown {
+            time: data.time_ns.map_or(String::new(), duration),
+            before: before.map(|own| own.name.clone()),
+            faster: faster.map(|factor| format!("{factor:.2}×")),
+            counters: counters(data, before),
+            source: data.source.as_deref().map(from_rust),
+            changed: sources.map_or(Vec::new(), |(old, new)| difference(old, new)),
+            is_same_file: path_before == Some(&data.path),
+            figures,
+            figures_of,
+            ptx: texts.ptx(entry).map(|text| from_terminal(&text, &format!("ladder ptx {} --rust", data.name))),
+            sass,
+            no_sass,
+        }
+    }
+
+    /// The figures of each rung, on a problem small enough to draw, and what they are of.
+    fn figures(&self, sim: &mut Sim, files: &mut SourceFiles) -> Vec<(Vec<Figures>, String)> {
+        let mut small = self.selection.clone();
+        let drawn = small_enough(&mut small).and_then(|()| Ok(small.plan(self.block, None)?));
+        let each = self.timed.predictions.iter().map(|prediction| match &drawn {
+            Ok(plan) => {
+                self.of_rung(sim, plan, prediction.rung, files).unwrap_or_else(|why| (Vec::new(), why.to_string()))
+            }
+            Err(why) => (Vec::new(), why.to_string()),
+        });
+        each.collect()
+    }
+
+    /// The figures of the first warp of a rung.
+    fn of_rung(
+        &self,
+        sim: &mut Sim,
+        plan: &Plan,
+        rung: &Rung,
+        files: &mut SourceFiles,
+    ) -> Result<(Vec<Figures>, String), analysis::Error> {
+        let Some((_, launch)) = plan.launches().iter().find(|(own, _)| own.name == rung.name) else {
+            return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
+        };
+        let watch = Watch { on: Some(self.description.clone()), kernels: Some(self.kernels), ..Watch::from((0, 0)) };
+        let (recording, _) = record(sim, plan.problem(), rung, launch, watch)?;
+        let mut all = Vec::new();
+        for drawing in DRAWINGS {
+            let mut figures = (drawing.draw)(&recording);
+            let more = figures.len().saturating_sub(MOST);
+            figures.truncate(MOST);
+            if figures.is_empty() {
+                continue;
+            }
+            let sourced = figures.into_iter().map(|mut figure| {
+                // The PTX has a place of its own.
+                let lines = figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
+                lines.for_each(|line| line.ptx.clear());
+                Sourced::new(figure, files)
+            });
+            let title = format!("{} of {}", drawing.name, rung.name);
+            let svg = svg::document(&title, &sourced.collect::<Vec<_>>());
+            all.push(Figures { what: drawing.name, about: drawing.about, svg, more });
+        }
+        Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().size())))
+    }
+}
+
+/// The counters beside those of the rung before.
+fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
+    let of = |counter: &Counter| {
+        let old = before.and_then(|own| own.counters.iter().find(|other| other.name == counter.name));
+        let factor = old.and_then(|old| old.number).zip(counter.number);
+        CounterShown {
+            heading: counter.heading.clone(),
+            meaning: counter.meaning.clone(),
+            text: counter.text.clone(),
+            before: old.map_or(String::new(), |old| old.text.clone()),
+            change: match factor {
+                Some((old, new)) if old != new && old != 0.0 => format!("×{}", crate::charts::plain(new / old)),
+                _ => String::new(),
+            },
+        }
+    };
+    data.counters.iter().map(of).collect()
+}
+
+/// The time that the memory takes for a problem's bytes, or the multiprocessors for its operations.
+fn floor_ns(device: &Description, problem: &dyn Problem) -> f64 {
+    let memory = problem.bytes() as f64 / device.memory.gb_per_s;
+    let cycles = device.clock_mhz * 1e-3 * f64::from(device.multiprocessors);
+    let arithmetic = problem.flops().map_or(0.0, |flops| flops as f64 / (cycles * device.multiprocessor.fp32 * 2.0));
+    memory.max(arithmetic)
+}
+
+/// `reduce_shfl is 12.3× as fast as reduce_gmem`.
+fn best(ladder: &LadderData) -> Option<String> {
+    let solutions = || ladder.rungs.iter().filter(|own| !own.is_bound);
+    let timed = || solutions().filter_map(|own| Some((own, own.time_ns?)));
+    let (first, slowest) = timed().next()?;
+    let (best, least) = timed().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let mut text = match best.name == first.name {
+        true => format!("{} is the fastest: {}", best.name, duration(least)),
+        false => {
+            format!("{} takes {} and is {:.1}× as fast as {}", best.name, duration(least), slowest / least, first.name)
+        }
+    };
+    if let Some(floor) = ladder.floor_ns {
+        let _ = write!(text, "; the floor is {} ({:.0} %)", duration(floor), floor / least * 100.0);
+    }
+    Some(text)
+}

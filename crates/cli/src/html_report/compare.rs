@@ -1,0 +1,145 @@
+//! Two reports together.
+
+use serde::Serialize;
+
+use super::climb::Climb;
+use super::code::{Changed, difference};
+use super::data::{Data, LadderData, RungData};
+use crate::output::{NOTHING, duration};
+
+/// Two reports, for the page.
+#[derive(Debug, Serialize)]
+pub(super) struct Comparison {
+    old: Side,
+    new: Side,
+    /// What keeps them from being compared wholly.
+    warnings: Vec<String>,
+    ladders: Vec<Ladder>,
+}
+
+#[derive(Debug, Serialize)]
+struct Side {
+    file: String,
+    made: String,
+    toolchain: String,
+    times: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Ladder {
+    name: String,
+    problem: String,
+    climb: Option<Climb>,
+    rungs: Vec<Rung>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rung {
+    name: String,
+    /// `both`, `old` or `new`: which reports have it.
+    is_in: &'static str,
+    old_time: String,
+    new_time: String,
+    /// The new time over the old one.
+    factor: Option<String>,
+    /// `faster`, `slower`, or empty where it is within a hundredth.
+    way: &'static str,
+    old_bound: String,
+    new_bound: String,
+    counters: Vec<CounterChange>,
+    changed: Vec<Changed>,
+}
+
+#[derive(Debug, Serialize)]
+struct CounterChange {
+    heading: String,
+    old: String,
+    new: String,
+}
+
+/// Times that differ by less than this share of them are alike.
+const ALIKE: f64 = 0.01;
+
+/// Compares two reports, which were read from files of these names.
+pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Data) -> Comparison {
+    let mut warnings = Vec::new();
+    if (old.origin.is_measured, &old.origin.device) != (new.origin.is_measured, &new.origin.device) {
+        warnings.push(format!("times are of two kinds: {}; {}", old.origin.words, new.origin.words));
+    }
+    let mut ladders = Vec::new();
+    for ladder in &new.ladders {
+        match old.ladders.iter().find(|own| own.name == ladder.name) {
+            None => warnings.push(format!("{} is only in {new_file}", ladder.name)),
+            Some(before) if before.problem != ladder.problem => warnings.push(format!(
+                "{} is not compared: its problems are {} and {}",
+                ladder.name, before.problem, ladder.problem
+            )),
+            Some(before) => ladders.push(compared(before, ladder)),
+        }
+    }
+    let is_gone = |own: &&LadderData| new.ladders.iter().all(|other| other.name != own.name);
+    warnings.extend(old.ladders.iter().filter(is_gone).map(|own| format!("{} is only in {old_file}", own.name)));
+    let side = |file, data: &Data| Side {
+        file,
+        made: data.made.clone(),
+        toolchain: data.toolchain.clone(),
+        times: data.origin.words.clone(),
+    };
+    Comparison { old: side(old_file, old), new: side(new_file, new), warnings, ladders }
+}
+
+fn compared(old: &LadderData, new: &LadderData) -> Ladder {
+    let in_old = |name: &str| old.rungs.iter().find(|own| own.name == name);
+    let in_new = |name: &str| new.rungs.iter().find(|own| own.name == name);
+    let rungs = new.rungs.iter().map(|own| rung(in_old(&own.name), Some(own)));
+    let gone = old.rungs.iter().filter(|own| in_new(&own.name).is_none()).map(|own| rung(Some(own), None));
+    Ladder {
+        name: new.name.clone(),
+        problem: new.problem.clone(),
+        climb: Climb::new(new, Some(old)),
+        rungs: rungs.chain(gone).collect(),
+    }
+}
+
+fn rung(old: Option<&RungData>, new: Option<&RungData>) -> Rung {
+    let time = |side: Option<&RungData>| side.and_then(|own| own.time_ns);
+    let text = |time: Option<f64>| time.map_or(NOTHING.to_owned(), duration);
+    let bound = |side: Option<&RungData>| {
+        let bound = side.and_then(|own| own.bound.as_ref());
+        bound.map_or(NOTHING.to_owned(), |own| format!("{}, {}", own.by, own.how_near))
+    };
+    let factor = time(old).zip(time(new)).map(|(old, new)| new / old);
+    let (mut counters, mut changed) = (Vec::new(), Vec::new());
+    if let (Some(old), Some(new)) = (old, new) {
+        for own in &new.counters {
+            let before = old.counters.iter().find(|other| other.name == own.name);
+            if let Some(before) = before.filter(|before| before.text != own.text) {
+                let (heading, old, new) = (own.heading.clone(), before.text.clone(), own.text.clone());
+                counters.push(CounterChange { heading, old, new });
+            }
+        }
+        if let (Some(old), Some(new)) = (&old.source, &new.source) {
+            changed = difference(old, new);
+        }
+    }
+    Rung {
+        name: new.or(old).map_or(String::new(), |own| own.name.clone()),
+        is_in: match (old, new) {
+            (Some(_), Some(_)) => "both",
+            (Some(_), None) => "old",
+            _ => "new",
+        },
+        old_time: text(time(old)),
+        new_time: text(time(new)),
+        factor: factor.map(|factor| format!("{factor:.3}×")),
+        way: match factor {
+            Some(factor) if factor < 1.0 - ALIKE => "faster",
+            Some(factor) if factor > 1.0 + ALIKE => "slower",
+            _ => "",
+        },
+        old_bound: bound(old),
+        new_bound: bound(new),
+        counters,
+        changed,
+    }
+}

@@ -1,0 +1,83 @@
+//! `ladder report`: ladders as one HTML file that needs nothing else, and two such files compared.
+//!
+//! [`collect`] makes the [data](data::Data) of a report and what else its page shows, [`compare`] takes two of them
+//! together, and the templates beside this file, with the charts', make pages of both.
+
+mod climb;
+mod code;
+mod collect;
+mod compare;
+mod data;
+mod page;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::command::{Command, CommandArgs, Output};
+use crate::env::{Env, WRONG};
+use crate::error::Error;
+use crate::timing::{Timing, TimingArguments};
+use analysis::document::{check_new, replace};
+use data::{Data, GENERATOR};
+
+pub(crate) const REPORT: Command = Command {
+    name: "report",
+    about: "Write ladders as one HTML file: times, lessons, code, figures, counters and what each rung changed; or compare two",
+    arguments: CommandArgs::<Arguments>::arguments,
+    execute: |matches, env, to| execute(&CommandArgs::<Arguments>::read(env, matches)?, env, to),
+};
+
+/// The arguments of `ladder report` alone.
+#[derive(Args, Debug)]
+struct Arguments {
+    /// The file to write; an older report there is replaced, and no other file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Compare two reports that were written before
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["names", "rung", "device", "on", "times"])]
+    compare: Option<Vec<PathBuf>>,
+    #[command(flatten)]
+    timing: TimingArguments,
+}
+
+fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own } = args;
+    let path = &own.output;
+    check_output(path)?;
+    let mut wrong = Vec::new();
+    let (html, what) = if let Some(pair) = &own.compare {
+        let [old, new] = [Data::read(&pair[0])?, Data::read(&pair[1])?];
+        let names = [&pair[0], &pair[1]].map(|path| path.display().to_string());
+        (
+            page::comparison(&compare::comparison(names, &old, &new)),
+            format!("{} and {}", pair[0].display(), pair[1].display()),
+        )
+    } else {
+        let selected = targets.select(env.catalog)?;
+        let mut timing = Timing::open(&own.timing, env)?;
+        let report = collect::report(env, &selected, targets.block(), &mut timing, &mut wrong)?;
+        let names: Vec<&str> = selected.iter().map(|own| own.ladder.name).collect();
+        (page::report(&report), format!("{}, times {}", names.join(", "), report.data.origin.words))
+    };
+    replace(path, &html).map_err(|why| analysis::Error::file("write", path, why))?;
+    writeln!(to.out, "{}: {what}", path.display())?;
+    wrong.iter().try_for_each(|why| writeln!(to.out, "wrong: {why}"))?;
+    Ok(if wrong.is_empty() { 0 } else { WRONG })
+}
+
+/// Makes sure that a page can be written, before the work for it is done: not over a file that is not ours.
+fn check_output(path: &Path) -> Result<(), Error> {
+    let refused = |why: &str| Error::Request(format!("cannot write {}: {why}", path.display()));
+    if path.is_dir() {
+        return Err(refused("it is a folder; name a file, as report.html"));
+    }
+    if path.exists() {
+        let text = std::fs::read(path).map_err(|why| analysis::Error::file("read", path, why))?;
+        if !String::from_utf8_lossy(&text).contains(GENERATOR) {
+            return Err(refused("it is there and is no report; name another file, or remove it"));
+        }
+    }
+    check_new(path).map_err(|why| analysis::Error::file("write", path, why))?;
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The pages, from templates.
+
+use minijinja::value::Serde;
+use minijinja::{Value, context};
+
+use super::collect::Report;
+use super::compare::Comparison;
+use super::data::GENERATOR;
+use crate::charts;
+
+/// The templates of pages, by name.
+const TEMPLATES: [(&str, &str); 6] = [
+    ("page.html", include_str!("page.html")),
+    ("page.css", include_str!("page.css")),
+    ("page.js", include_str!("page.js")),
+    ("report.html", include_str!("report.html")),
+    ("rung.html", include_str!("rung.html")),
+    ("comparison.html", include_str!("comparison.html")),
+];
+
+/// The page of a report.
+pub(super) fn report(report: &Report) -> String {
+    let (element, report) = (report.data.element(), Value::from(Serde(report)));
+    rendered("report.html", context! { generator => GENERATOR, element, report })
+}
+
+/// The page of two reports together.
+pub(super) fn comparison(comparison: &Comparison) -> String {
+    rendered("comparison.html", context! { generator => GENERATOR, comparison => Value::from(Serde(comparison)) })
+}
+
+fn rendered(name: &str, context: Value) -> String {
+    let mut templates = charts::templates();
+    for (name, text) in TEMPLATES {
+        templates.add_template(name, text).expect("a test makes every page");
+    }
+    let page = templates.get_template(name).and_then(|template| template.render(context));
+    page.expect("a test makes every page")
+}
