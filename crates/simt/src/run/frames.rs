@@ -1,10 +1,11 @@
 //! The functions that a thread is in when it faults: those that were inlined, and those that were called.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use ptx::Source;
 
-use crate::code::Program;
+use crate::code::{Func, Origin, Program};
 use crate::demangle::demangled;
 use crate::module::Function;
 use crate::observe::Site;
@@ -33,9 +34,16 @@ pub struct Frame {
 /// others.
 pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
     // A fault is rare, and a text is read in milliseconds.
-    let Ok(module) = ptx::parse(text) else {
-        return Vec::new();
-    };
+    ptx::parse(text).map_or_else(|_| Vec::new(), |module| frames_in(&module, text, program, sites))
+}
+
+/// The same for a text that was read already.
+fn frames_in(
+    module: &ptx::ast::Module<'_>,
+    text: &str,
+    program: &Program,
+    sites: impl Iterator<Item = Site>,
+) -> Vec<Frame> {
     let mut frames = Vec::new();
     for site in sites.take(LISTED) {
         let func = &program.functions[site.function as usize];
@@ -43,7 +51,7 @@ pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = 
         let function = module.functions.iter().find(of_name);
         let chain = function
             .zip(func.origins[site.pc as usize].loc)
-            .map(|(function, loc)| function.inline_chain(&module, &loc, text));
+            .map(|(function, loc)| function.inline_chain(module, &loc, text));
         let Some(chain) = chain else {
             frames.push(Frame { function: Some(demangled(&func.name)), place: None, inlined: false, library: false });
             continue;
@@ -93,6 +101,30 @@ impl Position {
         let origin = &function.program.functions[site.function as usize].origins[site.pc as usize];
         let (ptx_line, _) = Source::new(text).line_column(origin.at);
         Self { ptx_line, source: self::origin(&frames(text, &function.program, std::iter::once(site))) }
+    }
+
+    /// The places of all instructions of a kernel, by function and program counter.
+    pub fn of_all(function: &Function) -> Vec<Vec<Self>> {
+        let text = &function.module.ptx;
+        let (source, module) = (Source::new(text), ptx::parse(text).ok());
+        let mut known = HashMap::new();
+        let mut position = |site: Site, origin: &Origin| Self {
+            ptx_line: source.line_column(origin.at).0,
+            // Many instructions stand behind one `.loc`.
+            source: module.as_ref().zip(origin.loc).and_then(|(module, loc)| {
+                let sites = || std::iter::once(site);
+                let found = known
+                    .entry(loc.at)
+                    .or_insert_with(|| self::origin(&frames_in(module, text, &function.program, sites())));
+                found.clone()
+            }),
+        };
+        let functions = function.program.functions.iter().zip(0..);
+        let of_function = |(own, function): (&Func, u32)| {
+            let each = own.origins.iter().zip(0..);
+            each.map(|(origin, pc)| position(Site { function, pc }, origin)).collect()
+        };
+        functions.map(of_function).collect()
     }
 }
 
