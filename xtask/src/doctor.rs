@@ -45,7 +45,9 @@ pub(crate) fn report() -> String {
         }
         Err(why) => (Err(why), Err("needs a driver".to_owned())),
     };
-    parts.extend([("NVIDIA driver", driver), ("GPU", gpus)]);
+    let chromium = locate::chromium::find().map(|path| path.display().to_string());
+    let chromium = chromium.ok_or_else(|| format!("none; {}", locate::chromium::REMEDY));
+    parts.extend([("NVIDIA driver", driver), ("GPU", gpus), ("Chromium", chromium)]);
     text(&parts, coloured_output())
 }
 
@@ -74,10 +76,11 @@ fn text(parts: &[Part], coloured: bool) -> String {
         let _ = writeln!(text, "{name:width$}  {is}{gap}{detail}");
     }
     text.push('\n');
-    let works = [
-        ("Building kernels", ["rustc for the device", "LLVM's opt and llc"]),
-        ("Registers and SASS", ["ptxas", "nvdisasm"]),
-        ("Running on a GPU", ["NVIDIA driver", "GPU"]),
+    let works: [(&str, &[&str]); 4] = [
+        ("Building kernels", &["rustc for the device", "LLVM's opt and llc"]),
+        ("Registers and SASS", &["ptxas", "nvdisasm"]),
+        ("Running on a GPU", &["NVIDIA driver", "GPU"]),
+        ("Testing pages", &["Chromium"]),
     ];
     for (what, needed) in works {
         let is_missing = |part: &&Part| needed.contains(&part.0) && part.1.is_err();
@@ -106,6 +109,7 @@ mod tests {
             ("nvdisasm", missing("no nvdisasm was found")),
             ("NVIDIA driver", found("for CUDA 13.0 (libcuda.so.1)")),
             ("GPU", missing("the driver finds no GPU")),
+            ("Chromium", missing("none")),
         ];
         assert_eq!(
             text(&parts, false),
@@ -116,10 +120,12 @@ ptxas                 yes  13.5
 nvdisasm              no   no nvdisasm was found
 NVIDIA driver         yes  for CUDA 13.0 (libcuda.so.1)
 GPU                   no   the driver finds no GPU
+Chromium              no   none
 
 Building kernels: yes
 Registers and SASS: no (nvdisasm is missing)
 Running on a GPU: no (GPU is missing)
+Testing pages: no (Chromium is missing)
 "
         );
     }

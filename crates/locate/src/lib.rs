@@ -1,11 +1,12 @@
-//! Finds the programs that this workspace runs but does not build: the compiler for the device ([`device`]) and
-//! NVIDIA's tools ([`nvidia`]).
+//! Finds the programs that this workspace runs but does not build: the compiler for the device ([`device`]), NVIDIA's
+//! tools ([`nvidia`]), and for tests a browser ([`chromium`]).
 //!
 //! The input are environment variables, `PATH`, rustup's folders and the usual places of an installation; the output
 //! are paths with versions, or a list of every place that was searched and the missing part there. This crate runs the
 //! programs only to ask for their version. It installs nothing (`cargo xtask setup` does), knows nothing of PTX, and
 //! has no dependencies.
 
+pub mod chromium;
 pub mod device;
 pub mod nvidia;
 

@@ -1,6 +1,7 @@
-//! Installs the device compiler and NVIDIA's tools, which this repository needs.
+//! Installs the device compiler, NVIDIA's tools, and what the tests need besides.
 
 mod apt;
+pub(crate) mod chromium;
 pub(crate) mod deny;
 pub(crate) mod nvidia;
 mod pip;
