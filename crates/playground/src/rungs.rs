@@ -121,7 +121,7 @@ fn wanted(asked: &RungRun) -> Result<Wanted, Problem> {
         options = options.with(known.name, value);
     }
     let problem = ladder.problem(&options)?;
-    ladder.select(&[asked.rung.clone()], &*problem)?;
+    ladder.select(std::slice::from_ref(&asked.rung), &*problem)?;
     let block = match asked.block.as_str() {
         "" => None,
         text => Some(parse_block(text)?),

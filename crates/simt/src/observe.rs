@@ -89,7 +89,6 @@ mod frames;
 mod paths;
 mod registers;
 
-pub use crate::memory::SharedMemory;
 pub use crate::regs::Reg;
 use crate::regs::RegisterUses;
 pub use boxed::{Boxed, DynObserver};
@@ -171,8 +170,8 @@ pub struct Step<'a> {
     pub addresses: Vec<Reg>,
     /// Where the frame of its function lies among what the warp has.
     pub frame: FramePlace,
-    /// The block's shared memory.
-    pub shared: &'a SharedMemory,
+    /// The bytes of the block's shared memory.
+    pub shared: &'a [u8],
     pub(crate) paths: Paths<'a>,
 }
 

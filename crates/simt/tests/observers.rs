@@ -3,11 +3,7 @@
 use std::any::Any;
 use std::fmt::Write as _;
 
-use simt::code::NEVER;
-use simt::observe::{
-    Access, AsyncGroup, BarrierArrival, Boxed, DynObserver, Observer, Place, Places, Scope, Site, Step, WarpId,
-};
-use simt::run::Position;
+use simt::observe::{Access, AsyncGroup, BarrierArrival, Boxed, DynObserver, Place, Places, Scope, Site, Step, WarpId};
 use simt::{Config, Launch, Machine, Module};
 
 /// Notes what happens, a line each.
@@ -144,54 +140,4 @@ fn memory_is_observed_on_the_host_and_by_its_variables() {
     assert!(observed.free(out).is_err());
     let notes = observed.observer.0.into_any().downcast::<Notes>().unwrap();
     insta::assert_snapshot!(notes.0);
-}
-
-/// Notes the stack and the shared memory before each step.
-struct Stacks(String);
-
-impl Observer for Stacks {
-    const STEPS: bool = true;
-
-    fn fork(&self) -> Self {
-        Stacks(String::new())
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.0.push_str(&other.0);
-    }
-
-    fn step(&mut self, step: &Step<'_>) {
-        let mut stack = Vec::new();
-        step.stack(&mut stack);
-        let entries = stack.iter().map(|own| {
-            let until = if own.reconverges_at == NEVER { String::new() } else { format!(" to {}", own.reconverges_at) };
-            format!("{:x} at {}{until}, waits for {:?}", own.lanes, own.site.pc, own.waits)
-        });
-        let entries: Vec<_> = entries.collect();
-        let _ = writeln!(self.0, "{}; shared {:?}; {:?}", entries.join("; "), step.shared.bytes(), step.frame);
-    }
-}
-
-#[test]
-fn a_step_tells_of_the_stack_and_of_shared_memory() {
-    let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n.reg .b32 %r;\n.reg .pred %p;\n\
-               .shared .b32 tile;\nmov.u32 %r, %tid.x;\nsetp.lt.u32 %p, %r, 2;\n@%p bra low;\nbar.warp.sync 15;\n\
-               bra all;\nlow:\nst.shared.u32 [tile], 258;\nbar.warp.sync 15;\nall:\nbar.sync 0;\nret;\n}\n";
-    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let launch = Launch::new(&function, [1, 1, 1], [4, 1, 1], &[]);
-    let seen = machine.launch_observed(&launch, Stacks(String::new())).unwrap();
-    insta::assert_snapshot!(seen.0);
-}
-
-#[test]
-fn the_places_of_all_instructions_are_those_of_each() {
-    let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n.reg .b32 %r;\nmov.u32 %r, 1;\n\
-               .loc 1 7 3\nmov.u32 %r, 2;\nmov.u32 %r, 3;\n.loc 1 9 3\nret;\n}\n.file 1 \"/home/k.rs\"\n";
-    let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let all = Position::of_all(&function);
-    let each = (0..4).map(|pc| Position::of(&function, Site { function: 0, pc })).collect::<Vec<_>>();
-    assert_eq!(all, [each.clone()]);
-    let lines = each.iter().map(|own| (own.ptx_line, own.source.as_ref().map(|(_, line)| *line)));
-    assert_eq!(lines.collect::<Vec<_>>(), [(7, None), (9, Some(7)), (10, Some(7)), (12, Some(9))]);
 }

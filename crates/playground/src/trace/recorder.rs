@@ -182,7 +182,7 @@ impl Observer for Recorder {
 
     fn step(&mut self, step: &observe::Step<'_>) {
         self.take_registers(step);
-        self.take_shared(step.shared.bytes());
+        self.take_shared(step.shared);
         let Some(trace) = self.trace.as_mut() else { return };
         if trace.steps.len() >= MOST_STEPS || self.size >= MOST_VALUES {
             trace.is_cut = true;

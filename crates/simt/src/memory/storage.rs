@@ -255,7 +255,7 @@ impl SharedMemory {
     }
 
     /// Its bytes.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.of::<u8>()[..self.bytes as usize]
     }
 

@@ -112,7 +112,7 @@ impl WarpState {
                             _ => Vec::new(),
                         },
                         frame: self.frames[entry.frame as usize].place(),
-                        shared: env.shared,
+                        shared: env.shared.bytes(),
                         paths: Paths(&|paths: &mut Vec<Path>| {
                             let entries = self.stack.iter().map(|own| own.path(&self.frames));
                             paths.extend(entries);
