@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use ptx::ast::{Operand, Statement};
 use serde::Serialize;
 use simt::code::{Func, Reg};
-use simt::counters::Counters;
 use simt::observe::Site;
 use simt::run::Position;
 
@@ -66,13 +65,14 @@ impl Listing {
             })
         };
         let kinds = kinds(&run.ptx);
-        let positions = Position::of_all(&run.function);
-        let functions = run.function.program().functions.iter().zip(positions).enumerate();
-        let functions = functions.map(|(number, (own, positions))| {
-            let code = positions.into_iter().zip(0..).map(|(Position { ptx_line, source }, pc)| Instruction {
+        let functions = run.function.program().functions.iter().enumerate();
+        let functions = functions.map(|(number, own)| {
+            let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
+            let positions = Position::of_all(&run.function, &sites);
+            let code = sites.into_iter().zip(positions).map(|(site, Position { ptx_line, source })| Instruction {
                 ptx: ptx_line,
                 source: source.map(|(path, line)| (file(path), line)),
-                executed: executed(run.counters.as_ref(), Site { function: number as u32, pc }),
+                executed: run.counters.as_ref().and_then(|counters| counters.executed_at(site)),
             });
             let code = code.collect();
             let kinds = kinds.get(own.name.as_str());
@@ -90,10 +90,6 @@ impl Listing {
         let functions = functions.collect();
         Self { ptx: run.ptx.clone(), files, functions }
     }
-}
-
-fn executed(counters: Option<&Counters>, site: Site) -> Option<(u64, u64)> {
-    counters.and_then(|counters| counters.executed_at(site))
 }
 
 /// The registers that the text of a function names.

@@ -240,7 +240,7 @@ fn it_is_small_and_fluid() {
     // A machine with much else to do takes longer than the 60 ms and the second that are meant.
     assert!(paint.as_f64() < Some(5000.0), "{paint}");
     for redraw in redraws.as_array().expect("three times") {
-        assert!(redraw.as_f64() < Some(300.0), "{redraws}");
+        assert!(redraw.as_f64() < Some(1000.0), "{redraws}");
     }
     assert_eq!(browser.errors(), [""; 0]);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use ptx::Source;
 
-use crate::code::{Func, Origin, Program};
+use crate::code::Program;
 use crate::demangle::demangled;
 use crate::module::Function;
 use crate::observe::Site;
@@ -34,10 +34,13 @@ pub struct Frame {
 /// others.
 pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
     // A fault is rare, and a text is read in milliseconds.
-    ptx::parse(text).map_or_else(|_| Vec::new(), |module| frames_in(&module, text, program, sites))
+    let Ok(module) = ptx::parse(text) else {
+        return Vec::new();
+    };
+    frames_in(&module, text, program, sites)
 }
 
-/// The same for a text that was read already.
+/// The same of a text that has been read.
 fn frames_in(
     module: &ptx::ast::Module<'_>,
     text: &str,
@@ -97,34 +100,26 @@ impl Position {
     /// # Panics
     /// When the kernel's program has no such instruction.
     pub fn of(function: &Function, site: Site) -> Self {
-        let text = &function.module.ptx;
-        let origin = &function.program.functions[site.function as usize].origins[site.pc as usize];
-        let (ptx_line, _) = Source::new(text).line_column(origin.at);
-        Self { ptx_line, source: self::origin(&frames(text, &function.program, std::iter::once(site))) }
+        Self::of_all(function, &[site]).remove(0)
     }
 
-    /// The places of all instructions of a kernel, by function and program counter.
-    pub fn of_all(function: &Function) -> Vec<Vec<Self>> {
-        let text = &function.module.ptx;
-        let (source, module) = (Source::new(text), ptx::parse(text).ok());
+    /// The places of several instructions.
+    ///
+    /// # Panics
+    /// When the kernel's program does not have one of them.
+    pub fn of_all(function: &Function, sites: &[Site]) -> Vec<Self> {
+        let (text, program) = (&function.module.ptx, &function.program);
+        let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
+        // Many instructions stand behind one `.loc`.
         let mut known = HashMap::new();
-        let mut position = |site: Site, origin: &Origin| Self {
-            ptx_line: source.line_column(origin.at).0,
-            // Many instructions stand behind one `.loc`.
-            source: module.as_ref().zip(origin.loc).and_then(|(module, loc)| {
-                let sites = || std::iter::once(site);
-                let found = known
-                    .entry(loc.at)
-                    .or_insert_with(|| self::origin(&frames_in(module, text, &function.program, sites())));
-                found.clone()
-            }),
+        let place = |site: &Site| {
+            let origin = &program.functions[site.function as usize].origins[site.pc as usize];
+            let (ptx_line, _) = lines.line_column(origin.at);
+            let read = || self::origin(&frames_in(&module, text, program, std::iter::once(*site)));
+            let source = origin.loc.and_then(|loc| known.entry((site.function, loc.at)).or_insert_with(read).clone());
+            Self { ptx_line, source }
         };
-        let functions = function.program.functions.iter().zip(0..);
-        let of_function = |(own, function): (&Func, u32)| {
-            let each = own.origins.iter().zip(0..);
-            each.map(|(origin, pc)| position(Site { function, pc }, origin)).collect()
-        };
-        functions.map(of_function).collect()
+        sites.iter().map(place).collect()
     }
 }
 
