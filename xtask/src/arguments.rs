@@ -10,7 +10,7 @@ pub(crate) const HELP: &str = include_str!("help.txt");
 /// The commands of the program `ladder`.
 const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices mutate";
 
-const OWN: [&str; 8] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples"];
+const OWN: [&str; 9] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples", "playground"];
 
 /// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(crate) enum Task {
     Sim(Vec<OsString>),
     /// Print the folder of the simulated GPU's library.
     SimPath,
+    /// Build the playground into this folder.
+    Playground { folder: Option<String> },
     /// Run NVIDIA's samples of this checkout on the simulated GPU.
     Samples { checkout: String },
 }
@@ -86,6 +88,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         ("new", ["rung", name, "--after", after] | ["rung", "--after", after, name]) => {
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
+        }
+        ("playground", []) => Ok(Task::Playground { folder: None }),
+        ("playground", [folder]) if !folder.starts_with('-') => {
+            Ok(Task::Playground { folder: Some((*folder).to_owned()) })
         }
         ("samples", [checkout]) => Ok(Task::Samples { checkout: (*checkout).to_owned() }),
         ("new", ["ladder", name]) => {
@@ -192,6 +198,8 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
+        assert_eq!(parsed("playground"), Ok(Task::Playground { folder: None }));
+        assert_eq!(parsed("playground a/b"), Ok(Task::Playground { folder: Some("a/b".to_owned()) }));
         let name = "a".to_owned();
         assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());
@@ -203,7 +211,7 @@ mod tests {
         let error = parsed("rnu").expect_err("there is no such task");
         assert_eq!(error.code, 2);
         assert_eq!(error.hint.as_deref(), Some("did you mean `cargo xtask run`?"));
-        for line in ["setup --nvida", "doctor now", "test reduce", "new rung a", "new"] {
+        for line in ["setup --nvida", "doctor now", "test reduce", "new rung a", "new", "playground --serve"] {
             let error = parsed(line).expect_err("it does not take that");
             assert_eq!(error.code, 2, "{line}");
             assert!(error.message.contains("does not take"), "{line}");

@@ -15,6 +15,7 @@ mod doctor;
 mod gpu;
 mod install;
 mod new;
+mod playground;
 mod process;
 mod samples;
 mod sim;
@@ -49,6 +50,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Versus(arguments) => return versus(arguments),
         Task::Sim(program) => return sim::run(program),
         Task::SimPath => println!("{}", sim::folder()?.display()),
+        Task::Playground { folder } => playground::build(folder.as_deref().map(Path::new))?,
         Task::Samples { checkout } => samples::run(Path::new(checkout))?,
     }
     Ok(ExitCode::SUCCESS)
