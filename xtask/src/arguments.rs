@@ -10,7 +10,7 @@ pub(crate) const HELP: &str = include_str!("help.txt");
 /// The commands of the program `ladder`.
 const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices mutate";
 
-const OWN: [&str; 8] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples"];
+const OWN: [&str; 9] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples", "book"];
 
 /// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(crate) enum Task {
     Ladder(Vec<OsString>),
     /// Run `versus` with these arguments.
     Versus(Vec<OsString>),
+    /// Make the book's pages, in this folder.
+    Book { to: Option<String> },
     /// Run a program with its arguments on the simulated GPU.
     Sim(Vec<OsString>),
     /// Print the folder of the simulated GPU's library.
@@ -87,6 +89,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
+        ("book", []) => Ok(Task::Book { to: None }),
+        ("book", ["--to", folder]) => Ok(Task::Book { to: Some((*folder).to_owned()) }),
         ("samples", [checkout]) => Ok(Task::Samples { checkout: (*checkout).to_owned() }),
         ("new", ["ladder", name]) => {
             let name = (*name).to_owned();
@@ -192,6 +196,8 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
+        assert_eq!(parsed("book"), Ok(Task::Book { to: None }));
+        assert_eq!(parsed("book --to pages"), Ok(Task::Book { to: Some("pages".to_owned()) }));
         let name = "a".to_owned();
         assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());
