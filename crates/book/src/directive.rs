@@ -34,6 +34,11 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
     match strings[..] {
         ["item", file, ..] if words.len() > 2 => items(file, &strings[2..]),
         ["lesson", name] => Ok(rung(name)?.lesson.to_owned()),
+        ["lessons", name] => {
+            let ladder = CATALOG.ladder(name).map_err(|why| why.to_string())?;
+            let rows = ladder.rungs.iter().map(|rung| format!("| `{}` | {} |\n", rung.name, rung.lesson));
+            Ok(format!("| rung | what it teaches |\n|---|---|\n{}", rows.collect::<String>()))
+        }
         ["published", name] => {
             let published = rung(name)?.published.ok_or_else(|| format!("no text gives a speedup for `{name}`"))?;
             Ok(format!("{}×", published.factor))

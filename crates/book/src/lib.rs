@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `{{item FILE NAME…}}` | items of a file of kernels, without their documentation; `*` is the whole file |
 //! | `{{lesson RUNG}}` | the rung's lesson |
+//! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder explain RUNG …` (from the A-th to the B-th), with the command |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder profile RUNG … --device sim`, by its heading or its name |
