@@ -4,6 +4,7 @@ use std::fmt;
 
 use cust::CudaFlags;
 use cust::context::{Context, CurrentContext, ResourceLimit};
+use cust::device::DeviceAttribute;
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
@@ -46,6 +47,17 @@ impl Backend {
         libcuda::status().no_driver().is_none()
             && cust::init(CudaFlags::empty()).is_ok()
             && cust::device::Device::num_devices().is_ok_and(|count| count > 0)
+    }
+
+    /// Whether kernels on the first GPU reach the host's memory by its own addresses (heterogeneous memory management, or
+    /// one address space in hardware).
+    pub(crate) fn gpu_reaches_host_memory() -> bool {
+        if !Self::has_gpu() {
+            return false;
+        }
+        let device = cust::device::Device::get_device(0);
+        let reaches = device.and_then(|device| device.get_attribute(DeviceAttribute::PageableMemoryAccess));
+        reaches.is_ok_and(|reaches| reaches != 0)
     }
 
     /// The SIMT machine with this order of threads; without one, the first GPU.
@@ -151,7 +163,8 @@ impl Backend {
                 };
             }
             let ([gx, gy, gz], [bx, by, bz]) = (grid.blocks, grid.threads);
-            // SAFETY: as above, and the driver copies them before it returns. The kernel reaches only the device's memory.
+            // SAFETY: as above, and the driver copies them before it returns. A kernel that
+            // would reach the host's memory has failed on the SIMT machine before (`Test::run`).
             unsafe { loaded.stream.launch(&own, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &addresses) }
                 .map_err(&failed)?;
             loaded.stream.synchronize().map_err(failed)

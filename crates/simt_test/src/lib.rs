@@ -54,6 +54,10 @@ use error::located;
 
 /// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the SIMT machine, and
 /// the GPU where there is one.
+///
+/// On some systems a GPU reaches the host's memory by the host's own addresses, and a kernel that takes a number for an
+/// address would write into the test program. There the SIMT machine comes first always, and checks that kernels access
+/// their buffers only.
 pub const DEVICE: &str = "SIMT_TEST_DEVICE";
 
 /// The kernels of the crate that this stands in, compiled at its first use in each program.
@@ -126,18 +130,22 @@ impl Test {
     #[track_caller]
     pub fn run(self, mut body: impl FnMut(&mut Device) -> Result) -> Result {
         let chosen = std::env::var(DEVICE).unwrap_or_else(|_| "all".to_owned());
-        let (on_sim, on_gpu) = match &*chosen {
+        let (mut on_sim, on_gpu) = match &*chosen {
             "all" => (true, Backend::has_gpu()),
             "sim" => (true, false),
             "gpu" => (false, true),
             other => return Err(Error::new(format!("{DEVICE} is `{other}`; it can be all, sim or gpu"))),
         };
+        let mut checks = self.checks;
+        if on_gpu && Backend::gpu_reaches_host_memory() {
+            (on_sim, checks) = (true, checks.with(Check::Memory));
+        }
         let on_sim = self.schedules.iter().map(|schedule| Some(*schedule)).filter(|_| on_sim);
         let orders: Vec<Option<Schedule>> = on_sim.chain(on_gpu.then_some(None)).collect();
         for &size in &self.sizes {
             for &schedule in &orders {
                 let mut device =
-                    Device::new(located(Backend::open(self.kernels, schedule, self.checks))?, size, self.tolerance);
+                    Device::new(located(Backend::open(self.kernels, schedule, checks))?, size, self.tolerance);
                 // The test program shows it only where the test fails; a panic of the body does not name the device.
                 println!("{device}");
                 body(&mut device).map_err(|error| error.on(&device))?;
