@@ -75,7 +75,8 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     let options = words(info)?;
     let has = |option: &str| options.iter().any(|own| own == option);
     let commands = joined(body);
-    if let Some(wrong) = commands.iter().find(|line| !line.starts_with("$ ") && !line.starts_with("# ")) {
+    let wrong = commands.iter().map(|(_, line)| line).find(|line| !line.starts_with("$ ") && !line.starts_with("# "));
+    if let Some(wrong) = wrong {
         return Err(format!("`{wrong}` is neither a command (`$ `) nor a comment (`# `): the book writes the output"));
     }
     if let Some(test) = value(&options, "tested") {
@@ -84,23 +85,23 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     let cut = |printed: &str| between(printed, value(&options, "from"), value(&options, "until"));
     if let Some(file) = value(&options, "recorded") {
         let recorded = Recorded::read(file)?;
-        if commands != [format!("$ ladder {}", recorded.arguments)] {
+        if commands.iter().all(|(_, line)| *line != format!("$ ladder {}", recorded.arguments)) {
             return Err(format!("{} is of `ladder {}`", recorded.path, recorded.arguments));
         }
         let shown = cut(&recorded.printed)?.with_dots();
-        return Ok(fenced("console", &format!("{}\n{shown}", commands[0])));
+        return Ok(fenced("console", &format!("{}\n{shown}", body.join("\n"))));
     }
     let wanted = if has("gpu") { Wanted::Parsing } else { Wanted::Text };
     // All are asked for before the first that has not run ends this.
-    let ended = commands.iter().map(|line| {
+    let ended = commands.iter().map(|(_, line)| {
         let Some(command) = line.strip_prefix("$ ") else { return Ok(None) };
         let command = command.split(" # ").next().unwrap_or_default().trim();
         context.commands.ended(arguments_of_ladder(command)?, wanted).map(Some)
     });
     let ended: Vec<Result<Option<&Ended>, String>> = ended.collect();
     let (mut text, mut rendered) = (String::new(), String::new());
-    for (line, ended) in commands.iter().zip(ended) {
-        text += line;
+    for ((written, _), ended) in commands.iter().zip(ended) {
+        text += written;
         text.push('\n');
         let Some(ended) = ended?.filter(|_| wanted == Wanted::Text) else { continue };
         let shown = cut(&ended.out)?;
@@ -120,21 +121,22 @@ fn arguments_of_ladder(command: &str) -> Result<&str, String> {
     arguments.ok_or_else(|| format!("`{command}` is no command of ladder; `tested=FILE` names the test that runs it"))
 }
 
-/// The lines, where one that ends with a backslash goes on in the next.
-fn joined(body: &[&str]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+/// The commands as they are written and as they are run: a line that ends with a backslash goes on in the next.
+fn joined(body: &[&str]) -> Vec<(String, String)> {
+    let mut commands: Vec<(String, String)> = Vec::new();
     let mut goes_on = false;
     for line in body.iter().filter(|line| !line.is_empty()) {
-        match (goes_on, lines.last_mut()) {
-            (true, Some(last)) => *last += line.trim_start(),
-            _ => lines.push((*line).to_owned()),
+        let part = line.strip_suffix('\\').unwrap_or(line);
+        match (goes_on, commands.last_mut()) {
+            (true, Some((written, run))) => {
+                *written += &format!("\n{line}");
+                run.push_str(part.trim_start());
+            }
+            _ => commands.push(((*line).to_owned(), part.to_owned())),
         }
         goes_on = line.ends_with('\\');
-        if let (true, Some(last)) = (goes_on, lines.last_mut()) {
-            last.pop();
-        }
     }
-    lines
+    commands
 }
 
 /// A part of what a command printed.
@@ -151,8 +153,36 @@ impl Shown {
     /// The text, with dots for what is left out.
     fn with_dots(&self) -> String {
         let dots = |is_cut: bool| if is_cut { "…\n" } else { "" };
-        format!("{}{}\n{}", dots(self.start > 0), self.text, dots(self.is_cut))
+        let lines: Vec<String> = self.text.lines().map(folded).collect();
+        format!("{}{}\n{}", dots(self.start > 0), lines.join("\n"), dots(self.is_cut))
     }
+}
+
+/// The most characters of a line that a page shows.
+const WIDEST: usize = 132;
+
+/// A line of words in as many lines as it takes, the next ones below its second column. A line of a table stays as it is.
+fn folded(line: &str) -> String {
+    if line.chars().count() <= WIDEST || line.contains(['│', '┆', '─', '░', '█', '▓']) {
+        return line.to_owned();
+    }
+    let second = line.trim_start().find("  ").map(|gap| line.len() - line.trim_start().len() + gap);
+    let begins = second.map(|gap| line[gap..].len() - line[gap..].trim_start().len() + gap).filter(|begin| *begin < 40);
+    let indent = " ".repeat(begins.unwrap_or(line.len() - line.trim_start().len() + 2));
+    let (mut whole, mut width) = (String::new(), 0);
+    for (number, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if number > 0 && width + 1 + length > WIDEST && !word.is_empty() {
+            whole = whole.trim_end().to_owned() + "\n" + &indent;
+            width = indent.len();
+        } else if number > 0 {
+            whole.push(' ');
+            width += 1;
+        }
+        whole += word;
+        width += length;
+    }
+    whole
 }
 
 /// The lines from the one that contains `from` to the one before that which contains `until`.
@@ -170,7 +200,7 @@ fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Sho
 
 #[cfg(test)]
 mod tests {
-    use super::{Shown, between, joined};
+    use super::{Shown, between, folded, joined};
 
     #[test]
     fn output_is_cut_where_it_is_said() {
@@ -182,7 +212,20 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_words_are_folded() {
+        let long = format!("the check says      race:{}", " word".repeat(30));
+        let folded = folded(&long);
+        let lines: Vec<&str> = folded.lines().collect();
+        assert!(lines.len() == 2 && lines[1].starts_with("                    word"), "{folded}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&folded), words(&long));
+        let table = "│ ".repeat(100);
+        assert_eq!(super::folded(&table), table);
+    }
+
+    #[test]
     fn commands_go_on_behind_a_backslash() {
-        assert_eq!(joined(&["$ a \\", "    b", "", "# c"]), ["$ a b", "# c"]);
+        let pair = |written: &str, run: &str| (written.to_owned(), run.to_owned());
+        assert_eq!(joined(&["$ a \\", "    b", "", "# c"]), [pair("$ a \\\n    b", "$ a b"), pair("# c", "# c")]);
     }
 }

@@ -46,6 +46,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
         ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
         ["recorded", document, row, column] => records.cell(document, row, column),
+        ["factor", document, row, column] => Ok(records.cell(document, row, column)?.trim_end_matches('×').to_owned()),
         ["ratio", document, a, b, column] => {
             let cell = |row| records.cell(document, row, column).and_then(|cell| number(&cell));
             Ok(format!("{:.2}", cell(a)? / cell(b)?))
@@ -58,7 +59,9 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             let (left, right) = (value(a)?, value(b)?);
             match holds(left, comparison, right)? {
                 true => Ok(String::new()),
-                false => Err(format!("`{a} {comparison} {b}` does not hold: {left} and {right}; the text has to change")),
+                false => {
+                    Err(format!("`{a} {comparison} {b}` does not hold: {left} and {right}; the text has to change"))
+                }
             }
         }
         ["table", ..] => table(words, context),
@@ -70,12 +73,17 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
         ["playground", name] => {
             let name = rung(name)?.name;
             Ok(if context.playground {
-                format!("<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}\"></iframe>")
+                format!(
+                    "<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}\"></iframe>"
+                )
             } else {
                 format!("The playground runs `{name}` step by step in a browser; `cargo xtask playground` builds it.")
             })
         }
-        _ => Err(format!("`{{{{{}}}}}` is no directive of the book; crates/book/src/lib.rs lists them", strings.join(" "))),
+        _ => Err(format!(
+            "`{{{{{}}}}}` is no directive of the book; crates/book/src/lib.rs lists them",
+            strings.join(" ")
+        )),
     }
 }
 
@@ -107,7 +115,9 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
     let printed = &context.commands.ended(&arguments, Wanted::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
     let number = json[0]["metrics"][&known.name]["sim"].as_f64();
-    number.map(|number| known.form.write(number)).ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
+    // In a sentence, 4 sectors are not 4.00.
+    let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
+    written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
 }
 
 /// Rows of recorded tables side by side.
@@ -120,12 +130,13 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
             None => rows.push(name),
         }
     }
-    let columns = list("columns")?.split(',').map(|column| {
-        column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write DOC|COLUMN"))
-    });
+    let columns = list("columns")?
+        .split(',')
+        .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write DOC|COLUMN")));
     let columns: Vec<(&str, &str)> = columns.collect::<Result<_, _>>()?;
     let headings = columns.iter().map(|(document, column)| record::heading(document, column));
-    let mut text = format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
+    let mut text =
+        format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
     for row in rows {
         // A rung that is younger than a table is not in it.
         let cell = |(document, column): &(&str, &str)| match context.records.cell(document, row, column) {

@@ -44,7 +44,8 @@ fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), 
     }
     let stop = |number: usize| starts.get(number).copied().unwrap_or(end);
     let body = &svg[starts[first - 1]..stop(last)];
-    let described: Vec<String> = tags(body, "title").zip(tags(body, "desc")).map(|(a, b)| format!("{a}: {b}")).collect();
+    let described: Vec<String> =
+        tags(body, "title").zip(tags(body, "desc")).map(|(a, b)| format!("{a}: {b}")).collect();
     let described = described.join(". ").replace('\n', " ");
     if (first, last) == (1, starts.len()) {
         return Ok((svg.to_owned(), described));

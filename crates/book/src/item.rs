@@ -43,7 +43,10 @@ fn begins(line: &str, name: &str) -> bool {
     if name.starts_with("impl") || name.ends_with('!') {
         return line.starts_with(name);
     }
-    if line.strip_prefix("rung! { ").is_some_and(|rest| name.strip_prefix("rung ").is_some_and(|own| rest.starts_with(&format!("{own}:")))) {
+    if line
+        .strip_prefix("rung! { ")
+        .is_some_and(|rest| name.strip_prefix("rung ").is_some_and(|own| rest.starts_with(&format!("{own}:"))))
+    {
         return true;
     }
     // A kernel of `entries!`, whose arguments have types.

@@ -19,6 +19,7 @@
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder explain RUNG …` (from the A-th to the B-th), with the command |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder profile RUNG … --device sim`, by its heading or its name |
 //! | `{{recorded DOC ROW COLUMN}}` | a cell of a table of `docs/DOC.md`; `h100` and `h200` are the measured times |
+//! | `{{factor DOC ROW COLUMN}}` | the same without its `×` |
 //! | `{{ratio DOC ROW ROW COLUMN}}` | the first row's number over the second's |
 //! | `{{table rows=… columns=DOC\|COLUMN,…}}` | rows of such tables side by side; a ladder's name stands for its rungs |
 //! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `DOC\|ROW\|COLUMN` |
@@ -92,8 +93,7 @@ pub fn prepare(root: &Path, playground: bool) -> Result<Book, Faults> {
         let mut chapters = BTreeMap::new();
         for (name, text) in &sources {
             let file = format!("{FOLDER}/src/{name}");
-            let mut context =
-                Context { file: &file, commands, records: &records, files: &mut files, playground };
+            let mut context = Context { file: &file, commands, records: &records, files: &mut files, playground };
             let whole = chapter::expanded(text, &mut context, &mut faults);
             chapters.insert(name.clone(), links::resolved(&file, &whole, &names, &documents, &mut faults));
         }

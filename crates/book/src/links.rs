@@ -166,7 +166,10 @@ mod tests {
                 .replace("[this](../../../Cargo.toml)", "this")
         );
         assert_eq!(faults.len(), 1, "{faults:?}");
-        assert_eq!(from_the_book("docs/a.md", "[x](times.md) [y](../README.md#z)"), "[x](../../../docs/times.md) [y](../../../README.md#z)");
+        assert_eq!(
+            from_the_book("docs/a.md", "[x](times.md) [y](../README.md#z)"),
+            "[x](../../../docs/times.md) [y](../../../README.md#z)"
+        );
     }
 
     #[test]

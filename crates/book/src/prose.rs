@@ -35,7 +35,10 @@ mod tests {
 
     #[test]
     fn measured_numbers_are_found() {
-        assert_eq!(numbers_without_source("It takes 82.6 µs, or 12%, and is 1.5× as fast."), ["82.6 µs", "12 %", "1.5 ×"]);
+        assert_eq!(
+            numbers_without_source("It takes 82.6 µs, or 12%, and is 1.5× as fast."),
+            ["82.6 µs", "12 %", "1.5 ×"]
+        );
         let fine = "32 × 16 threads, 48 KB, {{recorded h200 a time}} or `12 %`, 4 sectors, tens of ns; 3 msets";
         assert_eq!(numbers_without_source(fine), [""; 0]);
     }

@@ -144,7 +144,8 @@ mod tests {
         let tables = tables(TEXT);
         let rows: Vec<_> = tables.iter().map(|table| (table.above.contains("2^28"), &table.rows)).collect();
         let row = |rung: &str, time: &str| vec![vec![rung.to_owned(), time.to_owned()]];
-        let expected = [(false, &row("first", "1.00 µs")), (true, &row("first", "2.00 µs")), (true, &row("last", "3.00 µs"))];
+        let expected =
+            [(false, &row("first", "1.00 µs")), (true, &row("first", "2.00 µs")), (true, &row("last", "3.00 µs"))];
         assert_eq!(rows, expected);
         assert!(tables.iter().all(|table| table.columns == ["rung", "time"]));
     }
