@@ -36,7 +36,7 @@ pub(crate) enum Task {
     /// Run `versus` with these arguments.
     Versus(Vec<OsString>),
     /// Make the book's pages, in this folder.
-    Book { to: Option<String> },
+    Book { folder: Option<String> },
     /// Run a program with its arguments on the simulated GPU.
     Sim(Vec<OsString>),
     /// Print the folder of the simulated GPU's library.
@@ -89,8 +89,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
-        ("book", []) => Ok(Task::Book { to: None }),
-        ("book", ["--to", folder]) => Ok(Task::Book { to: Some((*folder).to_owned()) }),
+        ("book", []) => Ok(Task::Book { folder: None }),
+        ("book", [folder]) if !folder.starts_with('-') => Ok(Task::Book { folder: Some((*folder).to_owned()) }),
         ("samples", [checkout]) => Ok(Task::Samples { checkout: (*checkout).to_owned() }),
         ("new", ["ladder", name]) => {
             let name = (*name).to_owned();
@@ -196,8 +196,8 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
-        assert_eq!(parsed("book"), Ok(Task::Book { to: None }));
-        assert_eq!(parsed("book --to pages"), Ok(Task::Book { to: Some("pages".to_owned()) }));
+        assert_eq!(parsed("book"), Ok(Task::Book { folder: None }));
+        assert_eq!(parsed("book pages"), Ok(Task::Book { folder: Some("pages".to_owned()) }));
         let name = "a".to_owned();
         assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());

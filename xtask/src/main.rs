@@ -47,7 +47,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewProject { folder } => new::project(folder)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => return versus(arguments),
-        Task::Book { to } => return book(to.as_deref()),
+        Task::Book { folder } => return book(folder.as_deref()),
         Task::Sim(program) => return sim::run(program),
         Task::SimPath => println!("{}", sim::folder()?.display()),
         Task::Samples { checkout } => samples::run(Path::new(checkout))?,
@@ -70,7 +70,7 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// The text of the book, then its pages, by two programs: what mdBook is made of is compiled by itself.
-fn book(to: Option<&str>) -> Result<ExitCode> {
+fn book(folder: Option<&str>) -> Result<ExitCode> {
     install::device()?;
     let target = locate::target_dir().unwrap_or_else(|| process::root().join("target"));
     let text = target.join("book-text").into_os_string();
@@ -78,7 +78,7 @@ fn book(to: Option<&str>) -> Result<ExitCode> {
     if written != ExitCode::SUCCESS {
         return Ok(written);
     }
-    let to = to.map_or_else(|| target.join("book").into_os_string(), OsString::from);
+    let to = folder.map_or_else(|| target.join("book").into_os_string(), OsString::from);
     let mut pages = process::cargo();
     pages.args(["run", "--release", "--package", "book-pages", "--features", "mdbook", "--manifest-path"]);
     process::visibly(pages.arg(process::root().join("Cargo.toml")).arg("--").args([text, to]))?;

@@ -74,7 +74,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             let name = rung(name)?.name;
             Ok(if context.playground {
                 format!(
-                    "<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}\"></iframe>"
+                    "<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}&amp;embed=1\"></iframe>"
                 )
             } else {
                 format!("The playground runs `{name}` step by step in a browser; `cargo xtask playground` builds it.")
