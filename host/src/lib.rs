@@ -41,8 +41,12 @@ pub mod ladders;
 pub use engine::*;
 
 /// The PTX of all kernels, one module for each architecture that they are compiled for.
-pub static KERNELS: Kernels =
-    Kernels { modules: &EMBEDDED, host_compiler: env!("LADDER_HOST_RUSTC"), build_folder: env!("OUT_DIR") };
+pub static KERNELS: Kernels = Kernels {
+    modules: &EMBEDDED,
+    host_compiler: env!("LADDER_HOST_RUSTC"),
+    build_folder: env!("OUT_DIR"),
+    package_folder: env!("CARGO_MANIFEST_DIR"),
+};
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 

@@ -38,7 +38,7 @@ const PLUS_ONE: &str = "    \
 const LEFT_OUT: [&str; 4] = ["histogram", "matmul", "shuffle", "transpose"];
 
 /// The crates that are compiled for the copy.
-const OWN: [&str; 3] = ["cli", "host", "kernels-gpu"];
+const OWN: [&str; 2] = ["host", "kernels-gpu"];
 
 struct Workspace {
     root: PathBuf,
@@ -88,9 +88,9 @@ impl Workspace {
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
     }
 
-    /// Builds `ladder`, with the crates that were compiled for the original. Those that differ, and the one that knows
-    /// where its source is, are compiled with another number of codegen units, because cargo would otherwise take them for
-    /// the original's, which have the same names and places in their workspace, and write over those.
+    /// Builds `ladder`, with the crates that were compiled for the original. Those that differ are compiled with
+    /// another number of codegen units, because cargo would otherwise take them for the original's, which have the same names
+    /// and places in their workspace, and write over those.
     fn build(&self) -> Output {
         let own = OWN.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
         let mut cargo = Command::new(env!("CARGO"));

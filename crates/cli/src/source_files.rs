@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use engine::Kernels;
+
 /// Source files, each read once.
 #[derive(Debug)]
 pub(crate) struct SourceFiles {
@@ -12,10 +14,9 @@ pub(crate) struct SourceFiles {
     read: HashMap<String, Option<Vec<String>>>,
 }
 
-/// The folders that the paths of this repository's kernels start in.
-pub(crate) fn kernel_roots() -> Vec<PathBuf> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    let repository = repository.unwrap_or(Path::new(""));
+/// The folders that the paths of a repository's kernels start in.
+pub(crate) fn kernel_roots(kernels: &Kernels) -> Vec<PathBuf> {
+    let repository = Path::new(kernels.package_folder).parent().unwrap_or(Path::new(""));
     vec![repository.to_owned(), repository.join("kernels-gpu")]
 }
 

@@ -1,5 +1,5 @@
 //! How many instructions of threads the machine runs a second: of four kernels, with counters and without, on one host
-//! thread and on one for each core. `cargo bench -p simt-ptx` measures it; criterion shows the rates as `thrpt`.
+//! thread and on one for each core. `cargo bench -p simt-tests` measures it; criterion shows the rates as `thrpt`.
 
 use std::time::Duration;
 

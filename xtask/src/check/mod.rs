@@ -55,10 +55,11 @@ const COMPILED: [Step; 3] = [
         work: Work::Compiling,
         remedy: "cargo says above why",
     },
-    // Those that projects outside this repository use, from what the step before has loaded.
+    // Those that projects outside this repository use. Not offline: the registry is asked for crates that the patches replace
+    // here, which a new machine has not loaded.
     Step {
         name: "packages",
-        arguments: "package --offline --quiet --no-verify --allow-dirty -p cuda_std -p cuda_std_macros -p cuda_builder \
+        arguments: "package --quiet --no-verify --allow-dirty -p cuda_std -p cuda_std_macros -p cuda_builder \
                     -p ladder-locate -p ladder-devices -p ladder-driver -p ladder-libcuda -p cust_core -p find_cuda_helper -p ladder-ptx -p simt-ptx -p simt_test",
         work: Work::Simple,
         remedy: "cargo says above what a crate lacks that others are to use",

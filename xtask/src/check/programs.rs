@@ -60,6 +60,14 @@ fn line(folder: &Path, program: &[OsString], variables: impl Iterator<Item = (Os
     format!("{START}{}", parts.join(PART).replace('\n', LINE_END))
 }
 
+/// Tests that start cargo or a compiler again and again. They run longest, however small their files are.
+const COMPILING: [&str; 4] = [
+    "-p xtask --test project",
+    "-p xtask --test new",
+    "-p cuda_builder-tests --test integration",
+    "-p cuda_std-tests --test upstream",
+];
+
 /// A program to be run.
 #[derive(Debug)]
 struct Program {
@@ -68,8 +76,9 @@ struct Program {
     /// The arguments of `cargo test` that run it again.
     target: String,
     command: Command,
-    /// Whether it is one of a package's larger tests, and the size of its file: such a program runs longer.
-    length: (bool, u64),
+    /// Whether it compiles, whether it is one of a package's larger tests, and the size of its file: such a program runs
+    /// longer.
+    length: (bool, bool, u64),
 }
 
 impl Program {
@@ -84,7 +93,8 @@ impl Program {
         let variables: Vec<_> = variables.split(WORD).filter_map(|variable| variable.split_once('=')).collect();
         let package = variables.iter().find_map(|(name, value)| (*name == "CARGO_PKG_NAME").then_some(*value));
         let target = target(&plain(&String::from_utf8_lossy(heading)), package?, path);
-        let length = (target.contains(" --test "), path.metadata().map_or(0, |file| file.len()));
+        let compiles = COMPILING.contains(&&*target);
+        let length = (compiles, target.contains(" --test "), path.metadata().map_or(0, |file| file.len()));
         command.args(words).current_dir(folder).envs(variables).env_remove(WANTED).stdin(Stdio::null());
         Some(Self { heading: heading.to_owned(), target, command, length })
     }

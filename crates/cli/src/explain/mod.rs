@@ -81,7 +81,7 @@ fn explain(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
     let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (own.block_index, own.warp))?;
 
     let is_asked = |drawing: &&Drawing| own.what.is_empty() || own.what.contains(&drawing.name);
-    let mut lines = SourceFiles::new(&kernel_roots());
+    let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
     let mut figures = Vec::new();
     for drawing in DRAWINGS.iter().filter(is_asked) {
         figures.extend((drawing.draw)(&recording).into_iter().map(|figure| {

@@ -191,7 +191,7 @@ impl Subject {
             text: Cow::Borrowed(module.text),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or(own, |arch| arch.name.clone())),
-            roots: kernel_roots(),
+            roots: kernel_roots(kernels),
         })
     }
 

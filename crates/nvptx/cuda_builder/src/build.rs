@@ -49,12 +49,12 @@ impl CudaBuilder {
         let parts = module.as_ref().map_or_else(Vec::new, Module::parts);
         let names = module.iter().flat_map(Module::names);
         let cut = match parts[..] {
-            [_, _, ..] => self.compile(&toolchain, &store, &parts, names)?,
-            _ => None,
+            [] => None,
+            _ => self.compile(&toolchain, &store, &parts, names)?,
         };
         let compiled = match cut {
             Some(compiled) => Some(compiled),
-            // There is one part only, or the parts do not fit together again.
+            // The module cannot be cut, or the parts do not fit together again.
             None => {
                 let (ir, roots) = (raw.clone(), String::new());
                 self.compile(&toolchain, &store, &[Piece { ir, roots }], iter::empty())?

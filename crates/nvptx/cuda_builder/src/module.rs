@@ -96,7 +96,7 @@ impl<'a> Module<'a> {
         Some(())
     }
 
-    /// The module in parts; empty when there is no more than one.
+    /// The module in parts, without what no kernel reaches, which is most of `core`; empty when there are no kernels.
     pub(crate) fn parts(&self) -> Vec<Piece> {
         let roots = (0..self.symbols.len()).filter(|it| self.symbols[*it].is_root);
         let mut uses = HashMap::new();
@@ -119,9 +119,6 @@ impl<'a> Module<'a> {
             let (roots, all) = groups.entry(group).or_default();
             roots.push(self.symbols[*root].name);
             all.extend(symbols);
-        }
-        if groups.len() < 2 {
-            return Vec::new();
         }
         let mut users = vec![0; self.symbols.len()];
         for symbol in groups.values().flat_map(|(_, symbols)| symbols) {

@@ -12,7 +12,7 @@ fn variables_keep_their_values_from_launch_to_launch() {
         .entry reads(.param .u64 to) { .reg .b32 %r1; .reg .b64 %to; ld.param.u64 %to, [to];\n\
         ld.global.u32 %r1, [count]; st.global.u32 [%to], %r1; ret; }\n";
     static OWN: [Ptx; 1] = [Ptx::new((7, 5), ".version 6.3\n.target sm_75\n")];
-    static KERNELS: Kernels = Kernels { modules: &OWN, host_compiler: "", build_folder: "" };
+    static KERNELS: Kernels = Kernels { modules: &OWN, host_compiler: "", build_folder: "", package_folder: "" };
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let to = sim.alloc(4).unwrap();
     let code = sim.load(COUNTS.to_owned()).unwrap();
