@@ -3,23 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::arguments::{value, words};
-use crate::command::{Commands, Ended, Wanted};
+use crate::command::{Ended, Wanted};
+use crate::context::Context;
 use crate::fault::at;
-use crate::record::Records;
 use crate::recorded::Recorded;
 use crate::{directive, prose, read};
-
-/// What directives are resolved with.
-pub(crate) struct Context<'a> {
-    /// The chapter's file, from the repository's root.
-    pub file: &'a str,
-    pub commands: &'a Commands,
-    pub records: &'a Records,
-    /// The files that stand beside the pages; directives add to them.
-    pub files: &'a mut BTreeMap<String, String>,
-    /// Whether there is a playground.
-    pub playground: bool,
-}
 
 /// The documents of `docs` that are chapters, with the chapter's file.
 pub(crate) fn documents(sources: &BTreeMap<String, String>) -> BTreeMap<String, String> {

@@ -4,8 +4,8 @@ use engine::Rung;
 use host::CATALOG;
 
 use crate::arguments::{value, words};
-use crate::chapter::Context;
 use crate::command::Wanted;
+use crate::context::Context;
 use crate::numbers::{holds, number};
 use crate::{exercises, figure, item, links, read, record};
 

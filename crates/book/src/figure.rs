@@ -1,7 +1,7 @@
 //! Figures of `ladder explain`, as files beside the pages.
 
-use crate::chapter::Context;
 use crate::command::Wanted;
+use crate::context::Context;
 
 /// How a figure begins in the text of an SVG file.
 const BEGIN: &str = "<g role=\"img\"";

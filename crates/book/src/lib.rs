@@ -36,6 +36,7 @@
 mod arguments;
 mod chapter;
 mod command;
+mod context;
 mod directive;
 mod exercises;
 mod fault;
@@ -51,8 +52,8 @@ mod summary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use chapter::Context;
 use command::Commands;
+use context::Context;
 use fault::at;
 use record::Records;
 

@@ -19,8 +19,9 @@ pub(crate) fn numbers_without_source(line: &str) -> Vec<String> {
     for (at, unit) in UNITS.iter().flat_map(|unit| text.match_indices(unit)) {
         let (before, behind) = (text[..at].trim_end_matches(' '), &text[at + unit.len()..]);
         let is_word = behind.starts_with(|next: char| next.is_alphanumeric() || next == '/');
-        // `32 × 16` is a shape.
-        let is_shape = unit == "×" && behind.trim_start().starts_with(|next: char| next.is_ascii_digit());
+        // `32 × 16` is a shape, and so is what ends a line with a blank before it.
+        let is_shape = unit == "×"
+            && (text[..at].ends_with(' ') || behind.trim_start().starts_with(|next: char| next.is_ascii_digit()));
         if before.ends_with(|last: char| last.is_ascii_digit()) && !is_word && !is_shape {
             let number: String = before.chars().rev().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
             found.push(format!("{} {unit}", number.chars().rev().collect::<String>()));
