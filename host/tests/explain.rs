@@ -1,9 +1,12 @@
 //! The figures of all rungs against the machine's counters. What `ladder explain` shows is in cli/explain.txt.
 
-use analysis::explain::{DRAWINGS, Figure, Recording, Shade, record, small_enough};
+use std::collections::BTreeSet;
+
+use analysis::dram::{Dram, trace::trace};
+use analysis::explain::{DRAWINGS, Figure, Recording, Round, Shade, Tree, fit, record, tree};
 use host::device::Sim;
 use host::selection::select;
-use host::{CATALOG, KERNELS};
+use host::{CATALOG, KERNELS, Session};
 
 /// Sectors of the figure's only grid in which something is drawn: eight words each.
 fn sectors(figure: &Figure) -> u64 {
@@ -16,6 +19,70 @@ fn sectors(figure: &Figure) -> u64 {
 fn words(figure: &Figure, grid: usize) -> usize {
     let cells = figure.grids[grid].rows.iter().flat_map(|row| &row.cells);
     cells.filter(|cell| cell.shade != Shade::Empty).count()
+}
+
+/// All that is counted of a launch, by column of the source figure.
+fn source(recording: &Recording, figure: &Figure) {
+    let listing = figure.listing.as_ref().unwrap();
+    let all = recording.counters.all();
+    let get = |name: &str| all.get(name).unwrap().number().unwrap() as u64;
+    let sum = |part: &str| -> u64 {
+        let metrics = all.metrics();
+        let names = metrics.iter().map(|own| own.name).filter(|name| name.contains(part) && name.ends_with(".sum"));
+        names.map(get).sum()
+    };
+    let totals = [
+        get("ptx_inst_executed.sum"),
+        sum("l1tex_t_sectors_") + sum("l1tex__t_sectors_"),
+        sum("wavefronts_mem_shared"),
+        get("smsp__sass_branch_targets_threads_divergent.sum"),
+    ];
+    for (column, total) in totals.into_iter().enumerate() {
+        let lines: u64 = listing.lines.iter().map(|line| line.counts[column]).sum();
+        let ptx: u64 = listing.lines.iter().flat_map(|line| &line.ptx).map(|line| line.counts[column]).sum();
+        assert_eq!((lines, ptx), (total, total), "{}", listing.columns[column]);
+    }
+}
+
+/// The times of each warp follow each other without holes, and what is counted is all of them.
+fn timeline(recording: &Recording, figure: &Figure) {
+    let counts = &figure.counts;
+    let end = counts[0].1;
+    assert_eq!(recording.spans.iter().map(|span| span.to).max(), Some(end));
+    let mut sum = 0;
+    for warp in 0..recording.residence.warps {
+        let mut at = 0;
+        for span in recording.spans.iter().filter(|span| span.warp == warp) {
+            assert!(span.from == at && span.to > at && span.lanes & !span.alive == 0, "{span:?} after {at}");
+            at = span.to;
+        }
+        sum += at;
+    }
+    assert_eq!(counts[1..7].iter().map(|(_, cycles)| cycles).sum::<u64>(), sum);
+}
+
+/// What threads load from buffers, as values that are followed and as requests.
+fn loads(recording: &Recording, name: &str) {
+    if recording.left_out().is_some() {
+        return;
+    }
+    let followed: u64 = recording.flow.loaded.iter().map(|own| u64::from(own.loads) * u64::from(own.bytes)).sum();
+    let is_load = |title: &str| title.contains("loads") || title.contains("copies");
+    let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
+    let asked: u64 = (bursts.draw)(recording)
+        .iter()
+        .filter(|figure| is_load(&figure.title))
+        .flat_map(|figure| &figure.counts)
+        .filter(|(what, _)| *what == "bytes that threads ask for")
+        .map(|(_, count)| count)
+        .sum();
+    // What the block has written before, it loads too; and of many phases not all are drawn.
+    let some_left_out =
+        (bursts.draw)(recording).iter().any(|own| own.notes.iter().any(|note| note.contains("left out")));
+    let written = recording.flow.results.len();
+    if !some_left_out {
+        assert!(followed <= asked && (written > 0 || followed == asked), "{name}: {followed}, {asked}");
+    }
 }
 
 /// Checks a warp's figures, and returns how many there are of each kind.
@@ -41,13 +108,25 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                         assert!(words(figure, 0) <= words(figure, 1), "{place}");
                     }
                 }
-                _ => {
+                "shuffle" => {
                     let grid = &figure.grids[0];
                     for arrow in &grid.arrows {
                         let (from, to) = (&grid.rows[0].cells[arrow.from], &grid.rows[1].cells[arrow.to]);
                         assert!(from.shade == Shade::Idle || from.text == to.text, "{place}");
                     }
                 }
+                "tree" => {
+                    for arrow in &figure.grids[0].arrows {
+                        let rows = &figure.grids[0].rows[arrow.row..arrow.row + 2];
+                        let ends = [&rows[0].cells[arrow.from], &rows[1].cells[arrow.to]];
+                        assert!(ends.iter().all(|cell| cell.shade != Shade::Empty), "{place}");
+                    }
+                }
+                "tiles" => {}
+                "bursts" => assert!(count("bursts") <= count("bursts of all requests"), "{place}"),
+                "timeline" => timeline(recording, figure),
+                "source" => source(recording, figure),
+                other => panic!("{other} is not checked"),
             }
         }
         figures.len()
@@ -60,7 +139,7 @@ fn what_is_drawn_is_what_the_machine_counts() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in CATALOG.ladders {
         let mut selection = select(&CATALOG, &[ladder.name.to_owned()]).unwrap().remove(0);
-        small_enough(&mut selection).unwrap();
+        fit(&mut selection, 16 << 10).unwrap();
         let plan = selection.plan(None, None).unwrap();
         assert!(plan.left_out().is_empty(), "{:?}", plan.left_out());
         for (rung, launch) in plan.launches() {
@@ -69,9 +148,142 @@ fn what_is_drawn_is_what_the_machine_counts() {
                 let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (0, warp)).unwrap();
                 assert!(verdict.is_right(), "{}: {verdict:?}", rung.name);
                 let figures = check(&recording, rung.name);
+                loads(&recording, rung.name);
+                if warp == 0 && rung.name == ladder.rungs[0].name {
+                    let mut session = Session::new(&mut sim, plan.problem(), false).unwrap();
+                    let counters = session.observe(rung, launch, None, simt::Counters::new).unwrap();
+                    assert_eq!(recording.counters.all().metrics(), counters.metrics(), "{}", rung.name);
+                }
                 // The last warp of a reduction may have nothing to do.
                 assert!(warp > 0 || figures[0] > 0, "{}: {figures:?}", rung.name);
             }
         }
+    }
+}
+
+/// The tree of a block of a reduction with so many threads, which takes as many elements as it can.
+fn reduction(name: &str, threads: u32) -> Tree {
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
+    let mut selection = select(&CATALOG, &[name.to_owned()]).unwrap().remove(0);
+    let elements = threads * 8;
+    selection.given.push(("n", elements.to_string()));
+    let plan = selection.plan(Some([threads, 1, 1]), None).unwrap();
+    let (rung, launch) = &plan.launches()[0];
+    let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (0, 0)).unwrap();
+    assert!(verdict.is_right(), "{name}");
+    tree(&recording).unwrap()
+}
+
+/// The pairs of a round, by the first element that went into each operand.
+fn pairs(tree: &Tree, round: &Round) -> BTreeSet<(u64, u64)> {
+    let head = |(_, index): (usize, u64)| index - tree.begins.values().next().unwrap();
+    let pair = |terms: &[analysis::explain::Term]| match terms {
+        [a, b] => (head(a.head), head(b.head)),
+        other => panic!("{other:?}"),
+    };
+    round.additions.iter().map(|own| pair(&own.terms)).collect()
+}
+
+/// The seeds' figures of neighbored and interleaved pairs: which partial sums are added, and by which threads.
+#[test]
+fn the_pairs_are_those_of_the_texts() {
+    // 0+1, 2+3 …; then 0+2, 4+6 …; each thread whose number is a multiple of 2, 4, …
+    for (name, threads_apart) in [("reduce_neighbored", true), ("reduce_neighbored_less", false)] {
+        let tree = reduction(name, 64);
+        assert_eq!((tree.elements, tree.rounds.len()), (64, 6), "{name}");
+        for (number, round) in tree.rounds.iter().enumerate() {
+            let stride = 1 << number;
+            let expected = (0..64).step_by(2 * stride).map(|first| (first as u64, (first + stride) as u64));
+            assert_eq!(pairs(&tree, round), expected.collect(), "{name}, round {number}");
+            let threads = round.additions.iter().map(|own| own.thread as usize).collect::<Vec<_>>();
+            let distance = if threads_apart { 2 * stride } else { 1 };
+            assert!(threads.iter().enumerate().all(|(at, thread)| *thread == at * distance), "{name}: {threads:?}");
+            // Every warp works to the end, or the first ones only.
+            let first_lanes = round.lanes[0].count_ones() as usize;
+            assert_eq!(first_lanes, if threads_apart { 16 >> number } else { (32 >> number).min(32) }.max(1), "{name}");
+        }
+    }
+    // i + n/2, then i + n/4 …
+    let halves = |tree: &Tree, rounds: &[Round], from: u64| {
+        for (number, round) in rounds.iter().enumerate() {
+            let stride = from >> number;
+            assert_eq!(pairs(tree, round), (0..stride).map(|i| (i, i + stride)).collect(), "round {number}");
+        }
+    };
+    let tree = reduction("reduce_interleaved", 64);
+    assert_eq!((tree.elements, tree.rounds.len()), (64, 6));
+    halves(&tree, &tree.rounds, 32);
+    assert!(
+        tree.rounds.iter().all(|round| round.additions.iter().enumerate().all(|(at, own)| own.thread == at as u32))
+    );
+    // Unrolled: a thread's elements first, which lie a block apart; then as before.
+    for (name, blocks) in [
+        ("reduce_unrolling2", 2),
+        ("reduce_unrolling4", 4),
+        ("reduce_unrolling8", 8),
+        ("reduce_unroll_warps8", 8),
+        ("reduce_complete_unroll_warps8", 8),
+        ("reduce_complete_unroll", 8),
+        ("reduce_gmem", 1),
+        ("reduce_gmem_unroll4", 4),
+        ("reduce_smem", 1),
+        ("reduce_smem_dyn", 1),
+        ("reduce_smem_unroll4", 4),
+        ("reduce_smem_unroll4_dyn", 4),
+    ] {
+        let tree = reduction(name, 128);
+        assert_eq!(tree.elements, 128 * blocks, "{name}");
+        let own = tree.rounds.len() - 7;
+        for round in &tree.rounds[..own] {
+            let within = |own: &analysis::explain::Addition| {
+                own.terms.iter().all(|term| term.head.1 % 128 == own.terms[0].head.1 % 128)
+            };
+            assert!(round.additions.iter().all(within), "{name}");
+        }
+        assert_eq!(own > 0, blocks > 1, "{name}");
+        halves(&tree, &tree.rounds[own..], 64);
+    }
+    // Shuffles: i with i xor 16, 8, 4, 2, 1 in each warp; then the warps' sums the same way.
+    let tree = reduction("reduce_shfl", 128);
+    assert_eq!((tree.elements, tree.rounds.len()), (128, 7));
+    for (number, round) in tree.rounds[..5].iter().enumerate() {
+        let mask = 16u32 >> number;
+        for own in &round.additions {
+            let lanes: BTreeSet<u32> = own.terms.iter().map(|term| term.thread).collect();
+            assert_eq!(lanes, BTreeSet::from([own.thread, own.thread ^ mask]), "round {number}");
+        }
+        assert_eq!(round.lanes, [u32::MAX; 4]);
+    }
+    let warps: Vec<_> = tree.rounds[5..].iter().map(|round| pairs(&tree, round)).collect();
+    assert_eq!(warps, [BTreeSet::from([(0, 64), (32, 96)]), BTreeSet::from([(0, 32)])]);
+}
+
+/// A block's bursts are those that the trace of the launch counts, where the launch has one block.
+#[test]
+fn bursts_are_those_of_the_trace() {
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
+    for (name, size, block) in
+        [("reduce_interleaved", ("n", "64"), Some([64, 1, 1])), ("transpose_naive", ("rows", "16"), None)]
+    {
+        let mut selection = select(&CATALOG, &[name.to_owned()]).unwrap().remove(0);
+        selection.given.push((size.0, size.1.to_owned()));
+        if size.0 == "rows" {
+            selection.given.push(("cols", "32".to_owned()));
+        }
+        let ladder = selection.ladder;
+        let plan = selection.plan(block, None).unwrap();
+        let (rung, launch) = &plan.launches()[0];
+        assert_eq!(launch.blocks(), 1);
+        let (recording, _) = record(&mut sim, plan.problem(), rung, launch, (0, 0)).unwrap();
+        let traced = trace(&mut sim, ladder, rung, plan.problem(), launch, Dram::FIGURE, 1).unwrap();
+        let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
+        let figures = (bursts.draw)(&recording);
+        assert!(figures.len() < 16, "all are drawn");
+        let sum = |what: &str| -> u64 {
+            let counts = figures.iter().flat_map(|figure| &figure.counts);
+            counts.filter(|(own, _)| *own == what).map(|(_, count)| count).sum()
+        };
+        assert_eq!(sum("bursts of all requests"), traced.accesses.iter().map(|own| own.bursts).sum::<u64>(), "{name}");
+        assert_eq!(sum("requests"), traced.accesses.iter().map(|own| own.requests).sum::<u64>(), "{name}");
     }
 }

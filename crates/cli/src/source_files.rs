@@ -28,9 +28,14 @@ impl SourceFiles {
 
     /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.
     pub(crate) fn line(&mut self, path: &str, line: u32) -> Option<&str> {
+        self.indented(path, line).map(str::trim)
+    }
+
+    /// A line with its indentation.
+    pub(crate) fn indented(&mut self, path: &str, line: u32) -> Option<&str> {
         let lines = self.lines(path)?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
-        lines.get(index).map(|line| line.trim())
+        lines.get(index).map(String::as_str)
     }
 
     /// The lines of a file; `None` where there is no such file.

@@ -15,7 +15,7 @@ pub mod logic;
 pub mod modifiers;
 pub mod video;
 
-use crate::regs::R64;
+use crate::regs::{Pred, R64, Reg};
 
 /// One instruction of any family.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +27,25 @@ pub enum Alu {
     Convert(convert::Convert),
     Compare(compare::Compare),
     Video(video::Video),
+}
+
+/// What an instruction chooses from: the first register where its test holds, or else the second one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The registers, one of which is copied.
+    pub values: [Reg; 2],
+    /// The test, if it is a predicate, and whether that is negated; otherwise it compares numbers.
+    pub test: Option<(Pred, bool)>,
+}
+
+impl Alu {
+    /// What `selp` and `slct` choose from.
+    pub fn choice(&self) -> Option<Choice> {
+        match self {
+            Alu::Compare(op) => op.choice(),
+            _ => None,
+        }
+    }
 }
 
 /// `mov.b64`

@@ -38,6 +38,7 @@
 //! ```
 
 mod metrics;
+mod sites;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,6 +55,7 @@ use crate::traffic::{self, Banks};
 
 pub use crate::traffic::BankWord;
 pub use metrics::{Definition, METRICS, Metric, Value};
+pub use sites::SiteCounters;
 
 /// An [`Observer`] that counts. Its numbers come as [`Metric`]s, by [`Counters::metrics`] or by name.
 #[derive(Debug, Clone)]
@@ -203,11 +205,20 @@ impl Counters {
     }
 
     fn totals(&self) -> Totals {
-        let mut totals = Totals { events: self.events, divergent: self.divergent.iter().sum(), ..Totals::default() };
-        for (func, base) in self.program.functions.iter().zip(self.bases.iter()) {
+        self.totals_of(self.events, |_| true)
+    }
+
+    /// The sums over the instructions that are counted, of which `events` are known already.
+    fn totals_of(&self, events: Events, is_counted: impl Fn(Site) -> bool) -> Totals {
+        let mut totals = Totals { events, ..Totals::default() };
+        for (function, (func, base)) in self.program.functions.iter().zip(self.bases.iter()).enumerate() {
             let mut sum = Executed::default();
             for (pc, inst) in func.code.iter().enumerate() {
                 sum.add(&self.executed[base + pc]);
+                if !is_counted(Site { function: function as u32, pc: pc as u32 }) {
+                    continue;
+                }
+                totals.divergent += self.divergent[base + pc];
                 totals.warp_instructions += sum.warps;
                 totals.thread_instructions += sum.threads;
                 *totals.classes.entry(func.origins[pc].class).or_default() += sum.warps;

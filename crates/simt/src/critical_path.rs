@@ -11,6 +11,7 @@
 //! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
 
 mod cost;
+mod log;
 mod resource_use;
 mod steps;
 
@@ -26,6 +27,8 @@ use crate::regs::lanes;
 use crate::traffic::{Banks, SECTOR};
 pub use cost::{Cost, Latencies, Pipe};
 use cost::{Kind, Step};
+use log::Log;
+pub use log::{Activity, Span};
 use ptx::ast::Space;
 pub use resource_use::ResourceUse;
 
@@ -46,6 +49,8 @@ pub struct CriticalPath {
     block: Block,
     /// Room for the words of an access to shared memory.
     banks: Banks,
+    /// What the warps of one block do, if that is asked for.
+    log: Option<Log>,
 }
 
 /// Numbers of sectors. A launch has millions of them, and nobody chooses them so that hashes collide.
@@ -128,7 +133,20 @@ impl CriticalPath {
             sums: ResourceUse::of_ranges(ranges.len()),
             block: Block::default(),
             banks: Banks::default(),
+            log: None,
         }
+    }
+
+    /// Keeps what the warps of this block do at each time: [`CriticalPath::spans`].
+    #[must_use]
+    pub fn with_spans_of(self, block: u64) -> Self {
+        Self { log: Some(Log::new(block)), ..self }
+    }
+
+    /// What the warps of the block do that [`CriticalPath::with_spans_of`] names, where loads that miss the L1 are served by
+    /// memory: each warp's spans in their order, without holes between.
+    pub fn spans(&self) -> &[Span] {
+        self.log.as_ref().map_or(&[], |log| &log.spans)
     }
 
     /// The number of instructions that warps have executed, without those for which nothing is issued.
@@ -169,6 +187,9 @@ impl CriticalPath {
         let step = &self.steps[pending.site.function as usize][pending.site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
         let there = [0, 1].map(|served_by| pending.begins[served_by] + pending.latency[served_by]);
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+            log.memory_comes(self.block.at, &step.defs);
+        }
         for def in &step.defs {
             warp.ready[*def as usize] = there;
         }
@@ -179,7 +200,7 @@ impl CriticalPath {
         }
     }
 
-    fn step(&mut self, site: Site) {
+    fn step(&mut self, site: Site, active: u32) {
         self.end_pending();
         let step = &self.steps[site.function as usize][site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
@@ -194,6 +215,12 @@ impl CriticalPath {
         let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
         let begins = warp.groups[..waited].iter().copied().fold(used.fold(warp.next, later), later);
         let cost = &step.cost;
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_on && cost.pipe != Pipe::None) {
+            let late = step.uses.iter().max_by_key(|used| warp.ready[**used as usize][1]);
+            let late = late.filter(|used| warp.ready[**used as usize][1] == begins[1]);
+            let issued = begins[1] + cost.issued.round() as u64;
+            log.issued(self.block.at, active, (warp.next[1], begins[1], issued), late.copied());
+        }
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
         self.sums.products += f64::from(cost.products);
         // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
@@ -207,6 +234,9 @@ impl CriticalPath {
         } else {
             for def in &step.defs {
                 warp.ready[*def as usize] = begins.map(|at| at + latency);
+            }
+            if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+                log.computed(self.block.at, &step.defs);
             }
         }
     }
@@ -281,16 +311,23 @@ fn later(a: Times, b: Times) -> Times {
 
 impl Observer for CriticalPath {
     fn fork(&self) -> Self {
-        Self { block: Block::default(), sums: ResourceUse::of_ranges(self.ranges.len()), ..self.clone() }
+        let log = self.log.as_ref().map(Log::fork);
+        Self { block: Block::default(), sums: ResourceUse::of_ranges(self.ranges.len()), log, ..self.clone() }
     }
 
     fn merge(&mut self, mut other: Self) {
         other.end_block();
         self.sums.add(other.sums);
+        if let (Some(own), Some(other)) = (&mut self.log, other.log) {
+            own.spans.extend(other.spans);
+        }
     }
 
-    fn block(&mut self, _block: u64, warps: u32, _threads: u32) {
+    fn block(&mut self, block: u64, warps: u32, threads: u32) {
         self.end_block();
+        if let Some(log) = &mut self.log {
+            log.block(block, threads, warps, self.registers);
+        }
         self.sums.blocks += 1;
         self.sums.warps += u64::from(warps);
         let clock = Clock { next: [0; 2], ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], waits: None };
@@ -302,9 +339,9 @@ impl Observer for CriticalPath {
         self.block.at = warp_id.warp as usize;
     }
 
-    fn executed(&mut self, first: Site, count: u32, _active: u32) {
+    fn executed(&mut self, first: Site, count: u32, active: u32) {
         for pc in first.pc..first.pc + count {
-            self.step(Site { pc, ..first });
+            self.step(Site { pc, ..first }, active);
         }
     }
 
@@ -331,6 +368,9 @@ impl Observer for CriticalPath {
             // Operands of the constant bank.
             Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
         };
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+            log.accessed(access.space);
+        }
         if let Some(pending) = &mut self.block.pending {
             pending.latency = later(pending.latency, latency);
         }
@@ -346,13 +386,23 @@ impl Observer for CriticalPath {
         }
     }
 
+    fn exited(&mut self, _site: Site, warp_id: WarpId, lanes: u32) {
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+            log.exited(warp_id.warp as usize, lanes);
+        }
+    }
+
     fn released(&mut self, _block: u64, id: u32) {
         let last = self.block.barriers.remove(&id).unwrap_or_default();
         let met = last.map(|at| at + u64::from(self.latencies.barrier));
-        for warp in &mut self.block.warps {
+        for (number, warp) in self.block.warps.iter_mut().enumerate() {
             if warp.waits == Some(id) {
                 warp.waits = None;
+                let arrived = warp.next[1];
                 warp.next = later(warp.next, met);
+                if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+                    log.waited(number, (arrived, warp.next[1]));
+                }
             }
         }
     }

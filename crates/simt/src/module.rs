@@ -75,6 +75,11 @@ impl Function {
         &self.program.functions[0].name
     }
 
+    /// The text of its module.
+    pub fn ptx(&self) -> &str {
+        &self.module.ptx
+    }
+
     /// The program that the kernel was lowered to.
     pub fn program(&self) -> &Program {
         &self.program

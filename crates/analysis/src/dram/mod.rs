@@ -103,6 +103,11 @@ impl Dram {
         }
     }
 
+    /// The numbers of the bursts that some bytes lie in.
+    pub fn bursts(&self, first: u64, bytes: u64) -> RangeInclusive<u64> {
+        first / self.burst..=first.saturating_add(bytes.max(1) - 1) / self.burst
+    }
+
     /// Checks that a figure has room for the memory, and that bursts do not end within an element.
     fn check_figure(&self, element: u64) -> Result<(), Error> {
         within("channels", self.channels, 1..=8)?;

@@ -84,6 +84,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         }],
         counts,
         notes,
+        ..Figure::default()
     }
 }
 

@@ -80,5 +80,6 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         grids,
         counts,
         notes: times(alike),
+        ..Figure::default()
     }
 }

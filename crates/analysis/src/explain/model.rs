@@ -16,7 +16,7 @@ pub struct Drawing {
 }
 
 /// A figure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Figure {
     /// The kind of figure: the name of its [`Drawing`].
     pub what: &'static str,
@@ -28,10 +28,46 @@ pub struct Figure {
     pub ptx_line: u32,
     /// Its grids, from top to bottom.
     pub grids: Vec<Grid>,
+    /// Lines of the source, with numbers beside each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listing: Option<Listing>,
     /// What is counted in it, by name.
     pub counts: Vec<(&'static str, u64)>,
     /// What else there is to say.
     pub notes: Vec<String>,
+}
+
+/// Lines of the source in the order of the files, with numbers beside each.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Listing {
+    /// What the numbers are, in a word or two.
+    pub columns: Vec<&'static str>,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// A line of the source.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Line {
+    /// File and line; `None` for instructions of which the PTX does not say it.
+    pub source: Option<(String, u32)>,
+    /// Its text, which somebody writes who has the file.
+    pub text: String,
+    /// A number for each column.
+    pub counts: Vec<u64>,
+    /// The instructions that come from it.
+    pub ptx: Vec<PtxLine>,
+}
+
+/// A line of the PTX.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PtxLine {
+    /// Its number, from 1.
+    pub line: u32,
+    /// The instruction.
+    pub text: String,
+    /// A number for each column.
+    pub counts: Vec<u64>,
 }
 
 /// Rows of cells under common columns.

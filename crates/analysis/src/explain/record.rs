@@ -1,35 +1,89 @@
-//! The observer that keeps what a warp does.
+//! What a launch did.
 
 use std::collections::HashMap;
 
+use devices::Description;
 use ptx::ast::Space;
 use simt::Function;
-use simt::code::Op;
-use simt::counters::{Counters, Value};
-use simt::observe::{Access, AccessKind, Observer, Reg, Site, Step, StoredValues, WarpId};
+use simt::counters::{Counters, SiteCounters, Value};
+use simt::critical_path::Span;
+use simt::observe::{Access, AccessKind, Observer, Site, StoredValues, WarpId};
 use simt::run::Position;
-use simt::warp::{ShuffleMode, Warp};
+use simt::warp::ShuffleMode;
 
-/// The most requests and shuffles that are kept of a warp.
-const MOST: usize = 1 << 16;
+use super::flow::Graph;
+use crate::dram::Dram;
+use engine::Kernels;
 
-/// The warp that is watched.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watched {
-    pub(super) block: u64,
-    pub(super) warp: u32,
+/// What is watched of a launch.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The block, by its number in the grid.
+    pub block: u64,
+    /// The warp, by its number in the block.
+    pub warp: u64,
+    /// The device whose latencies are modelled; an H100 if there is none.
+    pub on: Option<Description>,
+    /// The kernels, for `ptxas` to say how many registers they have, which limits the blocks of a multiprocessor.
+    pub kernels: Option<&'static Kernels>,
+    /// The memory whose channels and banks requests are mapped to.
+    pub dram: Dram,
 }
 
-/// What a warp did.
+impl From<(u64, u64)> for Watch {
+    fn from((block, warp): (u64, u64)) -> Self {
+        Self { block, warp, on: None, kernels: None, dram: Dram::FIGURE }
+    }
+}
+
+/// What a warp, its block and the launch did.
 #[derive(Debug)]
 pub struct Recording {
-    function: Function,
+    pub(super) function: Function,
+    pub(super) positions: HashMap<Site, Position>,
     /// The places of the problem's buffers: first addresses and sizes in bytes.
-    buffers: Vec<(u64, u64)>,
-    /// Its requests to global and shared memory, in their order.
+    pub(super) buffers: Vec<(u64, u64)>,
+    /// What was watched.
+    pub watch: Watch,
+    /// The warp's requests to global and shared memory, in their order.
     pub requests: Vec<Request>,
-    /// Its shuffles, in their order.
+    /// The warp's shuffles, in their order.
     pub shuffles: Vec<Shuffle>,
+    /// The requests of all warps of the block to global memory, in the order of the simulation.
+    pub of_block: Vec<Request>,
+    /// Whether there were more requests than are kept.
+    pub(super) is_cut: bool,
+    /// Where the block's values went.
+    pub flow: Graph,
+    /// What values did that was not followed, in words.
+    pub(super) lost: Vec<&'static str>,
+    /// What each instruction of the launch counts.
+    pub counters: SiteCounters,
+    /// What the block's warps do at each modelled cycle.
+    pub spans: Vec<Span>,
+    /// How the launch fills a device.
+    pub residence: Residence,
+    /// The sizes of a problem that can be followed, where this one makes too many values.
+    pub(super) fits: Option<String>,
+}
+
+/// How a launch fills the multiprocessors of a device.
+#[derive(Clone, Debug)]
+pub struct Residence {
+    /// The device.
+    pub device: String,
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
+    /// Blocks of the launch.
+    pub blocks: u64,
+    /// Blocks that a multiprocessor holds at once.
+    pub resident: u32,
+    /// Warps of a block.
+    pub warps: u32,
+    /// Warps that a multiprocessor holds at once.
+    pub most_warps: u32,
+    /// Whether `ptxas` said how many registers there are; otherwise they are taken not to limit the blocks.
+    pub has_registers: bool,
 }
 
 /// A request of a warp to global or shared memory.
@@ -37,6 +91,10 @@ pub struct Recording {
 pub struct Request {
     /// The instruction.
     pub site: Site,
+    /// The warp, by its number in its block.
+    pub warp: u32,
+    /// How many times the block's threads had met at a barrier by then.
+    pub phase: u32,
     /// Which memory.
     pub space: Space,
     /// What it does there.
@@ -58,10 +116,12 @@ pub struct Shuffle {
     pub mode: ShuffleMode,
     /// The lanes that execute it.
     pub lanes: u32,
-    /// The lanes that it names.
-    pub members: u32,
-    /// How many lanes exchange values with each other.
-    pub width: u32,
+    /// The lanes that give a value: those, and others that come to the exchange on another path.
+    pub given: u32,
+    /// The lanes that each lane names.
+    pub members: [u32; 32],
+    /// How many lanes exchange values with each other, as each lane has it.
+    pub widths: [u32; 32],
     /// The value that each lane gives.
     pub values: [u32; 32],
     /// The lane that each lane reads.
@@ -106,16 +166,34 @@ impl Recording {
         Counters::new(&self.function).wavefronts(request.site, &request.access())
     }
 
+    /// Why figures are left out that follow values, if they are.
+    pub fn left_out(&self) -> Option<String> {
+        let fits = self.fits.as_ref().map_or(String::new(), |sizes| format!("; {sizes} fits"));
+        (self.flow.left_out > 0)
+            .then(|| format!("the block makes too many values for the figures tree and tiles{fits}"))
+    }
+
     /// Where an instruction stands in the texts.
     pub(super) fn position(&self, site: Site) -> Position {
-        Position::of(&self.function, site)
+        self.positions.get(&site).cloned().unwrap_or_else(|| Position::of(&self.function, site))
+    }
+
+    /// A line of the PTX.
+    pub(super) fn ptx(&self) -> ptx::Source<'_> {
+        ptx::Source::new(self.function.ptx())
+    }
+
+    /// The buffer that an address in global memory is in, and the byte there.
+    pub(super) fn in_buffer(&self, address: u64) -> Option<(usize, u64)> {
+        let is_in = |(first, bytes): &(u64, u64)| (*first..first + bytes.max(&1)).contains(&address);
+        let number = self.buffers.iter().position(is_in)?;
+        Some((number, address - self.buffers[number].0))
     }
 
     /// An address in global memory in words: `buffer 0 + 128`.
     pub(super) fn place(&self, address: u64) -> String {
-        let is_in = |(first, bytes): &(u64, u64)| (*first..first + bytes.max(&1)).contains(&address);
-        match self.buffers.iter().position(is_in) {
-            Some(number) => format!("buffer {number} + {}", address - self.buffers[number].0),
+        match self.in_buffer(address) {
+            Some((number, at)) => format!("buffer {number} + {at}"),
             None => format!("{address:#x}"),
         }
     }
@@ -123,10 +201,9 @@ impl Recording {
     /// The requests to a space, those together that are alike: of one source line and form, and with the same distances
     /// between addresses. Each has the others behind it.
     pub(super) fn alike(&self, space: Space) -> Vec<Vec<&Request>> {
-        let mut positions = HashMap::new();
         let (mut groups, mut known): (Vec<Vec<&Request>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
         for request in self.requests.iter().filter(|request| request.space == space) {
-            let source = positions.entry(request.site).or_insert_with(|| self.position(request.site).source).clone();
+            let source = self.position(request.site).source;
             // A line of global memory, and a row of the banks, are 128 bytes.
             let first = request.lanes().map(|(_, address)| address).min().unwrap_or(0) / 128 * 128;
             let mut distances = [0; 32];
@@ -147,82 +224,5 @@ pub(super) fn times(alike: &[&Request]) -> Vec<String> {
     match alike.len() {
         1 => Vec::new(),
         count => vec![format!("the first of {count} requests of this line by this warp that look alike")],
-    }
-}
-
-/// Keeps what a warp does.
-pub(super) struct Recorder {
-    function: Function,
-    watched: Watched,
-    is_turn: bool,
-    requests: Vec<Request>,
-    shuffles: Vec<Shuffle>,
-}
-
-impl Recorder {
-    pub(super) fn new(function: &Function, watched: Watched) -> Self {
-        let function = function.clone();
-        Self { function, watched, is_turn: false, requests: Vec::new(), shuffles: Vec::new() }
-    }
-
-    pub(super) fn finish(self, buffers: Vec<(u64, u64)>) -> Recording {
-        let Self { function, requests, shuffles, .. } = self;
-        Recording { function, buffers, requests, shuffles }
-    }
-
-    fn is_watched(&self, warp: WarpId) -> bool {
-        (warp.block, warp.warp) == (self.watched.block, self.watched.warp)
-    }
-}
-
-impl Observer for Recorder {
-    const STEPS: bool = true;
-
-    fn steps(&self) -> bool {
-        self.is_turn
-    }
-
-    fn fork(&self) -> Self {
-        Self::new(&self.function, self.watched)
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.requests.extend(other.requests);
-        self.shuffles.extend(other.shuffles);
-    }
-
-    fn turn(&mut self, warp: WarpId) {
-        self.is_turn = self.is_watched(warp);
-    }
-
-    fn access(&mut self, site: Site, warp: WarpId, access: &Access<'_>) {
-        let Access { space, kind, bytes, mask, addresses, .. } = *access;
-        let is_drawn = matches!(space, Space::Global | Space::Shared) && mask != 0;
-        if is_drawn && self.is_watched(warp) && self.requests.len() < MOST {
-            self.requests.push(Request { site, space, kind, bytes, mask, addresses: *addresses });
-        }
-    }
-
-    fn step(&mut self, step: &Step<'_>) {
-        let Site { function, pc } = step.site;
-        let op = &self.function.program().functions[function as usize].code[pc as usize].op;
-        let Op::Warp(Warp::Shuffle { mode, value, lane, clamp, mask, .. }) = op else { return };
-        if !self.is_watched(step.warp_id) || step.lanes == 0 || self.shuffles.len() == MOST {
-            return;
-        }
-        let register = |register| step.registers.value(Reg::R32(register)).map(|value| value as u32);
-        let clamp = register(*clamp);
-        let first = step.lanes.trailing_zeros() as usize;
-        let (sources, in_range) = mode.sources(&register(*lane), &clamp);
-        self.shuffles.push(Shuffle {
-            site: step.site,
-            mode: *mode,
-            lanes: step.lanes,
-            members: register(*mask)[first],
-            width: 32 - (clamp[first] >> 8 & 31),
-            values: register(*value),
-            sources,
-            in_range,
-        });
     }
 }

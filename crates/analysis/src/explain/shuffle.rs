@@ -1,5 +1,6 @@
 //! A warp's shuffle: which lane's value goes to which lane.
 
+use simt::run::Position;
 use simt::warp::ShuffleMode;
 
 use super::model::{Arrow, Cell, Drawing, Figure, Grid, Row, Shade};
@@ -8,43 +9,75 @@ use super::record::{Recording, Shuffle};
 pub(super) const SHUFFLE: Drawing = Drawing { name: "shuffle", about: "values that lanes read from other lanes", draw };
 
 fn draw(recording: &Recording) -> Vec<Figure> {
-    recording.shuffles.iter().map(|shuffle| figure(recording, shuffle)).collect()
+    recording.shuffles.iter().map(|shuffle| figure(recording.position(shuffle.site), shuffle)).collect()
 }
 
-fn figure(recording: &Recording, shuffle: &Shuffle) -> Figure {
-    let Shuffle { mode, lanes, members, width, values, sources, in_range, .. } = shuffle;
-    let has = |mask: &u32, lane: usize| mask >> lane & 1 == 1;
-    let before = |lane: usize| match has(lanes, lane) {
+fn has(mask: u32, lane: usize) -> bool {
+    mask >> lane & 1 == 1
+}
+
+impl Shuffle {
+    /// The lane whose value a lane gets; `None` where it takes no part, and where it reads a lane that gives none, so that
+    /// what it gets is not defined.
+    pub fn source(&self, lane: usize) -> Option<usize> {
+        let source = if has(self.in_range, lane) { self.sources[lane] as usize } else { lane };
+        (has(self.lanes, lane) && has(self.given, source)).then_some(source)
+    }
+
+    /// What all lanes have in common that execute it, if they do.
+    fn common(&self, of: &[u32; 32]) -> Option<u32> {
+        let mut lanes = simt::regs::lanes(self.lanes).map(|lane| of[lane]);
+        let first = lanes.next()?;
+        lanes.all(|other| other == first).then_some(first)
+    }
+}
+
+fn figure(position: Position, shuffle: &Shuffle) -> Figure {
+    let Shuffle { mode, lanes, given, values, in_range, .. } = shuffle;
+    let before = |lane: usize| match has(*given, lane) {
         true => Cell::new(value(values[lane]), Shade::Used),
         false => Cell::new("·", Shade::Idle),
     };
-    let after = |lane: usize| match (has(lanes, lane), has(in_range, lane)) {
+    let after = |lane: usize| match (has(*lanes, lane), shuffle.source(lane)) {
         (false, _) => Cell::new("·", Shade::Idle),
-        (true, false) => Cell::new(value(values[lane]), Shade::Idle),
-        (true, true) => Cell::new(value(values[sources[lane] as usize]), Shade::Used),
+        (true, None) => Cell::new("?", Shade::Turn(4)),
+        (true, Some(source)) => {
+            let shade = if has(*in_range, lane) { Shade::Used } else { Shade::Idle };
+            Cell::new(value(values[source]), shade)
+        }
     };
     let row = |label: &str, cells: &dyn Fn(usize) -> Cell| {
         let (label, cells) = (label.to_owned(), (0..32).map(cells).collect());
         Row { label, cells }
     };
-    let reads = (0..32).filter(|lane| has(lanes, *lane) && has(in_range, *lane));
-    let arrows = reads.map(|to| Arrow { row: 0, from: sources[to] as usize, to }).collect();
+    let reads = (0..32).filter(|lane| has(*in_range, *lane));
+    let arrows = reads.filter_map(|to| shuffle.source(to).map(|from| Arrow { row: 0, from, to })).collect();
     let name = match mode {
         ShuffleMode::Up => "up",
         ShuffleMode::Down => "down",
         ShuffleMode::Bfly => "bfly",
         ShuffleMode::Idx => "idx",
     };
-    let position = recording.position(shuffle.site);
+    let [width, members] = [&shuffle.widths, &shuffle.members].map(|of| shuffle.common(of));
+    let differs = || "differs by lane".to_owned();
+    let undefined = simt::regs::lanes(*lanes).filter(|lane| shuffle.source(*lane).is_none()).count();
+    let mut notes = Vec::new();
+    if undefined > 0 {
+        notes.push("?: the lane reads one that gives no value, and what it gets is not defined".to_owned());
+    }
     Figure {
         what: SHUFFLE.name,
-        title: format!("shuffle {name}, width {width}, mask {members:#010x}"),
+        title: format!(
+            "shuffle {name}, width {}, mask {}",
+            width.map_or_else(differs, |width| width.to_string()),
+            members.map_or_else(differs, |members| format!("{members:#010x}")),
+        ),
         source: position.source,
         ptx_line: position.ptx_line,
         grids: vec![Grid {
             caption: "values by lane, before and after".to_owned(),
             columns: (0..32).map(|lane: u32| lane.to_string()).collect(),
-            together: (*width as usize).clamp(1, 32),
+            together: width.unwrap_or(32).clamp(1, 32) as usize,
             rows: vec![row("gives", &before), row("gets", &after)],
             arrows,
         }],
@@ -53,7 +86,8 @@ fn figure(recording: &Recording, shuffle: &Shuffle) -> Figure {
             ("lanes that read another lane", other_lanes(shuffle)),
             ("lanes that keep their own value", (lanes & !in_range).count_ones().into()),
         ],
-        notes: Vec::new(),
+        notes,
+        ..Figure::default()
     }
 }
 
@@ -74,3 +108,6 @@ fn value(bits: u32) -> String {
         false => format!("{bits:x}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

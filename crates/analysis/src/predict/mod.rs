@@ -147,16 +147,32 @@ pub fn launches(
     problem: &dyn Problem,
     launches: &[(&'static Rung, Launch)],
 ) -> Result<Vec<Prediction>, Error> {
-    let limits = Limits::named(&device.arch)?;
-    let entry = |(rung, launch): &(&'static Rung, Launch)| {
-        let usage = occupancy::usage(kernels, launch, &device.arch).unwrap_or_else(|_| Usage {
-            shared_bytes: rung.shared.bytes(launch.block) - launch.shared_bytes,
-            ..Usage::default()
-        });
-        EntryOccupancy::with_usage(usage, launch, limits)
-    };
-    let entries: Vec<EntryOccupancy> = launches.iter().map(entry).collect();
+    let entry = |(rung, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, rung, launch)?.0);
+    let entries: Vec<EntryOccupancy> = launches.iter().map(entry).collect::<Result<_, Error>>()?;
     predictions(kernels, device, constants, problem, launches, &entries)
+}
+
+/// The occupancy of a launch on a device, and whether `ptxas` has said how many registers it takes; otherwise they are
+/// assumed not to limit the number of blocks.
+pub(crate) fn occupancy_of(
+    kernels: Option<&'static Kernels>,
+    device: &Description,
+    rung: &Rung,
+    launch: &Launch,
+) -> Result<(EntryOccupancy, bool), Error> {
+    let known = kernels.and_then(|kernels| occupancy::usage(kernels, launch, &device.arch).ok());
+    let usage = known.unwrap_or_else(|| Usage {
+        shared_bytes: rung.shared.bytes(launch.block) - launch.shared_bytes,
+        ..Usage::default()
+    });
+    Ok((EntryOccupancy::with_usage(usage, launch, Limits::named(&device.arch)?), known.is_some()))
+}
+
+/// A block's share of the L1, which is one memory with shared memory.
+pub(crate) fn l1_bytes(device: &Description, entry: &EntryOccupancy) -> u64 {
+    let resident = u64::from(entry.occupancy.blocks.max(1));
+    let taken = u64::from(entry.shared_bytes()) * resident;
+    device.multiprocessor.l1_bytes.saturating_sub(taken) / resident
 }
 
 /// Predicts launches of one problem that have these occupancies.
@@ -172,10 +188,7 @@ fn predictions(
     let mut sampler = Sampler::new(&mut sim, problem, device.latency)?;
     let predict = |((rung, launch), entry): (&(&'static Rung, Launch), &EntryOccupancy)| {
         let resident = entry.occupancy.blocks.max(1);
-        // Shared memory and the L1 are one memory.
-        let taken = u64::from(entry.shared_bytes()) * u64::from(resident);
-        let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(taken) / u64::from(resident);
-        let sample = sampler.launch(rung, launch, l1_bytes)?;
+        let sample = sampler.launch(rung, launch, l1_bytes(device, entry))?;
         Ok(Prediction {
             rung,
             launch: launch.clone(),

@@ -23,7 +23,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// Channels [default: 4 in figures, an H100's 80 for --trace]
     #[arg(long, value_parser = parse_size, allow_hyphen_values = true)]
     channels: Option<u64>,
@@ -133,7 +133,7 @@ impl Figure {
 
 impl Memory {
     /// The memory that is asked for, with `default`'s numbers for those that are not given.
-    pub(super) fn or(&self, default: Dram) -> Result<Dram, analysis::Error> {
+    pub(crate) fn or(&self, default: Dram) -> Result<Dram, analysis::Error> {
         Dram::new(
             self.channels.unwrap_or(default.channels),
             self.banks.unwrap_or(default.banks),

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::output::{Document, Format};
 use analysis::dram::trace::{Trace, trace as run_traced};
 use analysis::dram::{Bus, Dram, Map, Tiles};
+pub(crate) use args::Memory;
 use args::{Arguments, Figure};
 use engine::device::Sim;
 

@@ -1,8 +1,8 @@
-//! Grids as text.
+//! Grids and listings as text.
 
 use std::fmt::Write as _;
 
-use analysis::explain::{Cell, Grid, Shade};
+use analysis::explain::{Arrow, Cell, Grid, Line, Listing, Shade};
 use anstyle::{AnsiColor, Style};
 
 use crate::output::OutputStyle;
@@ -38,17 +38,94 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle, available: usize) -> String 
             text += &format!("{}\n", line.trim_end());
         };
         let quiet = if style.terminal { Style::new().dimmed() } else { Style::new() };
-        row("", &|column| (grid.columns[column].clone(), quiet));
+        if part.clone().any(|column| !grid.columns[column].is_empty()) {
+            row("", &|column| (grid.columns[column].clone(), quiet));
+        }
         for (number, own) in grid.rows.iter().enumerate() {
-            let arrives =
-                |column: usize| grid.arrows.iter().find(|arrow| arrow.row + 1 == number && arrow.to == column);
-            if grid.arrows.iter().any(|arrow| arrow.row + 1 == number) {
-                row("from", &|column| (arrives(column).map_or(String::new(), |own| own.from.to_string()), quiet));
+            let arrives = |column: usize| arrows(grid, number, column);
+            let most = part.clone().map(|column| arrives(column).len()).max().unwrap_or(0).min(ARROWS);
+            for arrow in 0..most {
+                let source = |column: usize| arrives(column).get(arrow).map_or("", |own| from(grid, own)).to_owned();
+                row(if arrow == 0 { "from" } else { "and" }, &|column| (source(column), quiet));
             }
             let look = |cell: &Cell| if style.terminal { look(cell.shade) } else { Style::new() };
             row(&own.label, &|column| {
                 own.cells.get(column).map_or_else(Default::default, |cell| (cell.text.clone(), look(cell)))
             });
+        }
+    }
+    text
+}
+
+/// The most arrows to a cell that are told.
+const ARROWS: usize = 3;
+
+/// The arrows to a cell. Of several, those that only stay in their column are not told.
+fn arrows(grid: &Grid, row: usize, column: usize) -> Vec<&Arrow> {
+    let to_it = grid.arrows.iter().filter(|arrow| arrow.row + 1 == row && arrow.to == column);
+    let all: Vec<&Arrow> = to_it.collect();
+    let moves: Vec<&Arrow> = all.iter().copied().filter(|arrow| arrow.from != arrow.to).collect();
+    if moves.is_empty() { all } else { moves }
+}
+
+/// Where an arrow begins: the heading of the column, or what stands there.
+fn from<'a>(grid: &'a Grid, arrow: &Arrow) -> &'a str {
+    let heading = grid.columns.get(arrow.from).map_or("", String::as_str);
+    let cell = grid.rows.get(arrow.row).and_then(|row| row.cells.get(arrow.from));
+    if heading.is_empty() { cell.map_or("", |cell| &cell.text) } else { heading }
+}
+
+/// Lines with their numbers, below the name of each file. Where there is no room beside the numbers, a line has its own below
+/// it.
+pub(super) fn listing(listing: &Listing, style: OutputStyle, available: usize) -> String {
+    let digits = |column: usize, name: &str| {
+        let lines = listing.lines.iter().flat_map(|line| {
+            line.ptx.iter().map(|own| &own.counts).chain([&line.counts]).filter_map(|counts| counts.get(column))
+        });
+        lines.map(|count| count.to_string().len()).max().unwrap_or(0).max(name.len())
+    };
+    let widths: Vec<usize> = listing.columns.iter().enumerate().map(|(column, name)| digits(column, name)).collect();
+    let lead: usize = widths.iter().map(|width| width + 1).sum();
+    let is_wide = available >= lead + 48;
+    let quiet = if style.terminal { Style::new().dimmed() } else { Style::new() };
+    let numbers = |counts: &[u64]| match is_wide {
+        true => counts.iter().zip(&widths).fold(String::new(), |text, (count, width)| {
+            let count = if *count == 0 { "·".to_owned() } else { count.to_string() };
+            text + &format!("{count:>width$} ")
+        }),
+        false => {
+            let named = listing.columns.iter().zip(counts).filter(|(_, count)| **count > 0);
+            named.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        }
+    };
+    let cut = |text: &str| match text.char_indices().nth(available.saturating_sub(if is_wide { lead } else { 0 } + 1)) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    let mut text = String::new();
+    if is_wide {
+        let heads = listing.columns.iter().zip(&widths);
+        let heads = heads.fold(String::new(), |text, (name, width)| text + &format!("{name:>width$} "));
+        text += &format!("{quiet}{}{quiet:#}\n", heads.trim_end());
+    }
+    let mut show = |counts: &[u64], line: String, style: Style| {
+        let line = cut(&line);
+        text += &match is_wide {
+            _ if counts.is_empty() => format!("{style}{line}{style:#}\n"),
+            true => format!("{}{style}{line}{style:#}\n", numbers(counts)),
+            false => format!("{style}{line}{style:#}\n      {quiet}{}{quiet:#}\n", numbers(counts)),
+        };
+    };
+    let mut file = "";
+    for Line { source, text: line, counts, ptx } in &listing.lines {
+        let (path, number) = source.as_ref().map_or(("no source line", 0), |(path, line)| (path, *line));
+        if path != file {
+            file = path;
+            show(&[], path.to_owned(), quiet);
+        }
+        show(counts, format!("{number:>5} {line}"), Style::new());
+        for own in ptx {
+            show(&own.counts, format!("      {:>5} {}", own.line, own.text), quiet);
         }
     }
     text

@@ -5,6 +5,7 @@
 
 mod relation;
 
+use super::Choice;
 use super::lanes::{RegisterNumbers, each, ones32, ones64};
 use crate::regs::{ALL, Pred, R32, R64, Reg, Regs};
 pub(crate) use relation::{Relation, Test};
@@ -60,6 +61,17 @@ impl Compare {
             Test::LtU64 if plain => Some([Reg::R64(R64(a)), Reg::R64(R64(b))]),
             _ => None,
         }
+    }
+
+    /// What `selp` and `slct` choose from.
+    pub(crate) fn choice(&self) -> Option<Choice> {
+        let register: fn(u32) -> Reg = match self.outcome {
+            Outcome::Select32 => |number| Reg::R32(R32(number)),
+            Outcome::Select64 => |number| Reg::R64(R64(number)),
+            _ => return None,
+        };
+        let test = (self.test == Test::Pred).then_some((Pred(self.r[2]), self.inverted));
+        Some(Choice { values: [register(self.r[1]), register(self.r[4])], test })
     }
 
     /// Runs it on the lanes of `mask`.

@@ -36,6 +36,16 @@ pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = 
     let Ok(module) = ptx::parse(text) else {
         return Vec::new();
     };
+    frames_in(&module, text, program, sites)
+}
+
+/// The same of a text that has been read.
+fn frames_in(
+    module: &ptx::ast::Module<'_>,
+    text: &str,
+    program: &Program,
+    sites: impl Iterator<Item = Site>,
+) -> Vec<Frame> {
     let mut frames = Vec::new();
     for site in sites.take(LISTED) {
         let func = &program.functions[site.function as usize];
@@ -43,7 +53,7 @@ pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = 
         let function = module.functions.iter().find(of_name);
         let chain = function
             .zip(func.origins[site.pc as usize].loc)
-            .map(|(function, loc)| function.inline_chain(&module, &loc, text));
+            .map(|(function, loc)| function.inline_chain(module, &loc, text));
         let Some(chain) = chain else {
             frames.push(Frame { function: Some(demangled(&func.name)), place: None, inlined: false, library: false });
             continue;
@@ -89,10 +99,23 @@ impl Position {
     /// # Panics
     /// When the kernel's program has no such instruction.
     pub fn of(function: &Function, site: Site) -> Self {
-        let text = &function.module.ptx;
-        let origin = &function.program.functions[site.function as usize].origins[site.pc as usize];
-        let (ptx_line, _) = Source::new(text).line_column(origin.at);
-        Self { ptx_line, source: self::origin(&frames(text, &function.program, std::iter::once(site))) }
+        Self::of_all(function, &[site]).remove(0)
+    }
+
+    /// The places of several instructions.
+    ///
+    /// # Panics
+    /// When the kernel's program does not have one of them.
+    pub fn of_all(function: &Function, sites: &[Site]) -> Vec<Self> {
+        let (text, program) = (&function.module.ptx, &function.program);
+        let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
+        let place = |site: &Site| {
+            let origin = &program.functions[site.function as usize].origins[site.pc as usize];
+            let (ptx_line, _) = lines.line_column(origin.at);
+            let frames = frames_in(&module, text, program, std::iter::once(*site));
+            Self { ptx_line, source: self::origin(&frames) }
+        };
+        sites.iter().map(place).collect()
     }
 }
 

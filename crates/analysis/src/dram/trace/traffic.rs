@@ -174,13 +174,11 @@ impl Traffic {
 
     /// The bursts that an access touches, each once.
     fn take_apart(&mut self, access: &Access<'_>) {
-        let size = self.dram.burst;
         self.bursts.clear();
         let mut left = access.mask;
         while left != 0 {
             let first = access.addresses[left.trailing_zeros() as usize];
-            let last = first.saturating_add(u64::from(access.bytes.max(1)) - 1);
-            for burst in first / size..=last / size {
+            for burst in self.dram.bursts(first, access.bytes.into()) {
                 // Neighbouring lanes most often want the same one.
                 if self.bursts.last() != Some(&burst) {
                     self.bursts.push(burst);

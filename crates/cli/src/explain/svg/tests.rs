@@ -55,6 +55,7 @@ fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
         grids: vec![grid],
         counts: vec![("lanes", 2)],
         notes: vec!["a & b".to_owned()],
+        ..Figure::default()
     };
     let text = document("x<y>", &[Sourced { figure, line: "a.rs:1  f::<u32>(&x)".to_owned() }]);
     let names = well_formed(&text);

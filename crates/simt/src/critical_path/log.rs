@@ -1,0 +1,140 @@
+//! What the warps of a block do at each time.
+
+use ptx::ast::Space;
+
+use crate::regs::{ALL, LANES};
+
+/// A part of a warp's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The warp, by its number in its block.
+    pub warp: u32,
+    /// The cycle in which it begins, since the block began.
+    pub from: u64,
+    /// The cycle in which it ends.
+    pub to: u64,
+    /// What the warp does.
+    pub activity: Activity,
+    /// The lanes that execute the instruction that is issued or waits.
+    pub lanes: u32,
+    /// The lanes that have not ended then.
+    pub alive: u32,
+}
+
+/// What a warp does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It issues instructions.
+    Issues,
+    /// Its next instruction waits for global or local memory.
+    WaitsForMemory,
+    /// It waits for shared memory.
+    WaitsForShared,
+    /// It waits for the result of another instruction.
+    WaitsForResult,
+    /// It waits at a barrier.
+    WaitsAtBarrier,
+}
+
+/// Keeps the spans of a block.
+#[derive(Debug, Clone)]
+pub(super) struct Log {
+    block: u64,
+    /// Whether that block is running.
+    pub(super) is_on: bool,
+    pub(super) spans: Vec<Span>,
+    warps: Vec<WarpLog>,
+    /// Where the memory instruction that was issued last reads.
+    reads: Activity,
+}
+
+#[derive(Debug, Clone)]
+struct WarpLog {
+    /// Its last span.
+    last: Option<usize>,
+    alive: u32,
+    /// What an instruction waits for that needs a register.
+    produced: Vec<Activity>,
+}
+
+impl Log {
+    pub(super) fn new(block: u64) -> Self {
+        Self { block, is_on: false, spans: Vec::new(), warps: Vec::new(), reads: Activity::WaitsForMemory }
+    }
+
+    pub(super) fn fork(&self) -> Self {
+        Self::new(self.block)
+    }
+
+    pub(super) fn block(&mut self, block: u64, threads: u32, warps: u32, registers: usize) {
+        self.is_on = block == self.block;
+        if !self.is_on {
+            return;
+        }
+        let warp = |number: u32| {
+            let lanes = threads.saturating_sub(number * LANES as u32).min(LANES as u32);
+            let alive = ALL.checked_shr(LANES as u32 - lanes).unwrap_or(0);
+            WarpLog { last: None, alive, produced: vec![Activity::WaitsForResult; registers] }
+        };
+        self.warps = (0..warps).map(warp).collect();
+    }
+
+    /// A memory instruction was issued that accesses this space.
+    pub(super) fn accessed(&mut self, space: Space) {
+        self.reads = match space {
+            Space::Shared => Activity::WaitsForShared,
+            Space::Global | Space::Local => Activity::WaitsForMemory,
+            _ => Activity::WaitsForResult,
+        };
+    }
+
+    /// The registers are written by the memory instruction that was issued last.
+    pub(super) fn memory_comes(&mut self, warp: usize, registers: &[u32]) {
+        registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = self.reads);
+    }
+
+    /// The registers are written by another instruction.
+    pub(super) fn computed(&mut self, warp: usize, registers: &[u32]) {
+        registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = Activity::WaitsForResult);
+    }
+
+    /// An instruction waits from the first time on for a register, or for asynchronous copies without one, and is issued
+    /// from the second to the third.
+    pub(super) fn issued(
+        &mut self,
+        warp: usize,
+        lanes: u32,
+        (from, begins, ends): (u64, u64, u64),
+        waits_for: Option<u32>,
+    ) {
+        let waits = waits_for.map_or(Activity::WaitsForMemory, |used| self.warps[warp].produced[used as usize]);
+        self.add(warp, lanes, (from, begins), waits);
+        self.add(warp, lanes, (begins, ends), Activity::Issues);
+    }
+
+    /// The warp waited at a barrier.
+    pub(super) fn waited(&mut self, warp: usize, times: (u64, u64)) {
+        let alive = self.warps[warp].alive;
+        self.add(warp, alive, times, Activity::WaitsAtBarrier);
+    }
+
+    pub(super) fn exited(&mut self, warp: usize, lanes: u32) {
+        self.warps[warp].alive &= !lanes;
+    }
+
+    fn add(&mut self, warp: usize, lanes: u32, (from, to): (u64, u64), activity: Activity) {
+        if from >= to {
+            return;
+        }
+        let own = &mut self.warps[warp];
+        let span = Span { warp: warp as u32, from, to, activity, lanes, alive: own.alive };
+        if let Some(last) = own.last.map(|last| &mut self.spans[last])
+            && (Span { from: last.from, to, ..span }) == (Span { to, ..*last })
+        {
+            last.to = to;
+            return;
+        }
+        own.last = Some(self.spans.len());
+        self.spans.push(span);
+    }
+}
