@@ -108,6 +108,15 @@ fn end_on_interrupt() {
     let _ = signal_hook::flag::register(SIGINT, flag);
 }
 
+/// Runs the program with what it writes kept: its exit code, its output without colours, and its messages.
+pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
+    let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
+    let args = ["ladder"].into_iter().chain(args.iter().map(String::as_str)).map(Into::into);
+    let code = main(args, env, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (code, text(out.into_inner()), text(err.into_inner()))
+}
+
 /// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure of a device, 2 for a
 /// request that cannot be fulfilled, 130 for a run that somebody ended. Errors are one line on `err`.
 pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
