@@ -76,7 +76,7 @@ fn book(folder: Option<&str>) -> Result<ExitCode> {
     install::device()?;
     let target = locate::target_dir().unwrap_or_else(|| process::root().join("target"));
     let text = target.join("book-text").into_os_string();
-    let written = process::run_program("book", &[text.clone()])?;
+    let written = process::run_program("book", std::slice::from_ref(&text))?;
     if written != ExitCode::SUCCESS {
         return Ok(written);
     }
