@@ -27,22 +27,26 @@ const ARCHITECTURES: [NvvmArch; 2] = [NvvmArch::Compute75, NvvmArch::Compute90];
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
+    // A page runs the newest, and is to load fast.
+    let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
+    let wanted = if is_page { &ARCHITECTURES[ARCHITECTURES.len() - 1..] } else { &ARCHITECTURES };
     let built = thread::scope(|scope| {
-        let builds = ARCHITECTURES.map(|arch| {
+        let builds = wanted.iter().map(|arch| {
             let builder = CudaBuilder::new("../kernels-gpu")
-                .arch(arch)
+                .arch(*arch)
                 .debug(DebugInfo::LineTables)
-                .copy_to(file(arch))
-                .final_module_path(file(arch).with_extension("ll"));
+                .copy_to(file(*arch))
+                .final_module_path(file(*arch).with_extension("ll"));
             scope.spawn(|| builder.build())
         });
+        let builds: Vec<_> = builds.collect();
         // Waits for all compilers, so that none is left running.
-        let results = builds.map(|build| build.join().expect("cuda_builder does not panic"));
-        results.into_iter().collect::<Result<Vec<_>, _>>()
+        let results = builds.into_iter().map(|build| build.join().expect("cuda_builder does not panic"));
+        results.collect::<Result<Vec<_>, _>>()
     });
     let mut list = String::new();
     let embedded = match built {
-        Ok(_) => &ARCHITECTURES[..],
+        Ok(_) => wanted,
         // Most errors of a kernel are found too when cargo compiles its crate for the host, and cargo shows them then,
         // before it gets to the code that this file is included in. So only the others are left to show there.
         Err(CudaBuilderError::BuildFailed { messages, .. }) => {

@@ -13,6 +13,7 @@ mod dram;
 mod explain;
 mod histogram;
 mod kernels;
+mod learn;
 mod matmul;
 mod mutants;
 mod occupancy;

@@ -10,7 +10,7 @@ pub(crate) const HELP: &str = include_str!("help.txt");
 /// The commands of the program `ladder`.
 const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices mutate";
 
-const OWN: [&str; 8] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples"];
+const OWN: [&str; 10] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples", "playground", "book"];
 
 /// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +35,14 @@ pub(crate) enum Task {
     Ladder(Vec<OsString>),
     /// Run `versus` with these arguments.
     Versus(Vec<OsString>),
+    /// Make the book's pages, in this folder.
+    Book { folder: Option<String> },
     /// Run a program with its arguments on the simulated GPU.
     Sim(Vec<OsString>),
     /// Print the folder of the simulated GPU's library.
     SimPath,
+    /// Build the playground into this folder.
+    Playground { folder: Option<String> },
     /// Run NVIDIA's samples of this checkout on the simulated GPU.
     Samples { checkout: String },
 }
@@ -87,6 +91,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
+        ("playground", []) => Ok(Task::Playground { folder: None }),
+        ("playground", [folder]) if !folder.starts_with('-') => {
+            Ok(Task::Playground { folder: Some((*folder).to_owned()) })
+        }
+        ("book", []) => Ok(Task::Book { folder: None }),
+        ("book", [folder]) if !folder.starts_with('-') => Ok(Task::Book { folder: Some((*folder).to_owned()) }),
         ("samples", [checkout]) => Ok(Task::Samples { checkout: (*checkout).to_owned() }),
         ("new", ["ladder", name]) => {
             let name = (*name).to_owned();
@@ -192,6 +202,10 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
+        assert_eq!(parsed("playground"), Ok(Task::Playground { folder: None }));
+        assert_eq!(parsed("playground a/b"), Ok(Task::Playground { folder: Some("a/b".to_owned()) }));
+        assert_eq!(parsed("book"), Ok(Task::Book { folder: None }));
+        assert_eq!(parsed("book pages"), Ok(Task::Book { folder: Some("pages".to_owned()) }));
         let name = "a".to_owned();
         assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());
@@ -203,7 +217,7 @@ mod tests {
         let error = parsed("rnu").expect_err("there is no such task");
         assert_eq!(error.code, 2);
         assert_eq!(error.hint.as_deref(), Some("did you mean `cargo xtask run`?"));
-        for line in ["setup --nvida", "doctor now", "test reduce", "new rung a", "new"] {
+        for line in ["setup --nvida", "doctor now", "test reduce", "new rung a", "new", "playground --serve"] {
             let error = parsed(line).expect_err("it does not take that");
             assert_eq!(error.code, 2, "{line}");
             assert!(error.message.contains("does not take"), "{line}");

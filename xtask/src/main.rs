@@ -15,6 +15,7 @@ mod doctor;
 mod gpu;
 mod install;
 mod new;
+mod playground;
 mod process;
 mod samples;
 mod sim;
@@ -47,8 +48,10 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewProject { folder } => new::project(folder)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Versus(arguments) => return versus(arguments),
+        Task::Book { folder } => return book(folder.as_deref()),
         Task::Sim(program) => return sim::run(program),
         Task::SimPath => println!("{}", sim::folder()?.display()),
+        Task::Playground { folder } => playground::build(folder.as_deref().map(Path::new))?,
         Task::Samples { checkout } => samples::run(Path::new(checkout))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -66,6 +69,22 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
         status("Without", format_args!("NVIDIA's tools: {failure}"));
     }
     process::run_program("ladder", arguments)
+}
+
+/// The text of the book, then its pages, by two programs: what mdBook is made of is compiled by itself.
+fn book(folder: Option<&str>) -> Result<ExitCode> {
+    install::device()?;
+    let target = locate::target_dir().unwrap_or_else(|| process::root().join("target"));
+    let text = target.join("book-text").into_os_string();
+    let written = process::run_program("book", std::slice::from_ref(&text))?;
+    if written != ExitCode::SUCCESS {
+        return Ok(written);
+    }
+    let to = folder.map_or_else(|| target.join("book").into_os_string(), OsString::from);
+    let mut pages = process::cargo();
+    pages.args(["run", "--release", "--package", "book-pages", "--features", "mdbook", "--manifest-path"]);
+    process::visibly(pages.arg(process::root().join("Cargo.toml")).arg("--").args([text, to]))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn versus(arguments: &[OsString]) -> Result<ExitCode> {

@@ -13,6 +13,9 @@ pub enum Error {
     /// Mutants cannot be made or run.
     #[error(transparent)]
     Mutate(#[from] mutate::Error),
+    /// An exercise cannot be checked.
+    #[error(transparent)]
+    Learn(#[from] ::learn::Error),
     /// One of NVIDIA's tools is missing or failed.
     #[error(transparent)]
     Tool(#[from] toolkit::Error),
@@ -67,6 +70,7 @@ impl Error {
             Self::Analysis(error) => error.is_failure(),
             Self::Tool(error) => !matches!(error, toolkit::Error::UnknownArch { .. }),
             Self::Mutate(error) => error.is_failure(),
+            Self::Learn(error) => error.is_failure(),
             Self::Source(_) | Self::Output(_) => true,
             _ => false,
         };

@@ -17,6 +17,7 @@ mod env;
 mod error;
 mod explain;
 mod html_report;
+mod learn;
 pub mod list;
 mod mutate;
 mod occupancy;
@@ -66,6 +67,7 @@ const COMMANDS: &[Command] = &[
     explain::EXPLAIN,
     roofline::ROOFLINE,
     html_report::REPORT,
+    learn::LEARN,
     dram::DRAM,
     agree::AGREE,
     checklist::CHECKLIST,
@@ -104,6 +106,15 @@ fn end_on_interrupt() {
     let flag = interruption();
     let _ = signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&flag));
     let _ = signal_hook::flag::register(SIGINT, flag);
+}
+
+/// Runs the program with what it writes kept: its exit code, its output without colours, and its messages.
+pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
+    let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
+    let args = ["ladder"].into_iter().chain(args.iter().map(String::as_str)).map(Into::into);
+    let code = main(args, env, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (code, text(out.into_inner()), text(err.into_inner()))
 }
 
 /// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure of a device, 2 for a

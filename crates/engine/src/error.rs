@@ -115,6 +115,7 @@ impl Error {
     }
 
     /// The same error of a device with another reason. Whatever has failed of a launch, it is the launch that failed.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn because(self, launch: Option<&Launch>, reason: &str) -> Self {
         match (self, launch) {
             (Self::Launch { .. } | Self::Device { .. } | Self::Ptx { .. }, Some(launch)) => {

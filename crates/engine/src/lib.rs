@@ -4,6 +4,8 @@
 //! The input is a [`Catalog`] of ladders with the PTX of their kernels, which the program provides. The output are
 //! [reports](run::Report) of runs, as data.
 //!
+//! For WebAssembly it has everything but the devices, which take a driver: a program there brings its own [`Device`].
+//!
 //! This crate must not know which ladders exist, how results are shown, or what is computed from them.
 
 pub mod catalog;
@@ -14,9 +16,11 @@ pub mod names;
 pub mod options;
 pub mod pitfall;
 pub mod problem;
+#[cfg(not(target_family = "wasm"))]
 mod provenance;
 mod ptx;
 pub mod registry;
+#[cfg(not(target_family = "wasm"))]
 mod rerun;
 pub mod run;
 pub mod selection;
@@ -30,10 +34,12 @@ pub use device::Device;
 pub use error::Error;
 pub use options::Options;
 pub use problem::Problem;
+#[cfg(not(target_family = "wasm"))]
 pub use provenance::Provenance;
 pub use registry::{
     ChooseBlock, Column, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory, ShownColumns,
 };
+#[cfg(not(target_family = "wasm"))]
 pub use rerun::on_sim;
 pub use run::Session;
 pub use size::{dims, parse_block, parse_size};

@@ -16,7 +16,8 @@ use crate::launch::{Arg, Code, Launch};
 use crate::problem::elements;
 
 /// One of the two kernels of a pitfall.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_family = "wasm"), derive(clap::ValueEnum))]
 pub enum Kernel {
     /// The kernel with the fault.
     Faulty,

@@ -86,12 +86,15 @@ pub(crate) use {every_event, nothing};
 
 mod boxed;
 mod frames;
+mod paths;
 mod registers;
 
 pub use crate::regs::Reg;
 use crate::regs::RegisterUses;
 pub use boxed::{Boxed, DynObserver};
 pub use frames::{FrameChange, FramePlace};
+pub(crate) use paths::Paths;
+pub use paths::{Path, Waits};
 pub use ptx::ast::Space;
 pub use registers::Registers;
 
@@ -165,6 +168,11 @@ pub struct Step<'a> {
     /// those of destination and source for `cp.async`. [`Registers::name`] has none for one that holds the address of a
     /// variable.
     pub addresses: Vec<Reg>,
+    /// Where the frame of its function lies among what the warp has.
+    pub frame: FramePlace,
+    /// The bytes of the block's shared memory.
+    pub shared: &'a [u8],
+    pub(crate) paths: Paths<'a>,
 }
 
 /// Which registers the instruction reads and writes. With them an observer can carry along what it knows of each value,
@@ -181,6 +189,11 @@ impl<'a> Step<'a> {
     #[must_use]
     pub fn writes(&self) -> &'a [Reg] {
         &self.uses.writes
+    }
+
+    /// Appends the entries of the warp's reconvergence stack, the lowest first. The last one is executed.
+    pub fn stack(&self, entries: &mut Vec<Path>) {
+        (self.paths.0)(entries);
     }
 }
 

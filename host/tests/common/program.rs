@@ -85,11 +85,9 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
 
 /// Runs the program in this process.
 pub fn within(env: &Env<'_>, args: &str) -> Ended {
-    let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
-    let args = ["ladder"].into_iter().chain(args.split_whitespace()).map(Into::into);
-    let code = cli::main(args, env, &mut out, &mut err);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { code, out: text(out.into_inner()), err: text(err.into_inner()) }
+    let args: Vec<String> = args.split_whitespace().map(Into::into).collect();
+    let (code, out, err) = cli::captured(&args, env);
+    Ended { code, out, err }
 }
 
 /// Runs the program on a device of the test's.

@@ -124,7 +124,7 @@ fn own(name: &'static str, what: &str, check: fn() -> Result<()>) -> Report {
     Report { name, time: time.elapsed(), failed }
 }
 
-/// Whether the files of rungs are formatted. `cargo fmt` does not find them, because the macro `rungs!` declares them.
+/// Whether the files of rungs and exercises are formatted. `cargo fmt` does not find them, because no `mod` declares them.
 fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
     let entries_of = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -133,13 +133,15 @@ fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
         paths
     };
     let all = entries_of(&root().join("kernels-gpu/src")).into_iter();
-    let files = all.filter(|path| path.is_dir()).flat_map(|folder| entries_of(&folder));
+    let ladders = all.filter(|path| path.is_dir());
+    let exercises = ["exercises", "crates/learn/solutions"].map(|folder| root().join(folder));
+    let files = ladders.chain(exercises).flat_map(|folder| entries_of(&folder));
     let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
     let formatted =
         Command::new("rustfmt").args(["--edition", "2024", "--check"]).args(files).current_dir(root()).status();
     match formatted {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(vec!["`rustfmt --edition 2024 kernels-gpu/src/*/*.rs` formats the kernels".to_owned()]),
+        Ok(_) => Err(vec!["`rustfmt --edition 2024 kernels-gpu/src/*/*.rs exercises/*.rs crates/learn/solutions/*.rs` formats the kernels".to_owned()]),
         Err(error) => Err(vec![format!("rustfmt cannot be started: {error}")]),
     }
 }

@@ -7,9 +7,13 @@ pub(crate) mod nvidia;
 mod pip;
 mod rustup;
 
+use std::path::Path;
+use std::process::Command;
+
 use locate::device::{self, DeviceToolchain, NotFound};
 
 use crate::console::{Failure, Result, status};
+use crate::process::{output, root};
 
 /// Debian's current Rust, kept for building browsers, its library's sources, and the LLVM it is built with.
 const DEBIAN: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
@@ -36,6 +40,24 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
         Failure::new(format!("after installing all that could be installed: {}", described(&not_found)))
             .hint("with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`")
     })
+}
+
+/// Rust's library for WebAssembly, which rustup fetches if it is missing.
+/// Fails when there is none afterwards.
+pub(crate) fn webassembly(target: &str) -> Result<()> {
+    let has = || {
+        let mut rustc = Command::new("rustc");
+        let folder = output(rustc.args(["--print", "target-libdir", "--target", target]).current_dir(root()));
+        folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+    };
+    if !has() && !locate::on_path("rustup").is_empty() {
+        rustup::add("target", target);
+    }
+    match has() {
+        true => Ok(()),
+        false => Err(Failure::request(format!("the Rust compiler here has no library for {target}"))
+            .hint(format!("with rustup: `rustup target add {target}`"))),
+    }
 }
 
 /// A message about the places that were searched, without the advice to run the setup that is running.

@@ -20,7 +20,7 @@ pub(super) fn install() {
     }
 }
 
-fn add(kind: &str, name: &str) -> bool {
+pub(super) fn add(kind: &str, name: &str) -> bool {
     status("Running", format_args!("rustup {kind} add {name}"));
     // From the root, where rust-toolchain.toml says which toolchain.
     let mut rustup = Command::new("rustup");

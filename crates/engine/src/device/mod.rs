@@ -1,7 +1,10 @@
 //! The devices that run a rung: buffers, launches and their times, behind one trait for GPUs and the simulator.
 
+#[cfg(not(target_family = "wasm"))]
 mod code;
+#[cfg(not(target_family = "wasm"))]
 mod gpu;
+#[cfg(not(target_family = "wasm"))]
 mod sim;
 mod stream;
 
@@ -10,11 +13,13 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+#[cfg(not(target_family = "wasm"))]
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Code, Launch};
 use crate::size;
 
+#[cfg(not(target_family = "wasm"))]
 pub use gpu::{Cuda, Gpu, Sim};
 pub use simt::Schedule;
 pub use simt::counters::{Metric, Value};
@@ -264,7 +269,8 @@ pub trait Device {
 }
 
 /// Which device to run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(target_family = "wasm"), derive(clap::ValueEnum))]
 pub enum Choice {
     /// The first GPU if there is one, else the SIMT machine.
     #[default]
@@ -280,6 +286,7 @@ pub enum Choice {
 /// # Errors
 /// [`Error::NoGpu`] for [`Choice::Gpu`] on a machine without a CUDA driver or a GPU, [`Error::Device`] when the GPU
 /// cannot be used or the simulator cannot be started.
+#[cfg(not(target_family = "wasm"))]
 pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>, Error> {
     let sim = || Ok(Box::new(Sim::open(kernels, 0)?) as Box<dyn Device>);
     if choice == Choice::Sim {

@@ -203,6 +203,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 
     /// Downloads the whole of all buffers of the current set, in the problem's order.
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn contents(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         let buffers = self.problem.buffers();
         let ids = &self.sets[self.current].buffers;

@@ -54,8 +54,9 @@ fn target_dir(krate: &Path) -> PathBuf {
     target.join("cuda-builder").join(hash(root))
 }
 
+/// Whether cargo runs this for a build script. It sets the first two variables also for a program that it runs.
 fn in_build_script() -> bool {
-    std::env::var_os("OUT_DIR").is_some() && std::env::var_os("CARGO_MANIFEST_DIR").is_some()
+    ["OUT_DIR", "CARGO_MANIFEST_DIR", "NUM_JOBS"].iter().all(|name| std::env::var_os(name).is_some())
 }
 
 /// Shows a warning of the build.

@@ -277,6 +277,7 @@ fn a_build_script_watches_sources_only() {
         .arg(&folder)
         .env("OUT_DIR", &out)
         .env("CARGO_MANIFEST_DIR", &folder)
+        .env("NUM_JOBS", "1")
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");

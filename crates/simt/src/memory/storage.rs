@@ -254,6 +254,11 @@ impl SharedMemory {
         Self { words: vec![0; bytes.div_ceil(8) as usize], bytes }
     }
 
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.of::<u8>()[..self.bytes as usize]
+    }
+
     /// How many bytes it has.
     pub(crate) fn len(&self) -> u64 {
         self.bytes

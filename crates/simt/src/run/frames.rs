@@ -1,5 +1,6 @@
 //! The functions that a thread is in when it faults: those that were inlined, and those that were called.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use ptx::Source;
@@ -109,11 +110,14 @@ impl Position {
     pub fn of_all(function: &Function, sites: &[Site]) -> Vec<Self> {
         let (text, program) = (&function.module.ptx, &function.program);
         let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
+        // Many instructions stand behind one `.loc`.
+        let mut known = HashMap::new();
         let place = |site: &Site| {
             let origin = &program.functions[site.function as usize].origins[site.pc as usize];
             let (ptx_line, _) = lines.line_column(origin.at);
-            let frames = frames_in(&module, text, program, std::iter::once(*site));
-            Self { ptx_line, source: self::origin(&frames) }
+            let read = || self::origin(&frames_in(&module, text, program, std::iter::once(*site)));
+            let source = origin.loc.and_then(|loc| known.entry((site.function, loc.at)).or_insert_with(read).clone());
+            Self { ptx_line, source }
         };
         sites.iter().map(place).collect()
     }

@@ -293,7 +293,7 @@ impl Machine {
             return Err(LaunchError::geometry(program, problem));
         }
         let threads = match self.config.schedule {
-            Schedule::Fixed if !O::SEQUENTIAL => self.pool.current_num_threads(),
+            Schedule::Fixed if !O::SEQUENTIAL => self.threads(),
             Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);
@@ -310,10 +310,9 @@ impl Machine {
                 merged.lock().expect("no observer panics").merge(observer);
             }
         };
-        if threads == 1 {
-            merge(&mut thread().run());
-        } else {
-            self.pool.broadcast(|_| merge(&mut thread().run()));
+        match self.pool.as_ref().filter(|_| threads > 1) {
+            None => merge(&mut thread().run()),
+            Some(pool) => drop(pool.broadcast(|_| merge(&mut thread().run()))),
         }
         merge(&mut thread().run_last());
         self.clock += state.progress.instructions.into_inner();

@@ -144,7 +144,8 @@ pub struct Machine {
     /// The instructions of all launches: where the next one's clock begins.
     pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
-    pub(crate) pool: rayon::ThreadPool,
+    /// None where there is one thread only: that of whoever launches.
+    pub(crate) pool: Option<rayon::ThreadPool>,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
 }
 
@@ -161,6 +162,9 @@ impl Machine {
     /// When the host cannot start the threads.
     pub fn new(config: Config) -> Result<Self, rayon::ThreadPoolBuildError> {
         static MACHINES: AtomicU64 = AtomicU64::new(0);
+        // WebAssembly has no threads to start.
+        let is_alone = config.threads == 1 || cfg!(target_family = "wasm");
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(config.threads).build();
         Ok(Self {
             number: MACHINES.fetch_add(1, Ordering::Relaxed),
             instances: HashSet::new(),
@@ -170,7 +174,7 @@ impl Machine {
             heap: Mutex::default(),
             clock: 0,
             printed: Mutex::default(),
-            pool: rayon::ThreadPoolBuilder::new().num_threads(config.threads).build()?,
+            pool: (!is_alone).then(pool).transpose()?,
             simd: crate::host_simd::best(),
         })
     }
@@ -206,7 +210,7 @@ impl Machine {
 
     /// How many host threads it runs on.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
     /// What kernels have printed with `printf` since the last time, block by block in the order of their numbers; of

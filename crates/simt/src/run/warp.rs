@@ -11,7 +11,7 @@ mod waits;
 
 use super::block::LaunchState;
 use crate::memory::LocalMemory;
-use crate::observe::{FrameChange, Site};
+use crate::observe::{FrameChange, Path, Site, Waits};
 use crate::regs::{LANES, Lanes32, Lanes64, Regs};
 use frames::Frame;
 pub(super) use pace::{Pace, Snapshot};
@@ -80,6 +80,23 @@ struct StackEntry {
     /// Index into [`WarpState::frames`].
     frame: u32,
     wait: Wait,
+}
+
+impl StackEntry {
+    /// What observers are told of it.
+    fn path(&self, frames: &[Frame]) -> Path {
+        Path {
+            site: Site { function: frames[self.frame as usize].function, pc: self.pc },
+            lanes: self.mask,
+            reconverges_at: self.reconvergence_pc,
+            waits: match self.wait {
+                Wait::Nothing => Waits::Nothing,
+                Wait::Lanes => Waits::Lanes,
+                Wait::Barrier(id) => Waits::Barrier(id),
+                Wait::Aligned(id) => Waits::Warp(id),
+            },
+        }
+    }
 }
 
 /// One warp of a block.

@@ -63,7 +63,7 @@ fn check(function: &Function, (lane, clamp, mask): (u32, u32, u32), name: &str) 
     let drawn = figure(Position::of(function, shuffle.site), &shuffle);
     let grid = &drawn.grids[0];
     let mut undefined = 0;
-    for lane in 0..32 {
+    for (lane, got) in got.iter().enumerate() {
         let (gives, gets) = (&grid.rows[0].cells[lane].text, &grid.rows[1].cells[lane].text);
         let arrows: Vec<_> = grid.arrows.iter().filter(|arrow| arrow.to == lane).collect();
         if mask >> lane & 1 == 0 {
@@ -76,7 +76,7 @@ fn check(function: &Function, (lane, clamp, mask): (u32, u32, u32), name: &str) 
             assert!(arrows.is_empty() && mask >> shuffle.sources[lane] & 1 == 0, "{name}, lane {lane}");
             continue;
         }
-        assert_eq!(*gets, got[lane].to_string(), "{name}, lane {lane}");
+        assert_eq!(*gets, got.to_string(), "{name}, lane {lane}");
         match &arrows[..] {
             [] => assert_eq!(gets, gives, "{name}, lane {lane}"),
             [arrow] => assert_eq!(*gets, grid.rows[0].cells[arrow.from].text, "{name}, lane {lane}"),

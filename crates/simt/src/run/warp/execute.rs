@@ -5,7 +5,7 @@ use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::matrix::Matrix;
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Access, Mistake, Observer, Places, Registers, Site, Step, StoredValues, WarpId};
+use crate::observe::{Access, Mistake, Observer, Path, Paths, Places, Registers, Site, Step, StoredValues, WarpId};
 use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -111,6 +111,15 @@ impl WarpState {
                             Op::Memory(memory) => memory.address_registers(),
                             _ => Vec::new(),
                         },
+                        frame: self.frames[entry.frame as usize].place(),
+                        shared: env.shared.bytes(),
+                        paths: Paths(&|paths: &mut Vec<Path>| {
+                            let entries = self.stack.iter().map(|own| own.path(&self.frames));
+                            paths.extend(entries);
+                            if let Some(top) = paths.last_mut() {
+                                top.site = here;
+                            }
+                        }),
                     });
                 }
                 if alike {

@@ -1,0 +1,219 @@
+//! A chapter's text with everything in it resolved.
+
+use std::collections::BTreeMap;
+
+use crate::arguments::{value, words};
+use crate::command::{Ended, Wanted};
+use crate::context::Context;
+use crate::fault::at;
+use crate::recorded::Recorded;
+use crate::{directive, prose, read};
+
+/// The documents of `docs` that are chapters, with the chapter's file.
+pub(crate) fn documents(sources: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let document = |(name, text): (&String, &String)| {
+        let file = text.trim().strip_prefix("{{document ")?.strip_suffix("}}")?;
+        Some((format!("docs/{}", file.trim()), name.clone()))
+    };
+    sources.iter().filter_map(document).collect()
+}
+
+/// The chapter's text with its directives and commands resolved. What cannot be resolved is a fault.
+pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<String>) -> String {
+    let mut whole = String::new();
+    let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
+    while let Some((number, line)) = lines.next() {
+        let place = format!("{}:{number}", context.file);
+        if let Some(info) = line.strip_prefix("```") {
+            let mut body: Vec<&str> = Vec::new();
+            let mut is_closed = false;
+            for (_, line) in lines.by_ref() {
+                is_closed = line == "```";
+                if is_closed {
+                    break;
+                }
+                body.push(line);
+            }
+            if !is_closed {
+                faults.push(at(&place, "the block of code is not closed"));
+            }
+            let is_run = info.split(' ').next() == Some("console");
+            let block = if is_run { console(info, &body, context) } else { Ok(fenced(info, &body.join("\n"))) };
+            whole += &block.unwrap_or_else(|why| {
+                faults.push(at(&place, why));
+                String::new()
+            });
+            continue;
+        }
+        faults.extend(prose::numbers_without_source(line).into_iter().map(|number| {
+            at(&place, format_args!("`{number}`: a measured number is written by a directive ({{{{recorded …}}}})"))
+        }));
+        whole += &directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
+        whole.push('\n');
+    }
+    whole
+}
+
+fn fenced(language: &str, text: &str) -> String {
+    format!("```{language}\n{}\n```\n", text.trim_end())
+}
+
+/// A block of commands with what they print.
+fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, String> {
+    let options = words(info)?;
+    let has = |option: &str| options.iter().any(|own| own == option);
+    let commands = joined(body);
+    let wrong = commands.iter().map(|(_, line)| line).find(|line| !line.starts_with("$ ") && !line.starts_with("# "));
+    if let Some(wrong) = wrong {
+        return Err(format!("`{wrong}` is neither a command (`$ `) nor a comment (`# `): the book writes the output"));
+    }
+    if let Some(test) = value(&options, "tested") {
+        return read(test).map(|_| fenced("console", &body.join("\n")));
+    }
+    let cut = |printed: &str| between(printed, value(&options, "from"), value(&options, "until"));
+    if let Some(file) = value(&options, "recorded") {
+        let recorded = Recorded::read(file)?;
+        if commands.iter().all(|(_, line)| *line != format!("$ ladder {}", recorded.arguments)) {
+            return Err(format!("{} is of `ladder {}`", recorded.path, recorded.arguments));
+        }
+        let shown = cut(&recorded.printed)?.with_dots();
+        return Ok(fenced("console", &format!("{}\n{shown}", body.join("\n"))));
+    }
+    let wanted = if has("gpu") { Wanted::Parsing } else { Wanted::Text };
+    // All are asked for before the first that has not run ends this.
+    let ended = commands.iter().map(|(_, line)| {
+        let Some(command) = line.strip_prefix("$ ") else { return Ok(None) };
+        let command = command.split(" # ").next().unwrap_or_default().trim();
+        context.commands.ended(arguments_of_ladder(command)?, wanted).map(Some)
+    });
+    let ended: Vec<Result<Option<&Ended>, String>> = ended.collect();
+    let (mut text, mut rendered) = (String::new(), String::new());
+    for ((written, _), ended) in commands.iter().zip(ended) {
+        text += written;
+        text.push('\n');
+        let Some(ended) = ended?.filter(|_| wanted == Wanted::Text) else { continue };
+        let shown = cut(&ended.out)?;
+        if has("rendered") {
+            rendered += &format!("\n{}\n", shown.text);
+        } else {
+            text += &shown.with_dots();
+        }
+    }
+    Ok(fenced("console", &text) + &rendered)
+}
+
+/// What `ladder` is called with, by itself or through cargo.
+fn arguments_of_ladder(command: &str) -> Result<&str, String> {
+    let callers = ["ladder ", "cargo xtask ", "cargo run --release --bin ladder -- "];
+    let arguments = callers.iter().find_map(|caller| command.strip_prefix(caller));
+    arguments.ok_or_else(|| format!("`{command}` is no command of ladder; `tested=FILE` names the test that runs it"))
+}
+
+/// The commands as they are written and as they are run: a line that ends with a backslash goes on in the next.
+fn joined(body: &[&str]) -> Vec<(String, String)> {
+    let mut commands: Vec<(String, String)> = Vec::new();
+    let mut goes_on = false;
+    for line in body.iter().filter(|line| !line.is_empty()) {
+        let part = line.strip_suffix('\\').unwrap_or(line);
+        match (goes_on, commands.last_mut()) {
+            (true, Some((written, run))) => {
+                *written += &format!("\n{line}");
+                run.push_str(part.trim_start());
+            }
+            _ => commands.push(((*line).to_owned(), part.to_owned())),
+        }
+        goes_on = line.ends_with('\\');
+    }
+    commands
+}
+
+/// A part of what a command printed.
+#[derive(Debug, PartialEq, Eq)]
+struct Shown {
+    /// The number of its first line.
+    start: usize,
+    text: String,
+    /// Whether lines behind it are left out.
+    is_cut: bool,
+}
+
+impl Shown {
+    /// The text, with dots for what is left out.
+    fn with_dots(&self) -> String {
+        let dots = |is_cut: bool| if is_cut { "…\n" } else { "" };
+        let lines: Vec<String> = self.text.lines().map(folded).collect();
+        format!("{}{}\n{}", dots(self.start > 0), lines.join("\n"), dots(self.is_cut))
+    }
+}
+
+/// The most characters of a line that a page shows.
+const WIDEST: usize = 132;
+
+/// A line of words in as many lines as it takes, the next ones below its second column. A line of a table stays as it is.
+fn folded(line: &str) -> String {
+    if line.chars().count() <= WIDEST || line.contains(['│', '┆', '─', '░', '█', '▓']) {
+        return line.to_owned();
+    }
+    let second = line.trim_start().find("  ").map(|gap| line.len() - line.trim_start().len() + gap);
+    let begins = second.map(|gap| line[gap..].len() - line[gap..].trim_start().len() + gap).filter(|begin| *begin < 40);
+    let indent = " ".repeat(begins.unwrap_or(line.len() - line.trim_start().len() + 2));
+    let (mut whole, mut width) = (String::new(), 0);
+    for (number, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if number > 0 && width + 1 + length > WIDEST && !word.is_empty() {
+            whole = whole.trim_end().to_owned() + "\n" + &indent;
+            width = indent.len();
+        } else if number > 0 {
+            whole.push(' ');
+            width += 1;
+        }
+        whole += word;
+        width += length;
+    }
+    whole
+}
+
+/// The lines from the one that contains `from` to the one before that which contains `until`.
+fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Shown, String> {
+    let lines: Vec<&str> = printed.trim_end().lines().collect();
+    let find = |part: &str, start: usize| {
+        let found = lines.iter().skip(start).position(|line| line.contains(part)).map(|place| place + start);
+        found.ok_or_else(|| format!("no line that is printed has `{part}`"))
+    };
+    let start = from.map_or(Ok(0), |part| find(part, 0))?;
+    let end = until.map_or(Ok(lines.len()), |part| find(part, start + 1))?;
+    let text = lines[start..end].join("\n").trim_end().to_owned();
+    Ok(Shown { start, text, is_cut: end < lines.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shown, between, folded, joined};
+
+    #[test]
+    fn output_is_cut_where_it_is_said() {
+        let printed = "a\nb 1\nc\nd\n";
+        let shown = |start, text: &str, is_cut| Ok(Shown { start, text: text.to_owned(), is_cut });
+        assert_eq!(between(printed, None, None), shown(0, "a\nb 1\nc\nd", false));
+        assert_eq!(between(printed, Some("b"), Some("d")), shown(1, "b 1\nc", true));
+        assert!(between(printed, None, Some("e")).is_err());
+    }
+
+    #[test]
+    fn lines_of_words_are_folded() {
+        let long = format!("the check says      race:{}", " word".repeat(30));
+        let folded = folded(&long);
+        let lines: Vec<&str> = folded.lines().collect();
+        assert!(lines.len() == 2 && lines[1].starts_with("                    word"), "{folded}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&folded), words(&long));
+        let table = "│ ".repeat(100);
+        assert_eq!(super::folded(&table), table);
+    }
+
+    #[test]
+    fn commands_go_on_behind_a_backslash() {
+        let pair = |written: &str, run: &str| (written.to_owned(), run.to_owned());
+        assert_eq!(joined(&["$ a \\", "    b", "", "# c"]), [pair("$ a \\\n    b", "$ a b"), pair("# c", "# c")]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Figures of `ladder explain`, as files beside the pages.
+
+use crate::command::Wanted;
+use crate::context::Context;
+
+/// How a figure begins in the text of an SVG file.
+const BEGIN: &str = "<g role=\"img\"";
+
+/// The figures of a rung, with the command that draws them. The first word may say which of them: `2` or `1-3`.
+pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
+    let (range, arguments) = match words {
+        [first, rest @ ..] if first.starts_with(|c: char| c.is_ascii_digit()) => (Some(range(first)?), rest),
+        all => (None, all),
+    };
+    let command = format!("explain {}", arguments.join(" "));
+    let svg = &context.commands.ended(&command, Wanted::Svg)?.svg;
+    let (svg, described) = chosen(svg, range).map_err(|why| format!("`ladder {command}`: {why}"))?;
+    let words = arguments.iter().map(|word| word.trim_start_matches('-')).chain([words[0].as_str()]);
+    let is_fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = words.collect::<Vec<_>>().join("-").chars().map(is_fine).collect();
+    let file = format!("figures/{name}.svg");
+    context.files.insert(file.clone(), svg);
+    Ok(format!(
+        "<figure>\n<img src=\"{file}\" alt=\"{described}\">\n<figcaption><code>$ ladder {command}</code></figcaption>\n</figure>\n"
+    ))
+}
+
+/// The first and the last figure that is wanted, from 1 on.
+fn range(text: &str) -> Result<(usize, usize), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if 0 < first && first <= last => Ok((first, last)),
+        _ => Err(format!("`{text}` names no figures: write `2` or `1-3`")),
+    }
+}
+
+/// The picture with these of its figures only, and their titles and descriptions.
+fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), String> {
+    let starts: Vec<usize> = svg.match_indices(BEGIN).map(|(start, _)| start).collect();
+    let end = svg.rfind("</svg>").ok_or("it drew nothing")?;
+    let (first, last) = range.unwrap_or((1, starts.len()));
+    if starts.is_empty() || last > starts.len() {
+        return Err(format!("there are {} figures", starts.len()));
+    }
+    let stop = |number: usize| starts.get(number).copied().unwrap_or(end);
+    let body = &svg[starts[first - 1]..stop(last)];
+    let described: Vec<String> =
+        tags(body, "title").zip(tags(body, "desc")).map(|(a, b)| format!("{a}: {b}")).collect();
+    let described = described.join(". ").replace('\n', " ");
+    if (first, last) == (1, starts.len()) {
+        return Ok((svg.to_owned(), described));
+    }
+    // A figure's first line of text stands at its top.
+    let top = |at: usize| attribute(&svg[at..], " y=\"").map(|y| y - 20.0);
+    let height = attribute(svg, " height=\"").ok_or("it has no height")?;
+    let width = attribute(svg, " width=\"").ok_or("it has no width")?;
+    let from = top(starts[first - 1]).ok_or("a figure has no place")?;
+    let to = match starts.get(last) {
+        Some(next) => top(*next).ok_or("a figure has no place")?,
+        None => height,
+    };
+    let head = &svg[svg.find('>').ok_or("it drew nothing")? + 1..starts[0]];
+    let tall = to - from;
+    Ok((
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {from} {width} {tall}\" width=\"{width}\" height=\"{tall}\">{head}{body}</svg>\n"
+        ),
+        described,
+    ))
+}
+
+/// The texts of the elements with this tag.
+fn tags<'t>(text: &'t str, tag: &'t str) -> impl Iterator<Item = &'t str> {
+    text.split("</").filter_map(move |part| {
+        let start = part.rfind(&format!("<{tag}"))?;
+        part[start..].split_once('>').map(|(_, inner)| inner)
+    })
+}
+
+/// The number behind the first `name`.
+fn attribute(text: &str, name: &str) -> Option<f64> {
+    text.split_once(name)?.1.split('"').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chosen;
+
+    const SVG: &str = "<svg xmlns=\"…\" viewBox=\"0 0 100 90\" width=\"100\" height=\"90\">\n<title>all</title>\n\
+        <text x=\"1\" y=\"20\">head</text>\n\
+        <g role=\"img\" a=\"b\">\n<title id=\"0\">one</title>\n<desc id=\"1\">of it</desc>\n<text x=\"1\" y=\"40\">one</text></g>\n\
+        <g role=\"img\">\n<title>two</title>\n<desc>of two</desc>\n<text x=\"1\" y=\"70\">two</text></g>\n</svg>\n";
+
+    #[test]
+    fn figures_are_cut_out() {
+        let (whole, described) = chosen(SVG, None).expect("there are figures");
+        assert_eq!((&*whole, &*described), (SVG, "one: of it. two: of two"));
+        let (first, described) = chosen(SVG, Some((1, 1))).expect("there are figures");
+        assert_eq!(described, "one: of it");
+        assert!(first.contains("viewBox=\"0 20 100 30\"") && !first.contains("of two"), "{first}");
+        let (second, _) = chosen(SVG, Some((2, 2))).expect("there are figures");
+        assert!(second.contains("viewBox=\"0 50 100 40\"") && second.ends_with("</g>\n</svg>\n"), "{second}");
+        assert!(chosen(SVG, Some((2, 3))).is_err());
+    }
+}

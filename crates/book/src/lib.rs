@@ -1,0 +1,118 @@
+//! The book (`docs/book`): chapters of Markdown in which code, figures, counters and measured times are directives, so that
+//! none of them can differ from the repository.
+//!
+//! The input are the chapters, the kernels' files, the recorded tables in `docs`, and the program `ladder`, whose commands
+//! run in this process on the SIMT machine. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. The
+//! program of this crate writes it into a folder, of which `book-pages` makes pages. A directive that cannot be resolved, a dead link and a measured
+//! number without a directive are faults, each with its file and line.
+//!
+//! It must not know what is written in the chapters: a chapter is a file and a line of `SUMMARY.md`.
+//!
+//! What a chapter can say, beside Markdown:
+//!
+//! | directive | what stands in its place |
+//! |---|---|
+//! | `{{item FILE NAME…}}` | items of a file of kernels, without their documentation; `*` is the whole file |
+//! | `{{lesson RUNG}}` | the rung's lesson |
+//! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
+//! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
+//! | `{{figure [A-B] RUNG …}}` | the figures of `ladder explain RUNG …` (from the A-th to the B-th), with the command |
+//! | `{{counter RUNG METRIC …}}` | a number of `ladder profile RUNG … --device sim`, by its heading or its name |
+//! | `{{recorded DOC ROW COLUMN}}` | a cell of a table of `docs/DOC.md`; `h100` and `h200` are the measured times |
+//! | `{{factor DOC ROW COLUMN}}` | the same without its `×` |
+//! | `{{ratio DOC ROW ROW COLUMN}}` | the first row's number over the second's |
+//! | `{{table rows=… columns=DOC\|COLUMN,…}}` | rows of such tables side by side; a ladder's name stands for its rungs |
+//! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `DOC\|ROW\|COLUMN` |
+//! | `{{exercises TOPIC}}` | the exercises of `ladder learn` with this topic |
+//! | `{{playground RUNG}}` | the playground with this rung, where it has been built |
+//! | `{{document FILE}}` | a document of `docs` |
+//!
+//! A block of code with the language `console` is run: below each line `$ ladder …` stands what it prints. Behind the
+//! language may stand `from="…"` and `until="…"`, lines between which the output is shown, `rendered` for output that is
+//! Markdown, `gpu` for commands that need a GPU or NVIDIA's
+//! tools (only their arguments are checked), `recorded=FILE` for output that was kept
+//! in `docs/book/recorded`, and `tested=FILE` for commands of other programs, which that test runs.
+
+mod arguments;
+mod chapter;
+mod command;
+mod context;
+mod directive;
+mod exercises;
+mod fault;
+mod figure;
+mod item;
+mod links;
+mod numbers;
+mod prose;
+mod record;
+mod recorded;
+mod summary;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use command::Commands;
+use context::Context;
+use fault::at;
+use record::Records;
+
+pub use fault::Faults;
+pub use recorded::Recorded;
+
+/// The folder of the book, from the repository's root.
+pub const FOLDER: &str = "docs/book";
+
+/// The finished text of the book.
+#[derive(Debug)]
+pub struct Book {
+    /// The chapters' Markdown by file, `warps.md`, in no other order than that of their names.
+    pub chapters: BTreeMap<String, String>,
+    /// The text of the files beside the pages: `figures/transpose_naive.svg`.
+    pub files: BTreeMap<String, String>,
+    /// The commands that have run.
+    pub commands: usize,
+}
+
+/// Resolves all directives of the book below the repository's root. `playground` says whether the playground has
+/// been built.
+///
+/// The process's working folder becomes `root`, because commands name files from there.
+///
+/// # Errors
+/// All faults, when there are any: directives that cannot be resolved, commands that fail, dead links, numbers without
+/// a directive, files that cannot be read.
+pub fn prepare(root: &Path, playground: bool) -> Result<Book, Faults> {
+    std::env::set_current_dir(root).map_err(|why| Faults::one(root.display(), why))?;
+    let sources = summary::chapters()?;
+    let names: BTreeSet<String> = sources.keys().cloned().collect();
+    let records = Records::default();
+    let documents = chapter::documents(&sources);
+    let expanded = |commands: &Commands| {
+        let mut faults = Vec::new();
+        let mut files = BTreeMap::new();
+        let mut chapters = BTreeMap::new();
+        for (name, text) in &sources {
+            let file = format!("{FOLDER}/src/{name}");
+            let mut context = Context { file: &file, commands, records: &records, files: &mut files, playground };
+            let whole = chapter::expanded(text, &mut context, &mut faults);
+            chapters.insert(name.clone(), links::resolved(&file, &whole, &names, &documents, &mut faults));
+        }
+        links::anchors(&chapters, &mut faults);
+        (chapters, files, faults)
+    };
+    // Once to find the commands, all of which then run side by side, and once with what they print.
+    let mut commands = Commands::default();
+    expanded(&commands);
+    commands.run();
+    let (chapters, files, faults) = expanded(&commands);
+    if !faults.is_empty() {
+        return Err(Faults(faults));
+    }
+    Ok(Book { chapters, files, commands: commands.len() })
+}
+
+/// Reads a file of the repository.
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|why| at(path, why))
+}

@@ -1,0 +1,46 @@
+//! Numbers in prose: what was measured comes from a directive, so that it cannot differ from what was measured.
+
+/// Units of what is measured.
+const UNITS: [&str; 9] = ["ns", "µs", "ms", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "%", "×"];
+
+/// The numbers with a unit of measurement that stand in a line as they are: neither in a directive nor in code.
+pub(crate) fn numbers_without_source(line: &str) -> Vec<String> {
+    let mut own = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        own += before;
+        own += "…";
+        rest = behind.split_once("}}").map_or("", |(_, after)| after);
+    }
+    own += rest;
+    let outside_of_code: Vec<&str> = own.split('`').step_by(2).collect();
+    let text = outside_of_code.join("…");
+    let mut found = Vec::new();
+    for (at, unit) in UNITS.iter().flat_map(|unit| text.match_indices(unit)) {
+        let (before, behind) = (text[..at].trim_end_matches(' '), &text[at + unit.len()..]);
+        let is_word = behind.starts_with(|next: char| next.is_alphanumeric() || next == '/');
+        // `32 × 16` is a shape, and so is what ends a line with a blank before it.
+        let is_shape = unit == "×"
+            && (text[..at].ends_with(' ') || behind.trim_start().starts_with(|next: char| next.is_ascii_digit()));
+        if before.ends_with(|last: char| last.is_ascii_digit()) && !is_word && !is_shape {
+            let number: String = before.chars().rev().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            found.push(format!("{} {unit}", number.chars().rev().collect::<String>()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers_without_source;
+
+    #[test]
+    fn measured_numbers_are_found() {
+        assert_eq!(
+            numbers_without_source("It takes 82.6 µs, or 12%, and is 1.5× as fast."),
+            ["82.6 µs", "12 %", "1.5 ×"]
+        );
+        let fine = "32 × 16 threads, 48 KB, {{recorded h200 a time}} or `12 %`, 4 sectors, tens of ns; 3 msets";
+        assert_eq!(numbers_without_source(fine), [""; 0]);
+    }
+}

@@ -1,0 +1,208 @@
+//! Exercises, verdicts and hints as text.
+
+use std::path::Path;
+
+use learn::{Exercise, Launched, Progress, State, Trouble, Verdict};
+use serde::Serialize;
+use simt::sanitize::Finding;
+
+use super::next;
+use crate::error::Error;
+use crate::output::{Cell, Column, Document, Table};
+
+/// An exercise for programs.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    topic: &'static str,
+    state: State,
+    /// The task in one line.
+    title: &'static str,
+}
+
+/// A verdict for programs.
+#[derive(Serialize)]
+struct Checked<'v> {
+    name: &'static str,
+    state: State,
+    /// The sizes at which it is right.
+    right: &'v [usize],
+    counters: Vec<Counter>,
+    findings: &'v [Finding],
+    /// What is wrong, in words.
+    trouble: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Counter {
+    name: &'static str,
+    value: f64,
+    at_most: f64,
+}
+
+/// The findings of one launch that are shown.
+const FINDINGS: usize = 3;
+
+/// A path, relative to where the program was started if it is below.
+pub(super) fn path(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here).unwrap_or(path).display().to_string()
+}
+
+/// All exercises with the learner's progress.
+pub(super) fn list(progress: &Progress) -> Document {
+    let mut document = Document::default();
+    let columns = [Column::number("no."), Column::name("exercise").unbroken(), Column::text("state")];
+    for topic in learn::TOPICS {
+        document.section(topic.name, topic.title);
+        let mut table = Table::new(columns.iter().cloned().chain([Column::text("task")]));
+        for exercise in topic.exercises {
+            let state = progress.state(exercise);
+            let cell = match state {
+                State::Solved => Cell::good(state.name()),
+                _ => state.name().into(),
+            };
+            let number = number(exercise).to_string();
+            table.row([number.into(), exercise.name.into(), cell, Cell::from(exercise.title())]);
+            let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
+            document.record(&Row { name, topic, state, title });
+        }
+        document.table(table);
+    }
+    let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
+    let (solved, all) = (learn::exercises().filter(is_solved).count(), learn::exercises().count());
+    document.note(format!("{solved} of {all} are solved"));
+    if let Some(exercise) = next(progress) {
+        document.note(format!("next: ladder learn {}", exercise.name));
+    }
+    document
+}
+
+/// The place of an exercise among all, from 1.
+fn number(exercise: &Exercise) -> usize {
+    1 + learn::exercises().take_while(|own| own.name != exercise.name).count()
+}
+
+/// What a check has said.
+pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bool, progress: &Progress) -> Document {
+    let file = path(&progress.file(exercise));
+    let mut document = Document::default();
+    let all = learn::exercises().count();
+    document.heading(exercise.name, format!("exercise {} of {all}, {}: {file}", number(exercise), exercise.topic));
+    if is_new {
+        document.paragraph(format!("\n{}\n", exercise.task()));
+        document.paragraph(format!("This file is yours now: edit {file}. As it is, it is not right yet:\n"));
+    }
+    if !verdict.right.is_empty() {
+        document.paragraph(format!("right for n = {}", list_of(&verdict.right)));
+    }
+    for reached in &verdict.reached {
+        let mark = if reached.is_met() { "reached" } else { "not yet" };
+        document.paragraph(format!("{mark}: {reached}"));
+    }
+    match &verdict.trouble {
+        None => {
+            document.note("solved");
+            if let Some(next) = next(progress) {
+                document.note(format!("next: ladder learn {}", next.name));
+            }
+        }
+        Some(trouble) => {
+            document.paragraph(trouble_in_words(trouble, &progress.file(exercise)));
+            document.note(format!("a hint: ladder learn hint {}", exercise.name));
+        }
+    }
+    let findings: &[Finding] = match &verdict.trouble {
+        Some(Trouble::Launch(launched)) => &launched.findings,
+        _ => &[],
+    };
+    document.value(&Checked {
+        name: exercise.name,
+        state: progress.state(exercise),
+        right: &verdict.right,
+        counters: verdict.reached.iter().map(counter).collect(),
+        findings,
+        trouble: verdict.trouble.as_ref().map(|trouble| trouble_in_words(trouble, &progress.file(exercise))),
+    });
+    document
+}
+
+fn counter(reached: &learn::Reached) -> Counter {
+    Counter { name: reached.goal.counter, value: reached.value, at_most: reached.goal.at_most }
+}
+
+fn list_of(sizes: &[usize]) -> String {
+    sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn trouble_in_words(trouble: &Trouble, file: &Path) -> String {
+    match trouble {
+        Trouble::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
+        Trouble::Signature(problem) => problem.clone(),
+        Trouble::Launch(launched) => launch_in_words(launched, file),
+        Trouble::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),
+    }
+}
+
+fn launch_in_words(launched: &Launched, file: &Path) -> String {
+    let Launched { size, geometry, findings, fault, wrong } = launched;
+    let mut lines = vec![format!("not right for n = {size}, {geometry}:")];
+    lines.extend(findings.iter().take(FINDINGS).flat_map(|finding| finding_in_words(finding, file)));
+    if let Some(more) = findings.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more findings"));
+    }
+    if let Some((what, source)) = fault {
+        lines.push(what.clone());
+        lines.extend(source_line(source.as_ref(), file));
+    }
+    lines.extend(wrong.as_ref().map(ToString::to_string));
+    lines.push(launched.advice().to_owned());
+    lines.join("\n")
+}
+
+/// A finding with the learner's lines that it is about.
+fn finding_in_words(finding: &Finding, file: &Path) -> Vec<String> {
+    let Finding { check, what, source, block, thread, place, other, .. } = finding;
+    let place = place.as_ref().map_or(String::new(), |place| format!(", {place}"));
+    let thread = thread_in_words(*block, *thread);
+    let mut lines = vec![format!("{check}: {what}{place}, by {thread}")];
+    lines.extend(source_line(source.as_ref(), file));
+    if let Some(other) = other {
+        lines.push(format!("the other: {}, by {}", other.what, thread_in_words(other.block, other.thread)));
+        lines.extend(source_line(other.source.as_ref(), file));
+    }
+    lines
+}
+
+/// `thread 3 of block 0`.
+fn thread_in_words(block: [u32; 3], thread: [u32; 3]) -> String {
+    let position = |position: [u32; 3]| match position {
+        [x, 0, 0] => x.to_string(),
+        [x, y, _] => format!("({x}, {y})"),
+    };
+    format!("thread {} of block {}", position(thread), position(block))
+}
+
+/// A line of the learner's file, with its place.
+fn source_line(source: Option<&(String, u32)>, file: &Path) -> Option<String> {
+    let (path_of, line) = source?;
+    let own = Path::new(path_of).file_name() == file.file_name();
+    let shown = if own { path(file) } else { path_of.clone() };
+    let text = std::fs::read_to_string(path_of).unwrap_or_default();
+    let text = text.lines().nth(*line as usize - 1).unwrap_or_default().trim().to_owned();
+    Some(format!("  {shown}:{line}: {text}"))
+}
+
+/// The next hint, and how many there are.
+pub(super) fn hint(exercise: &Exercise, progress: &mut Progress) -> Result<String, Error> {
+    let hints = exercise.hints();
+    let shown = progress.next_hint(exercise, hints.len())?;
+    let mut lines = vec![format!("{}: {}", exercise.name, exercise.title())];
+    let numbered = hints.iter().enumerate().take(shown + 1);
+    lines.extend(numbered.map(|(number, hint)| format!("{}. {hint}", number + 1)));
+    lines.push(match hints.len() > shown + 1 {
+        true => format!("one more of {}: ladder learn hint {}", hints.len(), exercise.name),
+        false => format!("these are all; an answer: ladder learn solution {}", exercise.name),
+    });
+    Ok(lines.join("\n") + "\n")
+}

@@ -1,0 +1,24 @@
+//! Hints:
+//!
+//! 1. Two lines are missing between the start of the copy and the read.
+//! 2. `commit();` and `wait::<0>();`
+//!
+//! Every thread waits for its own copies only, and here it reads nothing else.
+
+use crate::copy_async::{Shared, commit, copy_one, wait};
+use cuda_std::{prelude::*, shared_array};
+
+/// # Safety
+/// `input` and `output` point to 64 elements for each block of 64 threads.
+#[kernel]
+pub unsafe fn async_copy(input: *const f32, output: *mut f32) {
+    let tile = shared_array![f32; 64];
+    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    // SAFETY: in bounds; an element is read when its copy has arrived.
+    unsafe {
+        copy_one(Shared::of(tile.add(t)), input.add(i), true);
+        commit();
+        wait::<0>();
+        *output.add(i) = 2.0 * *tile.add(t);
+    }
+}

@@ -1,0 +1,53 @@
+//! Hints:
+//!
+//! 1. `for (k, sum) in sums.iter_mut().enumerate()` is the inner loop; tile `k` begins at column `left + 16 * k`.
+//! 2. The tile of `a` is written before the inner loop, that of `b` inside; the barrier behind both serves both.
+//! 3. At the end of the inner loop another barrier: then `tile_b` and, at last, `tile_a` may be filled again.
+//!
+//! The array lives in registers, because every index into it is a constant once the compiler has written out the loop.
+
+use cuda_std::{GpuFloat, prelude::*, shared_array};
+
+/// An element of a square matrix, or 0 outside of it.
+///
+/// # Safety
+/// `matrix` points to `n * n` elements.
+unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
+    // SAFETY: in bounds.
+    if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
+}
+
+/// # Safety
+/// As for `matmul_tile`, where a block takes 64 columns of `c`.
+#[kernel]
+pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
+    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (left, row) = (thread::block_idx_x() * 64 + x, thread::block_idx_y() * 16 + y);
+    let own = (y * 16 + x) as usize;
+    let mut sums = [0.0; 4];
+    let mut first = 0;
+    while first < n {
+        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        unsafe {
+            *tile_a.add(own) = get(a, row, first + x, n);
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *tile_b.add(own) = get(b, first + y, left + 16 * k as u32, n);
+                thread::sync_threads();
+                for i in 0..16 {
+                    let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));
+                    *sum = GpuFloat::mul_add(p, q, *sum);
+                }
+                thread::sync_threads();
+            }
+        }
+        first += 16;
+    }
+    for (k, &sum) in sums.iter().enumerate() {
+        let column = left + 16 * k as u32;
+        if row < n && column < n {
+            // SAFETY: in bounds; each thread has elements of its own.
+            unsafe { *c.add((row * n + column) as usize) = sum };
+        }
+    }
+}

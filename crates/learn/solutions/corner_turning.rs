@@ -1,0 +1,47 @@
+//! Hints:
+//!
+//! 1. Tile row `x` is matrix row `first + x`; tile column `y` is matrix column `left + y`.
+//! 2. `*tile_b.add((x * 16 + y) as usize) = get(b, left + y, first + x, n);`
+//!
+//! The tile is written down its columns then, which conflicts in the banks; a padding cures that, as in the transpose.
+
+use cuda_std::{GpuFloat, prelude::*, shared_array};
+
+/// An element of a square matrix, or 0 outside of it.
+///
+/// # Safety
+/// `matrix` points to `n * n` elements.
+unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
+    // SAFETY: in bounds.
+    if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
+}
+
+/// # Safety
+/// As for `matmul_tile`, with `b` column after column.
+#[kernel]
+pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
+    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (left, top) = (thread::block_idx_x() * 16, thread::block_idx_y() * 16);
+    let (column, row) = (left + x, top + y);
+    let mut sum = 0.0;
+    let mut first = 0;
+    while first < n {
+        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        unsafe {
+            *tile_a.add((y * 16 + x) as usize) = get(a, row, first + x, n);
+            *tile_b.add((x * 16 + y) as usize) = get(b, left + y, first + x, n);
+            thread::sync_threads();
+            for i in 0..16 {
+                let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));
+                sum = GpuFloat::mul_add(p, q, sum);
+            }
+            thread::sync_threads();
+        }
+        first += 16;
+    }
+    if row < n && column < n {
+        // SAFETY: in bounds; each thread has an element of its own.
+        unsafe { *c.add((row * n + column) as usize) = sum };
+    }
+}

@@ -1,0 +1,73 @@
+//! Hints:
+//!
+//! 1. `impl Operation for Max` has the two items of `impl Operation for Sum`.
+//! 2. Which number is less than or equal to every other? `i32::MIN`.
+//! 3. `generic_operation_max` calls `body::<Max>(…)`.
+//!
+//! With 0 as its neutral element, the maximum of negative numbers would be 0. No virtual call is made: everything is known when the
+//! kernel is compiled.
+
+use cuda_std::{prelude::*, warp};
+
+/// An operation that is associative.
+trait Operation {
+    /// The element that changes nothing.
+    const NEUTRAL: i32;
+    /// Two values become one.
+    fn combine(a: i32, b: i32) -> i32;
+}
+
+struct Sum;
+
+impl Operation for Sum {
+    const NEUTRAL: i32 = 0;
+    fn combine(a: i32, b: i32) -> i32 {
+        a + b
+    }
+}
+
+struct Max;
+
+impl Operation for Max {
+    const NEUTRAL: i32 = i32::MIN;
+    fn combine(a: i32, b: i32) -> i32 {
+        a.max(b)
+    }
+}
+
+/// # Safety
+/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for each
+/// element, or more.
+#[kernel]
+pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
+    // SAFETY: the body has the kernel's contract.
+    unsafe { body::<Sum>(input, output, n) };
+}
+
+/// # Safety
+/// As for `generic_operation_sum`.
+#[kernel]
+pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
+    // SAFETY: the body has the kernel's contract.
+    unsafe { body::<Max>(input, output, n) };
+}
+
+/// # Safety
+/// As for the kernels.
+#[inline(always)]
+unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
+    let i = thread::index_1d();
+    // SAFETY: in bounds; all lanes shuffle together.
+    unsafe {
+        let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
+        let mut bits = 16;
+        while bits > 0 {
+            let (other, _) = warp::warp_shuffle_xor(u32::MAX, result, bits, 32);
+            result = O::combine(result, other);
+            bits /= 2;
+        }
+        if thread::thread_idx_x() == 0 {
+            *output.add(thread::block_idx_x() as usize) = result;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Hints:
+//!
+//! 1. `block_dim_x()` is not needed any more: `let mut stride = BLOCK / 2;`
+//! 2. `reduce_block_size_64` calls `body::<64>(tile, input, output, n)`, and the other one `body::<256>`.
+//!
+//! The branches of the loop are gone: only those of the guards are left. A static cannot use the generics of the function
+//! around it, so the kernels have the shared memory, and hand it to the body. `template<unsigned BLOCK>` is the same in
+//! CUDA C++.
+
+use cuda_std::{prelude::*, shared_array};
+
+/// # Safety
+/// As for `reduce_tree`, with blocks of 64 threads.
+#[kernel]
+pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) {
+    let tile = shared_array![i32; 64];
+    // SAFETY: the body has the kernel's contract.
+    unsafe { body::<64>(tile, input, output, n) };
+}
+
+/// # Safety
+/// As for `reduce_tree`, with blocks of 256 threads.
+#[kernel]
+pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32) {
+    let tile = shared_array![i32; 256];
+    // SAFETY: the body has the kernel's contract.
+    unsafe { body::<256>(tile, input, output, n) };
+}
+
+/// # Safety
+/// As for `reduce_tree`; `tile` is shared memory of an element for each thread of the block.
+#[inline(always)]
+unsafe fn body<const BLOCK: usize>(tile: *mut i32, input: *const i32, output: *mut i32, n: u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    unsafe {
+        *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
+        thread::sync_threads();
+        let mut stride = BLOCK / 2;
+        while stride > 0 {
+            if t < stride {
+                *tile.add(t) += *tile.add(t + stride);
+            }
+            thread::sync_threads();
+            stride /= 2;
+        }
+        if t == 0 {
+            *output.add(thread::block_idx_x() as usize) = *tile;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Hints:
+//!
+//! 1. `let p = [tile_a[y][i], tile_a[y + 16][i]];` and `let q = [tile_b[i][x], tile_b[i][x + 16]];` in Rust's terms.
+//! 2. Element (row, column) of a tile is at `row * 32 + column`.
+//! 3. Then two loops: `sums[r][s] = GpuFloat::mul_add(p[r], q[s], sums[r][s]);`
+//!
+//! What is read into `p` and `q` stays in registers for all products that need it. That is the last step from memory to the
+//! place where one computes: global memory, shared memory, registers.
+
+use cuda_std::{GpuFloat, prelude::*, shared_array};
+
+/// An element of a square matrix, or 0 outside of it.
+///
+/// # Safety
+/// `matrix` points to `n * n` elements.
+unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
+    // SAFETY: in bounds.
+    if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
+}
+
+/// # Safety
+/// As for `matmul_naive`, where blocks of 16 x 16 threads take tiles of 32 x 32 of `c`.
+#[kernel]
+pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
+    let (tile_a, tile_b) = (shared_array![f32; 1024], shared_array![f32; 1024]);
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
+    let mut sums = [[0.0; 2]; 2];
+    let mut first = 0;
+    while first < n {
+        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        unsafe {
+            for (down, along) in [(0, 0), (0, 16), (16, 0), (16, 16)] {
+                let (row, column) = (y + down, x + along);
+                *tile_a.add((row * 32 + column) as usize) = get(a, top + row, first + column, n);
+                *tile_b.add((row * 32 + column) as usize) = get(b, first + row, left + column, n);
+            }
+            thread::sync_threads();
+            for i in 0..32 {
+                let p = [0, 16].map(|down| *tile_a.add(((y + down) * 32 + i) as usize));
+                let q = [0, 16].map(|along| *tile_b.add((i * 32 + x + along) as usize));
+                for r in 0..2 {
+                    for s in 0..2 {
+                        sums[r][s] = GpuFloat::mul_add(p[r], q[s], sums[r][s]);
+                    }
+                }
+            }
+            thread::sync_threads();
+        }
+        first += 32;
+    }
+    for r in 0..2 {
+        for s in 0..2 {
+            let (row, column) = (top + y + 16 * r as u32, left + x + 16 * s as u32);
+            if row < n && column < n {
+                // SAFETY: in bounds; each thread has elements of its own.
+                unsafe { *c.add((row * n + column) as usize) = sums[r][s] };
+            }
+        }
+    }
+}

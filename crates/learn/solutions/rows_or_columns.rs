@@ -1,0 +1,22 @@
+//! Hints:
+//!
+//! 1. The threads of a warp differ in `x`. What should they differ in: the row or the column?
+//! 2. Neighbouring columns are neighbours in memory, so `x` has to give the column.
+//!
+//! The factor is the same word for the whole warp then, and one sector brings it.
+
+use cuda_std::prelude::*;
+
+/// # Safety
+/// `input` and `output` point to `n * n` elements each, `factors` to `n`. The grid has `n` threads in x and in y, or more.
+#[kernel]
+pub unsafe fn rows_or_columns(input: *const f32, factors: *const f32, output: *mut f32, n: u32) {
+    let x = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    let y = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();
+    let (row, column) = (y, x);
+    if row < n && column < n {
+        let i = (row * n + column) as usize;
+        // SAFETY: in bounds; each thread has an element of its own.
+        unsafe { *output.add(i) = *factors.add(row as usize) * *input.add(i) };
+    }
+}

@@ -1,0 +1,363 @@
+//! Checking an answer: its launches on the SIMT machine, with all of its checks and its counters.
+
+use std::fmt;
+use std::time::Duration;
+
+use simt::counters::Value;
+use simt::sanitize::{Check, Checks, Finding, Sanitized};
+use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
+
+use crate::Error;
+use crate::exercise::{Argument, Case, Exercise, Goal};
+use crate::values::Values;
+
+/// A goal with what an answer has reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached {
+    /// The goal.
+    pub goal: Goal,
+    /// The counter after the launch.
+    pub value: f64,
+}
+
+impl Reached {
+    /// Whether it is enough.
+    #[must_use]
+    pub fn is_met(&self) -> bool {
+        self.value <= self.goal.at_most
+    }
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { goal: Goal { counter, at_most, what }, value } = self;
+        let value = (value * 100.0).round() / 100.0;
+        write!(f, "{what}: {value}, at most {at_most} ({counter})")
+    }
+}
+
+/// What is to be said of an answer.
+#[derive(Debug)]
+pub struct Verdict {
+    /// The sizes at which it is right.
+    pub right: Vec<usize>,
+    /// What counters have reached, if it came to that.
+    pub reached: Vec<Reached>,
+    /// The first thing that is wrong with it; nothing, if it is solved.
+    pub trouble: Option<Trouble>,
+}
+
+impl Verdict {
+    /// That of an answer which cannot be launched.
+    #[must_use]
+    pub fn of(trouble: Trouble) -> Self {
+        Self { right: Vec::new(), reached: Vec::new(), trouble: Some(trouble) }
+    }
+}
+
+/// What is wrong with an answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It does not compile: the compiler's messages.
+    Compiler(String),
+    /// Its kernel is not the one that the exercise launches.
+    Signature(String),
+    /// A launch is wrong.
+    Launch(Box<Launched>),
+    /// Everything is right, and a counter has not reached its goal.
+    Goal,
+}
+
+/// A launch that is wrong.
+#[derive(Debug)]
+pub struct Launched {
+    /// The problem size.
+    pub size: usize,
+    /// Blocks, and threads of a block.
+    pub geometry: String,
+    /// What the checks have found.
+    pub findings: Vec<Finding>,
+    /// The fault that ended it, if none of the findings says it: what happened, and the line of the source.
+    pub fault: Option<(String, Option<(String, u32)>)>,
+    /// The result that differs from what is right.
+    pub wrong: Option<Wrong>,
+}
+
+/// A result that differs from what is right.
+#[derive(Debug)]
+pub struct Wrong {
+    /// The name of the parameter.
+    pub name: &'static str,
+    /// The index of the first element that differs.
+    pub index: usize,
+    /// That element; nothing if nobody has written it.
+    pub found: Option<String>,
+    /// What it is to be.
+    pub expected: String,
+    /// How many differ.
+    pub count: usize,
+    /// Of how many.
+    pub of: usize,
+    /// Whether these elements were to stay as they were.
+    pub is_input: bool,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, index, found, expected, count, of, is_input } = self;
+        match (found, is_input) {
+            (Some(found), false) => write!(f, "`{name}[{index}]` is {found}, and {expected} is right")?,
+            (Some(found), true) => {
+                write!(f, "`{name}[{index}]` is {found} now, and was {expected}: it is only to be read")?;
+            }
+            (None, _) => write!(f, "nobody has written `{name}[{index}]`, and {expected} is right")?,
+        }
+        write!(f, "; {count} of {of} are wrong")
+    }
+}
+
+impl Launched {
+    /// What usually is the reason, in a sentence.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match (self.findings.first().map(|finding| finding.check), &self.fault, &self.wrong) {
+            (Some(Check::Memory), ..) => {
+                "An access leaves the memory that it was meant for. Is there a guard for each index, and is the guard right at \
+                 the last element?"
+            }
+            (Some(Check::Init), ..) => {
+                "Something is read that nobody has written before. Does each element that is read have a writer, for all \
+                 threads and at the edges too?"
+            }
+            (Some(Check::Race), ..) => {
+                "Two threads use the same element, one of them writes it, and nothing says who comes first. What orders \
+                 them: a barrier, an atomic, or an element for each of them?"
+            }
+            (Some(Check::Sync), ..) => {
+                "Threads wait for others that do not come. Who gets to this line, and who has been sent elsewhere by a branch?"
+            }
+            (None, Some(_), _) => {
+                "The launch was ended there. Which index or condition does a panic speak of? Does each loop end, for every \
+                 thread?"
+            }
+            (None, None, Some(Wrong { found: None, .. })) => {
+                "Some elements are left out. Which thread is to write the first of them, and what does it do instead?"
+            }
+            (None, None, _) => {
+                "Take the first wrong element, and work out by hand which thread computes it, and from what."
+            }
+        }
+    }
+}
+
+/// Instructions of warps after which a launch is taken for one that does not end.
+const INSTRUCTIONS: u64 = 20_000_000;
+
+/// The orders of threads and blocks in which an answer has to be right. Counters are those of the fixed one.
+const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule::Random(2)];
+
+/// Checks an answer: runs its launches for each size up to the first that is wrong, and compares counters with their
+/// goals.
+///
+/// `name` is that of the kernel, without what a case adds; in an answer it is the exercise's.
+///
+/// # Errors
+/// When the SIMT machine cannot be started.
+pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict, Error> {
+    let mut verdict = Verdict { right: Vec::new(), reached: Vec::new(), trouble: None };
+    for &size in exercise.sizes {
+        let case = (exercise.case)(size);
+        let kernel = format!("{name}{}", case.kernel.unwrap_or_default());
+        let function = match module.function(&kernel) {
+            Ok(function) if function.name() == kernel => function,
+            Ok(_) | Err(simt::LoadError::NoSuchKernel { .. }) => {
+                let trouble = format!("there is no kernel `{kernel}`: give it this name and `#[kernel]`");
+                return Ok(Verdict::of(Trouble::Signature(trouble)));
+            }
+            Err(error) => return Ok(Verdict::of(Trouble::Signature(error.to_string()))),
+        };
+        for schedule in SCHEDULES {
+            let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
+            let config = Config { time_limit: Some(Duration::from_secs(20)), ..config };
+            let machine = Machine::new(config).map_err(|why| Error::Machine(why.to_string()))?;
+            match run(machine, &function, &case, size).map_err(Error::Machine)? {
+                Ok(counters) if schedule == Schedule::Fixed => {
+                    verdict.reached = exercise.goals.iter().map(|goal| reached(goal, &counters)).collect();
+                }
+                Ok(_) => {}
+                Err(mut trouble) => {
+                    if let (Trouble::Launch(launched), true) = (&mut trouble, schedule != Schedule::Fixed) {
+                        launched.geometry += ", when they run in another order";
+                    }
+                    return Ok(Verdict { reached: Vec::new(), trouble: Some(trouble), ..verdict });
+                }
+            }
+        }
+        verdict.right.push(size);
+    }
+    if !verdict.reached.iter().all(Reached::is_met) {
+        verdict.trouble = Some(Trouble::Goal);
+    }
+    Ok(verdict)
+}
+
+fn reached(goal: &Goal, counters: &simt::Counters) -> Reached {
+    let value = counters.get(goal.counter).and_then(Value::number).unwrap_or(0.0);
+    Reached { goal: *goal, value }
+}
+
+/// A buffer of a launch, and what is to be in it.
+struct Checked<'c> {
+    name: &'static str,
+    buffer: Buffer<u8>,
+    after: &'c Values,
+    /// Whether the elements were there before and are to stay.
+    is_input: bool,
+}
+
+/// Runs a launch, and compares what is in its buffers with what is right.
+fn run(
+    mut machine: Machine,
+    function: &Function,
+    case: &Case,
+    size: usize,
+) -> Result<Result<simt::Counters, Trouble>, String> {
+    let (mut args, mut names) = (Vec::new(), Vec::new());
+    let mut buffers = Vec::new();
+    for argument in &case.arguments {
+        match argument {
+            Argument::Value(value) => args.push(value.clone()),
+            Argument::Buffer { name, before, after, slice } => {
+                let elements = before.as_ref().or(after.as_ref()).ok_or("a buffer has elements before or after")?;
+                let bytes = before.clone().unwrap_or_else(|| elements.poison());
+                let buffer = machine.upload(bytes.bytes()).map_err(|error| error.to_string())?;
+                if before.is_none() {
+                    machine.memory_mut().set_unwritten(buffer.address());
+                }
+                names.push((args.len(), *name));
+                args.push(buffer.into());
+                if *slice {
+                    args.push(Arg::U64(elements.len() as u64));
+                }
+                if let Some(after) = after {
+                    let is_input = before.as_ref() == Some(after);
+                    buffers.push(Checked { name, buffer, after, is_input });
+                }
+            }
+        }
+    }
+    if let Err(problem) = signature(function, &args) {
+        return Ok(Err(Trouble::Signature(problem)));
+    }
+    let launch = Launch::new(function, case.grid, case.block, &args).with_shared_bytes(case.shared_bytes);
+    let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, Checks::ALL);
+    let findings = in_order(findings, &names);
+    let (counters, fault) = match result {
+        Ok(counters) => (Some(counters), None),
+        Err(LaunchError::Fault(fault)) => (None, Some((fault.kind.to_string(), fault.origin.clone()))),
+        Err(other) => (None, Some((other.to_string(), None))),
+    };
+    let mut wrong = None;
+    if fault.is_none() {
+        for own in &buffers {
+            let bytes = machine.read(own.buffer).map_err(|error| error.to_string())?;
+            wrong = wrong.or_else(|| compare(own, own.after.like(&bytes), case));
+        }
+    }
+    match counters {
+        Some(counters) if findings.is_empty() && wrong.is_none() => Ok(Ok(counters)),
+        _ => {
+            let fault = fault.filter(|_| findings.is_empty());
+            let geometry = geometry(case);
+            Ok(Err(Trouble::Launch(Box::new(Launched { size, geometry, findings, fault, wrong }))))
+        }
+    }
+}
+
+/// The findings as they are shown: one for each pair of lines of the source, however many instructions the compiler has made
+/// of these, and the likeliest reasons first.
+fn in_order(mut findings: Vec<Finding>, buffers: &[(usize, &str)]) -> Vec<Finding> {
+    // What is read before it is written often is so because of what the other checks find.
+    const ORDER: [Check; 4] = [Check::Memory, Check::Race, Check::Sync, Check::Init];
+    findings.sort_by_key(|finding| ORDER.iter().position(|check| *check == finding.check));
+    let mut seen = Vec::new();
+    findings.retain(|finding| {
+        let mut lines = [finding.source.clone(), finding.other.as_ref().and_then(|other| other.source.clone())];
+        lines.sort();
+        let place = (finding.check, lines);
+        let is_new = !seen.contains(&place);
+        seen.push(place);
+        is_new
+    });
+    findings.iter_mut().for_each(|finding| with_names(finding, buffers));
+    findings
+}
+
+/// What CUDA C++ calls something, and what it is called here.
+const NAMES: [(&str, &str); 4] = [
+    ("__syncthreads() (bar.sync)", "`thread::sync_threads()`"),
+    ("__syncwarp() (bar.warp.sync)", "`warp::sync_warp`"),
+    ("__threadfence()", "`thread::device_fence()`"),
+    ("__ballot_sync", "`warp_vote_ballot`"),
+];
+
+/// Has a finding call buffers and functions as the kernel does.
+fn with_names(finding: &mut Finding, buffers: &[(usize, &str)]) {
+    let texts = [Some(&mut finding.what), finding.place.as_mut(), finding.other.as_mut().map(|other| &mut other.what)];
+    for text in texts.into_iter().flatten() {
+        for (index, name) in buffers {
+            *text = text.replace(&format!("argument {index}'s buffer"), &format!("`{name}`, a buffer"));
+        }
+        for (name, own) in NAMES {
+            *text = text.replace(name, own);
+        }
+        // `krate::module::kernel::TILE`: its last part says enough.
+        if let Some((before, variable)) = text.split_once("variable `")
+            && let Some((path, behind)) = variable.split_once('`')
+        {
+            *text = match path.rsplit("::").next().unwrap_or(path) {
+                "SHARED" => format!("{before}a shared array{behind}"),
+                name => format!("{before}`{name}`{behind}"),
+            };
+        }
+    }
+}
+
+fn compare(own: &Checked<'_>, mut found: Values, case: &Case) -> Option<Wrong> {
+    let mut after = own.after.clone();
+    if case.any_order && !own.is_input {
+        found.sort();
+        after.sort();
+    }
+    let (index, [value, expected], count) = found.difference(&after, case.tolerance)?;
+    let poison = after.poison();
+    let is_poison = found.element(index) == poison.element(index);
+    let found = (!is_poison || own.is_input).then_some(value);
+    Some(Wrong { name: own.name, index, found, expected, count, of: after.len(), is_input: own.is_input })
+}
+
+/// Checks that a kernel has these parameters.
+fn signature(function: &Function, args: &[Arg]) -> Result<(), String> {
+    let (name, params) = (function.name(), &function.program().params);
+    let bytes = |arg: &Arg| match arg {
+        Arg::U8(_) => 1,
+        Arg::U16(_) => 2,
+        Arg::U32(_) | Arg::F32(_) => 4,
+        _ => 8,
+    };
+    let is_same = params.len() == args.len() && params.iter().zip(args).all(|(own, arg)| own.bytes == bytes(arg));
+    if is_same {
+        return Ok(());
+    }
+    Err(format!("`{name}` has other parameters than the exercise gives it: leave its first lines as they were"))
+}
+
+/// `2 blocks of 64 threads`.
+fn geometry(case: &Case) -> String {
+    let sides = |sides: [u32; 3]| match sides {
+        [x, 1, 1] => x.to_string(),
+        [x, y, _] => format!("{x} x {y}"),
+    };
+    let (blocks, threads) = (sides(case.grid), sides(case.block));
+    format!("{blocks} block{} of {threads} threads", if blocks == "1" { "" } else { "s" })
+}

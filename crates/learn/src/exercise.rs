@@ -1,0 +1,206 @@
+//! An exercise as data: its texts, and the launches that an answer has to do right.
+
+use crate::values::Values;
+
+/// Exercises about one thing.
+#[derive(Debug)]
+pub struct Topic {
+    /// Its name: `memory`.
+    pub name: &'static str,
+    /// In a few words: `How threads read and write memory`.
+    pub title: &'static str,
+    /// Its exercises, in the order in which they are taught.
+    pub exercises: &'static [Exercise],
+}
+
+/// An exercise.
+#[derive(Debug)]
+pub struct Exercise {
+    /// Its name, which is that of its files and of its kernel.
+    pub name: &'static str,
+    /// The name of its topic.
+    pub topic: &'static str,
+    /// The kernel with holes, and the task at its head.
+    pub text: &'static str,
+    /// The answer, with hints and an explanation at its head.
+    pub solution: &'static str,
+    /// The problem sizes, from small to large.
+    pub sizes: &'static [usize],
+    /// The launch for a size.
+    pub case: fn(usize) -> Case,
+    /// What counters have to reach, at the last size.
+    pub goals: &'static [Goal],
+}
+
+/// What a counter has to reach, at an exercise's last size.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal {
+    /// The counter, one of [`simt::counters::METRICS`].
+    pub counter: &'static str,
+    /// The most that it may be.
+    pub at_most: f64,
+    /// What it counts, in a few words: `sectors a store`.
+    pub what: &'static str,
+}
+
+impl Exercise {
+    /// The task in one line: the first line of the text.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches("//!").trim()
+    }
+
+    /// The task: the comment at the head of the text.
+    #[must_use]
+    pub fn task(&self) -> String {
+        head(self.text)
+    }
+
+    /// The hints, one after the other: the numbered list at the head of the solution.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        let head = head(self.solution);
+        let list = head.split("\n\n").find(|part| part.starts_with("1. ")).unwrap_or_default();
+        let mut hints: Vec<String> = Vec::new();
+        for line in list.lines() {
+            let numbered = line.split_once(". ").filter(|(number, _)| number.parse::<usize>().is_ok());
+            match (numbered, hints.last_mut()) {
+                (Some((_, hint)), _) => hints.push(hint.to_owned()),
+                (None, Some(hint)) => *hint = format!("{hint} {}", line.trim()),
+                (None, None) => {}
+            }
+        }
+        hints
+    }
+}
+
+/// The comment at the head of a file, without its marks.
+fn head(text: &str) -> String {
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// A launch, and what is right after it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub(crate) kernel: Option<&'static str>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) tolerance: f32,
+    pub(crate) any_order: bool,
+}
+
+/// An argument of a launch.
+#[derive(Debug, Clone)]
+pub enum Argument {
+    /// A number.
+    Value(simt::Arg),
+    /// A pointer to a buffer.
+    Buffer {
+        /// The name of the parameter.
+        name: &'static str,
+        /// Its elements before the launch; nobody has written them if there are none.
+        before: Option<Values>,
+        /// Its elements after it; any, if there are none.
+        after: Option<Values>,
+        /// Whether the parameter is a slice, which is a pointer and a length.
+        slice: bool,
+    },
+}
+
+impl Case {
+    /// A launch of so many blocks and threads a block, in x and y.
+    #[must_use]
+    pub fn new(blocks: [usize; 2], threads: [u32; 2]) -> Self {
+        let grid = [blocks[0] as u32, blocks[1] as u32, 1];
+        let block = [threads[0], threads[1], 1];
+        let (kernel, shared_bytes, tolerance) = (None, 0, 0.0);
+        Self { kernel, grid, block, shared_bytes, arguments: Vec::new(), tolerance, any_order: false }
+    }
+
+    /// A launch of one dimension.
+    #[must_use]
+    pub fn line(blocks: usize, threads: u32) -> Self {
+        Self::new([blocks, 1], [threads, 1])
+    }
+
+    /// A launch of the fewest blocks of so many threads that have a thread for each of `n` elements; at least one.
+    #[must_use]
+    pub fn covering(n: usize, threads: u32) -> Self {
+        Self::line(n.div_ceil(threads as usize).max(1), threads)
+    }
+
+    /// The same with this kernel in the place of the one that has the exercise's name.
+    #[must_use]
+    pub fn kernel(self, name: &'static str) -> Self {
+        Self { kernel: Some(name), ..self }
+    }
+
+    /// The same with so many bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn shared(self, bytes: usize) -> Self {
+        Self { shared_bytes: bytes as u32, ..self }
+    }
+
+    /// The same with floats that may be off by so much, relative to what is right.
+    #[must_use]
+    pub fn tolerance(self, tolerance: f32) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// The same with results that are right in any order.
+    #[must_use]
+    pub fn any_order(self) -> Self {
+        Self { any_order: true, ..self }
+    }
+
+    fn with(mut self, argument: Argument) -> Self {
+        self.arguments.push(argument);
+        self
+    }
+
+    /// Appends a number.
+    #[must_use]
+    pub fn value(self, value: impl Into<simt::Arg>) -> Self {
+        self.with(Argument::Value(value.into()))
+    }
+
+    /// Appends a pointer to elements that stay as they are.
+    #[must_use]
+    pub fn input(self, name: &'static str, elements: impl Into<Values>) -> Self {
+        let elements = elements.into();
+        let (before, after) = (Some(elements.clone()), Some(elements));
+        self.with(Argument::Buffer { name, before, after, slice: false })
+    }
+
+    /// Appends a slice of elements that stay as they are.
+    #[must_use]
+    pub fn slice(self, name: &'static str, elements: impl Into<Values>) -> Self {
+        let elements = elements.into();
+        let (before, after) = (Some(elements.clone()), Some(elements));
+        self.with(Argument::Buffer { name, before, after, slice: true })
+    }
+
+    /// Appends a pointer to elements that nobody has written before, and what they are to be.
+    #[must_use]
+    pub fn output(self, name: &'static str, expected: impl Into<Values>) -> Self {
+        let (before, after) = (None, Some(expected.into()));
+        self.with(Argument::Buffer { name, before, after, slice: false })
+    }
+
+    /// Appends a pointer to elements, and what they are to become.
+    #[must_use]
+    pub fn in_place(self, name: &'static str, before: impl Into<Values>, expected: impl Into<Values>) -> Self {
+        let (before, after) = (Some(before.into()), Some(expected.into()));
+        self.with(Argument::Buffer { name, before, after, slice: false })
+    }
+
+    /// Appends a pointer to elements that may become anything.
+    #[must_use]
+    pub fn scratch(self, name: &'static str, before: impl Into<Values>) -> Self {
+        let before = Some(before.into());
+        self.with(Argument::Buffer { name, before, after: None, slice: false })
+    }
+}

@@ -1,0 +1,177 @@
+//! A learner's folder: the files that they edit, and how far they have come.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::exercise::Exercise;
+
+/// The file with what cannot be seen from the others.
+const FILE: &str = ".progress.json";
+
+/// How far a learner has come with an exercise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// There is no file of the learner's.
+    New,
+    /// There is one.
+    Begun,
+    /// The last check found nothing wrong with it.
+    Solved,
+}
+
+impl State {
+    /// In a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Begun => "begun",
+            Self::Solved => "solved",
+        }
+    }
+}
+
+/// What is kept from one run of the program to the next.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    /// Exercises whose last check found nothing wrong.
+    #[serde(default)]
+    solved: BTreeSet<String>,
+    /// How many hints were shown.
+    #[serde(default)]
+    hints: BTreeMap<String, usize>,
+}
+
+/// A learner's folder. Nothing in it is ever overwritten but the record of progress.
+#[derive(Debug)]
+pub struct Progress {
+    folder: PathBuf,
+    kept: Kept,
+}
+
+impl Progress {
+    /// The folder where a learner works who has named none: `exercises/mine`, in the nearest folder from `here` upwards
+    /// that has `exercises`.
+    #[must_use]
+    pub fn usual_folder(here: &Path) -> PathBuf {
+        let has_exercises = |folder: &&Path| folder.join("exercises").is_dir();
+        here.ancestors().find(has_exercises).unwrap_or(here).join("exercises/mine")
+    }
+
+    /// Reads what is kept in a folder, which need not be there.
+    ///
+    /// # Errors
+    /// When the record of progress cannot be read.
+    pub fn read(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let folder = folder.into();
+        let path = folder.join(FILE);
+        let kept = match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|why| Error::Progress { path, why })?,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => Kept::default(),
+            Err(why) => return Err(Error::file("read", path)(why)),
+        };
+        Ok(Self { folder, kept })
+    }
+
+    /// The learner's file for an exercise.
+    #[must_use]
+    pub fn file(&self, exercise: &Exercise) -> PathBuf {
+        self.folder.join(exercise.name).with_extension("rs")
+    }
+
+    /// How far the learner has come.
+    #[must_use]
+    pub fn state(&self, exercise: &Exercise) -> State {
+        match self.file(exercise).exists() {
+            false => State::New,
+            true if self.kept.solved.contains(exercise.name) => State::Solved,
+            true => State::Begun,
+        }
+    }
+
+    /// Puts the kernel with holes into the learner's folder, if there is no file of this name. Returns whether it did.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn begin(&self, exercise: &Exercise) -> Result<bool, Error> {
+        let path = self.file(exercise);
+        fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
+        match fs::File::create_new(&path) {
+            Ok(mut file) => {
+                file.write_all(exercise.text.as_bytes()).map_err(Error::file("write", path))?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(why) => Err(Error::file("write", path)(why)),
+        }
+    }
+
+    /// Puts the kernel with holes into the learner's folder, and what was there under another name, which is returned.
+    ///
+    /// # Errors
+    /// When a file cannot be renamed or written.
+    pub fn reset(&mut self, exercise: &Exercise) -> Result<Option<PathBuf>, Error> {
+        let path = self.file(exercise);
+        let mut kept = None;
+        if path.exists() {
+            let numbers = 1..u32::MAX;
+            let mut names = numbers.map(|number| self.folder.join(format!("{}.{number}.rs.old", exercise.name)));
+            let free = names.find(|name| !name.exists()).expect("there are fewer files than numbers");
+            fs::rename(&path, &free).map_err(Error::file("rename", &path))?;
+            kept = Some(free);
+        }
+        self.begin(exercise)?;
+        self.record(exercise, false)?;
+        Ok(kept)
+    }
+
+    /// Keeps what a check has said.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn record(&mut self, exercise: &Exercise, is_solved: bool) -> Result<(), Error> {
+        self.change(|kept| {
+            match is_solved {
+                true => kept.solved.insert(exercise.name.to_owned()),
+                false => kept.solved.remove(exercise.name),
+            };
+        })
+    }
+
+    /// Counts one more hint, up to `most`, and returns how many were shown before.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn next_hint(&mut self, exercise: &Exercise, most: usize) -> Result<usize, Error> {
+        let shown = self.kept.hints.get(exercise.name).copied().unwrap_or(0);
+        self.change(|kept| {
+            kept.hints.insert(exercise.name.to_owned(), (shown + 1).min(most));
+        })?;
+        Ok(shown.min(most))
+    }
+
+    /// Changes what is kept, as it is in the file now: another process may have changed it.
+    fn change(&mut self, change: impl FnOnce(&mut Kept)) -> Result<(), Error> {
+        let mut kept = Self::read(&self.folder)?.kept;
+        let before = kept.clone();
+        change(&mut kept);
+        if kept != before {
+            let path = self.folder.join(FILE);
+            let text = serde_json::to_string_pretty(&kept).expect("it has names and numbers");
+            fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
+            // In one step, so that nobody reads half of it.
+            let new = path.with_extension("new");
+            fs::write(&new, text + "\n").map_err(Error::file("write", &new))?;
+            fs::rename(&new, &path).map_err(Error::file("write", path))?;
+        }
+        self.kept = kept;
+        Ok(())
+    }
+}

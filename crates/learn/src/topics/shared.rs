@@ -1,0 +1,49 @@
+//! Memory that the threads of a block have in common, and barriers.
+
+use crate::exercise::Case;
+use crate::values::{integers, words};
+
+/// Each part of so many elements the other way round.
+fn turned(values: &[u32], part: usize) -> Vec<u32> {
+    values.chunks(part).flat_map(|part| part.iter().rev().copied()).collect()
+}
+
+exercises! {
+    shared_static: [128, 384] => |n| {
+        let before = words(n, 1);
+        let after = turned(&before, 128);
+        Case::covering(n, 128).in_place("data", before, after)
+    };
+    first_barrier: [256, 512] => |n| {
+        let input = words(n, 2);
+        let output: Vec<u32> = (0..n).map(|i| input[i / 256 * 256 + (i + 100) % 256]).collect();
+        Case::covering(n, 256).input("input", &input).output("output", output)
+    };
+    barrier_for_all: [64] => |n| {
+        let input = words(n, 3);
+        let output: Vec<u32> = (0..n).map(|i| if i < 40 { input[39 - i] } else { input[i] }).collect();
+        Case::line(1, 64).input("input", &input).output("output", output)
+    };
+    stay_to_the_end: [128, 0, 1, 100, 300] => |n| {
+        let input = words(n, 4);
+        let other = |i: usize| input.get(i / 128 * 128 + 127 - i % 128).copied().unwrap_or(0);
+        let output: Vec<u32> = (0..n).map(|i| input[i].wrapping_add(other(i))).collect();
+        Case::covering(n, 128).input("input", &input).output("output", output).value(n as u32)
+    };
+    second_barrier: [0, 1, 2, 5] => |turns| {
+        let input = words(turns * 128, 5);
+        let output = turned(&input, 128);
+        Case::line(1, 128).input("input", input).output("output", output).value(turns as u32)
+    };
+    dynamic_shared: [32, 64, 128, 256] => |threads| {
+        let before = words(3 * threads, 6);
+        let after = turned(&before, threads);
+        Case::line(3, threads as u32).shared(4 * threads).in_place("data", before, after)
+    };
+    halo: [0, 1, 5, 128, 131, 512], "loads of a warp": LOADS <= 20.0 => |n| {
+        let input = integers(n, 7);
+        let sum = |i: usize| input[i.saturating_sub(3)..n.min(i + 4)].iter().sum();
+        let output: Vec<i32> = (0..n).map(sum).collect();
+        Case::covering(n, 128).input("input", &input).output("output", output).value(n as i32)
+    };
+}

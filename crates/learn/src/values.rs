@@ -1,0 +1,146 @@
+//! Values of buffers: the data of the exercises, and their comparison.
+
+use bytemuck::cast_slice;
+
+/// The elements of a buffer.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the variants are the types")]
+pub enum Values {
+    F32(Vec<f32>),
+    I32(Vec<i32>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+}
+
+macro_rules! from {
+    ($($ty:ty => $variant:ident),*) => {$(
+        impl From<Vec<$ty>> for Values {
+            fn from(values: Vec<$ty>) -> Self {
+                Self::$variant(values)
+            }
+        }
+
+        impl From<&[$ty]> for Values {
+            fn from(values: &[$ty]) -> Self {
+                Self::$variant(values.to_vec())
+            }
+        }
+
+        impl From<&Vec<$ty>> for Values {
+            fn from(values: &Vec<$ty>) -> Self {
+                Self::$variant(values.clone())
+            }
+        }
+    )*};
+}
+from!(f32 => F32, i32 => I32, u32 => U32, u64 => U64);
+
+impl Values {
+    /// How many elements there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(own) => own.len(),
+            Self::I32(own) => own.len(),
+            Self::U32(own) => own.len(),
+            Self::U64(own) => own.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::F32(own) => cast_slice(own),
+            Self::I32(own) => cast_slice(own),
+            Self::U32(own) => cast_slice(own),
+            Self::U64(own) => cast_slice(own),
+        }
+    }
+
+    /// The elements of these bytes, of the same type.
+    pub(crate) fn like(&self, bytes: &[u8]) -> Self {
+        match self {
+            Self::F32(_) => Self::F32(bytemuck::pod_collect_to_vec(bytes)),
+            Self::I32(_) => Self::I32(bytemuck::pod_collect_to_vec(bytes)),
+            Self::U32(_) => Self::U32(bytemuck::pod_collect_to_vec(bytes)),
+            Self::U64(_) => Self::U64(bytemuck::pod_collect_to_vec(bytes)),
+        }
+    }
+
+    /// Elements that no exercise has as a result, for outputs before a launch.
+    pub(crate) fn poison(&self) -> Self {
+        let bytes = vec![0xa5; self.bytes().len()];
+        self.like(&bytes)
+    }
+
+    /// An element, as bits.
+    pub(crate) fn element(&self, index: usize) -> u64 {
+        match self {
+            Self::F32(own) => own[index].to_bits().into(),
+            Self::I32(own) => u64::from(own[index] as u32),
+            Self::U32(own) => own[index].into(),
+            Self::U64(own) => own[index],
+        }
+    }
+
+    /// Sorts them: for results whose order is nobody's business.
+    pub(crate) fn sort(&mut self) {
+        match self {
+            Self::F32(own) => own.sort_by(f32::total_cmp),
+            Self::I32(own) => own.sort_unstable(),
+            Self::U32(own) => own.sort_unstable(),
+            Self::U64(own) => own.sort_unstable(),
+        }
+    }
+
+    /// The index of the first element that differs, both elements as text, and how many differ. Floats may be off by
+    /// `tolerance`, relative to `expected`, and absolute for those below 1.
+    pub(crate) fn difference(&self, expected: &Self, tolerance: f32) -> Option<(usize, [String; 2], usize)> {
+        fn first<T: Copy + ToString>(
+            own: &[T],
+            expected: &[T],
+            near: impl Fn(T, T) -> bool,
+        ) -> Option<(usize, [String; 2], usize)> {
+            let pairs = own.iter().zip(expected).enumerate();
+            let mut wrong = pairs.filter(|(_, (own, expected))| !near(**own, **expected));
+            let (index, (own, expected)) = wrong.next()?;
+            Some((index, [own.to_string(), expected.to_string()], 1 + wrong.count()))
+        }
+        match (self, expected) {
+            (Self::F32(own), Self::F32(expected)) => first(own, expected, |own, expected| {
+                own == expected || (own - expected).abs() <= tolerance * expected.abs().max(1.0)
+            }),
+            (Self::I32(own), Self::I32(expected)) => first(own, expected, |own, expected| own == expected),
+            (Self::U32(own), Self::U32(expected)) => first(own, expected, |own, expected| own == expected),
+            (Self::U64(own), Self::U64(expected)) => first(own, expected, |own, expected| own == expected),
+            _ => unreachable!("a result has the type of what is expected"),
+        }
+    }
+}
+
+/// `n` different numbers with many bits, from a seed.
+#[must_use]
+pub fn words(n: usize, seed: u32) -> Vec<u32> {
+    let word = |i: u32| {
+        let mixed = (i ^ seed.rotate_left(16)).wrapping_add(1).wrapping_mul(0x9e37_79b1);
+        (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b).rotate_left(13)
+    };
+    (0..n as u32).map(word).collect()
+}
+
+/// `n` integers from -1000 to 1000, so that no sum of them overflows.
+#[must_use]
+pub fn integers(n: usize, seed: u32) -> Vec<i32> {
+    words(n, seed).into_iter().map(|word| (word % 2001) as i32 - 1000).collect()
+}
+
+/// `n` floats that are eighths from -8 to 8: sums and products of a few are exact.
+#[must_use]
+pub fn floats(n: usize, seed: u32) -> Vec<f32> {
+    words(n, seed).into_iter().map(|word| (word % 129) as f32 / 8.0 - 8.0).collect()
+}

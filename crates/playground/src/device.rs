@@ -1,0 +1,204 @@
+//! The device that a ladder's session runs on here: the SIMT machine itself, without a driver.
+
+use engine::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult};
+use engine::launch::{Arg, Code, Launch};
+use engine::{Error, Kernels};
+use ptx::extract::{SourceLines, extract};
+use simt::{Buffer, Counters, LaunchError, Machine, MemoryError, Module};
+
+use crate::run::{self, Checked, MOST_MEMORY, Problem, Recorded, Shown};
+
+/// What launches are for.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    /// Counting, and recording the block of this number.
+    Record(u64),
+    /// All checks.
+    Check,
+}
+
+/// The SIMT machine, and what its last launch has left.
+pub(crate) struct Simulator {
+    info: DeviceInfo,
+    kernels: &'static Kernels,
+    machine: Machine,
+    purpose: Purpose,
+    buffers: Vec<Option<Buffer<u8>>>,
+    pub(crate) last: Option<Last>,
+}
+
+/// What a launch has left.
+pub(crate) struct Last {
+    pub(crate) function: simt::Function,
+    pub(crate) ptx: String,
+    pub(crate) recorded: Option<Recorded>,
+    pub(crate) checked: Option<Checked>,
+    /// The buffers, in the problem's order.
+    pub(crate) buffers: Vec<Shown>,
+}
+
+impl Simulator {
+    pub(crate) fn new(kernels: &'static Kernels, purpose: Purpose) -> Result<Self, Problem> {
+        let info = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
+        Ok(Self { info, kernels, machine: run::machine()?, purpose, buffers: Vec::new(), last: None })
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<Buffer<u8>, Error> {
+        let found = self.buffers.get(id.0 as usize).copied().flatten();
+        found.ok_or_else(|| failed("looking for a buffer", &"it is not in use"))
+    }
+
+    /// The text of one kernel, without what the others need.
+    fn text(&self, launch: &Launch) -> Result<String, Error> {
+        let missing = || refused(launch, &"the PTX has no such entry");
+        let own = self.kernels.newest_for(None).ok_or_else(missing)?;
+        if !own.outline().has_entry(&launch.entry) {
+            return Err(missing());
+        }
+        let text = extract(own.outline(), &launch.entry, SourceLines::Keep);
+        Ok(text.map_or_else(|| own.text.to_owned(), |text| compact(&text)))
+    }
+}
+
+/// The text without empty lines, and without files that no line comes from.
+fn compact(text: &str) -> String {
+    let number = |line: &str, word: &str| {
+        let mut words = line.split_whitespace();
+        (words.next() == Some(word)).then(|| words.next().map(str::to_owned)).flatten()
+    };
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let used: std::collections::HashSet<String> = lines()
+        .flat_map(|line| {
+            let inlined = line.split_once("inlined_at ").and_then(|(_, rest)| rest.split_whitespace().next());
+            [number(line, ".loc"), inlined.map(str::to_owned)].into_iter().flatten()
+        })
+        .collect();
+    let is_used = |line: &&str| number(line, ".file").is_none_or(|file| used.contains(&file));
+    lines().filter(is_used).flat_map(|line| [line, "\n"]).collect()
+}
+
+fn failed(doing: &'static str, reason: &impl ToString) -> Error {
+    Error::Device { doing, reason: reason.to_string() }
+}
+
+fn refused(launch: &Launch, reason: &impl ToString) -> Error {
+    let reason = reason.to_string();
+    let reason = reason.lines().next().unwrap_or_default().to_owned();
+    Error::Launch { launch: Box::new(launch.clone()), reason }
+}
+
+impl Device for Simulator {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        Some(MOST_MEMORY.saturating_sub(self.machine.memory().used()))
+    }
+
+    fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
+        let buffer = self.machine.uninitialized::<u8>(bytes);
+        self.buffers.push(Some(buffer.map_err(|error| failed("allocating a buffer", &error))?));
+        Ok(BufferId(self.buffers.len() as u32 - 1))
+    }
+
+    fn free(&mut self, id: BufferId) {
+        if let Some(buffer) = self.buffers.get_mut(id.0 as usize).and_then(Option::take) {
+            // It is in use, as the list says.
+            let _ = self.machine.free(buffer);
+        }
+    }
+
+    fn address(&self, buffer: BufferId) -> Result<u64, Error> {
+        Ok(self.buffer(buffer)?.address())
+    }
+
+    fn upload(&mut self, id: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        let buffer = self.buffer(id)?;
+        let written = self.machine.write(buffer, bytes);
+        written.map_err(|error| failed("copying to the device", &error))
+    }
+
+    fn download(&mut self, id: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
+        let doing = "copying from the device";
+        let address = self.buffer(id)?.address();
+        let span = self.machine.memory().span(address, bytes.len() as u64);
+        match span {
+            Some((allocation, at)) => allocation.read(at, bytes),
+            None if bytes.is_empty() => {}
+            None => return Err(failed(doing, &format!("the buffer has fewer than {} bytes", bytes.len()))),
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
+        let doing = |error: MemoryError| failed("copying on the device", &error);
+        let (from, to) = (self.buffer(from)?, self.buffer(to)?);
+        let bytes = self.machine.read(from).map_err(doing)?;
+        self.machine.write(to, &bytes).map_err(doing)
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        let buffer = self.buffer(id)?;
+        if let Some((allocation, at)) = self.machine.memory_mut().span_mut(buffer.address(), buffer.len() as u64) {
+            allocation.fill(at, buffer.len() as u64, [byte; 8]);
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, _: String) -> Result<Code, Error> {
+        Err(failed("loading PTX", &"the playground runs the kernels of the ladders and what is pasted"))
+    }
+
+    /// Runs the kernel, and keeps what there is to see. Whatever the kernel does, the machine checks each address.
+    unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+        let ptx = self.text(launch)?;
+        let module = Module::from_ptx(ptx.clone()).map_err(|error| refused(launch, &error))?;
+        let function = module.function(&launch.entry).map_err(|error| refused(launch, &error))?;
+        let buffers = bound.iter().map(|id| self.buffer(*id)).collect::<Result<Vec<_>, _>>()?;
+        let args = launch.args.iter().map(|arg| match *arg {
+            Arg::Buffer(index) => match buffers.get(index) {
+                Some(buffer) => Ok((*buffer).into()),
+                None => Err(refused(launch, &format!("there is no buffer {index}"))),
+            },
+            Arg::U32(value) => Ok(value.into()),
+            Arg::I32(value) => Ok(value.into()),
+            Arg::U64(value) => Ok(value.into()),
+            Arg::F32(value) => Ok(value.into()),
+            ref other => Err(refused(launch, &format!("{other:?} is no argument here"))),
+        });
+        let args = args.collect::<Result<Vec<simt::Arg>, _>>()?;
+        let own = simt::Launch::new(&function, launch.grid, launch.block, &args).with_shared_bytes(launch.shared_bytes);
+        let first = |machine: &Machine, buffer: &Buffer<u8>| run::first_bytes(machine, buffer.address());
+        let before: Vec<String> = buffers.iter().map(|buffer| first(&self.machine, buffer)).collect();
+        let (mut recorded, mut checked) = (None, None);
+        let counters: Result<Counters, LaunchError> = match self.purpose {
+            Purpose::Record(block) => {
+                let new = run::record(&mut self.machine, &own, block);
+                recorded.insert(new).counters.clone()
+            }
+            Purpose::Check => {
+                let (new, counters) = run::check(&mut self.machine, &own);
+                checked = Some(new);
+                counters
+            }
+        };
+        let shown = buffers.iter().zip(before).enumerate().map(|(index, (buffer, before))| Shown {
+            name: format!("buffer {index}"),
+            address: buffer.address(),
+            bytes: buffer.len() as u64,
+            before,
+            after: first(&self.machine, buffer),
+        });
+        self.last = Some(Last { ptx, recorded, checked, buffers: shown.collect(), function: function.clone() });
+        let counters = counters.map_err(|error| refused(launch, &error))?.metrics();
+        let mut result = LaunchResult::default();
+        result.counters = counters;
+        Ok(result)
+    }
+
+    fn call(&mut self, what: &str, _: &[BufferId], _: Enqueue<'_>) -> Result<LaunchResult, Error> {
+        let reason = "the playground runs kernels only".to_owned();
+        Err(Error::Call { what: what.to_owned(), reason })
+    }
+}

@@ -1,0 +1,91 @@
+//! What the page calls. Requests and answers are texts in the module's memory.
+
+use std::cell::RefCell;
+
+use crate::playground::Playground;
+
+#[derive(Default)]
+struct State {
+    playground: Playground,
+    request: Vec<u8>,
+    answer: String,
+    words: Vec<u32>,
+    panic: String,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Makes room for a request of so many bytes, and returns where.
+#[unsafe(no_mangle)]
+pub extern "C" fn request(bytes: usize) -> *mut u8 {
+    STATE.with_borrow_mut(|state| {
+        state.request.clear();
+        state.request.resize(bytes, 0);
+        state.request.as_mut_ptr()
+    })
+}
+
+/// Answers the request that stands there now, and returns how many bytes the answer has.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> usize {
+    std::panic::set_hook(Box::new(|why| {
+        let text = why.to_string();
+        // A panic while the state is in use has no place to go; the page says then that there is no word.
+        STATE.with(|state| {
+            if let Ok(mut state) = state.try_borrow_mut() {
+                state.panic = text;
+            }
+        });
+    }));
+    let (mut playground, request) =
+        STATE.with_borrow_mut(|state| (std::mem::take(&mut state.playground), std::mem::take(&mut state.request)));
+    let answer = playground.answer(&String::from_utf8_lossy(&request));
+    STATE.with_borrow_mut(|state| {
+        state.playground = playground;
+        state.answer = answer;
+        state.answer.len()
+    })
+}
+
+/// Where the last answer is.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer_at() -> *const u8 {
+    STATE.with_borrow(|state| state.answer.as_ptr())
+}
+
+/// The words of the block's shared memory after a step; returns how many there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn shared(step: u32) -> usize {
+    STATE.with_borrow_mut(|state| {
+        state.words.clear();
+        state.playground.shared(step, &mut state.words);
+        state.words.len()
+    })
+}
+
+/// The activity of the block's warps over the steps, in so many columns: see `Trace::overview`.
+#[unsafe(no_mangle)]
+pub extern "C" fn overview(columns: usize) -> usize {
+    STATE.with_borrow_mut(|state| {
+        state.words = state.playground.overview(columns);
+        state.words.len()
+    })
+}
+
+/// Where the words are that `shared` or `overview` has made.
+#[unsafe(no_mangle)]
+pub extern "C" fn words_at() -> *const u32 {
+    STATE.with_borrow(|state| state.words.as_ptr())
+}
+
+/// After the module has ended in the middle of a call: how many bytes its last word has, which takes the answer's place.
+#[unsafe(no_mangle)]
+pub extern "C" fn panicked() -> usize {
+    STATE.with(|state| {
+        let Ok(mut state) = state.try_borrow_mut() else { return 0 };
+        state.answer = std::mem::take(&mut state.panic);
+        state.answer.len()
+    })
+}

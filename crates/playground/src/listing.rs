@@ -1,0 +1,171 @@
+//! The texts of a kernel: its PTX and its source, with the lines of each instruction.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ptx::ast::{Operand, Statement};
+use serde::Serialize;
+use simt::code::{Func, Reg};
+use simt::observe::Site;
+use simt::run::Position;
+
+use crate::SOURCES;
+use crate::run::Run;
+
+/// What is shown of a kernel.
+#[derive(Serialize)]
+pub(crate) struct Listing {
+    ptx: String,
+    files: Vec<File>,
+    functions: Vec<Function>,
+}
+
+/// A source file.
+#[derive(Serialize)]
+struct File {
+    name: String,
+    /// Its text, if it is known here.
+    text: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Function {
+    name: String,
+    code: Vec<Instruction>,
+    registers: Vec<Register>,
+}
+
+/// An instruction.
+#[derive(Serialize)]
+struct Instruction {
+    /// Its line of the PTX, from 1.
+    ptx: u32,
+    /// Its file, among [`Listing::files`], and its line there.
+    source: Option<(usize, u32)>,
+    /// How often warps and threads executed it; nothing of a launch that failed.
+    executed: Option<(u64, u64)>,
+}
+
+/// A register that the PTX names.
+#[derive(Serialize)]
+struct Register {
+    name: String,
+    bits: u32,
+    /// The letter of the type that most of its instructions take it for: `f`, `s`, `u` or `b`.
+    kind: char,
+}
+
+impl Listing {
+    pub(crate) fn of(run: &Run) -> Self {
+        let mut files: Vec<File> = Vec::new();
+        let mut known = HashMap::new();
+        let mut file = |path: String| {
+            *known.entry(path).or_insert_with_key(|path| {
+                files.push(File::of(path));
+                files.len() - 1
+            })
+        };
+        let kinds = kinds(&run.ptx);
+        let functions = run.function.program().functions.iter().enumerate();
+        let functions = functions.map(|(number, own)| {
+            let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
+            let positions = Position::of_all(&run.function, &sites);
+            let code = sites.into_iter().zip(positions).map(|(site, Position { ptx_line, source })| Instruction {
+                ptx: ptx_line,
+                source: source.map(|(path, line)| (file(path), line)),
+                executed: run.counters.as_ref().and_then(|counters| counters.executed_at(site)),
+            });
+            let code = code.collect();
+            let kinds = kinds.get(own.name.as_str());
+            let registers = named(own).map(|(name, reg)| Register {
+                bits: match reg {
+                    Reg::R32(_) => 32,
+                    Reg::R64(_) => 64,
+                    Reg::Pred(_) => 1,
+                },
+                kind: kinds.and_then(|kinds| kinds.get(name.as_str())).copied().unwrap_or('b'),
+                name,
+            });
+            Function { name: simt::demangled(&own.name), code, registers: registers.collect() }
+        });
+        let functions = functions.collect();
+        Self { ptx: run.ptx.clone(), files, functions }
+    }
+}
+
+/// The registers that the text of a function names.
+pub(crate) fn named(function: &Func) -> impl Iterator<Item = (String, Reg)> {
+    function.register_names.iter().flat_map(|own| {
+        let numbers = 0..own.count.unwrap_or(1);
+        numbers.filter_map(move |number| {
+            let name = match own.count {
+                Some(_) => format!("{}{number}", own.name),
+                None => own.name.clone(),
+            };
+            let reg = own.find(&name)?;
+            Some((name, reg))
+        })
+    })
+}
+
+impl File {
+    fn of(path: &str) -> Self {
+        // Those of this repository have their paths from its root.
+        let found = SOURCES.iter().find(|(name, _)| path.ends_with(name));
+        match found {
+            Some((name, text)) => Self { name: (*name).to_owned(), text: Some(text) },
+            None => Self { name: path.to_owned(), text: None },
+        }
+    }
+}
+
+/// The type that the instructions of each function take each register for.
+fn kinds(ptx: &str) -> BTreeMap<String, BTreeMap<String, char>> {
+    let Ok(module) = ptx::parse(ptx) else { return BTreeMap::new() };
+    let functions = module.functions.iter().filter_map(|function| {
+        let mut kinds = BTreeMap::new();
+        statements(function.body.as_ref()?, &mut kinds);
+        Some((function.name.to_owned(), kinds))
+    });
+    functions.collect()
+}
+
+fn statements(all: &[Statement<'_>], kinds: &mut BTreeMap<String, char>) {
+    for statement in all {
+        match statement {
+            Statement::Scope(inner) => statements(inner, kinds),
+            Statement::Instruction(own) => {
+                // `f32` of `add.rn.f32`; a conversion has the result's type first.
+                let types: Vec<char> = own.opcode.split('.').filter_map(type_of).collect();
+                let (first, last) = (types.first(), types.last());
+                for (place, operand) in own.operands.iter().enumerate() {
+                    let is_result = place == 0 && own.opcode.starts_with("cvt");
+                    if let Some(kind) = if is_result { first } else { last } {
+                        vote(operand, *kind, kinds);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn type_of(word: &str) -> Option<char> {
+    let (letter, bits) = word.split_at_checked(1)?;
+    let is_size = matches!(bits, "8" | "16" | "32" | "64");
+    letter.chars().next().filter(|letter| is_size && "fsub".contains(*letter))
+}
+
+/// Of two types of a register, the one that says more.
+fn vote(operand: &Operand<'_>, kind: char, kinds: &mut BTreeMap<String, char>) {
+    match operand {
+        Operand::Name(name) if name.starts_with('%') => {
+            let says = |kind: char| "busf".find(kind);
+            let known = kinds.entry((*name).to_owned()).or_insert('b');
+            if says(kind) > says(*known) {
+                *known = kind;
+            }
+        }
+        Operand::Vector(all) => all.iter().for_each(|own| vote(own, kind, kinds)),
+        _ => {}
+    }
+}

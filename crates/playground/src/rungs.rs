@@ -1,0 +1,207 @@
+//! Runs of the ladders' rungs.
+
+use std::sync::OnceLock;
+
+use engine::launch::{Arg, Launch};
+use engine::options::{Kind, Opt, Options};
+use engine::problem::{Buffer, Role};
+use engine::{Ladder, Rung, Session, dims, parse_block};
+use host::{CATALOG, KERNELS, ladders};
+use serde::Serialize;
+
+use crate::device::{Last, Purpose, Simulator};
+use crate::request::{Argument, RungRun};
+use crate::run::{Checked, Problem, Run};
+
+/// The bytes of the problem that a ladder offers first: a few blocks, which run in a moment.
+const FIRST_BYTES: f64 = 8192.0;
+
+/// A ladder, as the page shows it.
+#[derive(Serialize)]
+pub(crate) struct Shown {
+    name: &'static str,
+    summary: &'static str,
+    options: Vec<Option>,
+    block_rule: &'static str,
+    rungs: Vec<ShownRung>,
+}
+
+/// An option of a ladder.
+#[derive(Serialize)]
+struct Option {
+    name: &'static str,
+    help: &'static str,
+    /// What is offered first.
+    first: String,
+    /// The words that it takes; none if it takes a size or any text.
+    words: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct ShownRung {
+    name: &'static str,
+    lesson: &'static str,
+    source: &'static str,
+    /// The blocks that it can be launched with on the first problem, its default first.
+    blocks: Vec<String>,
+}
+
+/// All ladders, with the problem that each offers first.
+pub(crate) fn catalog() -> &'static [Shown] {
+    static CATALOG: OnceLock<Vec<Shown>> = OnceLock::new();
+    CATALOG.get_or_init(|| ladders().iter().map(Shown::of).collect())
+}
+
+impl Shown {
+    fn of(ladder: &'static Ladder) -> Self {
+        let first = first_options(ladder);
+        let problem = ladder.problem(&first).ok();
+        let option = |own: &Opt| Option {
+            name: own.name,
+            help: own.help,
+            first: first.get(own.name).map_or_else(|| own.default.to_owned(), ToString::to_string),
+            words: match own.kind {
+                Kind::Word(words) => words,
+                _ => &[],
+            },
+        };
+        let rung = |rung: &'static Rung| {
+            let launch = problem.as_ref().and_then(|problem| ladder.launch(rung, &**problem, None).ok());
+            let default = launch.map_or(rung.default_block, |launch| launch.block);
+            let others = problem.as_ref().map_or_else(Vec::new, |problem| ladder.blocks_of(rung, &**problem));
+            let others = others.into_iter().filter(|block| *block != default);
+            let blocks = std::iter::once(default).chain(others).map(dims).collect();
+            ShownRung { name: rung.name, lesson: rung.lesson, source: rung.source, blocks }
+        };
+        Self {
+            name: ladder.name,
+            summary: ladder.summary,
+            options: ladder.options.iter().map(option).collect(),
+            block_rule: ladder.block_rule,
+            rungs: ladder.rungs.iter().map(rung).collect(),
+        }
+    }
+}
+
+/// The ladder's defaults, with sizes that a browser runs in a moment.
+fn first_options(ladder: &'static Ladder) -> Options {
+    let usual = Options::default();
+    let small = ladder.problem(&usual).ok().and_then(|problem| {
+        let share = FIRST_BYTES / problem.buffer_bytes().max(1) as f64;
+        problem.smaller(share.min(1.0))
+    });
+    small.unwrap_or(usual)
+}
+
+/// A rung, and how it is launched.
+struct Wanted {
+    rung: &'static Rung,
+    problem: Box<dyn engine::Problem>,
+    launch: Launch,
+}
+
+fn wanted(asked: &RungRun) -> Result<Wanted, Problem> {
+    let ladder = ladders().iter().find(|ladder| ladder.rungs.iter().any(|rung| rung.name == asked.rung));
+    let ladder = ladder.ok_or_else(|| {
+        let known: Vec<&str> = CATALOG.names().collect();
+        Problem::new(format!(
+            "no rung is named `{}`; {}",
+            asked.rung,
+            engine::names::did_you_mean(&asked.rung, "rungs", &known)
+        ))
+    })?;
+    let rung = ladder.rung(&asked.rung)?;
+    let mut options = first_options(ladder);
+    for (name, value) in &asked.options {
+        let known = ladder.options.iter().find(|option| option.name == name);
+        let known = known.ok_or_else(|| {
+            let all: Vec<&str> = ladder.options.iter().map(|option| option.name).collect();
+            Problem::new(format!("the ladder {} has no option `{name}`; it has {}", ladder.name, all.join(", ")))
+        })?;
+        options = options.with(known.name, value);
+    }
+    let problem = ladder.problem(&options)?;
+    ladder.select(std::slice::from_ref(&asked.rung), &*problem)?;
+    let block = match asked.block.as_str() {
+        "" => None,
+        text => Some(parse_block(text)?),
+    };
+    let launch = ladder.launch(rung, &*problem, block)?;
+    let blocks = launch.blocks().max(1);
+    if asked.record >= blocks {
+        let text = format!("there is no block {} to record: {launch} has blocks 0 to {}", asked.record, blocks - 1);
+        return Err(Problem::new(text));
+    }
+    Ok(Wanted { rung, problem, launch })
+}
+
+/// Runs a rung, and records one of its blocks.
+pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
+    let Wanted { rung, problem, launch } = wanted(asked)?;
+    let mut device = Simulator::new(&KERNELS, Purpose::Record(asked.record))?;
+    let checked = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
+    let Some(Last { function, ptx, recorded: Some(recorded), mut buffers, .. }) = device.last else {
+        return Err(checked.err().map_or_else(|| Problem::new("the kernel was not launched"), Problem::from));
+    };
+    for (shown, buffer) in buffers.iter_mut().zip(problem.buffers()) {
+        shown.name = format!("{}, {:?}", shown.name, buffer.role).to_lowercase();
+        shown.bytes = buffer.bytes;
+    }
+    let (counters, error) = match recorded.counters {
+        Ok(counters) => (Some(counters), None),
+        Err(error) => (None, Some(error)),
+    };
+    Ok(Run {
+        title: problem.title(),
+        launch: launch.to_string(),
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared: launch.shared_bytes,
+        arguments: launch.args.iter().map(|arg| argument(arg, &problem.buffers())).collect(),
+        function,
+        ptx,
+        counters,
+        verdict: match checked {
+            Ok(engine::problem::Verdict::Right) => Some(Ok(())),
+            Ok(engine::problem::Verdict::Wrong(why)) => Some(Err(why)),
+            Err(_) => None,
+        },
+        error,
+        trace: recorded.trace,
+        buffers,
+        printed: recorded.printed,
+    })
+}
+
+/// An argument like this one, for the editor: what is in a buffer is up to the person there.
+fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
+    let number = |kind: &str, value: String| Argument { kind: kind.to_owned(), buffer: None, value };
+    match *arg {
+        Arg::Buffer(index) => {
+            let buffer = buffers.get(index);
+            let fill = match buffer.map(|buffer| buffer.role) {
+                Some(Role::Input) => "index",
+                Some(Role::Output) => "unset",
+                _ => "zeros",
+            };
+            let elements = buffer.map_or(0, |buffer| buffer.bytes.div_ceil(4));
+            Argument { kind: "u32".to_owned(), buffer: Some(elements), value: fill.to_owned() }
+        }
+        Arg::U32(value) => number("u32", value.to_string()),
+        Arg::I32(value) => number("s32", value.to_string()),
+        Arg::U64(value) => number("u64", value.to_string()),
+        Arg::F32(value) => number("f32", value.to_string()),
+        _ => number("u64", "0".to_owned()),
+    }
+}
+
+/// Runs a rung with all checks.
+pub(crate) fn check(asked: &RungRun) -> Result<Checked, Problem> {
+    let Wanted { rung, problem, launch } = wanted(asked)?;
+    let mut device = Simulator::new(&KERNELS, Purpose::Check)?;
+    let result = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
+    match device.last.and_then(|last| last.checked) {
+        Some(checked) => Ok(checked),
+        None => Err(result.err().map_or_else(|| Problem::new("the kernel was not launched"), Problem::from)),
+    }
+}

@@ -1,0 +1,288 @@
+//! The observer that records a block.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use simt::Function;
+use simt::code::Op;
+use simt::memory::Memory;
+use simt::observe::{self, AccessKind, BarrierArrival, FramePlace, Observer, Path, Site, Space, WarpId};
+
+use super::{Access, MOST_STEPS, MOST_VALUES, Step, Trace, Uses, Warp};
+
+/// The trace goes here when its block has ended, or the launch.
+type Slot = Arc<Mutex<Option<Trace>>>;
+
+/// Records one block of a launch.
+pub(crate) struct Recorder {
+    function: Function,
+    /// The block's number.
+    chosen: u64,
+    slot: Slot,
+    trace: Option<Trace>,
+    /// Whether it is the turn of one of the block's warps.
+    is_turn: bool,
+    /// By warp, registers whose new values are not known yet.
+    written: Vec<Vec<Written>>,
+    /// Words of shared memory whose new values are not known yet.
+    touched: Vec<u32>,
+    /// Whether any word may have changed.
+    is_all_touched: bool,
+    /// What shared memory was at the last step.
+    memory: Vec<u32>,
+    stacks: HashMap<Vec<Path>, u32>,
+    frames: HashMap<[u32; 5], u32>,
+    stack: Vec<Path>,
+    /// How many values the registers have.
+    size: usize,
+}
+
+/// An instruction that was told of before it was executed.
+#[derive(Clone, Copy)]
+struct Written {
+    site: Site,
+    frame: FramePlace,
+    lanes: u32,
+    step: u32,
+}
+
+impl Recorder {
+    /// A recorder, and where its trace is after the launch.
+    pub(crate) fn new(function: &Function, chosen: u64) -> (Self, Slot) {
+        let slot = Slot::default();
+        (Self::with(function.clone(), chosen, slot.clone()), slot)
+    }
+
+    fn with(function: Function, chosen: u64, slot: Slot) -> Self {
+        Self {
+            function,
+            chosen,
+            slot,
+            trace: None,
+            is_turn: false,
+            written: Vec::new(),
+            touched: Vec::new(),
+            is_all_touched: false,
+            memory: Vec::new(),
+            stacks: HashMap::new(),
+            frames: HashMap::new(),
+            stack: Vec::new(),
+            size: 0,
+        }
+    }
+
+    /// The trace, while a warp of its block has its turn.
+    fn own(&mut self) -> Option<&mut Trace> {
+        self.trace.as_mut().filter(|trace| self.is_turn && !trace.is_cut)
+    }
+
+    /// The last step. Nothing is told of a warp before its first one.
+    fn now(trace: &Trace) -> u32 {
+        (trace.steps.len() as u32).wrapping_sub(1)
+    }
+
+    /// Takes the values that instructions before have written.
+    fn take_registers(&mut self, step: &observe::Step<'_>) {
+        let Some(trace) = &mut self.trace else { return };
+        let warp = step.warp_id.warp as usize;
+        let registers = &mut trace.warps[warp].registers;
+        let before = registers.size();
+        self.written[warp].retain(|written| {
+            // Lanes in another frame are somewhere else for now.
+            let is_here = written.frame == step.frame;
+            let uses = trace.uses[written.site.function as usize][written.site.pc as usize].as_ref();
+            if let Some(uses) = uses.filter(|_| is_here) {
+                for reg in &uses.writes {
+                    let values = step.registers.value(*reg);
+                    registers.write(written.step, &written.frame, *reg, written.lanes, &values);
+                }
+            }
+            !is_here
+        });
+        self.size += registers.size() - before;
+    }
+
+    /// Takes the words of shared memory that were written since the last step.
+    fn take_shared(&mut self, bytes: &[u8]) {
+        let Some(trace) = &mut self.trace else { return };
+        if trace.shared.is_empty() && !bytes.is_empty() {
+            trace.shared = vec![Vec::new(); bytes.len().div_ceil(4)];
+            self.memory = vec![0; trace.shared.len()];
+            self.is_all_touched = true;
+        }
+        let now = Self::now(trace);
+        let mut take = |word: usize| {
+            let Some(known) = self.memory.get_mut(word) else { return };
+            let mut value = [0; 4];
+            let own = &bytes[word * 4..bytes.len().min(word * 4 + 4)];
+            value[..own.len()].copy_from_slice(own);
+            let value = u32::from_le_bytes(value);
+            if *known != value {
+                *known = value;
+                // What is there before the first step is there after it.
+                trace.shared[word].push((if now == u32::MAX { 0 } else { now }, value));
+            }
+        };
+        if std::mem::take(&mut self.is_all_touched) {
+            (0..bytes.len().div_ceil(4)).for_each(&mut take);
+            self.touched.clear();
+        }
+        self.touched.drain(..).for_each(|word| take(word as usize));
+    }
+
+    /// Whether an instruction lets asynchronous copies come to shared memory.
+    fn is_asynchronous(&self, site: Site) -> bool {
+        let op = &self.function.program().functions[site.function as usize].code[site.pc as usize].op;
+        match op {
+            Op::Memory(op) => {
+                !matches!(op, Memory::Load(_) | Memory::Store(_) | Memory::Atomic(_) | Memory::Address(_))
+            }
+            Op::Matrix(_) | Op::ClusterBarrier { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+impl Observer for Recorder {
+    const STEPS: bool = true;
+    const SEQUENTIAL: bool = true;
+
+    fn steps(&self) -> bool {
+        self.is_turn
+    }
+
+    fn fork(&self) -> Self {
+        Self::with(self.function.clone(), self.chosen, self.slot.clone())
+    }
+
+    fn merge(&mut self, _: Self) {}
+
+    fn block(&mut self, block: u64, warps: u32, threads: u32) {
+        if block != self.chosen {
+            return;
+        }
+        let functions = &self.function.program().functions;
+        let uses = functions.iter().map(|own| own.code.iter().map(|_| None).collect());
+        self.trace = Some(Trace {
+            block,
+            threads,
+            warps: (0..warps).map(|_| Warp::default()).collect(),
+            uses: uses.collect(),
+            ..Trace::default()
+        });
+        self.written = vec![Vec::new(); warps as usize];
+    }
+
+    fn turn(&mut self, warp_id: WarpId) {
+        let is_recorded = self.trace.as_ref().is_some_and(|trace| !trace.is_cut);
+        self.is_turn = warp_id.block == self.chosen && is_recorded;
+        // Blocks of the cluster may have written between two turns.
+        self.is_all_touched |= self.is_turn && self.function.program().required_cluster.is_some();
+    }
+
+    fn step(&mut self, step: &observe::Step<'_>) {
+        self.take_registers(step);
+        self.take_shared(step.shared);
+        let Some(trace) = self.trace.as_mut() else { return };
+        if trace.steps.len() >= MOST_STEPS || self.size >= MOST_VALUES {
+            trace.is_cut = true;
+            self.is_turn = false;
+            return;
+        }
+        let site = step.site;
+        let uses = &mut trace.uses[site.function as usize][site.pc as usize];
+        uses.get_or_insert_with(|| Uses { reads: step.reads().into(), writes: step.writes().into() });
+        self.stack.clear();
+        step.stack(&mut self.stack);
+        // The program counters below the top matter, that of the top is the step's own.
+        if let Some(top) = self.stack.last_mut() {
+            top.site = Site::default();
+        }
+        let stack = self.stacks.get(&self.stack).copied().unwrap_or_else(|| {
+            let number = trace.stacks.len() as u32;
+            trace.stacks.push(self.stack.clone());
+            self.stacks.insert(self.stack.clone(), number);
+            number
+        });
+        let place = step.frame;
+        let [r32, r64, preds] = place.registers;
+        let frame = *self.frames.entry([place.function, r32, r64, preds, place.local]).or_insert_with(|| {
+            trace.frames.push(place);
+            trace.frames.len() as u32 - 1
+        });
+        let (now, warp) = (trace.steps.len() as u32, step.warp_id.warp);
+        trace.steps.push(Step { site, warp, active: step.active, lanes: step.lanes, stack, frame });
+        trace.warps[warp as usize].steps.push(now);
+        if step.lanes != 0 && !step.writes().is_empty() {
+            self.written[warp as usize].push(Written { site, frame: place, lanes: step.lanes, step: now });
+        }
+        self.is_all_touched |= self.is_asynchronous(site);
+    }
+
+    fn access(&mut self, _: Site, _: WarpId, access: &observe::Access<'_>) {
+        let Some(trace) = self.own() else { return };
+        let observe::Access { space, kind, bytes, mask, rank, addresses, .. } = *access;
+        let step = Self::now(trace);
+        trace.accesses.push(Access { step, space, kind, bytes, mask, rank, addresses: *addresses });
+        if space == Space::Shared && kind != AccessKind::Load && rank.is_none() {
+            for lane in simt::regs::lanes(mask) {
+                let (first, end) = (addresses[lane] / 4, (addresses[lane] + u64::from(bytes)).div_ceil(4));
+                self.touched.extend((first..end).map(|word| word as u32));
+            }
+        }
+    }
+
+    fn synchronized(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
+        let Some(trace) = self.own() else { return };
+        let own = &trace.warps[warp_id.warp as usize].steps;
+        let Some(now) = own.last().copied() else { return };
+        let last = trace.steps[now as usize];
+        if (last.site, last.lanes) == (site, lanes) {
+            return;
+        }
+        // Lanes that came before others get their results only now.
+        let arrived = own.iter().rev().map(|number| trace.steps[*number as usize]).find(|step| step.site == site);
+        if let Some(arrived) = arrived {
+            let frame = trace.frames[arrived.frame as usize];
+            self.written[warp_id.warp as usize].push(Written { site, frame, lanes, step: now });
+        }
+    }
+
+    fn barrier(&mut self, arrival: &BarrierArrival) {
+        if let Some(trace) = self.own()
+            && arrival.waits
+        {
+            let now = Self::now(trace);
+            trace.warps[arrival.warp_id.warp as usize].waits.push((now, arrival.id));
+        }
+    }
+
+    fn released(&mut self, block: u64, id: u32) {
+        if let Some(trace) = self.trace.as_mut().filter(|trace| trace.block == block && !trace.is_cut) {
+            let now = Self::now(trace);
+            trace.releases.push((now, id));
+        }
+    }
+
+    fn exited(&mut self, _: Site, warp_id: WarpId, lanes: u32) {
+        if let Some(trace) = self.own() {
+            let now = Self::now(trace);
+            trace.warps[warp_id.warp as usize].exits.push((now, lanes));
+        }
+    }
+
+    fn block_ended(&mut self, block: u64) {
+        if block == self.chosen {
+            self.is_turn = false;
+        }
+    }
+}
+
+impl Drop for Recorder {
+    /// A launch that fails takes its observers along.
+    fn drop(&mut self) {
+        if let (Some(trace), Ok(mut slot)) = (self.trace.take(), self.slot.lock()) {
+            *slot = Some(trace);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The playground: the states of a run, and its page in a browser.
+
+mod browser;
+mod states;

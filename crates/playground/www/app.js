@@ -1,0 +1,338 @@
+// The page: what is run, which step, warp and lane is shown, keys and the address.
+"use strict";
+
+const FIRST_RUNG = "reduce_smem";
+// Launches with more instructions are checked when somebody asks for it.
+const CHECKED_AT_ONCE = 200_000;
+
+// Parameters of the address that are no options of a ladder.
+const OWN_PARAMETERS = ["rung", "block", "record", "step", "warp", "lane", "tab", "theme", "embed", "ptx"];
+
+const app = (() => {
+  const state = { run: null, step: 0, warp: 0, lane: 0 };
+  const parameters = new URLSearchParams(location.search);
+  let panels;
+  let listing;
+  let panes;
+  let checking = 0;
+
+  function clamp(value, most) {
+    return Math.min(Math.max(Number(value) || 0, 0), Math.max(most, 0));
+  }
+
+  function problem(error) {
+    const box = byId("problem");
+    box.hidden = !error;
+    box.textContent = error ? error.message : "";
+    if (error && !(error instanceof machine.Problem)) console.error(error);
+  }
+
+  // Runs what is chosen. `at` says where to begin to look.
+  function run(at = {}) {
+    problem(null);
+    checking += 1;
+    let done;
+    try {
+      const request = setup.request();
+      done = machine.ask(request);
+      if (setup.mode() === "ptx") setup.showError(null);
+    } catch (error) {
+      problem(error);
+      if (setup.mode() === "ptx" && error.line) setup.showError(error);
+      byId("stage").classList.add("stale");
+      return;
+    }
+    byId("stage").classList.remove("stale");
+    state.run = done;
+    listing = new Listing(done, panes);
+    panels.run(done, listing);
+    byId("warp").replaceChildren(...numbers(done.warps).map((warp) => element("option", { value: warp }, `${warp} of ${done.warps}`)));
+    verdict(done);
+    if (done.fault) {
+      problem(new machine.Problem({ text: `The launch ended in a fault: ${done.fault.text}${done.steps ? " The last step is the one that failed." : ""}` }));
+      if (done.fault.line) listing.fault(done.fault.line);
+    }
+    if (!done.steps) {
+      panels.drawFindings("Nothing was recorded.");
+      return;
+    }
+    const last = done.steps - 1;
+    state.step = at.step === undefined && done.fault ? last : clamp(at.step, last);
+    const view = machine.ask({ ask: "view", step: state.step, warp: 0 });
+    state.warp = at.warp === undefined ? (at.step === undefined && !done.fault ? 0 : view.turn) : clamp(at.warp, done.warps - 1);
+    state.lane = clamp(at.lane, 31);
+    drawOverview();
+    show();
+    later(done);
+  }
+
+  // Runs the checks, after the page has been drawn.
+  function later(done) {
+    const own = checking;
+    const check = () => {
+      try {
+        panels.drawFindings(machine.ask({ ask: "check" }));
+      } catch (error) {
+        panels.drawFindings(`The checks could not be run: ${error.message}`);
+      }
+    };
+    const executed = done.counters.find((counter) => counter.name === "ptx_inst_executed.sum")?.value ?? 0;
+    if (executed > CHECKED_AT_ONCE) {
+      panels.drawFindings(`The launch executes ${executed.toLocaleString("en")} instructions; checking it takes a while.`, check);
+      return;
+    }
+    panels.drawFindings("The checks are running.");
+    setTimeout(() => { if (own === checking) check(); }, 60);
+  }
+
+  function verdict(done) {
+    const box = byId("verdict");
+    const [kind, text] = done.fault ? ["bad", "fault"] : done.right === true ? ["good", "right"] : done.right === false ? ["bad", "wrong"] : ["", "has run"];
+    box.className = `verdict ${kind}`;
+    box.textContent = text;
+    box.title = done.wrong ?? done.launch;
+    if (done.wrong) problem(new machine.Problem({ text: `The result is wrong: ${done.wrong}` }));
+    document.title = `${done.launch} – playground`;
+  }
+
+  // Draws the state. Returns the milliseconds that it took.
+  function show() {
+    const begin = performance.now();
+    const view = machine.ask({ ask: "view", step: state.step, warp: state.warp });
+    listing.show(view.site);
+    panels.show(view, state.lane);
+    byId("warp").value = String(state.warp);
+    byId("lane").value = String(state.lane);
+    const { run } = state;
+    const own = view.own === null ? "not begun" : `instruction ${(view.own_number + 1).toLocaleString("en")} of ${view.own_count.toLocaleString("en")}`;
+    byId("place").textContent = `${own} · step ${(state.step + 1).toLocaleString("en")} of ${run.steps.toLocaleString("en")}${run.cut ? ", where the recording ends" : ""} · block ${run.recorded}`;
+    cursor();
+    clearTimeout(show.timer);
+    show.timer = setTimeout(() => {
+      byId("said").textContent = `Warp ${state.warp}, ${own}: ${byId("operation").textContent}. ${byId("mask-words").textContent}.`;
+      try {
+        remember();
+      } catch { /* What the form holds now is not what was run. */ }
+    }, 300);
+    return performance.now() - begin;
+  }
+
+  // Keeps the state in the address, so that it can be passed on. A file's address cannot be changed.
+  function remember() {
+    if (location.protocol === "file:") return;
+    const kept = new URLSearchParams();
+    if (setup.mode() === "rung") {
+      const { rung, options, block, record } = setup.request();
+      for (const [name, value] of Object.entries({ rung, ...options, block, record })) if (value !== "" && value !== 0) kept.set(name, value);
+    }
+    for (const name of ["theme", "embed"]) if (parameters.has(name)) kept.set(name, parameters.get(name));
+    for (const name of ["step", "warp", "lane"]) kept.set(name, state[name]);
+    kept.set("tab", panels.tab);
+    history.replaceState(null, "", `?${kept}`);
+  }
+
+  // Goes to another step, of a warp or of any.
+  function go(to, back = false, target = null) {
+    if (!state.run?.steps) return;
+    const last = state.run.steps - 1;
+    if (to === "machine") {
+      const step = state.step + (back ? -1 : 1);
+      if (step < 0 || step > last) return say(back ? "This is the first step." : "This is the last step.");
+      state.step = step;
+      state.warp = machine.ask({ ask: "view", step, warp: state.warp }).turn;
+    } else {
+      const found = machine.ask({ ask: "go", step: state.step, warp: state.warp, back, to: target ?? to });
+      if (found === null) return say(`The warp has no ${to === "step" || to === "end" ? "instruction" : `other ${to}`} ${back ? "before" : "behind"} this one.`);
+      state.step = found;
+    }
+    return show();
+  }
+
+  function say(words) {
+    byId("said").textContent = words;
+    const place = byId("place");
+    place.classList.remove("nudge");
+    void place.offsetWidth;
+    place.classList.add("nudge");
+    place.title = words;
+  }
+
+  // To the next execution of one of these instructions by the warp; behind the last one, to the first.
+  function goToSites(sites) {
+    const steps = sites.map(([number, pc]) => machine.ask({ ask: "go", step: state.step, warp: state.warp, to: { at: [number, pc] } })).filter((step) => step !== null);
+    if (!steps.length) return say(`Warp ${state.warp} does not execute this line.`);
+    const behind = steps.filter((step) => step > state.step);
+    state.step = Math.min(...(behind.length ? behind : steps));
+    show();
+  }
+
+  function choose({ warp = state.warp, lane = state.lane }) {
+    if (!state.run?.steps) return;
+    state.warp = clamp(warp, state.run.warps - 1);
+    state.lane = clamp(lane, 31);
+    show();
+  }
+
+  // The warps over the steps: a row for each warp, brighter where more lanes are active.
+  function drawOverview() {
+    const canvas = byId("overview");
+    const { warps, steps } = state.run;
+    const width = Math.max(64, Math.min(canvas.clientWidth, 2048));
+    const height = Math.max(2, Math.min(12, Math.floor(64 / warps)));
+    canvas.width = width;
+    canvas.height = height * warps;
+    canvas.style.height = `${Math.max(18, Math.min(84, canvas.height))}px`;
+    canvas.setAttribute("aria-valuemax", steps);
+    const style = getComputedStyle(document.documentElement);
+    const context = canvas.getContext("2d");
+    context.fillStyle = style.getPropertyValue("--activity");
+    const cells = machine.overview(width);
+    for (let warp = 0; warp < warps; warp++) {
+      for (let column = 0; column < width; column++) {
+        const lanes = cells[warp * width + column];
+        if (!lanes) continue;
+        context.globalAlpha = 0.25 + (0.75 * lanes) / 32;
+        context.fillRect(column, warp * height, 1, height > 3 ? height - 1 : height);
+      }
+    }
+  }
+
+  function cursor() {
+    const { run, step, warp } = state;
+    const own = byId("cursor");
+    own.style.left = `${(100 * (step + 0.5)) / run.steps}%`;
+    own.style.setProperty("--row", (warp + 0.5) / run.warps);
+    const canvas = byId("overview");
+    canvas.setAttribute("aria-valuenow", step + 1);
+    canvas.setAttribute("aria-valuetext", `step ${step + 1} of ${run.steps}, warp ${warp}`);
+  }
+
+  function seek(event) {
+    const box = byId("overview").getBoundingClientRect();
+    if (!state.run?.steps) return;
+    const { steps, warps } = state.run;
+    state.step = clamp(Math.floor(((event.clientX - box.left) / box.width) * steps), steps - 1);
+    const view = machine.ask({ ask: "view", step: state.step, warp: state.warp });
+    // The warp that is clicked, if it runs there at all; else the one that does.
+    const clicked = clamp(Math.floor(((event.clientY - box.top) / box.height) * warps), warps - 1);
+    state.warp = event.type === "pointerdown" ? (view.warps[clicked].site ? clicked : view.turn) : view.turn;
+    show();
+  }
+
+  const KEYS = {
+    ArrowRight: (shift) => go(shift ? "machine" : "step", false),
+    ArrowLeft: (shift) => go(shift ? "machine" : "step", true),
+    ArrowDown: () => choose({ lane: (state.lane + 1) % 32 }),
+    ArrowUp: () => choose({ lane: (state.lane + 31) % 32 }),
+    PageDown: () => choose({ warp: state.warp + 1 }),
+    PageUp: () => choose({ warp: state.warp - 1 }),
+    Home: () => go("end", true),
+    End: () => go("end", false),
+    s: (shift) => go("split", shift),
+    b: (shift) => go("barrier", shift),
+    g: (shift) => go("global", shift),
+    m: (shift) => go("shared", shift),
+    v: (shift) => go("warp", shift),
+    "?": () => byId("help").showModal(),
+  };
+
+  function key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
+    const target = event.target;
+    if (target.closest("input, textarea, select")) return;
+    // What scrolls keeps the keys that scroll it.
+    const scrolls = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"].includes(event.key);
+    if (scrolls && target.closest(".scroll")) return;
+    const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!act) return;
+    event.preventDefault();
+    guarded(() => act(event.shiftKey));
+  }
+
+  function guarded(act) {
+    try {
+      return act();
+    } catch (error) {
+      problem(error);
+    }
+  }
+
+  function theme(wanted) {
+    if (wanted === "light" || wanted === "dark") document.documentElement.dataset.theme = wanted;
+    if (state.run?.steps) drawOverview();
+  }
+
+  function events() {
+    for (const id of ["rung-form", "ptx-form"]) {
+      byId(id).addEventListener("submit", (event) => {
+        event.preventDefault();
+        guarded(() => run());
+      });
+    }
+    byId("rung").addEventListener("change", () => guarded(() => run()));
+    const ways = { first: ["end", true], previous: ["step", true], next: ["step", false], last: ["end", false] };
+    for (const button of document.querySelectorAll("[data-go]")) {
+      button.addEventListener("click", (event) => guarded(() => {
+        const [to, back] = ways[button.dataset.go];
+        go(event.shiftKey && to === "step" ? "machine" : to, back);
+      }));
+    }
+    for (const button of document.querySelectorAll("[data-find]")) {
+      button.addEventListener("click", (event) => guarded(() => go(button.dataset.find, event.shiftKey)));
+    }
+    byId("lane").replaceChildren(...numbers(32).map((lane) => element("option", { value: lane }, lane)));
+    byId("warp").addEventListener("change", () => choose({ warp: Number(byId("warp").value) }));
+    byId("lane").addEventListener("change", () => choose({ lane: Number(byId("lane").value) }));
+    const canvas = byId("overview");
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      guarded(() => seek(event));
+    });
+    canvas.addEventListener("pointermove", (event) => { if (event.buttons) guarded(() => seek(event)); });
+    const hideLines = () => panes.code.choose((line) => line.kind !== "loc" || !byId("hide-lines").checked);
+    byId("hide-lines").addEventListener("change", hideLines);
+    hideLines();
+    byId("take").addEventListener("click", () => { if (state.run) setup.take(state.run); });
+    byId("help-button").addEventListener("click", () => byId("help").showModal());
+    byId("theme").addEventListener("click", () => {
+      const dark = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+      theme(dark === "dark" ? "light" : "dark");
+    });
+    document.addEventListener("keydown", key);
+    new ResizeObserver(() => { if (state.run?.steps) drawOverview(); }).observe(canvas.parentElement);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
+  }
+
+  async function start() {
+    theme(parameters.get("theme"));
+    if (parameters.has("embed")) document.documentElement.classList.add("embed");
+    panels = new Panels(choose);
+    const onLine = (sites) => guarded(() => goToSites(sites));
+    panes = { source: new Lines(byId("source"), onLine), code: new Lines(byId("code"), onLine) };
+    events();
+    try {
+      await machine.ready();
+      setup.start(machine.ask({ ask: "catalog" }));
+      const given = Object.fromEntries(parameters);
+      const rung = parameters.get("rung") ?? (setup.rungOf(FIRST_RUNG) ? FIRST_RUNG : byId("rung").value);
+      if (!setup.rungOf(rung)) {
+        setup.chooseRung(byId("rung").value);
+        throw new machine.Problem({ text: `no rung is named \`${rung}\`; the list has all that there are` });
+      }
+      setup.chooseRung(rung, given);
+      const unknown = [...parameters.keys()].filter((name) => !OWN_PARAMETERS.includes(name) && !document.querySelector(`[data-option="${CSS.escape(name)}"]`));
+      const at = Object.fromEntries(["step", "warp", "lane"].filter((name) => parameters.has(name)).map((name) => [name, parameters.get(name)]));
+      if (byId(`tab-${parameters.get("tab")}`)) panels.open(parameters.get("tab"));
+      if (parameters.has("ptx")) setup.choose("ptx");
+      run(at);
+      if (unknown.length && byId("problem").hidden) problem(new machine.Problem({ text: `the address has ${unknown.map((name) => `\`${name}\``).join(", ")}, which the ladder has no option for` }));
+    } catch (error) {
+      problem(error);
+    }
+    byId("stage").setAttribute("aria-busy", "false");
+    document.documentElement.dataset.ready = "";
+  }
+
+  start();
+  return { state, run, go, choose, show };
+})();

@@ -1,0 +1,118 @@
+// The source and the PTX of a run, side by side.
+"use strict";
+
+const isDebugLine = (text) => /^\s*(\.(loc|file)\b|\$L__tmp\d+:)/.test(text);
+
+class Listing {
+  // `panes`: the `Lines` of the source and of the PTX.
+  constructor(run, { source, code }) {
+    this.listing = run.listing;
+    this.source = source;
+    this.code = code;
+    // By line of the PTX, and by file and line of the source, the instructions that stand there.
+    this.byPtx = new Map();
+    this.bySource = new Map();
+    this.most = 1;
+    this.listing.functions.forEach(({ code: instructions }, number) => instructions.forEach((own, pc) => {
+      push(this.byPtx, own.ptx, [number, pc]);
+      if (own.source) push(this.bySource, own.source.join(":"), [number, pc]);
+      this.most = Math.max(this.most, own.executed?.[0] ?? 0);
+    }));
+    this.ptxLines = this.listing.ptx.split("\n");
+    if (this.ptxLines.at(-1) === "") this.ptxLines.pop();
+    code.show(this.ptxLines.map((text, index) => {
+      const kind = isDebugLine(text) ? "loc" : /^\s*\/\//.test(text) ? "comment" : /:\s*$/.test(text) ? "label" : "";
+      return this.line(index + 1, text.replaceAll("\t", "  "), this.byPtx.get(index + 1), kind);
+    }));
+    this.drawFiles();
+
+    function push(map, key, value) {
+      if (map.has(key)) map.get(key).push(value);
+      else map.set(key, [value]);
+    }
+  }
+
+  instruction([number, pc]) {
+    return this.listing.functions[number].code[pc];
+  }
+
+  // The text of an instruction.
+  text(site) {
+    return this.ptxLines[this.instruction(site).ptx - 1]?.trim().replaceAll(/\s+/g, " ") ?? "";
+  }
+
+  line(number, text, sites, kind) {
+    const executed = sites?.reduce((all, site) => all + (this.instruction(site).executed?.[0] ?? 0), 0) ?? 0;
+    const heat = executed ? Math.max(6, Math.round((100 * Math.log1p(executed)) / Math.log1p(this.most))) : 0;
+    return { number, text, kind, executed, heat, sites };
+  }
+
+  drawFiles() {
+    const select = byId("file");
+    const { files } = this.listing;
+    const used = [...new Set([...this.bySource.keys()].map((key) => Number(key.split(":")[0])))];
+    // The kernel's own file first: the one that most instructions come from whose text is known.
+    const count = (file) => [...this.bySource].filter(([key]) => key.startsWith(`${file}:`)).reduce((all, [, sites]) => all + sites.length, 0);
+    used.sort((a, b) => Boolean(files[b].text) - Boolean(files[a].text) || count(b) - count(a));
+    select.replaceChildren(...used.map((file) => element("option", { value: file }, shortName(files[file].name))));
+    select.onchange = () => this.openFile(Number(select.value));
+    byId("source-pane").hidden = used.length === 0;
+    this.file = null;
+    if (used.length) this.openFile(used[0]);
+
+    function shortName(name) {
+      const parts = name.split("/");
+      return parts.length > 4 ? `…/${parts.slice(-3).join("/")}` : name;
+    }
+  }
+
+  openFile(file) {
+    if (this.file === file) return;
+    this.file = file;
+    byId("file").value = String(file);
+    const { text, name } = this.listing.files[file];
+    const sites = (line) => this.bySource.get(`${file}:${line}`);
+    if (text === null) {
+      const numbers = [...this.bySource.keys()].filter((key) => key.startsWith(`${file}:`)).map((key) => Number(key.split(":")[1]));
+      numbers.sort((a, b) => a - b);
+      this.source.show(numbers.map((line) => this.line(line, "", sites(line), "")), `The text of ${name} is not here; these of its lines have instructions.`);
+      return;
+    }
+    const lines = text.split("\n");
+    if (lines.at(-1) === "") lines.pop();
+    this.source.show(lines.map((line, index) => this.line(index + 1, line, sites(index + 1), /^\s*\/\//.test(line) ? "comment" : "")));
+  }
+
+  // Marks the lines of an instruction, and those that have the same source line.
+  show(site) {
+    if (!site) {
+      this.code.mark({ here: [], same: [] });
+      this.source.mark({ here: [] });
+      return;
+    }
+    const { ptx, source } = this.instruction(site);
+    const same = source ? this.bySource.get(source.join(":")).map((other) => this.instruction(other).ptx) : [];
+    if (source) this.openFile(source[0]);
+    this.source.mark({ here: source ? [source[1]] : [] });
+    if (source) this.source.reveal(source[1]);
+    this.code.mark({ same, here: [ptx] });
+    this.code.reveal(ptx);
+  }
+
+  // Shows a line of the PTX, as that of a finding.
+  point(ptxLine) {
+    const [site] = this.byPtx.get(ptxLine) ?? [];
+    const source = site && this.instruction(site).source;
+    if (source) this.openFile(source[0]);
+    const panes = [[this.code, ptxLine], ...(source ? [[this.source, source[1]]] : [])];
+    for (const [pane, line] of panes) {
+      pane.reveal(line);
+      pane.mark({ pointed: [line] });
+      setTimeout(() => pane.mark({ pointed: [] }), 1600);
+    }
+  }
+
+  fault(ptxLine) {
+    this.code.mark({ fault: [ptxLine] });
+  }
+}

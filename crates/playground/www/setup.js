@@ -1,0 +1,235 @@
+// What to run: a rung with its options, or pasted PTX with its arguments.
+"use strict";
+
+const setup = (() => {
+  let catalog = [];
+  let kernels = [];
+  let mode = "rung";
+
+  const SAMPLE = `.version 8.0
+.target sm_80
+.address_size 64
+
+// Each thread adds its number to an element; the odd ones double it first.
+.visible .entry add_thread(.param .u64 data, .param .u32 count)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+
+    mov.u32         %r1, %ctaid.x;
+    mov.u32         %r2, %ntid.x;
+    mov.u32         %r3, %tid.x;
+    mad.lo.u32      %r4, %r1, %r2, %r3;
+    ld.param.u32    %r5, [count];
+    setp.ge.u32     %p1, %r4, %r5;
+    @%p1 bra        done;
+    ld.param.u64    %rd1, [data];
+    mul.wide.u32    %rd2, %r4, 4;
+    add.u64         %rd3, %rd1, %rd2;
+    ld.global.u32   %r6, [%rd3];
+    and.b32         %r7, %r3, 1;
+    setp.eq.u32     %p2, %r7, 0;
+    @%p2 bra        even;
+    shl.b32         %r6, %r6, 1;
+even:
+    add.u32         %r6, %r6, %r3;
+    st.global.u32   [%rd3], %r6;
+done:
+    ret;
+}
+`;
+
+  const ladderOf = (rung) => catalog.find((ladder) => ladder.rungs.some((own) => own.name === rung));
+  const rungOf = (name) => ladderOf(name)?.rungs.find((own) => own.name === name);
+
+  function start(ladders) {
+    catalog = ladders;
+    byId("rung").replaceChildren(...catalog.map((ladder) => element("optgroup", { label: `${ladder.name}: ${ladder.summary}` },
+      ...ladder.rungs.map((rung) => element("option", { value: rung.name }, rung.name)))));
+    byId("rung").addEventListener("change", () => chooseRung(byId("rung").value));
+    byId("choose-rung").addEventListener("click", () => choose("rung"));
+    byId("choose-ptx").addEventListener("click", () => choose("ptx"));
+    byId("ptx").value = SAMPLE;
+    byId("ptx").addEventListener("input", () => {
+      drawGutter();
+      clearTimeout(start.timer);
+      start.timer = setTimeout(readKernels, 250);
+    });
+    byId("ptx").addEventListener("scroll", () => { byId("gutter").scrollTop = byId("ptx").scrollTop; }, { passive: true });
+    byId("kernel").addEventListener("change", drawArguments);
+    drawGutter();
+  }
+
+  function choose(wanted) {
+    mode = wanted;
+    byId("choose-rung").setAttribute("aria-pressed", mode === "rung");
+    byId("choose-ptx").setAttribute("aria-pressed", mode === "ptx");
+    byId("rung-form").hidden = mode !== "rung";
+    byId("ptx-form").hidden = mode !== "ptx";
+    byId("editor").hidden = mode !== "ptx";
+    byId("lesson").hidden = mode !== "rung";
+    if (mode === "ptx") readKernels();
+  }
+
+  function chooseRung(name, given = {}) {
+    const ladder = ladderOf(name);
+    if (!ladder) return;
+    const before = byId("options").dataset.ladder === ladder.name ? options() : {};
+    const rung = rungOf(name);
+    byId("rung").value = name;
+    byId("lesson").textContent = rung.lesson;
+    byId("options").dataset.ladder = ladder.name;
+    byId("options").replaceChildren(...ladder.options.map((option) => {
+      const value = given[option.name] ?? before[option.name] ?? option.first;
+      const input = option.words.length
+        ? element("select", { "data-option": option.name }, ...option.words.map((word) => element("option", { value: word }, word)))
+        : element("input", { "data-option": option.name, size: Math.max(5, option.first.length + 1) });
+      input.value = value;
+      return element("label", { title: option.help }, `${option.name} `, input);
+    }));
+    const block = byId("block");
+    const wanted = given.block ?? "";
+    const all = wanted && !rung.blocks.includes(wanted) ? [...rung.blocks, wanted] : rung.blocks;
+    block.replaceChildren(element("option", { value: "" }, `${rung.blocks[0]} (its own)`), ...all.slice(1).map((own) => element("option", { value: own }, own)));
+    block.value = rung.blocks[0] === wanted ? "" : wanted;
+    byId("record").value = given.record ?? "0";
+  }
+
+  function options() {
+    const inputs = [...byId("options").querySelectorAll("[data-option]")];
+    return Object.fromEntries(inputs.map((input) => [input.dataset.option, input.value.trim()]));
+  }
+
+  function whole(id, what) {
+    const text = byId(id).value.trim();
+    if (!/^\d+$/.test(text) || Number(text) > 2 ** 32 - 1) throw new machine.Problem({ text: `${what}: \`${text}\` is no number from 0 to 4294967295` });
+    return Number(text);
+  }
+
+  function sides(id, what) {
+    const parts = byId(id).value.trim().split(/[x×,\s]+/);
+    if (parts.length > 3 || !parts.every((part) => /^\d+$/.test(part) && Number(part) < 2 ** 32)) {
+      throw new machine.Problem({ text: `${what}: \`${byId(id).value}\` is not one to three numbers with x between them, as in 16x16` });
+    }
+    return [...parts.map(Number), 1, 1].slice(0, 3);
+  }
+
+  function request() {
+    if (mode === "rung") {
+      return { ask: "rung", rung: byId("rung").value, options: options(), block: byId("block").value, record: whole("record", "the block to record") };
+    }
+    const rows = [...byId("arguments").querySelectorAll(".argument")];
+    return {
+      ask: "pasted",
+      ptx: byId("ptx").value,
+      kernel: byId("kernel").value,
+      grid: sides("grid", "the grid"),
+      block: sides("ptx-block", "the block"),
+      shared: whole("ptx-shared", "the bytes of shared memory"),
+      record: whole("ptx-record", "the block to record"),
+      arguments: rows.map((row) => {
+        const [is, type, count, value] = ["is", "type", "count", "value"].map((name) => row.querySelector(`[name=${name}]`));
+        const isBuffer = is.value === "buffer";
+        if (isBuffer && !/^\d+$/.test(count.value.trim())) throw new machine.Problem({ text: `${row.dataset.name}: \`${count.value}\` is no number of elements` });
+        return { type: type.value, buffer: isBuffer ? Number(count.value) : null, value: value.value };
+      }),
+    };
+  }
+
+  // The kernels of the text, or what is wrong with it and where.
+  function readKernels() {
+    showError(null);
+    try {
+      kernels = machine.ask({ ask: "kernels", ptx: byId("ptx").value });
+    } catch (problem) {
+      kernels = [];
+      showError(problem);
+    }
+    const before = byId("kernel").value;
+    byId("kernel").replaceChildren(...kernels.map((own) => element("option", { value: own.entry }, own.name)));
+    if (kernels.some((own) => own.entry === before)) byId("kernel").value = before;
+    if (kernels.length) drawArguments();
+  }
+
+  function showError(problem) {
+    byId("editor-problem").textContent = problem ? (problem.line ? `Line ${problem.line}, column ${problem.column}: ${problem.message}` : problem.message) : "";
+    byId("ptx").setAttribute("aria-invalid", Boolean(problem));
+    drawGutter(problem?.line);
+    if (problem?.line) {
+      const height = byId("gutter").scrollHeight / Math.max(1, byId("gutter").children.length);
+      const top = (problem.line - 1) * height;
+      const area = byId("ptx");
+      if (top < area.scrollTop || top > area.scrollTop + area.clientHeight - height) area.scrollTop = top - area.clientHeight / 3;
+    }
+  }
+
+  function drawGutter(wrong = 0) {
+    const count = byId("ptx").value.split("\n").length;
+    const lines = [];
+    for (let line = 1; line <= count; line++) lines.push(element("span", { class: line === wrong ? "wrong" : "" }, String(line)));
+    byId("gutter").replaceChildren(...lines);
+    byId("gutter").scrollTop = byId("ptx").scrollTop;
+  }
+
+  // A row for each parameter: pointers become buffers.
+  function drawArguments(given) {
+    const kernel = kernels.find((own) => own.entry === byId("kernel").value) ?? kernels[0];
+    if (!kernel) return;
+    if (kernel.problem) {
+      // Its parameters are not known; the arguments stay what they were.
+      showError(Object.assign(new Error(kernel.problem.text), kernel.problem));
+      return;
+    }
+    if (kernel.required_block) byId("ptx-block").value = kernel.required_block.join("x");
+    const own = Array.isArray(given) ? given : [];
+    const before = new Map([...byId("arguments").querySelectorAll(".argument")].map((row) => [row.dataset.name, row]));
+    byId("arguments").replaceChildren(...kernel.parameters.map((parameter, index) => {
+      const known = before.get(parameter.name);
+      return known && !own[index] ? known : argumentRow(parameter, index, own[index]);
+    }));
+    if (kernel.parameters.length === 0) byId("arguments").replaceChildren(element("p", { class: "hint" }, "The kernel takes none."));
+  }
+
+  function argumentRow(parameter, index, given) {
+    const isPointer = given ? given.buffer !== undefined && given.buffer !== null : parameter.bytes === 8;
+    const type = given?.type ?? (isPointer ? "u32" : parameter.type.replace(/^b(8|16|32|64)$/, "u$1"));
+    const select = (name, all, value, label) => {
+      const one = element("select", { name, "aria-label": label }, ...all.map((word) => element("option", { value: word }, word)));
+      one.value = value;
+      return one;
+    };
+    const label = (what) => `argument ${index}: ${what}`;
+    const is = select("is", parameter.bytes === 8 ? ["buffer", "number"] : ["number"], isPointer ? "buffer" : "number", label("a buffer or a number"));
+    const kinds = isPointer ? ["u32", "s32", "f32", "u64", "s64", "f64", "u8", "s8", "u16", "s16", "b32", "b64"] : [type];
+    const types = select("type", kinds.includes(type) ? kinds : [...kinds, type], type, label("type"));
+    const count = element("input", { name: "count", size: 6, value: given?.buffer ?? "128", "aria-label": label("elements"), title: "elements" });
+    const value = element("input", { name: "value", size: 12, value: given?.value ?? (isPointer ? "index" : "128"), "aria-label": label("value"), list: "fills" });
+    count.hidden = !isPointer;
+    is.addEventListener("change", () => {
+      row.replaceWith(argumentRow(parameter, index, is.value === "buffer" ? { buffer: 128, type: "u32", value: "index" } : { type: parameter.type.replace(/^b/, "u"), value: "0" }));
+    });
+    const name = parameter.name.length > 22 ? `…${parameter.name.slice(-20)}` : parameter.name;
+    const row = element("div", { class: "argument", "data-name": parameter.name }, element("code", { title: `.${parameter.type} ${parameter.name}` }, name), is, types, count, value);
+    return row;
+  }
+
+  // Takes the PTX of a run into the editor, with arguments like its own.
+  function take(run) {
+    byId("ptx").value = run.listing.ptx;
+    byId("grid").value = run.grid.join("x").replace(/(x1)+$/, "");
+    byId("ptx-block").value = run.block.join("x").replace(/(x1)+$/, "");
+    byId("ptx-shared").value = run.dynamic_shared;
+    byId("ptx-record").value = run.recorded ?? 0;
+    byId("arguments").replaceChildren();
+    choose("ptx");
+    if (run.arguments) drawArguments(run.arguments);
+  }
+
+  function setPtx(text) {
+    byId("ptx").value = text;
+    choose("ptx");
+  }
+
+  return { start, choose, chooseRung, rungOf, request, showError, take, setPtx, mode: () => mode, readKernels };
+})();

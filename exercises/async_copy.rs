@@ -1,0 +1,26 @@
+//! Asynchronous copies: start, and wait.
+//!
+//! From compute capability 8.0 on, a thread can have words copied from global to shared memory by the hardware, past its
+//! registers, and do something else meanwhile. `copy_one(to, from, true)` starts a copy of one float; `commit()` ends a
+//! group of copies; `wait::<0>()` waits until all groups of this thread have arrived.
+//!
+//! Here every thread copies one element and reads it, without waiting: the copy may not have arrived. Wait for it.
+//!
+//! `Shared::of(pointer)` is what a copy takes for a place in shared memory.
+
+use crate::copy_async::{Shared, commit, copy_one, wait};
+use cuda_std::{prelude::*, shared_array};
+
+/// # Safety
+/// `input` and `output` point to 64 elements for each block of 64 threads.
+#[kernel]
+pub unsafe fn async_copy(input: *const f32, output: *mut f32) {
+    let tile = shared_array![f32; 64];
+    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    // SAFETY: in bounds; an element is read when its copy has arrived.
+    unsafe {
+        copy_one(Shared::of(tile.add(t)), input.add(i), true);
+        // TODO: wait for it.
+        *output.add(i) = 2.0 * *tile.add(t);
+    }
+}

@@ -1,0 +1,27 @@
+//! Banks: bring 2 wavefronts an access down to 1.
+//!
+//! Shared memory has 32 *banks*: word `i` lies in bank `i % 32`, and each bank gives one word at a time. If the 32 lanes of
+//! a warp want words of 32 different banks, all come in one go, one *wavefront*. If two lanes want different words of the same
+//! bank, that is a *conflict*, and takes two wavefronts.
+//!
+//! Each thread of this kernel adds up two words of the tile: thread `t` takes the words `2 * t` and `2 * t + 1`. Lanes 0 and
+//! 16 want words 0 and 32: the same bank. Only the sum of all words counts, which goes into `total`. So choose other pairs.
+
+use cuda_std::{prelude::*, shared_array};
+
+/// # Safety
+/// `input` points to 256 words, `total` to one that is 0. There is one block of 128 threads.
+#[kernel]
+pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
+    let tile = shared_array![u32; 256];
+    let t = thread::thread_idx_x() as usize;
+    // SAFETY: in bounds; words are read after the barrier.
+    unsafe {
+        *tile.add(t) = *input.add(t);
+        *tile.add(t + 128) = *input.add(t + 128);
+        thread::sync_threads();
+        // TODO: other pairs.
+        let sum = (*tile.add(2 * t)).wrapping_add(*tile.add(2 * t + 1));
+        cuda_std::atomic::mid::atomic_fetch_add_u32_device(total, core::sync::atomic::Ordering::Relaxed, sum);
+    }
+}

@@ -1,0 +1,53 @@
+//! Coarsening: one block does the work of four.
+//!
+//! Blocks cannot share what they have loaded: four blocks side by side all load the same tiles of `a`. If one block computes
+//! the four tiles of `c`, it loads the tile of `a` once and four tiles of `b`: each thread has four sums.
+//!
+//! The kernel is the tiled one with a loop over the 4 tiles around everything. Move the loops: the one over the pairs of
+//! tiles outside, and inside of it, after `a`'s tile is loaded, the one over the 4 tiles of `b`. Keep the sums in an array,
+//! `[0.0; 4]`.
+
+use cuda_std::{GpuFloat, prelude::*, shared_array};
+
+/// An element of a square matrix, or 0 outside of it.
+///
+/// # Safety
+/// `matrix` points to `n * n` elements.
+unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
+    // SAFETY: in bounds.
+    if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
+}
+
+/// # Safety
+/// As for `matmul_tile`, where a block takes 64 columns of `c`.
+#[kernel]
+pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
+    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (left, row) = (thread::block_idx_x() * 64 + x, thread::block_idx_y() * 16 + y);
+    let own = (y * 16 + x) as usize;
+    // TODO: load each tile of `a` once.
+    for k in 0..4 {
+        let column = left + 16 * k;
+        let mut sum = 0.0;
+        let mut first = 0;
+        while first < n {
+            // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+            unsafe {
+                *tile_a.add(own) = get(a, row, first + x, n);
+                *tile_b.add(own) = get(b, first + y, column, n);
+                thread::sync_threads();
+                for i in 0..16 {
+                    let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));
+                    sum = GpuFloat::mul_add(p, q, sum);
+                }
+                thread::sync_threads();
+            }
+            first += 16;
+        }
+        if row < n && column < n {
+            // SAFETY: in bounds; each thread has elements of its own.
+            unsafe { *c.add((row * n + column) as usize) = sum };
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Corner turning: a matrix that lies the wrong way.
+//!
+//! Here `b` lies column after column: `b[i][column]` is at `column * n + i`. The tiled kernel loads its tile of `b` with
+//! `column` from `x`: neighbouring threads read words that are `n` apart, and one warp touches many sectors.
+//!
+//! Which thread loads which element of a tile does not matter, as long as all are there. When `b` is loaded, let `x` and `y`
+//! change roles: thread (x, y) loads the element of tile row `x` and tile column `y`. The multiplication stays as it is.
+
+use cuda_std::{GpuFloat, prelude::*, shared_array};
+
+/// An element of a square matrix, or 0 outside of it.
+///
+/// # Safety
+/// `matrix` points to `n * n` elements.
+unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
+    // SAFETY: in bounds.
+    if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
+}
+
+/// # Safety
+/// As for `matmul_tile`, with `b` column after column.
+#[kernel]
+pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
+    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (left, top) = (thread::block_idx_x() * 16, thread::block_idx_y() * 16);
+    let (column, row) = (left + x, top + y);
+    let mut sum = 0.0;
+    let mut first = 0;
+    while first < n {
+        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        unsafe {
+            *tile_a.add((y * 16 + x) as usize) = get(a, row, first + x, n);
+            // TODO: neighbouring threads read neighbouring words. `get` takes what lies one after the other last.
+            *tile_b.add((y * 16 + x) as usize) = get(b, left + x, first + y, n);
+            thread::sync_threads();
+            for i in 0..16 {
+                let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));
+                sum = GpuFloat::mul_add(p, q, sum);
+            }
+            thread::sync_threads();
+        }
+        first += 16;
+    }
+    if row < n && column < n {
+        // SAFETY: in bounds; each thread has an element of its own.
+        unsafe { *c.add((row * n + column) as usize) = sum };
+    }
+}

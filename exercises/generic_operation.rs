@@ -1,0 +1,66 @@
+//! Traits: one body for several operations.
+//!
+//! A sum and a maximum differ in two things: how two values become one, and the *neutral element*, which changes nothing. A
+//! trait says that, and a generic function takes it. Each kernel names its operation, and the compiler makes code for it as
+//! if it were written by hand.
+//!
+//! `Sum` is there. Write `Max`, for all `i32`, and let the second kernel use it.
+
+use cuda_std::{prelude::*, warp};
+
+/// An operation that is associative.
+trait Operation {
+    /// The element that changes nothing.
+    const NEUTRAL: i32;
+    /// Two values become one.
+    fn combine(a: i32, b: i32) -> i32;
+}
+
+struct Sum;
+
+impl Operation for Sum {
+    const NEUTRAL: i32 = 0;
+    fn combine(a: i32, b: i32) -> i32 {
+        a + b
+    }
+}
+
+// TODO: `Max`.
+
+/// # Safety
+/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for each
+/// element, or more.
+#[kernel]
+pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
+    // SAFETY: the body has the kernel's contract.
+    unsafe { body::<Sum>(input, output, n) };
+}
+
+/// # Safety
+/// As for `generic_operation_sum`.
+#[kernel]
+pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
+    // SAFETY: the body has the kernel's contract.
+    // TODO: the greatest, in the place of the sum.
+    unsafe { body::<Sum>(input, output, n) };
+}
+
+/// # Safety
+/// As for the kernels.
+#[inline(always)]
+unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
+    let i = thread::index_1d();
+    // SAFETY: in bounds; all lanes shuffle together.
+    unsafe {
+        let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
+        let mut bits = 16;
+        while bits > 0 {
+            let (other, _) = warp::warp_shuffle_xor(u32::MAX, result, bits, 32);
+            result = O::combine(result, other);
+            bits /= 2;
+        }
+        if thread::thread_idx_x() == 0 {
+            *output.add(thread::block_idx_x() as usize) = result;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A tile in registers: fewer reads of shared memory for each product.
+//!
+//! In the tiled kernel each product takes two reads of shared memory. A thread that computes a 2 x 2 square of `c` reads 2
+//! elements of `a` and 2 of `b` for 4 products: one read each. With 4 x 4 it is half a read.
+//!
+//! Here blocks have 16 x 16 threads and tiles of 32 x 32, and thread (x, y) has the elements in rows `y` and `y + 16` and in
+//! columns `x` and `x + 16` of its block's tile. The tiles are loaded. Write the multiplication: for each `i`, read both
+//! elements of `a`'s tile in column `i` and both of `b`'s tile in row `i` *once*, and add the 4 products to `sums`.
+
+use cuda_std::{GpuFloat, prelude::*, shared_array};
+
+/// An element of a square matrix, or 0 outside of it.
+///
+/// # Safety
+/// `matrix` points to `n * n` elements.
+unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
+    // SAFETY: in bounds.
+    if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
+}
+
+/// # Safety
+/// As for `matmul_naive`, where blocks of 16 x 16 threads take tiles of 32 x 32 of `c`.
+#[kernel]
+pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
+    let (tile_a, tile_b) = (shared_array![f32; 1024], shared_array![f32; 1024]);
+    let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
+    let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
+    let mut sums = [[0.0; 2]; 2];
+    let mut first = 0;
+    while first < n {
+        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        unsafe {
+            for (down, along) in [(0, 0), (0, 16), (16, 0), (16, 16)] {
+                let (row, column) = (y + down, x + along);
+                *tile_a.add((row * 32 + column) as usize) = get(a, top + row, first + column, n);
+                *tile_b.add((row * 32 + column) as usize) = get(b, first + row, left + column, n);
+            }
+            thread::sync_threads();
+            for i in 0..32 {
+                // TODO: 4 products for 4 reads.
+                let p = *tile_a.add((y * 32 + i) as usize);
+                let q = *tile_b.add((i * 32 + x) as usize);
+                sums[0][0] = GpuFloat::mul_add(p, q, sums[0][0]);
+            }
+            thread::sync_threads();
+        }
+        first += 32;
+    }
+    for r in 0..2 {
+        for s in 0..2 {
+            let (row, column) = (top + y + 16 * r as u32, left + x + 16 * s as u32);
+            if row < n && column < n {
+                // SAFETY: in bounds; each thread has elements of its own.
+                unsafe { *c.add((row * n + column) as usize) = sums[r][s] };
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask playground`: simt in the browser, as a folder of static files.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::console::{Failure, Result, status};
+use crate::install;
+use crate::process::{cargo, from_root, root, visibly};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Small code, as a release has it. A profile of its own would compile all build scripts and macros once more, which are
+/// there already from other builds.
+const FLAGS: &str = "-C opt-level=s -C codegen-units=1 -C debuginfo=0 -C debug-assertions=off -C overflow-checks=off \
+                     -C strip=symbols";
+
+/// Builds the page into a folder; into `playground` in the target folder, if none is given.
+/// Fails when the folder holds anything but an earlier playground: nobody's files are overwritten.
+pub(crate) fn build(folder: Option<&Path>) -> Result<()> {
+    let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
+    let folder = folder.map_or_else(|| target.join("playground"), Path::to_owned);
+    check_empty(&folder)?;
+    install::device()?;
+    install::webassembly(TARGET)?;
+    visibly(
+        cargo()
+            .args(["build", "--package", "playground", "--lib", "--target", TARGET, "--manifest-path"])
+            .arg(root().join("Cargo.toml"))
+            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", FLAGS),
+    )?;
+    let module = target.join(TARGET).join("debug").join("playground.wasm");
+    let bytes = std::fs::read(&module).map_err(|error| Failure::file("read", &module, &error))?;
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).map_err(|error| Failure::file("write", &path, &error))
+    };
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::file("create", &folder, &error))?;
+    for path in files()? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        write(&name, &std::fs::read(&path).map_err(|error| Failure::file("read", &path, &error))?)?;
+    }
+    write("playground.wasm", &bytes)?;
+    // A page that is opened from a disk may not fetch the module, but it may load a script.
+    write(SCRIPT, format!("globalThis.PLAYGROUND_WASM = \"{}\";\n", BASE64_STANDARD.encode(&bytes)).as_bytes())?;
+    status(
+        "Ready",
+        format_args!("{}, opened in a browser as a file or from any server", from_root(&folder.join("index.html"))),
+    );
+    Ok(())
+}
+
+/// The file that says that a folder is a playground's.
+const SCRIPT: &str = "playground.wasm.js";
+
+fn check_empty(folder: &Path) -> Result<()> {
+    let is_own = folder.join(SCRIPT).is_file();
+    let is_empty = std::fs::read_dir(folder).map_or(!folder.exists(), |mut entries| entries.next().is_none());
+    if is_own || is_empty {
+        return Ok(());
+    }
+    Err(Failure::request(format!("{} is there already, and is no playground", folder.display()))
+        .hint("`cargo xtask playground FOLDER` takes a folder that is empty or does not exist"))
+}
+
+/// The page's own files.
+fn files() -> Result<Vec<PathBuf>> {
+    let folder = root().join("crates/playground/www");
+    let entries = std::fs::read_dir(&folder).map_err(|error| Failure::file("read", &folder, &error))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SCRIPT, check_empty};
+
+    #[test]
+    fn other_files_are_not_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(check_empty(folder.path()).is_ok());
+        assert!(check_empty(&folder.path().join("new")).is_ok());
+        std::fs::write(folder.path().join("index.html"), "mine").expect("a file");
+        assert_eq!(check_empty(folder.path()).expect_err("it holds a file").code, 2);
+        assert_eq!(check_empty(&folder.path().join("index.html")).expect_err("it is a file").code, 2);
+        std::fs::write(folder.path().join(SCRIPT), "").expect("a file");
+        assert!(check_empty(folder.path()).is_ok());
+    }
+}
