@@ -34,8 +34,9 @@ impl Shuffle {
 
 fn figure(position: Position, shuffle: &Shuffle) -> Figure {
     let Shuffle { mode, lanes, given, values, in_range, .. } = shuffle;
+    let notation = Notation::of(shuffle);
     let before = |lane: usize| match has(*given, lane) {
-        true => Cell::new(value(values[lane]), Shade::Used),
+        true => Cell::new(notation.text(values[lane]), Shade::Used),
         false => Cell::new("·", Shade::Idle),
     };
     let after = |lane: usize| match (has(*lanes, lane), shuffle.source(lane)) {
@@ -43,7 +44,7 @@ fn figure(position: Position, shuffle: &Shuffle) -> Figure {
         (true, None) => Cell::new("?", Shade::Turn(4)),
         (true, Some(source)) => {
             let shade = if has(*in_range, lane) { Shade::Used } else { Shade::Idle };
-            Cell::new(value(values[source]), shade)
+            Cell::new(notation.text(values[source]), shade)
         }
     };
     let row = |label: &str, cells: &dyn Fn(usize) -> Cell| {
@@ -96,16 +97,40 @@ fn other_lanes(shuffle: &Shuffle) -> u64 {
     lanes.filter(|lane| shuffle.sources[*lane] as usize != *lane).count() as u64
 }
 
-/// A register's 32 bits, whose type the PTX does not say: a small integer, or else a floating-point number of a usual size,
-/// or else in hexadecimal digits.
-fn value(bits: u32) -> String {
-    let (integer, float) = (bits.cast_signed(), f32::from_bits(bits));
-    match integer.unsigned_abs() < 1 << 20 {
-        true => integer.to_string(),
-        false if (1e-3..1e7).contains(&float.abs()) => {
-            format!("{float:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+/// How the values of a shuffle are written. The PTX does not say their type, so it is the first that all of them look like.
+#[derive(Clone, Copy)]
+enum Notation {
+    /// Small integers.
+    Integer,
+    /// Floating-point numbers of a usual size.
+    Float,
+    /// Anything, in hexadecimal digits.
+    Hexadecimal,
+}
+
+impl Notation {
+    /// That of the values that lanes give.
+    fn of(shuffle: &Shuffle) -> Self {
+        let is = |fits: fn(u32) -> bool| simt::regs::lanes(shuffle.given).all(|lane| fits(shuffle.values[lane]));
+        if is(|bits| bits.cast_signed().unsigned_abs() < 1 << 20) {
+            Self::Integer
+        } else if is(|bits| bits == 0 || (1e-3..1e7).contains(&f32::from_bits(bits).abs())) {
+            Self::Float
+        } else {
+            Self::Hexadecimal
         }
-        false => format!("{bits:x}"),
+    }
+
+    /// The text of a register's 32 bits.
+    fn text(self, bits: u32) -> String {
+        match self {
+            Self::Integer => bits.cast_signed().to_string(),
+            Self::Float => {
+                let text = format!("{:.3}", f32::from_bits(bits));
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+            Self::Hexadecimal => format!("{bits:x}"),
+        }
     }
 }
 

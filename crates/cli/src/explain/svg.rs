@@ -145,7 +145,6 @@ fn most_of_all(listing: &Listing) -> String {
 
 /// Draws a grid from `y` on, and returns where it ends.
 fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
-    let (_, high) = CELL;
     // As many columns as there are have to fit.
     let count = grid.columns.len().max(1);
     let room = (32 * CELL.0).saturating_sub(count / grid.together.max(1) * 4) / count;
@@ -167,10 +166,14 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     }
     y += 4;
     for (number, row) in grid.rows.iter().enumerate() {
+        // Where squeezing would make texts unreadable, they stand upright, in higher cells.
+        let most = row.cells.iter().map(|cell| cell.text.chars().count() * 7).max().unwrap_or(0);
+        let is_upright = wide == CELL.0 && most > 2 * wide;
+        let high = if is_upright { most + 8 } else { CELL.1 };
         let (end, baseline) = (LABEL, y + high - 5);
         let _ = writeln!(body, r#"<text x="{end}" y="{baseline}" class="q e">{}</text>"#, escaped(&row.label));
         // A figure has thousands of cells: those of a row that look alike are one path, and texts share an element.
-        let (mut paths, mut texts) = (BTreeMap::<String, String>::new(), String::new());
+        let (mut paths, mut texts, mut upright) = (BTreeMap::<String, String>::new(), String::new(), String::new());
         for (column, cell) in row.cells.iter().enumerate() {
             let class = match cell.shade {
                 Shade::Empty => String::new(),
@@ -179,7 +182,11 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
                 Shade::Turn(turn) => format!(" t{}", turn.saturating_sub(1) % 4),
             };
             let _ = write!(paths.entry(class).or_default(), "M{} {y}h{wide}v{high}h-{wide}z", left(column));
-            if !cell.text.is_empty() {
+            if is_upright && !cell.text.is_empty() {
+                let (x, y, text) = (middle(column) + 4, y + high / 2, escaped(&cell.text));
+                let _ =
+                    writeln!(upright, r#"<text transform="translate({x} {y}) rotate(-90)" class="m">{text}</text>"#);
+            } else if !cell.text.is_empty() {
                 let (x, squeezed, text) = (middle(column), squeezed(&cell.text), escaped(&cell.text));
                 let _ = write!(texts, r#"<tspan x="{x}"{squeezed}>{text}</tspan>"#);
             }
@@ -187,6 +194,7 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
         for (class, path) in paths {
             let _ = writeln!(body, r#"<path class="c{class}" d="{path}"/>"#);
         }
+        *body += &upright;
         if !texts.is_empty() {
             let _ = writeln!(body, r#"<text y="{baseline}" class="m">{texts}</text>"#);
         }
