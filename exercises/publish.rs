@@ -3,7 +3,7 @@
 //! Block 0 writes data and then sets a flag; block 1 waits for the flag and then reads the data. Both use the flag with
 //! atomics, but `Relaxed` ones: they order the flag and nothing else, and the data may come later than the flag.
 //!
-//! A *release* store says: all that I have written before is to be seen by whoever sees this. An *acquire* load is the other
+//! A *release* store says: all that I have written before is seen by each thread that sees this. An *acquire* load is the other
 //! half: what I read after it is at least as new. Give the two accesses to the flag their orderings.
 
 use core::sync::atomic::Ordering::Relaxed;

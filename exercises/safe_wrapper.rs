@@ -1,7 +1,7 @@
 //! Where `unsafe` ends: a promise made once.
 //!
 //! `unsafe` in every line says nothing. Better: a type whose making is unsafe, because the caller has to promise something, and
-//! whose use is then safe. `Own` is a thread's own element: whoever makes one promises that no other thread has the same.
+//! whose use is then safe. `Own` is a thread's own element: the code that makes one promises that no other thread has the same.
 //!
 //! This kernel does not compile: `Own::new` is unsafe, and nobody has promised anything. Say so where it is called, and write
 //! `Own::update`, a safe function that applies a function to the element.

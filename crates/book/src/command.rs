@@ -1,4 +1,4 @@
-//! Commands of `ladder`, run in this process on the SIMT machine. Each runs once, whoever asks for it.
+//! Commands of `ladder`, run in this process on the SIMT machine. Each runs once for the whole book, however many chapters show it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@
 //! 3. A fence in front of that line, and another behind it inside of the `if`.
 //!
 //! With atomics of `AcqRel` one would say the same; the fences show what they are made of. The counter is not 0 afterwards:
-//! whoever launches again has to write that 0.
+//! before the next launch, the host has to write that 0.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};

@@ -258,7 +258,7 @@ const app = (() => {
   }
 
   function theme(wanted) {
-    if (wanted === "light" || wanted === "dark") document.documentElement.dataset.theme = wanted;
+    colours.choose(wanted);
     if (state.run?.steps) drawOverview();
   }
 
@@ -294,17 +294,13 @@ const app = (() => {
     hideLines();
     byId("take").addEventListener("click", () => { if (state.run) setup.take(state.run); });
     byId("help-button").addEventListener("click", () => byId("help").showModal());
-    byId("theme").addEventListener("click", () => {
-      const dark = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-      theme(dark === "dark" ? "light" : "dark");
-    });
+    byId("theme").addEventListener("click", () => theme(colours.isDark() ? "light" : "dark"));
     document.addEventListener("keydown", key);
     new ResizeObserver(() => { if (state.run?.steps) drawOverview(); }).observe(canvas.parentElement);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
+    colours.systemIsDark.addEventListener("change", () => theme());
   }
 
   async function start() {
-    theme(parameters.get("theme"));
     if (parameters.has("embed")) document.documentElement.classList.add("embed");
     panels = new Panels(choose);
     const onLine = (sites) => guarded(() => goToSites(sites));

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use analysis::explain::{Grid, Line, Listing, Shade};
 
 use super::{Sourced, counts};
+use crate::output::escaped;
 
 /// The size of a cell, and the width of the labels before a row, in pixels.
 const CELL: (usize, usize) = (26, 18);
@@ -219,11 +220,6 @@ fn cut(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// Text as XML has it.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

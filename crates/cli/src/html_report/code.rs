@@ -3,15 +3,12 @@
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
+use crate::output::escaped;
+
 /// Equal lines that are shown around a change.
 const CONTEXT: usize = 2;
 /// The most lines that are shown of a machine's code: unrolled loops have thousands.
 const LINES: usize = 1000;
-
-/// Text as HTML has it.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
 
 /// The first lines of a text with the escape sequences of a terminal as HTML: each colour is a class, from `t1`, red, to
 /// `t5`, and `t0` is what is dimmed. Registers have none, because they are half of a text. `command` shows the rest.

@@ -9,6 +9,6 @@ mod table;
 pub use document::Document;
 pub use printer::{Format, Printer};
 pub use style::duration;
-pub(crate) use style::number;
 pub use style::{NOTHING, OutputStyle};
+pub(crate) use style::{escaped, number};
 pub use table::{Cell, Column, Table};

@@ -32,6 +32,11 @@ pub fn duration(nanoseconds: f64) -> String {
     }
 }
 
+/// Text as XML and HTML have it.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// A number: a count as it is, an average or a share with two decimals.
 pub(crate) fn number(value: f64) -> String {
     match value.fract() {

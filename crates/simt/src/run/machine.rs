@@ -144,7 +144,7 @@ pub struct Machine {
     /// The instructions of all launches: where the next one's clock begins.
     pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
-    /// None where there is one thread only: that of whoever launches.
+    /// The host's threads; none where launches run on the thread that calls them.
     pub(crate) pool: Option<rayon::ThreadPool>,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
 }
