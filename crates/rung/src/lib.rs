@@ -69,6 +69,10 @@ pub enum Form {
     /// The kernel takes a workspace as an additional argument, through which blocks communicate. It is zeroed before
     /// the first launch, and each launch leaves it zeroed.
     Workspace,
+    /// The kernel takes tensor maps of both factors and of the product, then the product itself.
+    TensorMaps,
+    /// The kernel takes what it does with [`Form::TensorMaps`], then a [`Form::Workspace`] and memory for parts of sums.
+    TensorMapsAndWorkspace,
 }
 
 /// A speedup that the ladder's source text gives for a rung.

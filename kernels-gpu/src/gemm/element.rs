@@ -1,0 +1,98 @@
+//! The formats of elements: what a tensor core multiplies, and what it adds up.
+
+/// bfloat16: the upper half of a 32-bit float, with 8 bits of precision.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bf16(pub u16);
+
+/// Half precision (IEEE 754 binary16), with 11 bits of precision.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct F16(pub u16);
+
+/// TF32: a 32-bit float of whose precision a tensor core uses 11 bits. The others are zero.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tf32(pub f32);
+
+pub use core::primitive::f32;
+
+/// An element of the factors.
+pub trait Element: Copy {
+    /// Its value, which every 32-bit float can hold.
+    fn to_f32(self) -> f32;
+}
+
+/// An element of the product.
+pub trait Output: Copy {
+    /// A sum, rounded to the nearest value, and to the even one of two.
+    fn from_f32(sum: f32) -> Self;
+}
+
+impl Element for Bf16 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        f32::from_bits(u32::from(self.0) << 16)
+    }
+}
+
+impl Output for Bf16 {
+    #[inline(always)]
+    fn from_f32(sum: f32) -> Self {
+        let bits = sum.to_bits();
+        if sum.is_nan() {
+            return Self(0x7fff);
+        }
+        // Half a unit of the last place that stays, and a little less where that place is even.
+        let half = 0x7fff + (bits >> 16 & 1);
+        Self((bits.wrapping_add(half) >> 16) as u16)
+    }
+}
+
+impl Element for F16 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        let value: f32;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: a conversion accesses nothing.
+        unsafe {
+            core::arch::asm!("cvt.f32.f16 {}, {};", out(reg32) value, in(reg16) self.0, options(pure, nomem, nostack));
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            value = 0.0;
+        }
+        value
+    }
+}
+
+impl Output for F16 {
+    #[inline(always)]
+    fn from_f32(sum: f32) -> Self {
+        let bits: u16;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: a conversion accesses nothing.
+        unsafe {
+            core::arch::asm!("cvt.rn.f16.f32 {}, {};", out(reg16) bits, in(reg32) sum, options(pure, nomem, nostack));
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            bits = sum as u16;
+        }
+        Self(bits)
+    }
+}
+
+impl Element for Tf32 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        self.0
+    }
+}
+
+impl Output for f32 {
+    #[inline(always)]
+    fn from_f32(sum: f32) -> Self {
+        sum
+    }
+}
