@@ -3,7 +3,7 @@
 use cuda_std::thread;
 
 use super::element::{Bf16, F16, Output};
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, SUMS};
+use super::large_tile::{COLUMNS, SUMS};
 use super::tiles::Corner;
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
@@ -11,34 +11,10 @@ use crate::tensor_core::stmatrix::{store_four, store_two};
 use crate::tensor_core::tensor_map::{TensorMap, commit_stores, wait_for_stores};
 use crate::tensor_core::wgmma::{BOX_BYTES, ROW_BYTES};
 
-/// The boxes of its own that a warp group has.
-const OWN: u32 = 2;
-/// The bytes of these.
-pub(super) const STAGING_BYTES: u32 = OWN * BOX_BYTES;
-/// The boxes that it has of a stage that is lent to both.
-const LENT: u32 = (A_BOXES + B_BOXES) / CONSUMERS;
-
-/// Where a warp group writes its sums, box after box, before they are copied out.
-#[derive(Clone, Copy)]
-pub(super) struct Staging {
-    own: Shared,
-    lent: Shared,
-}
-
-impl Staging {
-    /// A consumer's boxes: its own, and its part of a stage.
-    #[inline(always)]
-    pub(super) fn of(consumer: u32, own: Shared, stage: Shared) -> Self {
-        Self { own: own.byte_add(consumer * STAGING_BYTES), lent: stage.byte_add(consumer * LENT * BOX_BYTES) }
-    }
-
-    /// The place of a box. There are `OWN + LENT`, which are taken in turn.
-    #[inline(always)]
-    fn place(self, index: u32) -> Shared {
-        let index = index % (OWN + LENT);
-        if index < OWN { self.own.byte_add(index * BOX_BYTES) } else { self.lent.byte_add((index - OWN) * BOX_BYTES) }
-    }
-}
+/// Boxes of a warp group: one is written while the one before is copied.
+const SLOTS: u32 = 2;
+/// The bytes of a warp group's boxes.
+pub(super) const STAGING_BYTES: u32 = SLOTS * BOX_BYTES;
 
 /// An element whose boxes a warp group can write.
 pub(super) trait Staged: Output {
@@ -93,8 +69,7 @@ impl Staged for f32 {
     }
 }
 
-/// Writes a warp group's 64 rows of sums by tensor copies. They are still under way afterwards, and
-/// [`wait_for_stores`] tells the group's first thread when the staging has been read.
+/// Writes a warp group's 64 rows of sums by tensor copies, box after box. The last copies are still under way afterwards.
 ///
 /// # Safety
 /// All threads of the warp group `consumer` come; the map describes the product, where no other thread writes these elements;
@@ -104,33 +79,24 @@ pub(super) unsafe fn store_sums<C: Staged>(
     sums: &[f32; SUMS],
     Corner { row, column }: Corner,
     map: &TensorMap,
-    staging: Staging,
+    staging: Shared,
     consumer: u32,
 ) {
     let columns = ROW_BYTES / size_of::<C>() as u32;
-    let boxes = COLUMNS / columns;
     let is_first = thread::thread_idx_x() % 128 == 0;
-    // As many boxes as there is room for, and then the rest.
-    for (begin, end) in [(0, boxes.min(OWN + LENT)), (OWN + LENT, boxes)] {
-        if begin >= end {
-            continue;
-        }
-        // SAFETY: the thread that starts all copies waits for those out of the boxes that are written next, and the others
-        // for it.
+    for index in 0..COLUMNS / columns {
+        let slot = staging.byte_add(index % SLOTS * BOX_BYTES);
+        // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for it.
         unsafe {
             if is_first {
-                wait_for_stores::<0>();
+                wait_for_stores::<{ SLOTS - 1 }>();
             }
             sync_some(1 + consumer, 128);
-            for index in begin..end {
-                C::write_box(sums, index as usize, staging.place(index));
-            }
+            C::write_box(sums, index as usize, slot);
             fence_for_bulk_copies();
             sync_some(1 + consumer, 128);
             if is_first {
-                for index in begin..end {
-                    map.store(column + index * columns, row, staging.place(index));
-                }
+                map.store(column + index * columns, row, slot);
                 commit_stores();
             }
         }
