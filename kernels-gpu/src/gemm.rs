@@ -16,12 +16,40 @@
 //! one that the rung's [`Geometry`](rung::Geometry) gives. Tensor maps describe the matrix that their name says, with tiles of
 //! 64 rows × 128 bytes, swizzled by 128 bytes.
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use core::marker::PhantomData;
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use crate::tensor_core::tensor_map::TensorMap;
+
 #[macro_use]
 mod formats;
 pub mod element;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod large_tile;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod small_tile;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod staged_output;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod tiles;
 
 rungs! {
     naive,
+    wgmma,
+    tma,
+    warp_specialized,
+    persistent,
+    cluster,
+    stream_k,
+}
+
+/// A matrix in global memory, row after row.
+#[derive(Clone, Copy)]
+struct Matrix<C> {
+    data: *mut C,
+    rows: u32,
+    columns: u32,
 }
 
 /// The operands of a product in global memory.
@@ -35,4 +63,39 @@ struct Product<A, C> {
     m: u32,
     n: u32,
     k: u32,
+}
+
+/// The operands of a product as tensor maps describe them.
+///
+/// `A` and `C` are the types of the elements of `a` and `b`, and of `c`.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[derive(Clone, Copy)]
+struct TensorProduct<'a, A, C> {
+    a: &'a TensorMap,
+    b: &'a TensorMap,
+    /// The product's map, where its rows are a multiple of 16 bytes.
+    c_map: &'a TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+    /// What `a` and `b` have.
+    elements: PhantomData<A>,
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+impl<A, C> TensorProduct<'_, A, C> {
+    /// Fetches the maps ahead of the first copies.
+    #[inline(always)]
+    fn prefetch(&self) {
+        self.a.prefetch();
+        self.b.prefetch();
+        self.c_map.prefetch();
+    }
+
+    /// The product, row after row.
+    #[inline(always)]
+    fn c(&self) -> Matrix<C> {
+        Matrix { data: self.c, rows: self.m, columns: self.n }
+    }
 }

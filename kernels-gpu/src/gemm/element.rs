@@ -19,6 +19,9 @@ pub use core::primitive::f32;
 
 /// An element of the factors.
 pub trait Element: Copy {
+    /// 0, which adds nothing to a product.
+    const ZERO: Self;
+
     /// Its value, which every 32-bit float can hold.
     fn to_f32(self) -> f32;
 }
@@ -27,9 +30,22 @@ pub trait Element: Copy {
 pub trait Output: Copy {
     /// A sum, rounded to the nearest value, and to the even one of two.
     fn from_f32(sum: f32) -> Self;
+
+    /// Two neighbours as one word: `u32` for elements of 16 bits.
+    type Pair: Copy;
+
+    /// Two sums, rounded, for neighbouring elements.
+    fn pair(first: f32, second: f32) -> Self::Pair;
 }
 
+/// The bits of two floats, aligned as one.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct Two(pub [f32; 2]);
+
 impl Element for Bf16 {
+    const ZERO: Self = Self(0);
+
     #[inline(always)]
     fn to_f32(self) -> f32 {
         f32::from_bits(u32::from(self.0) << 16)
@@ -47,9 +63,31 @@ impl Output for Bf16 {
         let half = 0x7fff + (bits >> 16 & 1);
         Self((bits.wrapping_add(half) >> 16) as u16)
     }
+
+    type Pair = u32;
+
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> u32 {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+        {
+            let bits;
+            // SAFETY: a conversion accesses nothing.
+            unsafe {
+                core::arch::asm!("cvt.rn.bf16x2.f32 {}, {}, {};", out(reg32) bits, in(reg32) second, in(reg32) first,
+                    options(pure, nomem, nostack));
+            }
+            bits
+        }
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+        {
+            u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
+        }
+    }
 }
 
 impl Element for F16 {
+    const ZERO: Self = Self(0);
+
     #[inline(always)]
     fn to_f32(self) -> f32 {
         let value: f32;
@@ -81,9 +119,18 @@ impl Output for F16 {
         }
         Self(bits)
     }
+
+    type Pair = u32;
+
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> u32 {
+        u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
+    }
 }
 
 impl Element for Tf32 {
+    const ZERO: Self = Self(0.0);
+
     #[inline(always)]
     fn to_f32(self) -> f32 {
         self.0
@@ -94,5 +141,12 @@ impl Output for f32 {
     #[inline(always)]
     fn from_f32(sum: f32) -> Self {
         sum
+    }
+
+    type Pair = Two;
+
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> Two {
+        Two([first, second])
     }
 }

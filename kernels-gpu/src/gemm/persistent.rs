@@ -1,0 +1,176 @@
+//! Blocks that stay: one for each SM, tile after tile, and the product leaves while the next tile is multiplied.
+//!
+//! A block of `gemm_warp_specialized` fills its pipeline at its start, and at its end the tensor cores wait until the sums are written,
+//! in pieces of 4 bytes. With one block on an SM nothing covers that.
+//!
+//! Here as many blocks are launched as there are SMs, and each takes every 132nd tile. The producer goes on to the next tile at once: the
+//! stages are full again when the consumers come back. The sums are packed into fragments, stored by `stmatrix` to boxes
+//! without bank conflicts, and copied out by the copy engine, whole rows of 128 bytes, while the next products run
+//! ([`store_sums`]). Tiles are counted along bands of eight rows ([`corner`]), so that the 132 tiles of a wave share what they
+//! read in the L2 cache.
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+
+use cuda_std::thread;
+use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+
+use super::TensorProduct;
+use super::element::Element;
+use super::large_tile::{COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, fill, multiply, stages};
+use super::staged_output::{STAGING_BYTES, Staged, store_sums};
+use super::tiles::{Corner, corner, write_sums};
+use crate::copy_async::Shared;
+use crate::tensor_core::pipeline::{Barriers, Position};
+use crate::tensor_core::tensor_map::wait_for_stores;
+use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::registers;
+
+/// This file's rungs.
+pub const RUNGS: &[Rung] = &[GEMM_PERSISTENT];
+
+/// Stages in shared memory.
+pub(super) const STAGES: u32 = 4;
+/// Stages are aligned to what a swizzle repeats after.
+const ALIGN: u32 = 1024;
+/// The bytes of shared memory: stages, boxes for the product, barriers.
+pub(super) const SHARED_BYTES: u32 =
+    ALIGN + STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES + Barriers::<STAGES>::BYTES;
+
+/// The number of tiles of a shape.
+pub(super) fn tiles(shape: &[u64]) -> u64 {
+    shape[0].div_ceil(ROWS.into()) * shape[1].div_ceil(COLUMNS.into())
+}
+
+products! {
+    /// A block for each SM, which takes tile after tile of 128 × 256 and writes them by tensor copies.
+    gemm_persistent for [384] threads;
+    shared SHARED_BYTES;
+    rung Rung::USUAL {
+        geometry: Geometry::Own {
+            elements: ROWS * COLUMNS,
+            blocks: BlockCount(|shape| tiles(shape).min(MULTIPROCESSORS.into()) as u32),
+        },
+        lesson: "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",
+    };
+    formats [bf16, f16, tf32_columns];
+    tensor_maps => persistent
+}
+
+/// # Safety
+/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`].
+#[inline(always)]
+unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
+    shared: *mut u8,
+    product: &TensorProduct<'_, A, C>,
+) where
+    [f32; SUMS]: Sums<A>,
+{
+    let buffers = Buffers::of(shared);
+    let Buffers { barriers, .. } = buffers;
+    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
+    if thread::thread_idx_x() == 0 {
+        product.prefetch();
+        // SAFETY: the barrier of the block follows.
+        unsafe { barriers.init(CONSUMERS * 4) };
+    }
+    thread::sync_threads();
+    let tiles = product.m.div_ceil(ROWS) * product.n.div_ceil(COLUMNS);
+    let count = stages::<A>(product.k);
+    let mut at = Position::<STAGES>::START;
+    let mut tile = thread::block_idx_x();
+    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it is
+    // full; the sums are touched by products only until they are finished.
+    unsafe {
+        if group == 0 {
+            registers::keep::<40>();
+            if thread == 0 {
+                while tile < tiles {
+                    let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n);
+                    for i in 0..count {
+                        barriers.empty(at.stage).wait(at.parity ^ 1);
+                        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
+                        fill::<A, C, COLUMN_MAJOR>(product, place, i * depth::<A>(), stage, full);
+                        at.advance();
+                    }
+                    tile += thread::grid_dim_x();
+                }
+            }
+            return;
+        }
+        registers::take::<232>();
+        let consumer = group - 1;
+        let mut sums = [0.0; SUMS];
+        while tile < tiles {
+            for i in 0..count {
+                barriers.full(at.stage).wait(at.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, buffers.stage(at.stage), i > 0);
+                // The products before these are over, and so the stage before is empty.
+                wgmma::wait::<1>();
+                if i > 0 && thread % 32 == 0 {
+                    barriers.empty(at.before()).arrive();
+                }
+                at.advance();
+            }
+            sums.finish();
+            if thread % 32 == 0 {
+                barriers.empty(at.before()).arrive();
+            }
+            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
+            write(&sums, place, product, &buffers, consumer);
+            tile += thread::grid_dim_x();
+        }
+        if thread == 0 {
+            wait_for_stores::<0>();
+        }
+    }
+}
+
+/// The parts of a block's shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct Buffers {
+    stages: Shared,
+    pub(super) barriers: Barriers<STAGES>,
+}
+
+impl Buffers {
+    /// The parts of [`SHARED_BYTES`].
+    #[inline(always)]
+    pub(super) fn of(shared: *mut u8) -> Self {
+        let stages = Shared::of(shared).aligned_to(ALIGN);
+        let barriers = Barriers(stages.byte_add(STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES));
+        Self { stages, barriers }
+    }
+
+    /// A stage.
+    #[inline(always)]
+    pub(super) fn stage(&self, index: u32) -> Shared {
+        self.stages.byte_add(index * STAGE_BYTES)
+    }
+
+    /// A consumer's boxes for the product.
+    #[inline(always)]
+    fn staging(&self, consumer: u32) -> Shared {
+        self.stages.byte_add(STAGES * STAGE_BYTES + consumer * STAGING_BYTES)
+    }
+}
+
+/// Writes a consumer's sums, by tensor copies where the product's rows are multiples of 16 bytes.
+///
+/// # Safety
+/// All threads of the warp group come, and no other thread writes these elements of the product.
+#[inline(always)]
+pub(super) unsafe fn write<A, C: Staged>(
+    sums: &[f32; SUMS],
+    place: Corner,
+    product: &TensorProduct<'_, A, C>,
+    buffers: &Buffers,
+    consumer: u32,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if (product.n * size_of::<C>() as u32).is_multiple_of(16) {
+            store_sums::<C>(sums, place, product.c_map, buffers.staging(consumer), consumer);
+        } else {
+            write_sums(sums, place, product.c());
+        }
+    }
+}
