@@ -14,8 +14,8 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 use super::TensorProduct;
 use super::element::Element;
 use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages, write};
-use super::staged_output::Staged;
+use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
+use super::staged_output::{Staged, store_sums};
 use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
@@ -105,7 +105,7 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                 multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
                 sums.finish();
                 report(at.before());
-                write(&sums, place(tile).down(consumer * BOX_ROWS), product, &buffers, consumer);
+                store_sums(&sums, place(tile).down(consumer * BOX_ROWS), product, buffers.staging(consumer), consumer);
                 tile += thread::grid_dim_x() / BLOCKS;
             }
             if thread == 0 {

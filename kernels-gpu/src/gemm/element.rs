@@ -38,6 +38,26 @@ pub trait Output: Copy {
     fn pair(first: f32, second: f32) -> Self::Pair;
 }
 
+/// Two sums as one word of 16-bit elements: by one instruction where there is one, from compute capability 8.0 on.
+macro_rules! packed {
+    ($instruction:literal, $element:ty, $first:ident, $second:ident) => {{
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+        {
+            let bits;
+            // SAFETY: a conversion accesses nothing.
+            unsafe {
+                core::arch::asm!(concat!($instruction, " {}, {}, {};"), out(reg32) bits, in(reg32) $second,
+                    in(reg32) $first, options(pure, nomem, nostack));
+            }
+            bits
+        }
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+        {
+            u32::from(<$element>::from_f32($first).0) | u32::from(<$element>::from_f32($second).0) << 16
+        }
+    }};
+}
+
 /// The bits of two floats, aligned as one.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
@@ -68,20 +88,7 @@ impl Output for Bf16 {
 
     #[inline(always)]
     fn pair(first: f32, second: f32) -> u32 {
-        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
-        {
-            let bits;
-            // SAFETY: a conversion accesses nothing.
-            unsafe {
-                core::arch::asm!("cvt.rn.bf16x2.f32 {}, {}, {};", out(reg32) bits, in(reg32) second, in(reg32) first,
-                    options(pure, nomem, nostack));
-            }
-            bits
-        }
-        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-        {
-            u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
-        }
+        packed!("cvt.rn.bf16x2.f32", Self, first, second)
     }
 }
 
@@ -124,7 +131,7 @@ impl Output for F16 {
 
     #[inline(always)]
     fn pair(first: f32, second: f32) -> u32 {
-        u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
+        packed!("cvt.rn.f16x2.f32", Self, first, second)
     }
 }
 

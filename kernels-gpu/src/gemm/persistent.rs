@@ -17,7 +17,7 @@ use super::TensorProduct;
 use super::element::Element;
 use super::large_tile::{COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, fill, multiply, stages};
 use super::staged_output::{STAGING_BYTES, Staged, store_sums};
-use super::tiles::{Corner, corner, write_sums};
+use super::tiles::corner;
 use crate::copy_async::Shared;
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::registers;
@@ -110,7 +110,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
             let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
             sums.finish();
             report(at.before());
-            write(&sums, place, product, &buffers, consumer);
+            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
             tile += thread::grid_dim_x();
         }
         if thread == 0 {
@@ -153,6 +153,7 @@ pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
 /// The parts of a block's shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Buffers {
+    start: *mut u8,
     stages: Shared,
     pub(super) barriers: Barriers<STAGES>,
 }
@@ -161,9 +162,11 @@ impl Buffers {
     /// The parts of [`SHARED_BYTES`].
     #[inline(always)]
     pub(super) fn of(shared: *mut u8) -> Self {
-        let stages = Shared::of(shared).aligned_to(ALIGN);
+        let begin = Shared::of(shared);
+        let stages = begin.aligned_to(ALIGN);
+        let start = shared.wrapping_add(stages.offset_from(begin) as usize);
         let barriers = Barriers(stages.byte_add(STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES));
-        Self { stages, barriers }
+        Self { start, stages, barriers }
     }
 
     /// A stage.
@@ -174,29 +177,7 @@ impl Buffers {
 
     /// A consumer's boxes for the product.
     #[inline(always)]
-    fn staging(&self, consumer: u32) -> Shared {
-        self.stages.byte_add(STAGES * STAGE_BYTES + consumer * STAGING_BYTES)
-    }
-}
-
-/// Writes a consumer's sums, by tensor copies where the product's rows are multiples of 16 bytes.
-///
-/// # Safety
-/// All threads of the warp group come, and no other thread writes these elements of the product.
-#[inline(always)]
-pub(super) unsafe fn write<A, C: Staged>(
-    sums: &[f32; SUMS],
-    place: Corner,
-    product: &TensorProduct<'_, A, C>,
-    buffers: &Buffers,
-    consumer: u32,
-) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        if (product.n * size_of::<C>() as u32).is_multiple_of(16) {
-            store_sums::<C>(sums, place, product.c_map, buffers.staging(consumer), consumer);
-        } else {
-            write_sums(sums, place, product.c());
-        }
+    pub(super) fn staging(&self, consumer: u32) -> *mut u8 {
+        self.start.wrapping_add((STAGES * STAGE_BYTES + consumer * STAGING_BYTES) as usize)
     }
 }

@@ -5,11 +5,12 @@ use cuda_std::thread;
 use super::element::{Bf16, F16, Output};
 use super::large_tile::{COLUMNS, SUMS};
 use super::tiles::Corner;
+use super::{Matrix, TensorProduct};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
 use crate::tensor_core::stmatrix::{store_four, store_two};
-use crate::tensor_core::tensor_map::{TensorMap, commit_stores, wait_for_stores};
-use crate::tensor_core::wgmma::{BOX_BYTES, ROW_BYTES};
+use crate::tensor_core::tensor_map::{commit_stores, wait_for_stores};
+use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, ROW_BYTES};
 
 /// Boxes of a warp group: one is written while the one before is copied.
 const SLOTS: u32 = 2;
@@ -69,36 +70,64 @@ impl Staged for f32 {
     }
 }
 
-/// Writes a warp group's 64 rows of sums by tensor copies, box after box. The last copies are still under way afterwards.
+/// Writes a warp group's 64 rows of sums, box after box: by tensor copies where the product's rows are multiples of 16 bytes,
+/// else by all threads, element by element. The last copies are still under way afterwards.
 ///
 /// # Safety
-/// All threads of the warp group `consumer` come; the map describes the product, where no other thread writes these elements;
-/// `staging` is this warp group's alone, aligned to 1024.
+/// All threads of the warp group `consumer` come; no other thread writes these elements of the product; `staging` points to
+/// [`STAGING_BYTES`] of shared memory that are this warp group's alone, aligned to 1024.
 #[inline(always)]
-pub(super) unsafe fn store_sums<C: Staged>(
+pub(super) unsafe fn store_sums<A, C: Staged>(
     sums: &[f32; SUMS],
     Corner { row, column }: Corner,
-    map: &TensorMap,
-    staging: Shared,
+    product: &TensorProduct<'_, A, C>,
+    staging: *mut u8,
     consumer: u32,
 ) {
     let columns = ROW_BYTES / size_of::<C>() as u32;
     let is_first = thread::thread_idx_x() % 128 == 0;
+    let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
     for index in 0..COLUMNS / columns {
-        let slot = staging.byte_add(index % SLOTS * BOX_BYTES);
         // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for it.
         unsafe {
+            let slot = staging.add((index % SLOTS * BOX_BYTES) as usize);
+            let corner = Corner { row, column: column + index * columns };
             if is_first {
                 wait_for_stores::<{ SLOTS - 1 }>();
             }
             sync_some(1 + consumer, 128);
-            C::write_box(sums, index as usize, slot);
+            C::write_box(sums, index as usize, Shared::of(slot));
             fence_for_bulk_copies();
             sync_some(1 + consumer, 128);
-            if is_first {
-                map.store(column + index * columns, row, slot);
+            if !has_map {
+                write_elements(slot.cast(), corner, product.c());
+            } else if is_first {
+                product.c_map.store(corner.column, corner.row, Shared::of(slot));
                 commit_stores();
             }
         }
+    }
+}
+
+/// Writes a box to the product element by element, neighbours by neighbouring threads.
+///
+/// # Safety
+/// All threads of the warp group come; the box is written, and no other thread writes its elements of the product.
+#[inline(always)]
+unsafe fn write_elements<C: Copy>(from: *const C, Corner { row, column }: Corner, c: Matrix<C>) {
+    let size = size_of::<C>() as u32;
+    let columns = ROW_BYTES / size;
+    let t = thread::thread_idx_x() % 128;
+    let along = t % columns;
+    // A length that the compiler does not know, so that the loop stays a loop.
+    let rows = BOX_ROWS.min(c.rows.saturating_sub(row));
+    let mut down = t / columns;
+    while down < rows && column + along < c.columns {
+        let place = swizzled(Shared(0), down, along * size / 16).0 + along * size % 16;
+        // SAFETY: the place is in the box; the row and the column exist.
+        unsafe {
+            *c.data.add(((row + down) * c.columns + column + along) as usize) = *from.add((place / size) as usize)
+        };
+        down += 128 / columns;
     }
 }

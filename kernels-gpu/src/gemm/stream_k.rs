@@ -22,8 +22,8 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 use super::TensorProduct;
 use super::element::Element;
 use super::large_tile::{COLUMNS, CONSUMERS, ROWS, SUMS, depth, fill, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages, write};
-use super::staged_output::Staged;
+use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
+use super::staged_output::{Staged, store_sums};
 use super::tiles::corner;
 use crate::tensor_core::barrier::sync_some;
 use crate::tensor_core::pipeline::Position;
@@ -192,7 +192,7 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     missing -= has;
                 }
             }
-            write(&sums, place, product, &buffers, consumer);
+            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
         }
         if thread == 0 {
             wait_for_stores::<0>();
