@@ -56,7 +56,8 @@ pub(super) unsafe fn write_sums<C: Output, const N: usize>(
         unsafe {
             let to = c.add((row * n) as usize);
             for i in 0..N / 4 {
-                let (column, first, second) = (column + 8 * i as u32, sums[4 * i + 2 * lower], sums[4 * i + 2 * lower + 1]);
+                let (column, first, second) =
+                    (column + 8 * i as u32, sums[4 * i + 2 * lower], sums[4 * i + 2 * lower + 1]);
                 if n % 2 == 0 {
                     if column < n {
                         *to.add(column as usize).cast() = C::pair(first, second);

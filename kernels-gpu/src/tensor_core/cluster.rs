@@ -21,6 +21,8 @@ pub fn rank() -> u32 {
 /// All threads of the cluster come.
 #[inline(always)]
 pub unsafe fn sync() {
-    ptx!("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",
-        options(nostack, preserves_flags));
+    ptx!(
+        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",
+        options(nostack, preserves_flags)
+    );
 }
