@@ -13,15 +13,15 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
 use super::element::Element;
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, multiply, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, write};
+use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, stages};
+use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages, write};
 use super::staged_output::Staged;
 use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums};
 use crate::tensor_core::{cluster, registers};
 
 /// This file's rungs.
@@ -47,7 +47,7 @@ products! {
         },
         lesson: "two blocks share b's tiles by multicast: a third less to read from the L2 cache",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     tensor_maps => in_clusters
 }
 
@@ -102,16 +102,7 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                 }
             };
             while tile < tiles {
-                for i in 0..count {
-                    barriers.full(at.stage).wait(at.parity);
-                    multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, buffers.stage(at.stage), i > 0);
-                    // The products before these are over, and so the stage before is empty.
-                    wgmma::wait::<1>();
-                    if i > 0 {
-                        report(at.before());
-                    }
-                    at.advance();
-                }
+                multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
                 sums.finish();
                 report(at.before());
                 write(&sums, place(tile).down(consumer * BOX_ROWS), product, &buffers, consumer);

@@ -20,9 +20,9 @@ use super::staged_output::{STAGING_BYTES, Staged, store_sums};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::Shared;
 use crate::tensor_core::pipeline::{Barriers, Position};
+use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;
 use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
-use crate::tensor_core::registers;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_PERSISTENT];
@@ -98,28 +98,54 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
         }
         registers::take::<232>();
         let consumer = group - 1;
+        let report = |stage| {
+            if thread % 32 == 0 {
+                barriers.empty(stage).arrive();
+            }
+        };
         let mut sums = [0.0; SUMS];
         while tile < tiles {
-            for i in 0..count {
-                barriers.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, buffers.stage(at.stage), i > 0);
-                // The products before these are over, and so the stage before is empty.
-                wgmma::wait::<1>();
-                if i > 0 && thread % 32 == 0 {
-                    barriers.empty(at.before()).arrive();
-                }
-                at.advance();
-            }
-            sums.finish();
-            if thread % 32 == 0 {
-                barriers.empty(at.before()).arrive();
-            }
+            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
+            // While the last products run.
             let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
+            sums.finish();
+            report(at.before());
             write(&sums, place, product, &buffers, consumer);
             tile += thread::grid_dim_x();
         }
         if thread == 0 {
             wait_for_stores::<0>();
+        }
+    }
+}
+
+/// Starts the products of so many stages, which replace the sums. All but the last stage are reported when they are empty; the sums
+/// and the last stage have to be waited for.
+///
+/// # Safety
+/// All threads of the warp group come; `at` is the consumer's place among the stages; `report` says that a stage is empty.
+#[inline(always)]
+pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
+    sums: &mut [f32; SUMS],
+    consumer: u32,
+    buffers: &Buffers,
+    at: &mut Position<STAGES>,
+    count: u32,
+    report: impl Fn(u32),
+) where
+    [f32; SUMS]: Sums<A>,
+{
+    // SAFETY: a stage is used when it is full; the sums are touched by products only.
+    unsafe {
+        for i in 0..count {
+            buffers.barriers.full(at.stage).wait(at.parity);
+            multiply::<A, COLUMN_MAJOR>(sums, consumer, buffers.stage(at.stage), i > 0);
+            // The products before these are over, and so the stage before is empty.
+            wgmma::wait::<1>();
+            if i > 0 {
+                report(at.before());
+            }
+            at.advance();
         }
     }
 }

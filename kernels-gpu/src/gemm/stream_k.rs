@@ -21,15 +21,15 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
 use super::element::Element;
-use super::large_tile::{COLUMNS, CONSUMERS, ROWS, SUMS, depth, fill, multiply, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, write};
+use super::large_tile::{COLUMNS, CONSUMERS, ROWS, SUMS, depth, fill, stages};
+use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages, write};
 use super::staged_output::Staged;
 use super::tiles::corner;
 use crate::tensor_core::barrier::sync_some;
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{BOX_ROWS, Finish, Sums};
 use crate::wide;
 
 /// This file's rungs.
@@ -166,22 +166,17 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
         }
         registers::take::<232>();
         let consumer = group - 1;
+        let report = |stage| {
+            if thread % 32 == 0 {
+                barriers.empty(stage).arrive();
+            }
+        };
         let mut sums = [0.0; SUMS];
         while let Some(Piece { tile, first, end }) = pieces.next() {
-            for i in first..end {
-                barriers.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, buffers.stage(at.stage), i > first);
-                // The products before these are over, and so the stage before is empty.
-                wgmma::wait::<1>();
-                if i > first && thread % 32 == 0 {
-                    barriers.empty(at.before()).arrive();
-                }
-                at.advance();
-            }
+            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, end - first, report);
+            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
             sums.finish();
-            if thread % 32 == 0 {
-                barriers.empty(at.before()).arrive();
-            }
+            report(at.before());
             let handover = Handover { workspace, parts, consumer };
             if end < shares.depth {
                 handover.give(&sums, block);
@@ -197,7 +192,6 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     missing -= has;
                 }
             }
-            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
             write(&sums, place, product, &buffers, consumer);
         }
         if thread == 0 {

@@ -38,7 +38,7 @@ products! {
         geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
         lesson: "a warp group that only starts copies feeds two that only multiply, and gives them its registers",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     tensor_maps => warp_specialized
 }
 
@@ -72,7 +72,13 @@ unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
                 for i in 0..count {
                     barriers.empty(at.stage).wait(at.parity ^ 1);
                     let stage = stages.byte_add(at.stage * STAGE_BYTES);
-                    fill::<A, C, COLUMN_MAJOR>(product, place, i * large_tile::depth::<A>(), stage, barriers.full(at.stage));
+                    fill::<A, C, COLUMN_MAJOR>(
+                        product,
+                        place,
+                        i * large_tile::depth::<A>(),
+                        stage,
+                        barriers.full(at.stage),
+                    );
                     at.advance();
                 }
             }
