@@ -2,8 +2,10 @@
 
 use engine::Ladder;
 
+pub mod gemm;
 pub mod histogram;
 pub mod matmul;
+mod product;
 pub mod reduce;
 pub mod shuffle;
 pub mod transpose;
@@ -17,5 +19,6 @@ pub(crate) static ALL: &[Ladder] = &[
     transpose::LADDER,
     shuffle::LADDER,
     matmul::LADDER,
+    gemm::LADDER,
     histogram::LADDER,
 ];

@@ -33,11 +33,11 @@ use std::sync::OnceLock;
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
-use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
-use engine::registry::{Column, Effort, Form, Ladder, Rung, ShownColumns};
+use engine::options::Options;
+use engine::problem::{Buffer, Problem, Role, Verdict};
+use engine::registry::{Effort, Form, Ladder, Rung};
 
-use crate::data::MAX_ELEMENTS;
+use super::product;
 use inputs::Inputs;
 use reference::{Method, Reference, WrongElement};
 
@@ -47,21 +47,13 @@ pub(super) const LADDER: Ladder = Ladder {
     name: "matmul",
     summary: "the product of two matrices of 32-bit floats, m × k and k × n",
     rungs: kernels_gpu::matmul::RUNGS,
-    options: &[
-        Opt::size("m", "M", "1024", "Rows of the first matrix, and of the product"),
-        Opt::size("n", "N", "1024", "Columns of the second matrix, and of the product"),
-        Opt::size("k", "K", "1024", "Columns of the first matrix, and rows of the second"),
-    ],
+    options: &[product::M, product::N, product::K],
     blocks: BLOCKS,
     block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads), and \
         128 or 256 for the rungs whose tile is not their block",
     sweep,
     problem,
-    shown: ShownColumns {
-        timed: &[Column::Time, Column::Flops, Column::OverFirst, Column::OverBefore],
-        counted: &[Column::Instructions, Column::Read, Column::Sectors, Column::Wavefronts, Column::Conflicts],
-        pictures: false,
-    },
+    shown: product::SHOWN,
 };
 
 /// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or a warp
@@ -98,20 +90,12 @@ fn sweep(effort: Effort) -> Vec<Options> {
         rows.flat_map(|[m, n]| sides.iter().map(move |&k| [m, n, k]))
     });
     let all = EDGES.iter().copied().chain(product);
-    all.map(|[m, n, k]| Options::default().with("m", m).with("n", n).with("k", k)).collect()
+    all.map(product::with).collect()
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let side = |name| options.size_within(name, 1..=MAX_ELEMENTS);
-    let [m, n, k] = [side("m")?, side("n")?, side("k")?];
-    for [rows, columns] in [[m, k], [k, n], [m, n]] {
-        if rows * columns > MAX_ELEMENTS {
-            let matrix = format!("a matrix of {rows} × {columns}");
-            return Err(Error::too_large(LADDER.name, &matrix, MAX_ELEMENTS));
-        }
-    }
     Ok(Box::new(Matmul {
-        sides: [m as usize, n as usize, k as usize],
+        sides: product::sides(&LADDER, options)?,
         inputs: OnceLock::new(),
         reference: OnceLock::new(),
     }))
@@ -146,8 +130,7 @@ impl Matmul {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Matmul {
     fn size(&self) -> String {
-        let [m, n, k] = self.sides;
-        format!("m = {m}, n = {n}, k = {k}")
+        product::size(self.sides)
     }
 
     fn title(&self) -> String {
@@ -161,8 +144,7 @@ unsafe impl Problem for Matmul {
     fn smaller(&self, share: f64) -> Option<Options> {
         let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
         // Of square matrices there are four, and copies of three to restore them from. The turns are few.
-        let side = round_down((elements / 7).isqrt(), share.sqrt());
-        Some(Options::default().with("m", side).with("n", side).with("k", side))
+        Some(product::square(elements / 7, share))
     }
 
     fn shape(&self) -> Vec<u64> {

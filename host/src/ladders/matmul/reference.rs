@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::inputs::{Inputs, SIGNIFICAND};
+use super::inputs::Inputs;
 use crate::data::element;
+use crate::ladders::product::SIGNIFICAND;
 
 /// The number of multiplications up to which the whole product is computed.
 const WHOLE: u128 = 1 << 30;

@@ -1,0 +1,158 @@
+//! The formats of elements: what they can hold, and how numbers are rounded to them.
+
+use engine::launch::TensorElement;
+use half::f16;
+
+/// The formats of the factors, as the option has them.
+pub(super) const TYPES: &[&str] = &["bf16", "f16", "tf32"];
+
+/// A binary format of floating-point numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// The upper half of an f32.
+    Bf16,
+    /// IEEE 754's binary16.
+    F16,
+    /// An f32 whose 13 lowest bits are zero.
+    Tf32,
+    /// IEEE 754's binary32.
+    F32,
+}
+
+/// 2^`exponent`, a normal f64.
+const fn power(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+impl Format {
+    /// The one of this name, of [`TYPES`].
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "f16" => Self::F16,
+            "tf32" => Self::Tf32,
+            _ => Self::Bf16,
+        }
+    }
+
+    /// Bytes of an element.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::Bf16 | Self::F16 => 2,
+            Self::Tf32 | Self::F32 => 4,
+        }
+    }
+
+    /// The type of an element for a tensor copy.
+    pub(super) fn in_tensors(self) -> TensorElement {
+        match self {
+            Self::Bf16 => TensorElement::Bf16,
+            Self::F16 => TensorElement::F16,
+            Self::Tf32 | Self::F32 => TensorElement::F32,
+        }
+    }
+
+    /// The digits of the significand.
+    pub(super) fn digits(self) -> i32 {
+        match self {
+            Self::Bf16 => 8,
+            Self::F16 | Self::Tf32 => 11,
+            Self::F32 => 24,
+        }
+    }
+
+    /// The exponents of the least and the greatest normal numbers.
+    fn exponents(self) -> (i32, i32) {
+        if self == Self::F16 { (-14, 15) } else { (-126, 127) }
+    }
+
+    /// The least number above 0.
+    pub(super) fn least(self) -> f64 {
+        power(self.exponents().0 + 1 - self.digits())
+    }
+
+    /// The least normal number above 0.
+    pub(super) fn least_normal(self) -> f64 {
+        power(self.exponents().0)
+    }
+
+    /// The largest finite number.
+    pub(super) fn largest(self) -> f64 {
+        (2.0 - power(1 - self.digits())) * power(self.exponents().1)
+    }
+
+    /// The nearest number of the format, and the even one of two; beyond the largest, infinity (IEEE 754, §4.3.1).
+    pub(super) fn round(self, value: f64) -> f32 {
+        if !value.is_finite() || value == 0.0 {
+            return value as f32;
+        }
+        let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+        let unit = exponent.max(self.exponents().0) + 1 - self.digits();
+        // Beyond all formats, where a unit is no f64 any more.
+        if unit > 200 {
+            return f32::INFINITY.copysign(value as f32);
+        }
+        let rounded = (value * power(-unit)).round_ties_even() * power(unit);
+        if rounded.abs() > self.largest() { f32::INFINITY.copysign(value as f32) } else { rounded as f32 }
+    }
+
+    /// The bits of a number of a format of 16 bits.
+    pub(super) fn encode(self, value: f32) -> u16 {
+        match self {
+            Self::F16 => f16::from_f32(value).to_bits(),
+            _ => (value.to_bits() >> 16) as u16,
+        }
+    }
+
+    /// The number with these bits, of a format of 16 bits.
+    pub(super) fn decode(self, bits: u16) -> f32 {
+        match self {
+            Self::F16 => f16::from_bits(bits).to_f32(),
+            _ => f32::from_bits(u32::from(bits) << 16),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::bf16;
+
+    #[test]
+    fn every_number_of_16_bits_reads_back() {
+        for bits in 0..=u16::MAX {
+            for format in [Format::Bf16, Format::F16] {
+                let value = format.decode(bits);
+                if !value.is_nan() {
+                    assert_eq!(format.encode(value), bits, "{format:?}");
+                    assert_eq!(format.round(value.into()).to_bits(), value.to_bits(), "{format:?}");
+                }
+            }
+            let (own, right) = (Format::Bf16.decode(bits), bf16::from_bits(bits).to_f32());
+            assert!(own == right || own.is_nan() && right.is_nan(), "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_the_hardware_rounds_them() {
+        // Every eleventh f32 of a few binades, halfway cases, subnormals and overflows among them.
+        for bits in (0..=u32::MAX).step_by(0x1_0001 * 11) {
+            let value = f32::from_bits(bits);
+            if value.is_nan() {
+                continue;
+            }
+            for tie in [value, f32::from_bits(bits & 0xffff_8000), f32::from_bits(bits & 0xffff_f000)] {
+                let rounded = [Format::Bf16, Format::F16, Format::F32].map(|format| format.round(tie.into()).to_bits());
+                let right = [bf16::from_f32(tie).to_f32(), f16::from_f32(tie).to_f32(), tie].map(f32::to_bits);
+                assert_eq!(rounded, right, "{tie:e}");
+            }
+        }
+        let above_a_tie = 1.0 + power(-8) + power(-40);
+        assert_eq!(Format::Bf16.round(above_a_tie), 1.007_812_5);
+        assert_eq!(Format::Bf16.round(1.0 + power(-8)), 1.0);
+        assert_eq!(Format::F32.round(1e300), f32::INFINITY);
+        assert_eq!(Format::F16.round(-65_520.0), f32::NEG_INFINITY);
+        assert_eq!(Format::F16.round(65_519.9), 65_504.0);
+        assert_eq!(Format::F16.least(), f16::from_bits(1).to_f64());
+        assert_eq!(Format::F32.largest(), f64::from(f32::MAX));
+    }
+}

@@ -1,0 +1,165 @@
+//! The two factors.
+
+use rayon::prelude::*;
+
+use super::formats::Format;
+use crate::data::{element, generate};
+use crate::ladders::product::{Bits, number};
+
+/// What the factors hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    /// Numbers from -1 to 1, rounded to the format.
+    Uniform,
+    /// The same, but in half of A's rows and half of B's columns one element is a special number.
+    Special,
+    /// Numbers of so few bits that no sum of products is rounded, in whatever order.
+    Exact,
+}
+
+/// The kinds of data, as the option has them.
+pub(super) const DATA: &[&str] = &["uniform", "special", "exact"];
+
+impl Data {
+    /// The one of this name, of [`DATA`].
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "special" => Self::Special,
+            "exact" => Self::Exact,
+            _ => Self::Uniform,
+        }
+    }
+}
+
+/// A factor: `lines` of `k` elements, which are multiplied by those of the other one. A's lines are its rows, B's its columns.
+pub(super) struct Factor {
+    format: Format,
+    elements: Elements,
+    /// The distance of neighbours in a line, and of lines.
+    steps: [usize; 2],
+}
+
+enum Elements {
+    Half(Vec<u16>),
+    Word(Vec<f32>),
+}
+
+/// The numbers with which things can go wrong.
+fn specials(format: Format) -> [f64; 9] {
+    let (least, normal, largest) = (format.least(), format.least_normal(), format.largest());
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, least, least - normal, normal, largest, -largest]
+}
+
+impl Factor {
+    /// A factor whose lines or whose neighbours lie together, made from pseudo-random numbers of this salt.
+    fn new(
+        (format, data, bits): (Format, Data, u32),
+        [lines, k]: [usize; 2],
+        lines_lie_together: bool,
+        salt: u32,
+    ) -> Self {
+        let steps = if lines_lie_together { [lines, 1] } else { [1, k] };
+        let uniform = |at: u32| format.round(f64::from(element(at ^ salt)) / f64::from(1u32 << 31));
+        let value = |at: u32| if data == Data::Exact { number(at ^ salt, bits) } else { uniform(at) };
+        let count = (lines * k) as u64;
+        let elements = match format.bytes() {
+            2 => Elements::Half(generate(count, |at| format.encode(value(at)))),
+            _ => Elements::Word(generate(count, value)),
+        };
+        let mut factor = Self { format, elements, steps };
+        if data == Data::Special {
+            (0..lines).for_each(|line| factor.make_special(line, k, salt));
+        }
+        factor
+    }
+
+    /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a factor
+    /// of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
+    fn make_special(&mut self, line: usize, k: usize, salt: u32) {
+        let which = element(line as u32 ^ salt.rotate_left(16)).cast_unsigned();
+        if which & 1 == 1 {
+            let all = specials(self.format);
+            let value = all[(which >> 1) as usize % all.len()] as f32;
+            let at = line * self.steps[1] + element(which).cast_unsigned() as usize % k * self.steps[0];
+            match &mut self.elements {
+                Elements::Half(elements) => elements[at] = self.format.encode(value),
+                Elements::Word(elements) => elements[at] = value,
+            }
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.elements {
+            Elements::Half(elements) => bytemuck::cast_slice(elements),
+            Elements::Word(elements) => bytemuck::cast_slice(elements),
+        }
+    }
+
+    /// The elements of a line from `first` on.
+    pub(super) fn along(&self, line: usize, first: usize, into: &mut [f64]) {
+        self.read(line * self.steps[1] + first * self.steps[0], self.steps[0], into);
+    }
+
+    /// The elements at a place of lines from `first` on.
+    pub(super) fn across(&self, at: usize, first: usize, into: &mut [f64]) {
+        self.read(first * self.steps[1] + at * self.steps[0], self.steps[1], into);
+    }
+
+    fn read(&self, first: usize, step: usize, into: &mut [f64]) {
+        match &self.elements {
+            Elements::Half(elements) => {
+                let elements = elements[first..].iter().step_by(step);
+                into.iter_mut().zip(elements).for_each(|(to, &bits)| *to = self.format.decode(bits).into());
+            }
+            Elements::Word(elements) => {
+                let elements = elements[first..].iter().step_by(step);
+                into.iter_mut().zip(elements).for_each(|(to, &value)| *to = value.into());
+            }
+        }
+    }
+}
+
+/// Two matrices to multiply.
+pub(super) struct Inputs {
+    /// The sizes m, n and k.
+    pub(super) sides: [usize; 3],
+    pub(super) data: Data,
+    pub(super) a: Factor,
+    pub(super) b: Factor,
+}
+
+impl Inputs {
+    pub(super) fn new([m, n, k]: [usize; 3], format: Format, b_in_columns: bool, data: Data) -> Self {
+        // As many bits as the format has, and in B what is left of 15.
+        let digits = format.digits().unsigned_abs();
+        let Bits { a, b } = Bits::of(k, Bits { a: digits, b: 15 - digits });
+        let (a, b) = rayon::join(
+            || Factor::new((format, data, a), [m, k], false, 0),
+            || Factor::new((format, data, b), [n, k], !b_in_columns, u32::MAX),
+        );
+        Self { sides: [m, n, k], data, a, b }
+    }
+
+    /// For each place in the lines the sum of B's elements times the columns' weights, and the sum of their sizes.
+    pub(super) fn weighted(&self, weight: impl Fn(usize) -> f64 + Sync) -> Vec<[f64; 2]> {
+        /// What is read at once, so that B's neighbours are used while they are in the cache however B lies.
+        const PLACES: usize = 64;
+        const COLUMNS: usize = 32;
+        let [_, n, k] = self.sides;
+        let mut sums = vec![[0.0; 2]; k];
+        sums.par_chunks_mut(PLACES).enumerate().for_each(|(chunk, sums)| {
+            for left in (0..n).step_by(COLUMNS) {
+                let mut values = [0.0; COLUMNS];
+                let values = &mut values[..COLUMNS.min(n - left)];
+                for (at, [sum, size]) in sums.iter_mut().enumerate() {
+                    self.b.across(chunk * PLACES + at, left, values);
+                    for (column, value) in values.iter().enumerate() {
+                        *sum += weight(left + column) * value;
+                        *size += value.abs();
+                    }
+                }
+            }
+        });
+        sums
+    }
+}

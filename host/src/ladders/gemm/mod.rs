@@ -1,0 +1,304 @@
+//! The product of two matrices on tensor cores: of bfloat16, half precision or TF32, with sums of 32-bit floats.
+//!
+//! C, m × n, is the product of A, m × k, and B, k × n. A and C lie row after row; B does too, or column after column. The
+//! elements of C have the type of those of A and B, or are 32-bit floats. Kernels take `(a, b, c, m, n, k)`; those with tensor
+//! maps ([`Form::TensorMaps`]) take the maps of A, B and C, then `c, m, n, k`, and [`Form::TensorMapsAndWorkspace`] has two
+//! buffers more, through which blocks hand parts of sums to one another.
+//!
+//! A tensor map describes a matrix whose rows are multiples of 16 bytes. Rungs that copy A or B with one refuse other
+//! sizes, and say which rung does not. Where C alone is such a matrix, they get A's map in the place of C's.
+//!
+//! The speed is 2 m n k floating-point operations divided by the time.
+//!
+//! # How it is checked
+//! The reference are sums in double precision, which hold every product exactly. An f32 sum of k products is off by (k + 1) u
+//! Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1), with u =
+//! 2^-23, for tensor cores truncate. Both ends of that interval, rounded as the output is, are the least and the
+//! greatest number that an element may be: so the bound has one rounding to the output's format and its overflow to infinity.
+//! A NaN has to be NaN, and an exact infinity that infinity.
+//!
+//! Up to 2^30 multiplications every element is compared. Beyond that, one of each patch of 32 × 32 elements is, and of each row the
+//! sum of the elements with random signs is compared with A (B x) for these signs x (Freivalds, *Probabilistic Machines Can Use
+//! Less Running Time*, 1977), within the sum of the elements' bounds. When a row differs, all of its elements are computed, and
+//! the first wrong one is reported.
+//!
+//! Three kinds of data show different faults. `uniform`: numbers from -1 to 1. `special`: in half of A's rows and half of B's
+//! columns one element is NaN, an infinity, -0, a subnormal or the largest finite number. `exact`: elements of so few
+//! bits that no sum is rounded, as in the ladder `matmul`; an output is right only if it is that sum, rounded once (-0 is 0).
+
+mod formats;
+mod inputs;
+mod reference;
+mod sweep;
+
+use std::sync::OnceLock;
+
+use engine::Error;
+use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
+use engine::options::{Opt, Options};
+use engine::problem::{Buffer, Problem, Role, Verdict};
+use engine::registry::{Form, Ladder, Rung};
+
+use super::product;
+use formats::{Format, TYPES};
+use inputs::{DATA, Data, Inputs};
+use reference::{Reference, WrongElement};
+
+pub(super) const LADDER: Ladder = Ladder {
+    name: "gemm",
+    summary: "the product of two matrices of bfloat16, half precision or TF32, on tensor cores",
+    rungs: kernels_gpu::gemm::RUNGS,
+    options: &[
+        product::M,
+        product::N,
+        product::K,
+        Opt::word("type", "TYPE", TYPES, "The type of the elements"),
+        Opt::word("out", "OUT", &["same", "f32"], "The type of the product's elements: that of the factors', or f32"),
+        Opt::word(
+            "b",
+            "B",
+            &["rows", "columns"],
+            "Whether the second matrix lies row after row or column after column",
+        ),
+        Opt::word("data", "DATA", DATA, "The elements: uniform from -1 to 1, some special, or with exact sums"),
+    ],
+    blocks: &[[128, 1, 1], [256, 1, 1], [384, 1, 1]],
+    block_rule: "the one that the rung is compiled for: 128, 256 or 384",
+    sweep: sweep::sweep,
+    problem,
+    shown: product::SHOWN,
+};
+
+/// The problem's buffers, by their places.
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+const WORKSPACE: usize = 3;
+const PARTS: usize = 4;
+
+/// Words of the workspace: of each block some.
+const WORDS: u64 = MULTIPROCESSORS as u64 * 8;
+
+/// The bytes of the parts of sums: for each block those of a tile of 128 × 256.
+const PART_BYTES: u64 = MULTIPROCESSORS as u64 * 128 * 256 * 4;
+
+/// Bytes of which a tensor map's rows are multiples, and bytes and rows of its tiles.
+const UNIT: u64 = 16;
+const TILE_BYTES: u64 = 128;
+const TILE_ROWS: u32 = 64;
+
+fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    Ok(Box::new(Gemm::new(options)?))
+}
+
+struct Gemm {
+    /// The sizes m, n and k.
+    sides: [usize; 3],
+    /// The format of A and B, and that of C.
+    factor: Format,
+    out: Format,
+    b_in_columns: bool,
+    data: Data,
+    inputs: OnceLock<Inputs>,
+    reference: OnceLock<Reference>,
+}
+
+impl Gemm {
+    fn new(options: &Options) -> Result<Self, Error> {
+        let factor = Format::named(options.text("type"));
+        let out = match options.text("out") {
+            "same" if factor != Format::Tf32 => factor,
+            _ => Format::F32,
+        };
+        Ok(Self {
+            sides: product::sides(&LADDER, options)?,
+            factor,
+            out,
+            b_in_columns: options.text("b") == "columns",
+            data: Data::named(options.text("data")),
+            inputs: OnceLock::new(),
+            reference: OnceLock::new(),
+        })
+    }
+
+    fn inputs(&self) -> &Inputs {
+        self.inputs.get_or_init(|| Inputs::new(self.sides, self.factor, self.b_in_columns, self.data))
+    }
+
+    fn reference(&self) -> &Reference {
+        self.reference.get_or_init(|| Reference::new(self.inputs(), self.out))
+    }
+
+    /// The names of what differs from the default.
+    fn words(&self) -> Vec<&'static str> {
+        let factor = match self.factor {
+            Format::Bf16 | Format::F32 => None,
+            Format::F16 => Some("f16"),
+            Format::Tf32 => Some("tf32"),
+        };
+        let out = (self.out == Format::F32 && self.factor != Format::Tf32).then_some("f32");
+        let b = self.b_in_columns.then_some("columns");
+        [factor, out, b].into_iter().flatten().collect()
+    }
+
+    /// The map of a matrix.
+    fn map(&self, buffer: usize) -> TensorMap {
+        let [m, n, k] = self.sides.map(|side| side as u64);
+        let (format, columns, rows) = match buffer {
+            A => (self.factor, k, m),
+            B if self.b_in_columns => (self.factor, k, n),
+            B => (self.factor, n, k),
+            _ => (self.out, n, m),
+        };
+        let tile = [(TILE_BYTES / format.bytes()) as u32, TILE_ROWS];
+        TensorMap { buffer, element: format.in_tensors(), columns, rows, tile }
+    }
+
+    fn bytes_of(&self, buffer: usize) -> u64 {
+        let map = self.map(buffer);
+        map.pitch() * map.rows
+    }
+}
+
+// SAFETY: the arguments are buffers, maps of these, and numbers that the kernels count with.
+unsafe impl Problem for Gemm {
+    fn size(&self) -> String {
+        let kind =
+            if self.data == Data::Uniform { String::new() } else { format!(", {} data", DATA[self.data as usize]) };
+        product::size(self.sides) + &kind
+    }
+
+    fn title(&self) -> String {
+        let names = |format| match format {
+            Format::Bf16 => "bf16",
+            Format::F16 => "f16",
+            Format::Tf32 => "tf32",
+            Format::F32 => "f32",
+        };
+        let (factor, out) = (names(self.factor), names(self.out));
+        let b = if self.b_in_columns { ", B in columns" } else { "" };
+        format!("{}, {factor} to {out}{b}", self.size())
+    }
+
+    fn column(&self) -> String {
+        let words = self.words();
+        if words.is_empty() { "bf16".to_owned() } else { words.join(", ") }
+    }
+
+    fn variant(&self) -> String {
+        self.words().join("_")
+    }
+
+    fn smaller(&self, share: f64) -> Option<Options> {
+        // Of square matrices there are three, besides the workspaces.
+        let of_three = 2 * self.factor.bytes() + self.out.bytes();
+        let bytes = (self.buffer_bytes() as f64 * share) as u64;
+        Some(product::square(bytes.saturating_sub(PART_BYTES) / of_three, 1.0))
+    }
+
+    fn refuses(&self, rung: &Rung) -> Option<String> {
+        let takes_maps = |rung: &Rung| matches!(rung.form, Form::TensorMaps | Form::TensorMapsAndWorkspace);
+        if !takes_maps(rung) {
+            return None;
+        }
+        let cannot = |buffer: &usize| !self.map(*buffer).pitch().is_multiple_of(UNIT);
+        let buffer = [A, B].into_iter().find(cannot)?;
+        let map = self.map(buffer);
+        let (matrix, what, option) = match buffer {
+            A => ("A", "row", "k"),
+            _ if self.b_in_columns => ("B", "column", "k"),
+            _ => ("B", "row", "n"),
+        };
+        let unit = UNIT / self.factor.bytes();
+        let nearest = ((map.columns + unit / 2) / unit).max(1) * unit;
+        let variant = self.variant();
+        let others = LADDER.rungs.iter().filter(|rung| rung.computes(&variant) && !takes_maps(rung));
+        let instead = others.last().map_or(String::new(), |rung| format!(", and {} takes any size", rung.name));
+        Some(format!(
+            "a {what} of {matrix} has {} bytes, and a tensor map takes multiples of {UNIT}; --{option} {nearest} would do{instead}",
+            map.pitch()
+        ))
+    }
+
+    fn shape(&self) -> Vec<u64> {
+        self.sides.map(|side| side as u64).to_vec()
+    }
+
+    fn buffers(&self) -> Vec<Buffer> {
+        let mut buffers = vec![
+            Buffer::new(Role::Input, self.bytes_of(A)),
+            Buffer::new(Role::Input, self.bytes_of(B)),
+            Buffer::new(Role::Output, self.bytes_of(C)),
+        ];
+        let takes_more = |rung: &Rung| rung.form == Form::TensorMapsAndWorkspace && self.refuses(rung).is_none();
+        if LADDER.rungs.iter().any(takes_more) {
+            buffers.extend([Buffer::new(Role::Workspace, WORDS * 4), Buffer::new(Role::Scratch, PART_BYTES)]);
+        }
+        buffers
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        match index {
+            A => self.inputs().a.bytes(),
+            B => self.inputs().b.bytes(),
+            _ => &[],
+        }
+    }
+
+    fn args(&self, rung: &Rung) -> Vec<Arg> {
+        let sides = self.sides.map(|side| Arg::U32(side as u32));
+        let mut args = match rung.form {
+            Form::TensorMaps | Form::TensorMapsAndWorkspace => {
+                let c = if self.map(C).pitch().is_multiple_of(UNIT) { C } else { A };
+                [A, B, c].map(|buffer| Arg::TensorMap(self.map(buffer))).to_vec()
+            }
+            _ => [A, B].map(Arg::Buffer).to_vec(),
+        };
+        args.push(Arg::Buffer(C));
+        args.extend(sides);
+        if rung.form == Form::TensorMapsAndWorkspace {
+            args.extend([WORKSPACE, PARTS].map(Arg::Buffer));
+        }
+        args
+    }
+
+    fn bytes(&self) -> u64 {
+        [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum()
+    }
+
+    fn flops(&self) -> Option<u64> {
+        let [m, n, k] = self.sides.map(|side| side as u64);
+        Some((2 * m * n).saturating_mul(k))
+    }
+
+    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        let [m, n, _] = self.sides;
+        match self.out {
+            Format::F32 | Format::Tf32 => Verdict::of_output(outputs, m * n, |found: &[f32]| {
+                let wrong = self.reference().first_wrong(self.inputs(), &|at| found[at])?;
+                Some(verdict(&wrong, n, &found[wrong.at], found[wrong.at]))
+            }),
+            out => Verdict::of_output(outputs, m * n, |found: &[u16]| {
+                let wrong = self.reference().first_wrong(self.inputs(), &|at| out.decode(found[at]))?;
+                Some(verdict(&wrong, n, &found[wrong.at], out.decode(found[wrong.at])))
+            }),
+        }
+    }
+}
+
+/// The verdict on a wrong element, with its bytes and its value, of a product of `n` columns.
+fn verdict<T: bytemuck::NoUninit>(wrong: &WrongElement, n: usize, found: &T, value: f32) -> Verdict {
+    let (row, column) = (wrong.at / n, wrong.at % n);
+    match wrong.right {
+        Some(right) => {
+            let which = format_args!("row {row}, column {column} of the product");
+            Verdict::wrong_element(which, found, format_args!("{value:e}"), right)
+        }
+        None => {
+            Verdict::Wrong(format!("the sum of row {row} of the product, each element with a sign, is too far off"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! The reference: what each element, or each of a sample and the sums of rows, may be.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::formats::Format;
+use super::inputs::{Data, Inputs};
+use crate::data::element;
+
+/// The number of multiplications up to which every element is compared, and of elements.
+const WHOLE: u128 = 1 << 30;
+const MOST_ELEMENTS: usize = 1 << 26;
+
+/// The rows that are computed at once, the columns, and the products of each sum: B's part stays in a core's nearest caches.
+const ROWS: usize = 16;
+const COLUMNS: usize = 32;
+const DEPTH: usize = 256;
+
+/// The side of the patches of which one element is compared.
+const PATCH: usize = 32;
+
+/// What bounds the error of an f32 sum: u in the bound (k + 1) u Σ|a b| (Higham, *Accuracy and Stability of Numerical
+/// Algorithms*, 2nd edition, §3.1). It is 2^-24 for sums that are rounded; tensor cores truncate.
+const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
+
+/// The least f32 above 0, which a product or a sum below the normal numbers can be off by.
+const LEAST: f64 = f32::from_bits(1) as f64;
+
+/// A sum of products, and the sum of their sizes.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: f64,
+    size: f64,
+}
+
+impl Sum {
+    fn add(&mut self, product: f64) {
+        self.value += product;
+        self.size += product.abs();
+    }
+}
+
+/// What an element may be: a number from `least` to `most`, or NaN where these are NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Right {
+    least: f32,
+    most: f32,
+}
+
+impl Right {
+    fn has(self, found: f32) -> bool {
+        (self.least <= found && found <= self.most) || (self.least.is_nan() && found.is_nan())
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least == self.most || self.least.is_nan() {
+            true => write!(f, "{:e}", self.least),
+            false => write!(f, "{:e} to {:e}", self.least, self.most),
+        }
+    }
+}
+
+/// An element, or a whole row, that is wrong.
+#[derive(Debug, PartialEq)]
+pub(super) struct WrongElement {
+    pub(super) at: usize,
+    /// What is right of the element; `None` where only the sum of its row is known to be wrong.
+    pub(super) right: Option<Right>,
+}
+
+/// The right results for a format.
+pub(super) struct Reference {
+    out: Format,
+    results: Results,
+}
+
+enum Results {
+    /// Every element, row after row.
+    Whole(Vec<Right>),
+    /// An element of each patch, patch columns one after the other; and of each row the sum of its elements, each with its
+    /// column's [sign], with the sum of all products' sizes.
+    Sampled { elements: Vec<(usize, Right)>, rows: Vec<Sum> },
+}
+
+impl Reference {
+    pub(super) fn new(inputs: &Inputs, out: Format) -> Self {
+        let [m, n, k] = inputs.sides;
+        let is_whole = m as u128 * n as u128 * k as u128 <= WHOLE && m * n <= MOST_ELEMENTS;
+        Self { out, results: if is_whole { whole(inputs, out) } else { sampled(inputs, out) } }
+    }
+
+    /// The first element that is wrong, of `found`.
+    pub(super) fn first_wrong(&self, inputs: &Inputs, found: &(dyn Fn(usize) -> f32 + Sync)) -> Option<WrongElement> {
+        let wrong =
+            |(at, right): (usize, Right)| (!right.has(found(at))).then_some(WrongElement { at, right: Some(right) });
+        match &self.results {
+            Results::Whole(all) => {
+                all.par_iter().enumerate().with_min_len(1 << 14).find_map_first(|(at, right)| wrong((at, *right)))
+            }
+            Results::Sampled { elements, rows } => {
+                let of_elements = elements.par_iter().find_map_first(|one| wrong(*one));
+                let rows = || rows.par_iter().enumerate();
+                of_elements.or_else(|| rows().find_map_first(|(row, sum)| self.wrong_row(inputs, row, *sum, found)))
+            }
+        }
+    }
+
+    /// Compares the sum of a row's elements with their columns' signs.
+    fn wrong_row(
+        &self,
+        inputs: &Inputs,
+        row: usize,
+        right: Sum,
+        found: &(dyn Fn(usize) -> f32 + Sync),
+    ) -> Option<WrongElement> {
+        let [_, n, k] = inputs.sides;
+        let mut own = Sum::default();
+        (0..n).for_each(|column| own.add(f64::from(found(row * n + column)) * sign(column)));
+        // An element that is no number is for the samples to judge.
+        let may_be_infinite = inputs.data == Data::Special;
+        if !right.value.is_finite() || (may_be_infinite && !own.value.is_finite()) {
+            return None;
+        }
+        let rounding = if self.out == Format::F32 { 0.0 } else { 0.5f64.powi(self.out.digits()) };
+        let error = error(right.size, k, inputs.data)
+            + rounding * own.size
+            + n as f64 * self.out.least()
+            + (n + k) as f64 * f64::EPSILON * (own.size + right.size);
+        if (own.value - right.value).abs() <= error {
+            return None;
+        }
+        let elements = (0..n).step_by(COLUMNS).flat_map(|left| {
+            let width = COLUMNS.min(n - left);
+            let sums = tile(inputs, (row, 1), (left, width));
+            (0..width).map(move |column| (row * n + left + column, sums[0][column])).collect::<Vec<_>>()
+        });
+        let mut rights = elements.map(|(at, sum)| (at, right_of(sum, inputs, self.out)));
+        let wrong = rights.find(|(at, right)| !right.has(found(*at)));
+        let right = wrong.map(|(_, right)| right);
+        Some(WrongElement { at: wrong.map_or(row * n, |(at, _)| at), right })
+    }
+}
+
+/// The sign of a column in the sum of a row.
+fn sign(column: usize) -> f64 {
+    if element(column as u32 ^ 0x51ed_270b) < 0 { -1.0 } else { 1.0 }
+}
+
+/// The bound of what an f32 sum of `k` products of this size together is off by.
+fn error(size: f64, k: usize, data: Data) -> f64 {
+    if data == Data::Exact { 0.0 } else { (k + 1) as f64 * (TRUNCATION * size + LEAST) }
+}
+
+/// What an element may be: its sum is off by the bound at most, and it is rounded once.
+fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> Right {
+    let k = inputs.sides[2];
+    let error = match sum.value.is_finite() {
+        true => error(sum.size, k, inputs.data),
+        false => 0.0,
+    };
+    let mut right = Right { least: out.round(sum.value - error), most: out.round(sum.value + error) };
+    // The positive products together, or the negative ones, are too much for an f32, and it depends on the order whether they
+    // meet those of the other sign before.
+    let most = f64::from(f32::MAX) * (1.0 - (k + 1) as f64 * TRUNCATION);
+    if sum.size.is_finite() && sum.size > most {
+        if sum.size + sum.value > 2.0 * most {
+            right.most = f32::INFINITY;
+        }
+        if sum.size - sum.value > 2.0 * most {
+            right.least = f32::NEG_INFINITY;
+        }
+    }
+    right
+}
+
+/// The sums of so many rows and columns from these on.
+fn tile(inputs: &Inputs, (top, height): (usize, usize), (left, width): (usize, usize)) -> Box<[[Sum; COLUMNS]; ROWS]> {
+    let k = inputs.sides[2];
+    let (mut values, mut sizes) = ([[0f64; COLUMNS]; ROWS], [[0f64; COLUMNS]; ROWS]);
+    let mut b = vec![[0f64; COLUMNS]; DEPTH.min(k)];
+    let mut a = [0f64; DEPTH];
+    for first in (0..k).step_by(DEPTH) {
+        let depth = DEPTH.min(k - first);
+        for (at, b) in b[..depth].iter_mut().enumerate() {
+            inputs.b.across(first + at, left, &mut b[..width]);
+        }
+        for row in 0..height {
+            inputs.a.along(top + row, first, &mut a[..depth]);
+            let (values, sizes) = (&mut values[row][..width], &mut sizes[row][..width]);
+            for (a, b) in a[..depth].iter().zip(&b) {
+                for ((value, size), b) in values.iter_mut().zip(&mut *sizes).zip(b) {
+                    let product = a * b;
+                    *value += product;
+                    *size += product.abs();
+                }
+            }
+        }
+    }
+    let mut sums = Box::new([[Sum::default(); COLUMNS]; ROWS]);
+    for (row, sums) in sums.iter_mut().enumerate() {
+        for (column, sum) in sums.iter_mut().enumerate() {
+            *sum = Sum { value: values[row][column], size: sizes[row][column] };
+        }
+    }
+    sums
+}
+
+fn whole(inputs: &Inputs, out: Format) -> Results {
+    let [m, n, _] = inputs.sides;
+    let mut all = vec![Right { least: 0.0, most: 0.0 }; m * n];
+    all.par_chunks_mut(ROWS * n).enumerate().for_each(|(chunk, all)| {
+        let (top, height) = (chunk * ROWS, all.len() / n);
+        for left in (0..n).step_by(COLUMNS) {
+            let width = COLUMNS.min(n - left);
+            let sums = tile(inputs, (top, height), (left, width));
+            for (sums, all) in sums.iter().zip(all.chunks_mut(n)) {
+                let rights = &mut all[left..left + width];
+                rights.iter_mut().zip(sums).for_each(|(right, sum)| *right = right_of(*sum, inputs, out));
+            }
+        }
+    });
+    Results::Whole(all)
+}
+
+fn sampled(inputs: &Inputs, out: Format) -> Results {
+    let [m, n, k] = inputs.sides;
+    let elements = (0..n).into_par_iter().step_by(PATCH).flat_map_iter(|left| {
+        let width = PATCH.min(n - left);
+        // The row of each patch, and the column in it.
+        let place = |top: usize| {
+            let random = element((top * 31 + left) as u32 ^ 0x2545_f491).cast_unsigned() as usize;
+            (top + random % PATCH.min(m - top), (random >> 8) % width)
+        };
+        let mut samples: Vec<_> = (0..m).step_by(PATCH).map(|top| (place(top), Sum::default())).collect();
+        let (mut b, mut a) = (vec![[0f64; PATCH]; DEPTH.min(k)], [0f64; DEPTH]);
+        for first in (0..k).step_by(DEPTH) {
+            let depth = DEPTH.min(k - first);
+            for (at, b) in b[..depth].iter_mut().enumerate() {
+                inputs.b.across(first + at, left, &mut b[..width]);
+            }
+            for ((row, column), sum) in &mut samples {
+                inputs.a.along(*row, first, &mut a[..depth]);
+                a[..depth].iter().zip(&b).for_each(|(a, b)| sum.add(a * b[*column]));
+            }
+        }
+        let right = move |((row, column), sum)| (row * n + left + column, right_of(sum, inputs, out));
+        samples.into_iter().map(right)
+    });
+    let elements = elements.collect();
+    let weighted = inputs.weighted(sign);
+    let rows = (0..m).into_par_iter().map(|row| {
+        let (mut a, mut sum) = ([0f64; DEPTH], Sum::default());
+        for (chunk, weighted) in weighted.chunks(DEPTH).enumerate() {
+            let a = &mut a[..weighted.len()];
+            inputs.a.along(row, chunk * DEPTH, a);
+            for (a, [value, size]) in a.iter().zip(weighted) {
+                sum.value += a * value;
+                sum.size += a.abs() * size;
+            }
+        }
+        sum
+    });
+    Results::Sampled { elements, rows: rows.collect() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! The problems that are checked.
+
+use engine::options::Options;
+use engine::registry::Effort;
+
+use super::formats::TYPES;
+use super::inputs::DATA;
+use crate::ladders::product::with;
+
+/// Sizes at which a wrong comparison or a wrong offset shows: primes, odd parts of tiles of each size and of what a warp takes
+/// at once, rows that a tensor map can describe and rows that it cannot.
+const EDGES: &[[u32; 3]] = &[
+    [1, 1, 1],
+    [2, 3, 5],
+    [31, 37, 41],
+    [127, 131, 137],
+    [100, 60, 20],
+    [65, 72, 16],
+    [129, 264, 40],
+    [300, 520, 264],
+    [63, 1000, 8],
+    [1000, 8, 504],
+    [7, 2056, 24],
+];
+
+/// What fills a device, or is long: these take some seconds for their reference, so that few variants have them.
+const LARGE: &[[u32; 3]] =
+    &[[1024, 1024, 1024], [1000, 1100, 1304], [128, 256, 8192], [2304, 2048, 72], [2500, 2496, 64], [1111, 3001, 101]];
+
+/// Every side of a shape is each of these: with one side less than a tile, as much or more, whole rows of 16 bytes or not.
+const SIDES: &[u32] = &[1, 8, 24, 33, 64, 136, 257];
+
+pub(super) fn sweep(effort: Effort) -> Vec<Options> {
+    let sides: &[u32] = effort.pick(SIDES, &[8, 65], &[]);
+    let product = sides.iter().flat_map(|&m| {
+        let rows = sides.iter().map(move |&n| [m, n]);
+        rows.flat_map(|[m, n]| sides.iter().map(move |&k| [m, n, k]))
+    });
+    let edges = effort.pick(EDGES, &EDGES[..8], &[]);
+    let small = edges.iter().copied().chain(product).collect::<Vec<_>>();
+    let variants = variants();
+    let mut all = Vec::new();
+    // With each shape the next variant has special numbers, or exact sums.
+    let mut add = |shape: [u32; 3], variant: usize, turn: usize| {
+        all.push(with(shape).with_all(&variants[variant]).with("data", DATA[(turn + variant) % DATA.len()]));
+    };
+    for (turn, &shape) in small.iter().enumerate() {
+        for variant in 0..variants.len() {
+            // On the simulator, three of the ten.
+            if effort == Effort::Full || (variant + 10 - turn % 10) % 10 < 3 {
+                add(shape, variant, turn);
+            }
+        }
+    }
+    let large = effort.pick(LARGE, &[], &[]);
+    for (turn, &shape) in large.iter().enumerate() {
+        for next in [0, 3, 7] {
+            add(shape, (turn + next) % variants.len(), turn);
+        }
+    }
+    // In a test, each variant once.
+    for variant in 0..effort.pick(0, 0, variants.len()) {
+        add([[9, 24, 8], [33, 8, 24]][variant % 2], variant, variant / 3);
+    }
+    all
+}
+
+/// The ten variants.
+fn variants() -> Vec<Options> {
+    let mut all = Vec::new();
+    for kind in TYPES {
+        for out in ["same", "f32"].iter().filter(|out| (*kind, **out) != ("tf32", "f32")) {
+            for b in ["rows", "columns"] {
+                all.push(Options::default().with("type", kind).with("out", out).with("b", b));
+            }
+        }
+    }
+    all
+}

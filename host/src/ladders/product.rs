@@ -1,0 +1,99 @@
+//! What the ladders of matrix products share: their sizes, what is shown of them, and factors of whose products no sum is
+//! rounded.
+
+use engine::Error;
+use engine::options::{Opt, Options};
+use engine::problem::round_down;
+use engine::registry::{Column, Ladder, ShownColumns};
+
+use crate::data::{MAX_ELEMENTS, element};
+
+/// The options with the sizes.
+pub(super) const M: Opt = Opt::size("m", "M", "1024", "Rows of the first matrix, and of the product");
+pub(super) const N: Opt = Opt::size("n", "N", "1024", "Columns of the second matrix, and of the product");
+pub(super) const K: Opt = Opt::size("k", "K", "1024", "Columns of the first matrix, and rows of the second");
+
+pub(super) const SHOWN: ShownColumns = ShownColumns {
+    timed: &[Column::Time, Column::Flops, Column::OverFirst, Column::OverBefore],
+    counted: &[Column::Instructions, Column::Read, Column::Sectors, Column::Wavefronts, Column::Conflicts],
+    pictures: false,
+};
+
+/// The sizes m, n and k of complete options.
+///
+/// # Errors
+/// [`Error::BadValue`] when one of them, or one of the matrices, is too large.
+pub(super) fn sides(ladder: &Ladder, options: &Options) -> Result<[usize; 3], Error> {
+    let side = |name| options.size_within(name, 1..=MAX_ELEMENTS);
+    let [m, n, k] = [side("m")?, side("n")?, side("k")?];
+    for [rows, columns] in [[m, k], [k, n], [m, n]] {
+        if rows * columns > MAX_ELEMENTS {
+            let matrix = format!("a matrix of {rows} × {columns}");
+            return Err(Error::too_large(ladder.name, &matrix, MAX_ELEMENTS));
+        }
+    }
+    Ok([m, n, k].map(|side| side as usize))
+}
+
+/// The sizes in words.
+pub(super) fn size([m, n, k]: [usize; 3]) -> String {
+    format!("m = {m}, n = {n}, k = {k}")
+}
+
+/// Options with these sizes.
+pub(super) fn with([m, n, k]: [u32; 3]) -> Options {
+    Options::default().with("m", m).with("n", n).with("k", k)
+}
+
+/// Square matrices of about `share` of so many elements each.
+pub(super) fn square(elements: u64, share: f64) -> Options {
+    let side = round_down(elements.isqrt(), share.sqrt());
+    Options::default().with("m", side).with("n", side).with("k", side)
+}
+
+/// The number of bits of the elements: those of the first matrix are odd multiples of 2^-`a` in -1 to 1, and those of
+/// the second of 2^-`b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bits {
+    pub(super) a: u32,
+    pub(super) b: u32,
+}
+
+/// The bits of an f32's significand: a whole multiple of 2^-p is exact up to 2^(24 - p).
+pub(super) const SIGNIFICAND: u32 = f32::MANTISSA_DIGITS;
+
+/// The number of standard deviations of a sum of k products that fit into the range of exact numbers.
+const MARGIN: u128 = 16;
+
+impl Bits {
+    /// For sums of `k` products, with these at most.
+    ///
+    /// The mean square of either factor is below 1/3, so that the standard deviation of a sum is below
+    /// √k / 3: `MARGIN` times that is at most 2^(24 - a - b).
+    pub(super) fn of(k: usize, most: Self) -> Self {
+        let fits = |bits: Self| {
+            let exact = 1u128 << (SIGNIFICAND - bits.product());
+            MARGIN * MARGIN * k as u128 <= 9 * exact * exact
+        };
+        let mut bits = most;
+        while !fits(bits) && bits.product() > 2 {
+            if bits.b > 1 {
+                bits.b -= 1;
+            } else {
+                bits.a -= 1;
+            }
+        }
+        bits
+    }
+
+    /// The number of bits of a product: it is an odd multiple of 2^-`product()`, and sums are multiples of that.
+    pub(super) fn product(self) -> u32 {
+        self.a + self.b
+    }
+}
+
+/// A number in -1 to 1, an odd multiple of 2^-`bits`, the same on every machine.
+pub(super) fn number(index: u32, bits: u32) -> f32 {
+    let multiple = (element(index) >> (32 - bits)) * 2 + 1;
+    multiple as f32 / (1 << bits) as f32
+}
