@@ -74,7 +74,10 @@ where
     unsafe {
         let stages = shared.add(skipped as usize);
         for i in 0..STAGES - 1 {
-            factors.fill(i, stages.add((i * STAGE_BYTES) as usize));
+            if i < count {
+                factors.fill(i, stages.add((i * STAGE_BYTES) as usize));
+            }
+            copy_async::commit();
         }
         let mut sums = [[0.0; SUMS]; 2];
         let (mut used, mut filled) = (0, STAGES - 1);
@@ -83,7 +86,11 @@ where
             fence_for_bulk_copies();
             thread::sync_threads();
             multiply::<A, COLUMN_MAJOR>(&mut sums, start.byte_add(skipped + used * STAGE_BYTES), i > 0);
-            factors.fill(i + STAGES - 1, stages.add((filled * STAGE_BYTES) as usize));
+            // Nothing is copied that nobody waits for; its group is empty then, and the groups can be counted.
+            if i + STAGES - 1 < count {
+                factors.fill(i + STAGES - 1, stages.add((filled * STAGE_BYTES) as usize));
+            }
+            copy_async::commit();
             wgmma::wait::<0>();
             used = if used + 1 == STAGES { 0 } else { used + 1 };
             filled = if filled + 1 == STAGES { 0 } else { filled + 1 };
@@ -104,7 +111,7 @@ struct Factors<A, const COLUMN_MAJOR: bool> {
 }
 
 impl<A: Element, const COLUMN_MAJOR: bool> Factors<A, COLUMN_MAJOR> {
-    /// Starts the copies that fill a stage with part `index` along k, and ends their group.
+    /// Starts the copies that fill a stage with part `index` along k.
     ///
     /// # Safety
     /// All threads of the block come; the matrices exist, and nothing reads or writes the stage until the copies are waited for.
@@ -122,7 +129,6 @@ impl<A: Element, const COLUMN_MAJOR: bool> Factors<A, COLUMN_MAJOR> {
                 fill_boxes(self.b, Corner { row: k, column }, Corner { row: 0, column: BOX_ROWS }, boxes);
             }
         }
-        copy_async::commit();
     }
 }
 
