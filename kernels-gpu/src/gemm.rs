@@ -19,9 +19,16 @@
 #[macro_use]
 mod formats;
 pub mod element;
+mod operand;
+mod tiles;
+mod warp_tile;
 
 rungs! {
     naive,
+    tiled,
+    mma,
+    ldmatrix,
+    cp_async,
 }
 
 /// The operands of a product in global memory.

@@ -27,6 +27,7 @@ pub mod matmul;
 pub mod pitfalls;
 pub mod reduce;
 pub mod shuffle;
+pub mod tensor_core;
 pub mod tile;
 pub mod transpose;
 pub mod warp;

@@ -27,7 +27,18 @@ pub trait Element: Copy {
 pub trait Output: Copy {
     /// A sum, rounded to the nearest value, and to the even one of two.
     fn from_f32(sum: f32) -> Self;
+
+    /// Two neighbours as one word: `u32` for elements of 16 bits.
+    type Pair: Copy;
+
+    /// Two sums, rounded, for neighbouring elements.
+    fn pair(first: f32, second: f32) -> Self::Pair;
 }
+
+/// The bits of two floats, aligned as one.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct Two(pub [f32; 2]);
 
 impl Element for Bf16 {
     #[inline(always)]
@@ -46,6 +57,26 @@ impl Output for Bf16 {
         // Half a unit of the last place that stays, and a little less where that place is even.
         let half = 0x7fff + (bits >> 16 & 1);
         Self((bits.wrapping_add(half) >> 16) as u16)
+    }
+
+    type Pair = u32;
+
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> u32 {
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+        {
+            let bits;
+            // SAFETY: a conversion accesses nothing.
+            unsafe {
+                core::arch::asm!("cvt.rn.bf16x2.f32 {}, {}, {};", out(reg32) bits, in(reg32) second, in(reg32) first,
+                    options(pure, nomem, nostack));
+            }
+            bits
+        }
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+        {
+            u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
+        }
     }
 }
 
@@ -81,6 +112,13 @@ impl Output for F16 {
         }
         Self(bits)
     }
+
+    type Pair = u32;
+
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> u32 {
+        u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
+    }
 }
 
 impl Element for Tf32 {
@@ -94,5 +132,12 @@ impl Output for f32 {
     #[inline(always)]
     fn from_f32(sum: f32) -> Self {
         sum
+    }
+
+    type Pair = Two;
+
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> Two {
+        Two([first, second])
     }
 }
