@@ -40,6 +40,20 @@ impl Shared {
         Self(address as u32)
     }
 
+    /// The bytes from another offset to this one, which is not before it.
+    #[inline(always)]
+    #[must_use]
+    pub fn offset_from(self, other: Self) -> u32 {
+        self.0.wrapping_sub(other.0)
+    }
+
+    /// The first multiple of `bytes`, a power of two, from here on.
+    #[inline(always)]
+    #[must_use]
+    pub fn aligned_to(self, bytes: u32) -> Self {
+        Self((self.0 + bytes - 1) & !(bytes - 1))
+    }
+
     /// The offset `bytes` further on.
     #[inline(always)]
     #[must_use]

@@ -44,6 +44,15 @@ macro_rules! launch_bounds {
     };
 }
 
+/// How many blocks along x form a cluster. It stands in the kernel's own body; our `cuda_builder` makes the directives
+/// `.explicitcluster` and `.reqnctapercluster` of it (PTX ISA, "Cluster Dimension Directives").
+#[macro_export]
+macro_rules! cluster {
+    ($blocks:literal) => {
+        $crate::launch_bounds!(@ concat!("// cluster ", $blocks))
+    };
+}
+
 /// Writes the description of the rung of this name, which differs from another one in its name, its file and these
 /// fields. [`entries!`](crate::entries) does so by itself.
 #[macro_export]

@@ -7,7 +7,7 @@
 //! names, which is how the weights of a linear layer lie.
 //!
 //! The FP32 ladder `matmul` ends where the CUDA cores end: 128 multiply-adds a cycle on each SM. A tensor core of an
-//! H100 or H200 takes whole fragments, 1024 multiply-adds a cycle for 16-bit elements, 4096 on each SM. So the whole ladder is about
+//! H100 or H200 takes whole fragments, 512 multiply-adds a cycle for 16-bit elements, 2048 on each SM. So the whole ladder is about
 //! one question: how do operands reach the tensor cores fast enough?
 //!
 //! # Safety
@@ -16,10 +16,22 @@
 //! one that the rung's [`Geometry`](rung::Geometry) gives. Tensor maps describe the matrix that their name says, with tiles of
 //! 64 rows × 128 bytes, swizzled by 128 bytes.
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use core::marker::PhantomData;
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use crate::tensor_core::tensor_map::TensorMap;
+
 #[macro_use]
 mod formats;
 pub mod element;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod large_tile;
 mod operand;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod small_tile;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod staged_output;
 mod tiles;
 mod warp_tile;
 
@@ -29,6 +41,20 @@ rungs! {
     mma,
     ldmatrix,
     cp_async,
+    wgmma,
+    tma,
+    warp_specialized,
+    persistent,
+    cluster,
+    stream_k,
+}
+
+/// A matrix in global memory, row after row.
+#[derive(Clone, Copy)]
+struct Matrix<C> {
+    data: *mut C,
+    rows: u32,
+    columns: u32,
 }
 
 /// The operands of a product in global memory.
@@ -42,4 +68,53 @@ struct Product<A, C> {
     m: u32,
     n: u32,
     k: u32,
+}
+
+/// The operands of a product as tensor maps describe them.
+///
+/// `A` and `C` are the types of the elements of `a` and `b`, and of `c`.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+#[derive(Clone, Copy)]
+struct TensorProduct<'a, A, C> {
+    a: &'a TensorMap,
+    b: &'a TensorMap,
+    /// The product's map, where its rows are a multiple of 16 bytes.
+    c_map: &'a TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+    /// What `a` and `b` have.
+    elements: PhantomData<A>,
+}
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+impl<A, C> TensorProduct<'_, A, C> {
+    /// Fetches the maps ahead of the first copies.
+    #[inline(always)]
+    fn prefetch(&self) {
+        self.a.prefetch();
+        self.b.prefetch();
+        self.c_map.prefetch();
+    }
+
+    /// The product, row after row.
+    #[inline(always)]
+    fn c(&self) -> Matrix<C> {
+        Matrix { data: self.c, rows: self.m, columns: self.n }
+    }
+}
+
+/// The same number, which the compiler does not know any more: a loop that counts to it is not unrolled.
+#[inline(always)]
+fn unknown(number: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut number = number;
+        // SAFETY: it does nothing.
+        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(pure, nomem, nostack, preserves_flags)) };
+        number
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    number
 }

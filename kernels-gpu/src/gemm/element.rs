@@ -19,6 +19,9 @@ pub use core::primitive::f32;
 
 /// An element of the factors.
 pub trait Element: Copy {
+    /// 0, which adds nothing to a product.
+    const ZERO: Self;
+
     /// Its value, which every 32-bit float can hold.
     fn to_f32(self) -> f32;
 }
@@ -40,7 +43,30 @@ pub trait Output: Copy {
 #[derive(Clone, Copy)]
 pub struct Two(pub [f32; 2]);
 
+/// Rounds two sums to elements of 16 bits, the first one in the word's lower half: `cvt.rn.bf16x2.f32` and
+/// `cvt.rn.f16x2.f32` from compute capability 8.0 on (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+macro_rules! pair {
+    ($name:literal, $first:ident, $second:ident) => {{
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+        {
+            let bits;
+            // SAFETY: a conversion accesses nothing.
+            unsafe {
+                core::arch::asm!(concat!("cvt.rn.", $name, ".f32 {}, {}, {};"), out(reg32) bits, in(reg32) $second,
+                    in(reg32) $first, options(pure, nomem, nostack));
+            }
+            bits
+        }
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+        {
+            u32::from(Self::from_f32($first).0) | u32::from(Self::from_f32($second).0) << 16
+        }
+    }};
+}
+
 impl Element for Bf16 {
+    const ZERO: Self = Self(0);
+
     #[inline(always)]
     fn to_f32(self) -> f32 {
         f32::from_bits(u32::from(self.0) << 16)
@@ -63,24 +89,13 @@ impl Output for Bf16 {
 
     #[inline(always)]
     fn pair(first: f32, second: f32) -> u32 {
-        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
-        {
-            let bits;
-            // SAFETY: a conversion accesses nothing.
-            unsafe {
-                core::arch::asm!("cvt.rn.bf16x2.f32 {}, {}, {};", out(reg32) bits, in(reg32) second, in(reg32) first,
-                    options(pure, nomem, nostack));
-            }
-            bits
-        }
-        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-        {
-            u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
-        }
+        pair!("bf16x2", first, second)
     }
 }
 
 impl Element for F16 {
+    const ZERO: Self = Self(0);
+
     #[inline(always)]
     fn to_f32(self) -> f32 {
         let value: f32;
@@ -117,11 +132,13 @@ impl Output for F16 {
 
     #[inline(always)]
     fn pair(first: f32, second: f32) -> u32 {
-        u32::from(Self::from_f32(first).0) | u32::from(Self::from_f32(second).0) << 16
+        pair!("f16x2", first, second)
     }
 }
 
 impl Element for Tf32 {
+    const ZERO: Self = Self(0.0);
+
     #[inline(always)]
     fn to_f32(self) -> f32 {
         self.0

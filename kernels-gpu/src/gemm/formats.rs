@@ -87,21 +87,65 @@ macro_rules! products {
         }
     };
     (@arguments pointers [$($suffix:ident)?] $a:ident $c:ident
-        [$(#[$doc:meta])*] $name:ident $threads:literal [$($resident:literal)?] [] [$body:path] [$columns:literal]
+        $doc:tt $name:ident $threads:literal $resident:tt [] [$body:path] [$columns:literal]
     ) => {
         ::pastey::paste! {
-            $(#[$doc])*
-            #[doc = "\n\n# Safety\nAs [`gemm`](super) says."]
-            #[::cuda_std::kernel]
-            pub unsafe fn [<$name $($suffix)? _ $threads>](
-                a: *const $crate::gemm::element::$a, b: *const $crate::gemm::element::$a,
-                c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32,
-            ) {
-                launch_bounds!($threads $(, $resident)?);
-                let shared = ::cuda_std::shared::dynamic_shared_mem::<u8>();
-                // SAFETY: the body has the kernel's contract.
-                unsafe { $body::<_, _, $columns>(shared, &$crate::gemm::Product { a, b, c, m, n, k }) }
+            products! { @entry [<$name $($suffix)? _ $threads>] $doc $threads $resident []
+                (
+                    a: *const $crate::gemm::element::$a, b: *const $crate::gemm::element::$a,
+                    c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32,
+                ) shared => $body::<_, _, $columns>(shared, &$crate::gemm::Product { a, b, c, m, n, k })
             }
+        }
+    };
+    (@arguments tensor_maps [$($suffix:ident)?] $a:ident $c:ident
+        $doc:tt $name:ident $threads:literal $resident:tt $cluster:tt [$body:path] [$columns:literal]
+    ) => {
+        ::pastey::paste! {
+            products! { @entry [<$name $($suffix)? _ $threads>] $doc $threads $resident $cluster
+                (
+                    #[grid_constant] a: &$crate::tensor_core::tensor_map::TensorMap,
+                    #[grid_constant] b: &$crate::tensor_core::tensor_map::TensorMap,
+                    #[grid_constant] c_map: &$crate::tensor_core::tensor_map::TensorMap,
+                    c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32,
+                ) shared => $body::<$crate::gemm::element::$a, $crate::gemm::element::$c, $columns>(
+                    shared,
+                    &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
+                )
+            }
+        }
+    };
+    (@arguments tensor_maps_and_workspace [$($suffix:ident)?] $a:ident $c:ident
+        $doc:tt $name:ident $threads:literal $resident:tt $cluster:tt [$body:path] [$columns:literal]
+    ) => {
+        ::pastey::paste! {
+            products! { @entry [<$name $($suffix)? _ $threads>] $doc $threads $resident $cluster
+                (
+                    #[grid_constant] a: &$crate::tensor_core::tensor_map::TensorMap,
+                    #[grid_constant] b: &$crate::tensor_core::tensor_map::TensorMap,
+                    #[grid_constant] c_map: &$crate::tensor_core::tensor_map::TensorMap,
+                    c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32, workspace: *mut u32, parts: *mut f32,
+                ) shared => $body::<$crate::gemm::element::$a, $crate::gemm::element::$c, $columns>(
+                    shared,
+                    &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
+                    workspace,
+                    parts,
+                )
+            }
+        }
+    };
+    (@entry $entry:ident [$(#[$doc:meta])*] $threads:literal [$($resident:literal)?] [$($cluster:literal)?]
+        $arguments:tt $shared:ident => $call:expr
+    ) => {
+        $(#[$doc])*
+        #[doc = "\n\n# Safety\nAs [`gemm`](super) says."]
+        #[::cuda_std::kernel]
+        pub unsafe fn $entry $arguments {
+            launch_bounds!($threads $(, $resident)?);
+            $(cluster!($cluster);)?
+            let $shared = ::cuda_std::shared::dynamic_shared_mem::<u8>();
+            // SAFETY: the body has the kernel's contract.
+            unsafe { $call }
         }
     };
 }

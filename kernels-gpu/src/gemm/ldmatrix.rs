@@ -108,7 +108,7 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
     #[inline(always)]
     fn offset(row: u32, chunk: u32) -> u32 {
         let course = row * Self::SWIZZLED / 8;
-        (row * Self::ACROSS + (chunk ^ course % Self::SWIZZLED)) * 16
+        (row * Self::ACROSS + (chunk ^ (course % Self::SWIZZLED))) * 16
     }
 
     /// The row and the column in memory of this thread's first chunk.
@@ -153,7 +153,7 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
             let line = line + i as u32 * side;
             let (along, down) = if ALONG_K { (step * side, line) } else { (line, step * side) };
             // A chunk further along is one bit of its number, and rows further down are swizzled alike.
-            let offset = (first ^ along / CHUNK * 16) + down * Self::ACROSS * 16;
+            let offset = (first ^ (along / CHUNK * 16)) + down * Self::ACROSS * 16;
             // SAFETY: as the caller promises; in the tile.
             unsafe { Fragment::load::<ALONG_K>(tile.byte_add(offset)) }
         })

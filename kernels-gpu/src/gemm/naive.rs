@@ -35,7 +35,7 @@ products! {
 #[inline(always)]
 unsafe fn naive<A: Element, C: Output, const COLUMN_MAJOR: bool>(_: *mut u8, product: &Product<A, C>) {
     let &Product { a, b, c, m, n, k } = product;
-    let tiles_along = n.div_ceil(COLUMNS);
+    let tiles_along = n.div_ceil(COLUMNS).max(1);
     let (tile, thread) = (thread::block_idx_x(), thread::thread_idx_x());
     let row = tile / tiles_along * ROWS + thread / COLUMNS;
     let column = tile % tiles_along * COLUMNS + thread % COLUMNS;

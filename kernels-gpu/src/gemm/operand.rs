@@ -7,7 +7,7 @@
 
 use core::array;
 
-use super::Product;
+use super::{Product, unknown};
 use crate::copy_async::{Shared, copy_four, copy_one};
 use crate::wide;
 
@@ -56,7 +56,7 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
     fn new(matrix: *const u16, [rows, columns]: [u32; 2], line: u32, row: u32, column: u32) -> Self {
         let (row, column) = if ALONG_K { (line + row, column) } else { (row, line + column) };
         // The lowest bit of an address and a pitch that is set in one of them.
-        let bits = matrix as u32 | columns * 2;
+        let bits = matrix as u32 | (columns * 2);
         Self {
             matrix,
             first: matrix.wrapping_add((row * columns + column) as usize),
@@ -156,18 +156,4 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
             }
         }
     }
-}
-
-/// The same number, which the compiler does not know any more: a loop that counts to it is not unrolled.
-#[inline(always)]
-pub(super) fn unknown(number: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let mut number = number;
-        // SAFETY: it does nothing.
-        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(pure, nomem, nostack, preserves_flags)) };
-        number
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    number
 }

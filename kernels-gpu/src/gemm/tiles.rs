@@ -1,4 +1,13 @@
 //! Which tile of the product a block takes, and how sums get from registers to it.
+#![cfg_attr(
+    all(target_arch = "nvptx64", not(target_feature = "sm_90a")),
+    allow(dead_code, reason = "the rungs without tensor maps use a part of it")
+)]
+
+use cuda_std::thread;
+
+use super::Matrix;
+use super::element::Output;
 
 /// The first row and the first column of a tile.
 #[derive(Clone, Copy)]
@@ -21,9 +30,51 @@ impl Corner {
 /// row after row they would go through all of `b` for one row.
 #[inline(always)]
 pub(super) fn corner<const ROWS: u32, const COLUMNS: u32, const BAND: u32>(index: u32, m: u32, n: u32) -> Corner {
-    let (down, along) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS));
+    // At least one, so that the divisions below need no check.
+    let (down, along) = (m.div_ceil(ROWS), n.div_ceil(COLUMNS).max(1));
     let in_band = BAND * along;
     let first = index / in_band * BAND;
-    let (rows, rest) = ((down - first).min(BAND), index % in_band);
+    let (rows, rest) = ((down - first).clamp(1, BAND), index % in_band);
     Corner { row: (first + rest % rows) * ROWS, column: rest / rows * COLUMNS }
+}
+
+/// Writes the 64 rows of a warp group's sums to the product as they lie in registers: pairs of neighbours, or single elements where
+/// rows are odd and pairs would not be aligned.
+///
+/// # Safety
+/// The product exists, and no other thread writes these elements of it. The sums are those of
+/// [`Sums`](crate::tensor_core::wgmma::Sums) in this thread of the warp group.
+#[inline(always)]
+pub(super) unsafe fn write_sums<C: Output, const N: usize>(
+    sums: &[f32; N],
+    Corner { row, column }: Corner,
+    Matrix { data: c, rows: m, columns: n }: Matrix<C>,
+) {
+    let t = thread::thread_idx_x() % 128;
+    let (row, column) = (row + t / 32 * 16 + t % 32 / 4, column + t % 4 * 2);
+    for (lower, row) in [(0, row), (1, row + 8)] {
+        if row >= m {
+            continue;
+        }
+        // SAFETY: the row exists, and so do the columns that are compared with `n`; pairs are aligned when rows are even.
+        unsafe {
+            let to = c.add((row * n) as usize);
+            for i in 0..N / 4 {
+                let (column, first, second) =
+                    (column + 8 * i as u32, sums[4 * i + 2 * lower], sums[4 * i + 2 * lower + 1]);
+                if n % 2 == 0 {
+                    if column < n {
+                        *to.add(column as usize).cast() = C::pair(first, second);
+                    }
+                } else {
+                    if column < n {
+                        *to.add(column as usize) = C::from_f32(first);
+                    }
+                    if column + 1 < n {
+                        *to.add(column as usize + 1) = C::from_f32(second);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -9,7 +9,9 @@
 //!   address space, and each use goes through an `addrspacecast`, which `opt` then folds into the
 //!   access (`ld.shared`, `st.shared`);
 //! - **launch bounds** ([`bounds`]): the comment `// launch_bounds MAX_THREADS [MIN_BLOCKS]` in an
-//!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`;
+//!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`, and `// cluster BLOCKS` its
+//!   `.reqnctapercluster`;
+//! - **parameters** ([`parameters`]): one with `#[grid_constant]` is a value that is not copied;
 //! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked so;
 //! - **the shared window** ([`window`]): an `asm!` block of the instruction `cvta.to.shared` becomes a cast
 //!   that `opt` folds;
@@ -24,6 +26,7 @@ pub mod bounds;
 pub mod builtins;
 pub mod convergent;
 pub mod ir;
+pub mod parameters;
 pub mod place;
 pub mod signs;
 pub mod spaces;
@@ -126,6 +129,16 @@ pub enum LowerError {
         /// The line of Rust that states them.
         place: Place,
     },
+    /// A parameter that is marked to stay among the launch's arguments and cannot.
+    #[error("#[grid_constant] in `{function}`: {problem}{place}")]
+    Parameter {
+        /// The function with the marker, demangled.
+        function: String,
+        /// The reason, in words.
+        problem: String,
+        /// The line of Rust that marks it.
+        place: Place,
+    },
 }
 
 /// Rewrites rustc's unoptimized IR, of which [`builtins`] has been through the whole, for the architecture `sm` (`sm_75`).
@@ -136,6 +149,7 @@ pub enum LowerError {
 pub fn lower(ir: &str, sm: &str) -> Result<String, LowerError> {
     let ir = spaces::lower(ir)?;
     let ir = bounds::lower(&ir)?;
+    let ir = parameters::lower(&ir)?;
     let ir = convergent::lower(&ir);
     let ir = window::lower(&ir);
     Ok(retarget(&ir, sm))

@@ -4,7 +4,7 @@ use crate::common::{Errors, errors_before, is_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, FnArg, ItemFn, Lit, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
+    Error, FnArg, ItemFn, Lit, PatType, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
     parse::{Parse, ParseStream, Parser},
     parse_quote,
     punctuated::Punctuated,
@@ -91,6 +91,14 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
                             .into(),
                     );
                 }
+                let marker = parameter.attrs.iter().find(|attr| attr.path().is_ident(GRID_CONSTANT));
+                if let (Some(marker), None) = (marker, grid_constant(parameter)) {
+                    reject(
+                        marker,
+                        "#[grid_constant] goes on a parameter of type `&T`: the `T` is among the launch's arguments"
+                            .into(),
+                    );
+                }
             }
         }
     }
@@ -113,19 +121,36 @@ fn entry_point(function: &ItemFn) -> TokenStream {
     device.inputs.clear();
     let mut slices = TokenStream::new();
     let mut checks = TokenStream::new();
+    let mut markers = TokenStream::new();
+    // The number of parameters in the IR so far: those of size 0 are none.
+    let mut place = quote!(0);
     for (number, input) in function.sig.inputs.iter().enumerate() {
         let FnArg::Typed(parameter) = input else {
             continue;
         };
         let ty = &parameter.ty;
+        if let Some(target) = grid_constant(parameter) {
+            markers.extend(quote_spanned!(ty.span()=>
+                // SAFETY, for the code that is written here: a comment has no effect.
+                unsafe {
+                    ::core::arch::asm!(
+                        "// grid_constant {} {} {}",
+                        const #place, const ::core::mem::size_of::<#target>(), const ::core::mem::align_of::<#target>(),
+                        options(nomem, nostack, preserves_flags)
+                    );
+                }
+            ));
+        }
         let Some((reference, element)) = slice(ty) else {
+            place.extend(quote!(+ (::core::mem::size_of::<#ty>() != 0) as usize));
             // A span of its own for each parameter, so that the compiler points at the type.
             checks.extend(quote_spanned!(ty.span()=> kernel_parameters_must_be_copy::<#ty>();));
             checks
                 .extend(quote_spanned!(ty.span()=> const _: () = ::core::assert!(!Parameter::<#ty>::IS_WIDE, #WIDE);));
-            device.inputs.push(input.clone());
+            device.inputs.push(without_grid_constant(input));
             continue;
         };
+        place.extend(quote!(+ 2));
         let (attrs, pat) = (&parameter.attrs, &parameter.pat);
         let data = format_ident!("slice_{}", number, span = Span::mixed_site());
         let len = format_ident!("slice_{}_len", number, span = Span::mixed_site());
@@ -143,7 +168,9 @@ fn entry_point(function: &ItemFn) -> TokenStream {
         // SAFETY, for the code that is written here: the launch passes a slice's pointer and length.
         slices.extend(quote!(#(#attrs)* let #pat: #ty = unsafe { ::core::slice::#from };));
     }
-    let body = if slices.is_empty() { quote!(#block) } else { quote!({ #slices #block }) };
+    let is_plain = slices.is_empty() && markers.is_empty();
+    let body = if is_plain { quote!(#block) } else { quote!({ #markers #slices #block }) };
+    host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
     quote! {
         #[cfg(target_arch = "nvptx64")]
@@ -177,6 +204,28 @@ fn entry_point(function: &ItemFn) -> TokenStream {
             #checks
         };
     }
+}
+
+const GRID_CONSTANT: &str = "grid_constant";
+
+/// The type `T` of a parameter `#[grid_constant] name: &T`.
+fn grid_constant(parameter: &PatType) -> Option<&Type> {
+    let is_marked = parameter.attrs.iter().any(|attr| attr.path().is_ident(GRID_CONSTANT));
+    match &*parameter.ty {
+        Type::Reference(reference) if is_marked && reference.mutability.is_none() && slice(&parameter.ty).is_none() => {
+            Some(&reference.elem)
+        }
+        _ => None,
+    }
+}
+
+/// A parameter without the attribute, which only this macro knows.
+fn without_grid_constant(input: &FnArg) -> FnArg {
+    let mut input = input.clone();
+    if let FnArg::Typed(parameter) = &mut input {
+        parameter.attrs.retain(|attr| !attr.path().is_ident(GRID_CONSTANT));
+    }
+    input
 }
 
 /// `&[T]` and `&mut [T]`, which are two parameters, as in upstream's kernels: the pointer and the length.

@@ -42,7 +42,10 @@ mod kernel;
 ///   of the launch, with the bytes that it has in memory, and a parameter of size 0 is none;
 /// * takes slices as `&[T]` and `&mut [T]`, each of which is two arguments: a pointer, which is never null, and the
 ///   number of elements as a `usize`. Each thread gets the whole slice, so those that write through a `&mut [T]` must
-///   write to elements of their own. Other pointers with a length or a vtable, such as `&str`, are refused.
+///   write to elements of their own. Other pointers with a length or a vtable, such as `&str`, are refused;
+/// * takes with `#[grid_constant] name: &T` a `T` that stays among the launch's arguments, where all threads read it
+///   and nobody copies it: CUDA C++'s `const __grid_constant__ T`, as tensor maps have to be passed. The launch has an
+///   argument with the bytes of a `T`. The crate needs `feature(asm_experimental_arch)`, and upstream has no such thing.
 ///
 /// Anything else is a compile error at the offending tokens, on every target.
 ///

@@ -1,37 +1,45 @@
-//! Launch bounds: how large a block a kernel is launched with, so that ptxas knows how many registers
-//! a thread may have.
+//! Launch bounds and clusters: how large a block a kernel is launched with, so that ptxas knows how many registers
+//! a thread may have, and how many blocks share their shared memory.
 //!
 //! A kernel states them in its body as a comment in an `asm!` block,
 //! `asm!("// launch_bounds 256 2")`: at most 256 threads a block, and registers for at least 2 blocks
-//! an SM. The comment reaches the IR, compiles anywhere (upstream's rust-cuda passes it through), and
-//! here it becomes the attributes that LLVM turns into `.maxntid` and `.minnctapersm`.
+//! an SM; or `asm!("// cluster 2")`: clusters of two blocks along x. The comment reaches the IR, compiles anywhere
+//! (upstream's rust-cuda passes it through), and here it becomes the attributes that LLVM turns into `.maxntid` and
+//! `.minnctapersm`, or `.explicitcluster` and `.reqnctapercluster`.
 //!
-//! PTX ISA §11.4, "Performance-Tuning Directives".
+//! PTX ISA §11.4, "Performance-Tuning Directives", and §11.7, "Cluster Dimension Directives".
 
 use super::LowerError;
 use super::ir::{define, demangled, with_function_attributes};
 use super::place::Place;
 
-/// The start of the `asm!` block's text; options of the block stand before it.
-const MARKER: &str = " \"// launch_bounds ";
+/// A kind of marker: the start of the `asm!` block's text, before which options of the block stand, and its attributes.
+type Marker = (&'static str, fn(&str) -> Result<String, String>);
+
+const MARKERS: [Marker; 2] = [(" \"// launch_bounds ", attributes), (" \"// cluster ", cluster)];
+
 const MAX_THREADS: u32 = 1024;
+/// The most blocks of a cluster on every device that has clusters (CUDA C++ Programming Guide, "Thread Block Clusters").
+const MAX_CLUSTER: u32 = 8;
 
 /// Takes the markers out of the kernels and gives the kernels their attributes.
 ///
 /// # Errors
-/// [`LowerError::Bounds`] when launch bounds are out of range, given twice, or outside a kernel.
+/// [`LowerError::Bounds`] when launch bounds or clusters are out of range, given twice, or outside a kernel.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
-    if !ir.contains(MARKER) {
+    if MARKERS.iter().all(|(marker, _)| !ir.contains(marker)) {
         return Ok(ir.to_owned());
     }
     let mut out: Vec<String> = Vec::new();
-    let mut function: Option<(usize, bool)> = None; // its `define` line in `out`, and whether it is bounded
+    // The place in `out` of the function's `define` line, and which kinds of markers it has had.
+    let mut function: Option<(usize, [bool; MARKERS.len()])> = None;
     for line in ir.lines() {
         if define(line).is_some() {
-            function = Some((out.len(), false));
+            function = Some((out.len(), [false; MARKERS.len()]));
         }
-        let marker = line.find(MARKER).filter(|_| line.contains(" asm "));
-        let (Some(at), Some((start, bounded))) = (marker, function) else {
+        let marker = |(kind, (marker, _)): (usize, &Marker)| Some((kind, line.find(marker)? + marker.len()));
+        let marker = MARKERS.iter().enumerate().find_map(marker).filter(|_| line.contains(" asm "));
+        let (Some((kind, at)), Some((start, mut stated))) = (marker, function) else {
             out.push(line.to_owned());
             continue;
         };
@@ -41,17 +49,24 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
         if !header.kernel {
             return Err(fail("it is not a kernel; state them in the kernel's own body".to_owned()));
         }
-        if bounded {
+        if stated[kind] {
             return Err(fail("stated twice".to_owned()));
         }
-        let text = &line[at + MARKER.len()..];
-        let text = &text[..text.find('"').unwrap_or(text.len())];
-        let attributes = attributes(text).map_err(fail)?;
+        let text = &line[at..];
+        let attributes = MARKERS[kind].1(&text[..text.find('"').unwrap_or(text.len())]).map_err(fail)?;
         out[start] = with_function_attributes(&out[start], &attributes);
-        function = Some((start, true));
+        stated[kind] = true;
+        function = Some((start, stated));
     }
     out.push(String::new());
     Ok(out.join("\n"))
+}
+
+fn cluster(text: &str) -> Result<String, String> {
+    match text.trim().parse() {
+        Ok(blocks @ 1..=MAX_CLUSTER) => Ok(format!("\"nvvm.cluster_dim\"=\"{blocks}\"")),
+        _ => Err(format!("a cluster of `{text}` blocks; it has 1 to {MAX_CLUSTER}")),
+    }
 }
 
 fn attributes(text: &str) -> Result<String, String> {
@@ -96,6 +111,15 @@ mod tests {
         let with_a_stack = kernel("1024").replace("sideeffect", "sideeffect alignstack");
         let out = lower(&with_a_stack).expect("good bounds");
         assert!(out.contains("\"nvvm.maxntid\"=\"1024\" !dbg"), "{out}");
+    }
+
+    #[test]
+    fn a_kernel_has_clusters_beside_its_bounds() {
+        let both = kernel("128").replace("  ret", "  call void asm sideeffect \"// cluster 2\", \"\"()\n  ret");
+        let out = lower(&both).expect("good bounds");
+        assert!(out.contains("\"nvvm.maxntid\"=\"128\" \"nvvm.cluster_dim\"=\"2\" !dbg"), "{out}");
+        let error = lower(&both.replace("cluster 2", "cluster 9")).expect_err("9 blocks").to_string();
+        assert!(error.contains("1 to 8"), "{error}");
     }
 
     #[test]

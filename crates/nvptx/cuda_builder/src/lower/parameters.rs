@@ -1,0 +1,109 @@
+//! Parameters that stay where the launch put them.
+//!
+//! A kernel's parameter of type `&T` with the attribute `#[grid_constant]` is a `T` in the launch's arguments, and the
+//! reference points to it there: CUDA C++'s `const __grid_constant__ T`. Tensor maps have to be passed so. `#[kernel]`
+//! leaves a comment in an `asm!` block, `asm!("// grid_constant 0 128 64")`: the first parameter points to 128 bytes that
+//! are aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
+//!
+//! CUDA C++ Programming Guide, "`__grid_constant__`"; PTX ISA §6.4.2, "cvta.param"; NVPTX usage in LLVM,
+//! "nvvm.grid_constant".
+
+use super::LowerError;
+use super::ir::{closing, define, demangled, split_item};
+use super::place::Place;
+
+/// The start of the `asm!` block's text; options of the block stand before it.
+const MARKER: &str = " \"// grid_constant ";
+
+/// Takes the markers out of the kernels and changes the parameters that they name.
+///
+/// # Errors
+/// [`LowerError::Parameter`] when a marker is outside a kernel or names no pointer among its parameters.
+pub fn lower(ir: &str) -> Result<String, LowerError> {
+    if !ir.contains(MARKER) {
+        return Ok(ir.to_owned());
+    }
+    let mut out: Vec<String> = Vec::new();
+    let mut start = None; // of the function, in `out`
+    for line in ir.lines() {
+        if define(line).is_some() {
+            start = Some(out.len());
+        }
+        let marker = line.find(MARKER).filter(|_| line.contains(" asm "));
+        let (Some(at), Some(start)) = (marker, start) else {
+            out.push(line.to_owned());
+            continue;
+        };
+        let header = define(&out[start]).expect("`start` is the index of a `define` line");
+        let fail = |problem: &str| LowerError::Parameter {
+            function: demangled(header.name),
+            problem: problem.to_owned(),
+            place: Place::of(ir, line),
+        };
+        if !header.kernel {
+            return Err(fail("it is not a kernel, which alone has arguments of a launch"));
+        }
+        let text = &line[at + MARKER.len()..];
+        let numbers = text.split('"').next().unwrap_or_default().split_whitespace();
+        let numbers: Result<Vec<usize>, _> = numbers.map(str::parse).collect();
+        let Ok([index, bytes, align]) = numbers.as_deref() else {
+            return Err(fail("a marker has the parameter's index, its size and its alignment"));
+        };
+        out[start] = with_value(&out[start], *index, *bytes, *align).ok_or_else(|| fail("it has no such pointer"))?;
+    }
+    out.push(String::new());
+    Ok(out.join("\n"))
+}
+
+/// The `define` line with a value of so many bytes instead of the pointer that is parameter `index`.
+fn with_value(line: &str, index: usize, bytes: usize, align: usize) -> Option<String> {
+    let open = line.find('@').and_then(|at| Some(at + line[at..].find('(')?))?;
+    let close = open + closing(&line[open..])?;
+    let mut parameters: Vec<&str> = Vec::new();
+    let (mut rest, mut begin) = (&line[open + 1..close], open + 1);
+    while let Some((_, after)) = split_item(rest) {
+        rest = after;
+        let end = close - rest.len();
+        if rest.is_empty() || rest.starts_with(',') {
+            parameters.push(line[begin..end].trim());
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+            begin = end + 1;
+        }
+    }
+    let name = parameters.get(index)?.strip_prefix("ptr ")?.rsplit(' ').next().filter(|name| name.starts_with('%'))?;
+    let value = format!("ptr noundef byval([{bytes} x i8]) align {align} \"nvvm.grid_constant\" {name}");
+    parameters[index] = &value;
+    Some(format!("{}{}{}", &line[..=open], parameters.join(", "), &line[close..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(marker: &str) -> String {
+        format!(
+            "define ptx_kernel void @k(i32 noundef %n, ptr noalias align 64 captures(address, read_provenance) \
+             dereferenceable(128) %map, ptr %p) #0 {{\nstart:\n  \
+             call void asm sideeffect \"// grid_constant {marker}\", \"\"() #5\n  ret void\n}}\n"
+        )
+    }
+
+    #[test]
+    fn the_pointer_becomes_a_value() {
+        assert_eq!(
+            lower(&kernel("1 128 64")),
+            Ok("define ptx_kernel void @k(i32 noundef %n, ptr noundef byval([128 x i8]) align 64 \
+                \"nvvm.grid_constant\" %map, ptr %p) #0 {\nstart:\n  ret void\n}\n"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_pointer_of_a_kernel_is_refused() {
+        let helper = kernel("1 128 64").replace("ptx_kernel ", "");
+        for (ir, problem) in [(helper, "not a kernel"), (kernel("0 4 4"), "pointer"), (kernel("3 4 4"), "pointer")] {
+            let error = lower(&ir).expect_err(problem).to_string();
+            assert!(error.contains("`k`") && error.contains(problem), "{error}");
+        }
+    }
+}
