@@ -1,16 +1,17 @@
 //! A pipeline of asynchronous copies, and wider parts of the tile for each warp.
 //!
-//! In `gemm_ldmatrix` a block reads the next tiles, waits for them, writes them to shared memory, waits for the others, and only
-//! then multiplies; only the second block on the SM has something to do meanwhile. Here shared memory has four stages
-//! of a tile of each factor. `cp.async` copies 16 bytes from global to shared memory past the registers
-//! ([`copy_async`](crate::copy_async)): while one stage is multiplied, the copies into the next three are under way. At
-//! 24 KB a stage, 72 KB are in flight on each SM; 4.8 TB/s at a latency of 0.7 µs need 26 KB of each of 132.
+//! In `gemm_ldmatrix` a block reads the next tiles, waits for them, writes them to shared memory, waits for the others, and
+//! only then multiplies; only the second block on the SM has something to do meanwhile. Here shared memory has four
+//! stages of a tile of each factor. `cp.async` copies 16 bytes from global to shared memory past the registers
+//! ([`copy_async`](crate::copy_async)): while one stage is multiplied, the copies into the next three are under way, 72 KB
+//! on each SM.
 //!
-//! The registers that held tiles on their way are free, and so a warp's part grows to 64 × 64: 4 KB from shared memory for 32
-//! `mma.sync`, 32 cycles for 65536 multiply-adds, where 64 × 32 needed 48 for as many. An H200 does 2048 multiply-adds a cycle and SM
-//! at most: shared memory keeps up with that now. A block's 128 × 256 elements take 128 registers of each thread for the sums, so
-//! there is one block on an SM, and the eight warps have to hide every latency by themselves. Therefore
-//! fragments are double-buffered: while a step is multiplied, `ldmatrix` fetches the next one's, across the barrier too.
+//! The registers that held tiles on their way are free, and so a warp's part grows to 64 × 64: 4 KB from shared memory for
+//! 32 `mma.sync`, 32 cycles for 65536 multiply-adds, where 64 × 32 needed 48 for as many. An SM of an H200 does at most 2048
+//! multiply-adds a cycle, so shared memory keeps up now. A block's 128 × 256 elements take 128 registers of each
+//! thread for the sums, so there is one block on an SM, and its eight warps have to hide every latency by themselves.
+//! Therefore fragments are double-buffered: while a step is multiplied, `ldmatrix` fetches the next one's, across the
+//! barrier too.
 //!
 //! One barrier for each stage is enough: behind it, the next stage has arrived for all threads, and all have read
 //! the last fragments of the one before, which is filled next.
@@ -26,7 +27,7 @@ use super::tiles::corner;
 use super::warp_tile::{self, DOWN, ROWS, WarpTile};
 use super::{Product, unknown};
 use crate::copy_async;
-use crate::tensor_core::mma::{Fragment, MmaElement};
+use crate::tensor_core::mma::{FragmentA, FragmentB, MmaElement};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_CP_ASYNC];
@@ -129,7 +130,7 @@ impl<const COLUMN_MAJOR: bool> Stage<COLUMN_MAJOR> {
         self,
         part: &WarpTile<ALONG>,
         step: u32,
-    ) -> ([Fragment<E>; DOWN], [Fragment<E>; ALONG]) {
+    ) -> ([FragmentA<E>; DOWN], [FragmentB<E>; ALONG]) {
         let (a, b) = self.tiles();
         // SAFETY: as the caller promises.
         unsafe { (a.fragments(part.row, step), b.fragments(part.column, step)) }

@@ -73,8 +73,8 @@ unsafe fn ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *
             tile_b.write(read_b);
             thread::sync_threads();
             for step in 0..DEPTH / SIDE as u32 {
-                let a = tile_a.fragments::<A, _>(part.row, step);
-                let b = tile_b.fragments::<A, _>(part.column, step);
+                let a = tile_a.fragments::<A, _, _>(part.row, step);
+                let b = tile_b.fragments::<A, _, _>(part.column, step);
                 part.multiply_add(&a, &b);
             }
         }
@@ -145,8 +145,12 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
     /// # Safety
     /// All lanes of the warp call it together, and all of the tile has been written.
     #[inline(always)]
-    pub(super) unsafe fn fragments<E: MmaElement, const N: usize>(self, line: u32, step: u32) -> [Fragment<E>; N] {
-        let (row, eight) = Fragment::<E>::row_and_eight::<ALONG_K>();
+    pub(super) unsafe fn fragments<E: MmaElement, const OF_B: bool, const N: usize>(
+        self,
+        line: u32,
+        step: u32,
+    ) -> [Fragment<E, OF_B>; N] {
+        let (row, eight) = Fragment::<E, OF_B>::row_and_eight::<ALONG_K>();
         let first = Self::offset(row, eight);
         let (side, tile) = (SIDE as u32, Shared::of(self.shared).byte_add(self.at));
         array::from_fn(|i| {

@@ -1,22 +1,22 @@
 //! Tensor cores: a warp multiplies whole fragments, which its lanes load word by word.
 //!
-//! `mma.sync` takes 16 × 16 elements of `a` and 16 × 8 of `b` from a warp's registers and adds the 2048 products to 16 × 8
-//! sums. An SM of compute capability 8.0 does 1024 multiply-adds a cycle that way, one of 9.0 more than that, where its CUDA
-//! cores do 64 and 128. Nothing else is worth looking at than how the fragments get into the registers.
+//! `mma.sync` takes 16 × 16 elements of `a` and 16 × 8 of `b` from a warp's registers and adds the 2048 products to 16
+//! × 8 sums. An SM of compute capability 8.0 does 1024 multiply-adds a cycle that way, one of 9.0 more than that, where
+//! its CUDA cores do 64 and 128. Nothing else is worth looking at than how the fragments get into the registers.
 //!
-//! A block of 8 warps takes 128 × 128 elements of `c`, a warp 64 × 32 of them. For 16 steps along `k` a warp reads 64 lines of `a`
-//! and 32 of `b` (a *line* is a row of `a` or a column of `b`), 3 KB from shared memory, which gives 128 bytes a cycle: 24 cycles
-//! for 16 `mma.sync`, 32768 multiply-adds. So the tiles come close to what shared memory can give, and wider parts
-//! (`gemm_cp_async`) are the way out. A register holds two neighbours along `k`; a lane loads it as one word:
-//! 24 loads for 16 `mma.sync`.
+//! A block of 8 warps takes 128 × 128 elements of `c`, a warp 64 × 32 of them. For 16 steps along `k` a warp reads 64
+//! lines of `a` and 32 of `b` (a *line* is a row of `a` or a column of `b`), 3 KB from shared memory, which gives 128
+//! bytes a cycle: 24 cycles for 16 `mma.sync`, 32768 multiply-adds. So the tiles come close to what shared memory can
+//! give, and wider parts (`gemm_cp_async`) are the way out. A register holds two neighbours along `k`; a lane loads it
+//! as one word: 24 loads for 16 `mma.sync`.
 //!
-//! Lane `l` reads pair `l % 4` of line `l / 4`: 8 lines, 4 words of each. In rows of 64 bytes, every second line begins in
-//! the same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in
+//! Lane `l` reads pair `l % 4` of line `l / 4`: 8 lines, 4 words of each. In rows of 64 bytes, every second line begins
+//! in the same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in
 //! banks 0, 20, 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
 //!
 //! If `b` lies row after row, the two elements of a pair lie in two rows of memory. A thread reads both rows and puts
-//! the pairs together, before they go to a tile with a row of pairs for every second element along `k`. There a lane reads word
-//! `l / 4` of row `l % 4`, so rows are 8 banks apart: 8 words of padding.
+//! the pairs together, before they go to a tile with a row of pairs for every second element along `k`. There a lane
+//! reads word `l / 4` of row `l % 4`, so rows are 8 banks apart: 8 words of padding.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -75,8 +75,8 @@ unsafe fn mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u
             tile_b.write(read_b);
             thread::sync_threads();
             for step in 0..DEPTH / SIDE as u32 {
-                let a = array::from_fn(|i| tile_a.fragment::<A>(part.row + (i * SIDE) as u32, step));
-                let b = array::from_fn(|i| tile_b.fragment::<A>(part.column + (i * SIDE) as u32, step));
+                let a = array::from_fn(|i| tile_a.fragment::<A, _>(part.row + (i * SIDE) as u32, step));
+                let b = array::from_fn(|i| tile_b.fragment::<A, _>(part.column + (i * SIDE) as u32, step));
                 part.multiply_add(&a, &b);
             }
         }
@@ -156,7 +156,7 @@ impl<const ALONG_K: bool> PaddedTile<ALONG_K> {
     /// # Safety
     /// All of the tile has been written.
     #[inline(always)]
-    unsafe fn fragment<E: MmaElement>(self, line: u32, step: u32) -> Fragment<E> {
+    unsafe fn fragment<E: MmaElement, const OF_B: bool>(self, line: u32, step: u32) -> Fragment<E, OF_B> {
         Fragment::from_pairs(|l, pair| {
             let (line, pair) = (line + l, step * SIDE as u32 / 2 + pair);
             let at = if ALONG_K { line * Self::PITCH + pair } else { pair * Self::PITCH + line };

@@ -1,13 +1,15 @@
 //! Tiles in shared memory and in registers, on CUDA cores: what the tensor cores are measured against.
 //!
-//! In `gemm_naive` each multiply-add waits for two loads. Here a block of 256 threads takes 128 × 128 elements of `c`, each thread
-//! 8 × 8 of them. For 16 elements along `k`, the block reads 2 · 128 · 16 elements, 8 KB of 16-bit ones, for 262144 multiply-adds:
-//! 32 for each byte, where the roofline of an H200 has its ridge at about 7 for FP32 (67 TFLOP/s over 4.8 TB/s, two operations
-//! each). A thread reads 16 floats from shared memory for 64 multiply-adds, as four reads of 16 bytes.
+//! In `gemm_naive` each multiply-add waits for two loads. Here a block of 256 threads takes 128 × 128 elements of `c`,
+//! each thread 8 × 8 of them. For 16 elements along `k`, the block reads 2 · 128 · 16 elements, 8 KB of 16-bit ones,
+//! for 262144 multiply-adds: 32 for each byte, where the roofline of an H200 has its ridge at about 7 for FP32 (67
+//! TFLOP/s over 4.8 TB/s, two operations each). A thread reads 16 floats from shared memory for 64 multiply-adds, as
+//! four reads of 16 bytes.
 //!
 //! The elements are converted when they come into the tiles, once for 128 uses. So a tile holds 32-bit floats, and the
-//! inner loop is the same as that of a product of floats: the narrow formats save bytes of global memory and nothing else. An SM
-//! has 128 multiply-adds a cycle on its CUDA cores; on the tensor cores, from the next rung on, 16 times as many.
+//! inner loop is the same as that of a product of floats: the narrow formats save bytes of global memory and nothing
+//! else. An SM has 128 multiply-adds a cycle on its CUDA cores; on the tensor cores, from the next rung on, 16 times as
+//! many.
 
 use cuda_std::{GpuFloat, thread};
 use rung::{Geometry, Rung};

@@ -8,7 +8,7 @@ use cuda_std::thread;
 use super::Product;
 use super::element::Output;
 use super::tiles::Corner;
-use crate::tensor_core::mma::{Fragment, MmaElement, SIDE, Sums};
+use crate::tensor_core::mma::{FragmentA, FragmentB, MmaElement, SIDE, Sums};
 use crate::warp::WARP_SIZE;
 
 /// Warps of a block, below each other and side by side.
@@ -49,7 +49,7 @@ impl<const ALONG: usize> WarpTile<ALONG> {
     /// # Safety
     /// All lanes of the warp call it together.
     #[inline(always)]
-    pub(super) unsafe fn multiply_add<E: MmaElement>(&mut self, a: &[Fragment<E>; DOWN], b: &[Fragment<E>; ALONG]) {
+    pub(super) unsafe fn multiply_add<E: MmaElement>(&mut self, a: &[FragmentA<E>; DOWN], b: &[FragmentB<E>; ALONG]) {
         for (a, sums) in a.iter().zip(&mut self.sums) {
             for (b, sums) in b.iter().zip(sums) {
                 // SAFETY: as the caller promises.

@@ -1,8 +1,7 @@
 //! Products of one warp: fragments in its registers, `mma.sync` and `ldmatrix` (compute capability 8.0 and newer).
 //!
 //! A *line* is a row of `a` or a column of `b`: what runs along `k`. A product of two factors is the products of all
-//! lines of one with all lines of the other, so both factors have fragments of one kind, and only the instruction tells
-//! them apart. (PTX ISA, "Warp-level matrix instructions", in particular "Matrix Fragments for mma.m16n8k16 with
+//! lines of one with all lines of the other, and the fragments of both factors differ in the order of their registers only. (PTX ISA, "Warp-level matrix instructions", in particular "Matrix Fragments for mma.m16n8k16 with
 //! floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
@@ -53,23 +52,37 @@ mma_element!(F16, "f16");
 
 /// 16 lines of a factor, 16 elements deep, in four registers of each lane.
 ///
-/// Lane `l` has of line `l / 4` the elements `l % 4 * 2` and the one behind it in its first register, the first one in
-/// the register's lower half. The second register has the same of the line 8 further on, the third and the fourth
-/// those of both lines 8 elements further along `k`.
+/// They are four matrices of 8 lines × 8 elements, a register each. Lane `l` has of line `l / 4` the elements `l % 4 * 2` and the
+/// one behind it, the first one in the register's lower half. For `a`, the second register has the 8 lines further on, and the
+/// other two the elements further along `k`. For `b` the second has the elements further along `k`, for `mma.sync` wants
+/// 16 × 8 elements of `b` in two registers, and these have to be neighbours.
 #[derive(Clone, Copy)]
-pub struct Fragment<E> {
+pub struct Fragment<E, const OF_B: bool> {
     registers: [u32; 4],
     element: PhantomData<E>,
 }
 
-impl<E: MmaElement> Fragment<E> {
+/// Rows of `a`.
+pub type FragmentA<E> = Fragment<E, false>;
+/// Columns of `b`.
+pub type FragmentB<E> = Fragment<E, true>;
+
+impl<E: MmaElement, const OF_B: bool> Fragment<E, OF_B> {
+    /// Which half of the lines, and which half along `k`, matrix number `matrix` is.
+    #[inline(always)]
+    const fn halves(matrix: u32) -> (u32, u32) {
+        if OF_B { (matrix / 2, matrix % 2) } else { (matrix % 2, matrix / 2) }
+    }
+
     /// The fragment whose pairs of elements `pair` gives, by their line and by their place along `k`, in pairs.
     #[inline(always)]
     #[must_use]
     pub fn from_pairs(pair: impl Fn(u32, u32) -> u32) -> Self {
         let lane = thread::thread_idx_x() % WARP_SIZE;
-        let (line, place) = (lane / 4, lane % 4);
-        let registers = [pair(line, place), pair(line + 8, place), pair(line, place + 4), pair(line + 8, place + 4)];
+        let registers = [0, 1, 2, 3].map(|matrix| {
+            let (line, place) = Self::halves(matrix);
+            pair(line * 8 + lane / 4, place * 4 + lane % 4)
+        });
         Self { registers, element: PhantomData }
     }
 
@@ -79,7 +92,9 @@ impl<E: MmaElement> Fragment<E> {
     #[must_use]
     pub fn row_and_eight<const ALONG_K: bool>() -> (u32, u32) {
         let lane = thread::thread_idx_x() % WARP_SIZE;
-        if ALONG_K { (lane % 16, lane / 16) } else { (lane / 16 * 8 + lane % 8, lane / 8 % 2) }
+        let (line, place) = Self::halves(lane / 8);
+        let (down, along) = if ALONG_K { (line, place) } else { (place, line) };
+        (down * 8 + lane % 8, along)
     }
 
     /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: four matrices of 8 × 8, each lane giving the address of one row of one
@@ -127,13 +142,13 @@ impl Sums {
     /// # Safety
     /// All lanes of the warp call it together.
     #[inline(always)]
-    pub unsafe fn multiply_add<E: MmaElement>(&mut self, a: &Fragment<E>, b: &Fragment<E>) {
+    pub unsafe fn multiply_add<E: MmaElement>(&mut self, a: &FragmentA<E>, b: &FragmentB<E>) {
         let [left, right] = &mut self.0;
         let [b0, b1, b2, b3] = b.registers;
         // SAFETY: as the caller promises.
         unsafe {
-            E::multiply_add(a.registers, [b0, b2], left);
-            E::multiply_add(a.registers, [b1, b3], right);
+            E::multiply_add(a.registers, [b0, b1], left);
+            E::multiply_add(a.registers, [b2, b3], right);
         }
     }
 
