@@ -20,14 +20,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// The architectures that the kernels are compiled for, oldest first: one that every supported device can run, and one
-/// with newer instructions.
-const ARCHITECTURES: [NvvmArch; 2] = [NvvmArch::Compute75, NvvmArch::Compute90];
+/// The architectures that the kernels are compiled for, oldest first: one that every supported device can run, one with
+/// asynchronous copies and the tensor cores of 16-bit floats, and Hopper's own, which Hopper alone runs.
+const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
-    // A page runs the newest, and is to load fast.
+    // A page runs the last, and is to load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
     let wanted = if is_page { &ARCHITECTURES[ARCHITECTURES.len() - 1..] } else { &ARCHITECTURES };
     let built = thread::scope(|scope| {
@@ -61,7 +61,8 @@ fn build() -> Result<(), Box<dyn Error>> {
     for arch in embedded {
         let capability = (arch.capability() / 10, arch.capability() % 10);
         let file = file(*arch);
-        writeln!(list, "Ptx::new({capability:?}, include_str!({file:?})),")?;
+        let new = if arch.sm().ends_with('a') { "only" } else { "new" };
+        writeln!(list, "Ptx::{new}({capability:?}, include_str!({file:?})),")?;
     }
     list += "];\n";
     std::fs::write(out_dir.join("kernels.rs"), list)?;

@@ -145,8 +145,7 @@ fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
 /// The virtual architecture that this program's kernels are compiled for on this device, and so their CUDA ports.
 fn virtual_arch(device: &dyn Device) -> String {
     let kernels = KERNELS.newest_for(device.info().compute_capability);
-    let (major, minor) = kernels.map_or((7, 5), |kernels| kernels.capability);
-    format!("compute_{major}{minor}")
+    kernels.map_or("compute_75".to_owned(), |kernels| kernels.arch("compute"))
 }
 
 /// The architecture of the device itself.

@@ -22,10 +22,7 @@ impl From<host::Error> for Error {
     fn from(error: host::Error) -> Self {
         match error {
             host::Error::NoGpu { what } => Self::no_gpu(&what),
-            host::Error::NeedsNewer { entry, needs, has } => Self::Request(format!(
-                "{entry} needs compute capability {}.{}, the device has {}.{}",
-                needs.0, needs.1, has.0, has.1
-            )),
+            host::Error::NeedsNewer { needs, .. } => Self::Request(needs.to_string()),
             error => Self::Ladder(error.into()),
         }
     }

@@ -19,13 +19,15 @@ pub enum Error {
     #[error("{0}")]
     Request(String),
 
-    /// The entry is compiled for newer architectures only.
-    #[error("{entry} needs sm_{}{} or newer, not {arch}", .needs.0, .needs.1)]
+    /// The entry is compiled for newer architectures only, or for another one.
+    #[error("{entry} needs {needs}{or_newer}, not {arch}")]
     NeedsNewer {
         /// The entry.
         entry: String,
         /// The oldest architecture that has it.
-        needs: (u32, u32),
+        needs: String,
+        /// What is said of newer ones: nothing where they do not run it.
+        or_newer: &'static str,
         /// The architecture that was asked for.
         arch: String,
     },

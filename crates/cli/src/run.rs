@@ -86,7 +86,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     device.set_time_limit(args.process.time_limit());
     sanitize(&mut *device, args.sanitize, Checks::NONE)?;
     for plan in &mut plans {
-        plan.leave_out(|_, launch| device.check_supported(launch))?;
+        plan.leave_out_unsupported(&*device)?;
     }
     if let Some(part) = args.process.part() {
         return work(&mut *device, part, &selected, &plans, to);

@@ -25,7 +25,7 @@ pub struct Kernels {
     /// The compiler of the host code: `rustc 1.95.0`.
     pub host_compiler: &'static str,
     /// The folder in which the kernels were compiled. It holds the LLVM IR that each module was made from, as in
-    /// `kernels.compute_90.ll`. It does not exist on a machine that only has the built program.
+    /// `kernels.compute_90a.ll`. It does not exist on a machine that only has the built program.
     pub build_folder: &'static str,
     /// The folder of the package that embeds the modules, in the repository of the kernels. It need not exist either.
     pub package_folder: &'static str,

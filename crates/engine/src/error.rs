@@ -1,5 +1,7 @@
 //! The errors of running ladders. Each message says what to do about it.
 
+use std::fmt;
+
 use rung::NotCompiled;
 
 use crate::launch::Launch;
@@ -27,6 +29,14 @@ pub enum Error {
     /// The rung does not compute this variant of the ladder's problem.
     #[error("{0}")]
     NotOffered(String),
+    /// The problem refuses the rung: [`Problem::refuses`](crate::Problem::refuses).
+    #[error("{rung} cannot compute this: {reason}")]
+    Refused {
+        /// The rung.
+        rung: &'static str,
+        /// What is in its way, and what would do.
+        reason: String,
+    },
     /// The buffers do not fit into the device's or the host's memory.
     #[error("{0}")]
     NotEnoughMemory(String),
@@ -50,15 +60,13 @@ pub enum Error {
         /// The log of its PTX compiler.
         log: String,
     },
-    /// The kernel is compiled for newer devices only.
-    #[error("{entry} needs compute capability {}.{}, the device has {}.{}; --device sim runs it", .needs.0, .needs.1, .has.0, .has.1)]
+    /// The kernel is compiled for newer devices only, or for those of one compute capability.
+    #[error("{needs}; {}--device sim runs it", instead.map_or(String::new(), |rung| format!("{rung} runs here, and ")))]
     NeedsNewer {
-        /// The kernel.
-        entry: String,
-        /// The oldest compute capability that has the kernel.
-        needs: (u32, u32),
-        /// The device's compute capability.
-        has: (u32, u32),
+        /// What the kernel needs, and what the device has.
+        needs: Needs,
+        /// The last rung of the ladder that the device runs, if that is known.
+        instead: Option<&'static str>,
     },
     /// The device refused a launch, or the kernel failed while it ran.
     #[error("{launch} failed: {reason}")]
@@ -84,6 +92,34 @@ pub enum Error {
         /// The device's error.
         reason: String,
     },
+}
+
+/// The compute capability that a kernel needs, and the one that a device has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The kernel.
+    pub entry: String,
+    /// The oldest compute capability that has the kernel.
+    pub capability: (u32, u32),
+    /// Whether no other has it, not even a newer one.
+    pub only: bool,
+    /// The device's compute capability.
+    pub has: (u32, u32),
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entry, capability: (major, minor), only, has: (own_major, own_minor) } = self;
+        match only {
+            true => write!(
+                f,
+                "{entry} needs a GPU of compute capability {major}.{minor}; this one has {own_major}.{own_minor}"
+            ),
+            false => {
+                write!(f, "{entry} needs compute capability {major}.{minor}, the device has {own_major}.{own_minor}")
+            }
+        }
+    }
 }
 
 impl Error {

@@ -5,6 +5,7 @@ use std::fmt;
 pub use rung::{BlockCount, Geometry, MULTIPROCESSORS};
 
 use rung::dims;
+pub use simt::TensorElement;
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +21,59 @@ pub enum Arg {
     U64(u64),
     /// A single-precision number.
     F32(f32),
+    /// A tensor map, made anew for each launch.
+    TensorMap(TensorMap),
+}
+
+/// A matrix in one of the problem's buffers, row after row, and the tiles that a kernel copies of it in bulk: an argument by
+/// value, of 128 bytes (`const __grid_constant__ CUtensorMap` in CUDA C++, `.param .align 64 .b8 map[128]` in PTX).
+///
+/// In shared memory, tiles are swizzled by 128 bytes. Elements outside of the matrix are zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorMap {
+    /// The index of the problem's buffer.
+    pub buffer: usize,
+    /// The type of the elements.
+    pub element: TensorElement,
+    /// Elements of a row, 1 to 2^32. A row has to be a multiple of 16 bytes.
+    pub columns: u64,
+    /// The number of rows, 1 to 2^32.
+    pub rows: u64,
+    /// The elements of a tile's row, 128 bytes at most, and the tile's rows, 256 at most.
+    pub tile: [u32; 2],
+}
+
+impl TensorMap {
+    /// The bytes from one row to the next.
+    pub fn pitch(&self) -> u64 {
+        self.columns * u64::from(self.element.bytes())
+    }
+
+    /// The map of the matrix at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
+    pub fn at(&self, address: u64) -> simt::TensorMap {
+        simt::TensorMap {
+            element: self.element,
+            address,
+            sizes: vec![self.columns, self.rows],
+            strides: vec![self.pitch()],
+            tile: self.tile.to_vec(),
+            steps: vec![1; 2],
+            swizzle: simt::Swizzle::B128,
+            nan: false,
+        }
+    }
+}
+
+impl fmt::Display for TensorMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { buffer, element, columns, rows, tile: [along, down] } = self;
+        let pitch = self.pitch();
+        write!(
+            f,
+            "tensor map of buffer {buffer}, {rows} rows of {columns} {element:?}, {pitch} bytes apart, in tiles of \
+             {down} × {along}"
+        )
+    }
 }
 
 /// The code in which a launch's entry is looked up.

@@ -31,7 +31,7 @@ pub mod stats;
 pub use self::ptx::Ptx;
 pub use catalog::{Catalog, Kernels};
 pub use device::Device;
-pub use error::Error;
+pub use error::{Error, Needs};
 pub use options::Options;
 pub use problem::Problem;
 #[cfg(not(target_family = "wasm"))]

@@ -29,14 +29,16 @@ pub enum Role {
     Sum,
     /// Used by blocks to communicate. It is zeroed once, and every launch leaves it zeroed.
     Workspace,
+    /// Used by blocks to communicate, with contents that nobody relies on, before a launch or behind it.
+    Scratch,
 }
 
 impl Role {
     /// The value of every byte of such a buffer and of its guard before a checked launch; `None` for an input, which
-    /// holds the problem's data and has no guard.
+    /// holds the problem's data, and for scratch memory, which have no guard.
     pub fn initial_byte(self) -> Option<u8> {
         match self {
-            Self::Input => None,
+            Self::Input | Self::Scratch => None,
             Self::Output => Some(POISON),
             Self::Sum | Self::Workspace => Some(0),
         }
@@ -61,7 +63,7 @@ impl Buffer {
     /// The number of bytes to allocate: those of the buffer and of its guard.
     pub fn allocated_bytes(&self) -> u64 {
         match self.role {
-            Role::Input => self.bytes,
+            Role::Input | Role::Scratch => self.bytes,
             Role::Output | Role::Sum | Role::Workspace => self.bytes + GUARD_BYTES,
         }
     }
@@ -176,6 +178,12 @@ pub unsafe trait Problem {
     /// for the ladder's only or default variant.
     fn variant(&self) -> String {
         String::new()
+    }
+
+    /// Why a rung cannot compute this problem, although it computes its variant: what is in its way, and what would do; `None`
+    /// if it can.
+    fn refuses(&self, _rung: &Rung) -> Option<String> {
+        None
     }
 
     /// The lengths that the grid has to cover in each dimension, as [`Geometry::grid`](crate::launch::Geometry::grid)

@@ -9,8 +9,10 @@ use ptx::extract::{SourceLines, extract};
 /// The PTX of the kernels for one architecture.
 #[derive(Debug)]
 pub struct Ptx {
-    /// The least compute capability that a device must have to run it, major and minor.
+    /// The compute capability that it is compiled for, major and minor.
     pub capability: (u32, u32),
+    /// Whether devices of that compute capability alone run it (`sm_90a`), and not the newer ones too (PTX ISA, `.target`).
+    pub only: bool,
     /// The text.
     pub text: &'static str,
     outline: OnceLock<Outline<'static>>,
@@ -19,14 +21,34 @@ pub struct Ptx {
 impl Ptx {
     /// A text for devices of at least this compute capability.
     pub const fn new(capability: (u32, u32), text: &'static str) -> Self {
-        Self { capability, text, outline: OnceLock::new() }
+        Self { capability, only: false, text, outline: OnceLock::new() }
+    }
+
+    /// A text for devices of this compute capability and no other.
+    pub const fn only(capability: (u32, u32), text: &'static str) -> Self {
+        Self { capability, only: true, text, outline: OnceLock::new() }
     }
 
     /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
-    /// newest of all.
+    /// last of all.
     pub fn newest(all: &[Self], capability: Option<(u32, u32)>) -> Option<&Self> {
-        let runs = |ptx: &&Self| capability.is_none_or(|own| own >= ptx.capability);
-        all.iter().rfind(runs)
+        all.iter().rfind(|ptx| capability.is_none_or(|own| ptx.runs_on(own)))
+    }
+
+    /// Whether a device of this compute capability can run it.
+    pub fn runs_on(&self, capability: (u32, u32)) -> bool {
+        if self.only { capability == self.capability } else { capability >= self.capability }
+    }
+
+    /// The architecture that it is compiled for, by NVIDIA's name with this prefix: `sm_90a`, `compute_90a`.
+    pub fn arch(&self, prefix: &str) -> String {
+        let ((major, minor), suffix) = (self.capability, if self.only { "a" } else { "" });
+        format!("{prefix}_{major}{minor}{suffix}")
+    }
+
+    /// The architecture that `ptxas` assembles it for where a device of the architecture `wanted`, such as `sm_90`, runs it.
+    pub fn assembled_for(&self, wanted: &str) -> String {
+        if self.only { self.arch("sm") } else { wanted.to_owned() }
     }
 
     /// The outline of the text, with the positions of its entries. It is read once.

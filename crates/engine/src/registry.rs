@@ -220,7 +220,8 @@ impl Ladder {
     /// The launch of `rung` on `problem`, with `block` or else with the rung's default block for this problem.
     ///
     /// # Errors
-    /// [`Error::BadValue`] when the ladder does not support the block, [`Error::NotCompiled`] when a
+    /// [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does not
+    /// support the block, [`Error::NotCompiled`] when a
     /// const-generic rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when
     /// the tile for this block does not fit into shared memory.
     pub fn launch(&self, rung: &Rung, problem: &dyn Problem, block: Option<[u32; 3]>) -> Result<Launch, Error> {
@@ -238,6 +239,9 @@ impl Ladder {
         // The entry is looked up before the shared memory is computed, because the size of a tile is only defined for
         // blocks that the rung was compiled for.
         let entry = rung.entry(&variant, block)?;
+        if let Some(reason) = problem.refuses(rung) {
+            return Err(Error::Refused { rung: rung.name, reason });
+        }
         let needed = rung.shared.bytes(block);
         let most = match rung.shared {
             SharedMemory::Dynamic(_) => MAX_DYNAMIC,
@@ -262,8 +266,8 @@ impl Ladder {
     }
 
     /// The launches of these rungs on `problem`, each rung with all of its `blocks` (its default block when there are
-    /// none), and the errors of those that were not compiled for a block and are left out. Without `may_leave_out`, these are
-    /// errors like all others.
+    /// none), and the errors of those that were not compiled for a block or that the problem refuses, which are left out.
+    /// Without `may_leave_out`, these are errors like all others.
     ///
     /// # Errors
     /// The first error of [`Ladder::launch`].
@@ -281,6 +285,11 @@ impl Ladder {
             for block in blocks.chain(default) {
                 match self.launch(rung, problem, block) {
                     Ok(launch) => launches.push((rung, launch)),
+                    Err(error @ Error::Refused { .. }) if may_leave_out => {
+                        // With one block as with another.
+                        left_out.push(error);
+                        break;
+                    }
                     Err(error @ Error::NotCompiled(_)) if may_leave_out => left_out.push(error),
                     Err(error) => return Err(error),
                 }

@@ -107,7 +107,7 @@ impl Plan {
     /// Makes the problem with these options and the launches of the rungs of these names; of all rungs that compute the
     /// problem when there are none. `block` is for all rungs; `None` takes the default block of each. `runs` is the
     /// number of timed launches of each rung; `None` only checks. Rungs that were not requested by name and that were
-    /// not compiled for the block are left out, unless no rung would be left.
+    /// not compiled for the block, or that the problem refuses, are left out, unless no rung would be left.
     ///
     /// # Errors
     /// When the ladder does not take the options, as [`Ladder::problem`] says; when a name is not a rung's or the rung
@@ -173,6 +173,24 @@ impl Plan {
         }
     }
 
+    /// Leaves out the launches that the device does not support.
+    ///
+    /// # Errors
+    /// [`Error::NeedsNewer`] when the rungs were requested by name, with the last rung of the ladder that the device runs.
+    pub fn leave_out_unsupported(&mut self, device: &dyn Device) -> Result<(), Error> {
+        let (ladder, problem) = (self.ladder, &*self.problem);
+        let runs = |rung: &&'static Rung| {
+            let launch = ladder.launch(rung, problem, None);
+            launch.is_ok_and(|launch| device.check_supported(&launch).is_none())
+        };
+        let others = ladder.select(&[], problem).unwrap_or_default().into_iter();
+        let last = others.filter(runs).next_back();
+        self.leave_out(|_, launch| device.check_supported(launch)).map_err(|error| match error {
+            Error::NeedsNewer { needs, .. } => Error::NeedsNewer { needs, instead: last.map(|rung| rung.name) },
+            error => error,
+        })
+    }
+
     /// Leaves out the launches for which `check` returns an error, and keeps the error's text as the reason.
     ///
     /// # Errors
@@ -199,7 +217,7 @@ impl Plan {
 /// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
 /// [`measure`] fails.
 pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung)) -> Result<Report, Error> {
-    plan.leave_out(|_, launch| device.check_supported(launch))?;
+    plan.leave_out_unsupported(device)?;
     let (mut outcomes, mut sets) = (Vec::with_capacity(plan.launches.len()), 1);
     measure(device, &plan, 0, progress, |step| {
         outcomes.push(step.outcome);

@@ -165,6 +165,14 @@ impl Device for Simulator {
             Arg::I32(value) => Ok(value.into()),
             Arg::U64(value) => Ok(value.into()),
             Arg::F32(value) => Ok(value.into()),
+            Arg::TensorMap(map) => match buffers.get(map.buffer) {
+                Some(buffer) => {
+                    let encoded = map.at(buffer.address()).encode();
+                    let refused = |why| refused(launch, &format!("there is no {map}: {why}"));
+                    Ok(simt::Arg::Bytes(encoded.map_err(refused)?.to_vec()))
+                }
+                None => Err(refused(launch, &format!("there is no buffer {}", map.buffer))),
+            },
             ref other => Err(refused(launch, &format!("{other:?} is no argument here"))),
         });
         let args = args.collect::<Result<Vec<simt::Arg>, _>>()?;

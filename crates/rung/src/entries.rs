@@ -136,9 +136,9 @@ mod names {
         }
     }
 
-    /// A variant in words: `max of f32`.
+    /// A variant in words: `max, f32`.
     pub fn variant_in_words(variant: &str) -> String {
-        if variant.is_empty() { "the ladder's usual computation".to_owned() } else { variant.replace('_', " of ") }
+        if variant.is_empty() { "the ladder's usual computation".to_owned() } else { variant.replace('_', ", ") }
     }
 
     /// `name_part_part`, without what is empty.
@@ -179,7 +179,7 @@ mod tests {
             SOME.entry("", [128, 1, 1]).unwrap_err().to_string(),
             "some was not compiled for a block of 128: it was for 64, 32x16"
         );
-        assert_eq!(SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what, "min of f32");
+        assert_eq!(SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what, "min, f32");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use host::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult, Sim};
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
 use host::run::{self, Outcome, Plan, Report};
-use host::{Error, KERNELS, Ladder, Options, Rung, Session, ladder};
+use host::{Error, KERNELS, Ladder, Needs, Options, Rung, Session, ladder};
 
 /// Each rung of a ladder, timed in one launch where the device has a clock.
 pub fn once(name: &str, options: &Options) -> Plan {
@@ -243,7 +243,8 @@ impl Device for Fake {
             return None;
         };
         let (_, rung) = rung_of(&launch.entry);
-        (rung.name == name).then(|| Error::NeedsNewer { entry: launch.entry.clone(), needs: (9, 0), has: (7, 5) })
+        let needs = Needs { entry: launch.entry.clone(), capability: (9, 0), only: false, has: (7, 5) };
+        (rung.name == name).then_some(Error::NeedsNewer { needs, instead: None })
     }
 
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {

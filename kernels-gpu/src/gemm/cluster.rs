@@ -14,14 +14,14 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 use super::TensorProduct;
 use super::element::Element;
 use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, lend, multiply_stages, write};
-use super::staged_output::Staged;
+use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
+use super::staged_output::{Staged, store_sums};
 use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Sums};
+use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums};
 use crate::tensor_core::{cluster, registers};
 
 /// This file's rungs.
@@ -47,7 +47,7 @@ products! {
         },
         lesson: "two blocks share b's tiles by multicast: a third less to read from the L2 cache",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     tensor_maps => in_clusters
 }
 
@@ -88,7 +88,6 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                         fill::<A, C, COLUMN_MAJOR>(product, place(tile), i * depth::<A>(), stage, full, rank);
                         at.advance();
                     }
-                    lend(&buffers, &mut at);
                     tile += thread::grid_dim_x() / BLOCKS;
                 }
             }
@@ -102,11 +101,11 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     barriers.empty(stage).arrive_in_block(thread % 32);
                 }
             };
-            let mut lent = None;
             while tile < tiles {
-                let place = place(tile).down(consumer * BOX_ROWS);
-                multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, &mut lent, report);
-                write(&sums, place, product, consumer, &buffers, &mut at, &mut lent);
+                multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
+                sums.finish();
+                report(at.before());
+                store_sums(&sums, place(tile).down(consumer * BOX_ROWS), product, buffers.staging(consumer), consumer);
                 tile += thread::grid_dim_x() / BLOCKS;
             }
             if thread == 0 {

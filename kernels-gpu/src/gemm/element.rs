@@ -38,31 +38,30 @@ pub trait Output: Copy {
     fn pair(first: f32, second: f32) -> Self::Pair;
 }
 
-/// The bits of two floats, aligned as one.
-#[repr(C, align(8))]
-#[derive(Clone, Copy)]
-pub struct Two(pub [f32; 2]);
-
-/// Rounds two sums to elements of 16 bits, the first one in the word's lower half: `cvt.rn.bf16x2.f32` and
-/// `cvt.rn.f16x2.f32` from compute capability 8.0 on (PTX ISA, "Data Movement and Conversion Instructions: cvt").
-macro_rules! pair {
-    ($name:literal, $first:ident, $second:ident) => {{
+/// Two sums as one word of 16-bit elements: by one instruction where there is one, from compute capability 8.0 on.
+macro_rules! packed {
+    ($instruction:literal, $element:ty, $first:ident, $second:ident) => {{
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
         {
             let bits;
             // SAFETY: a conversion accesses nothing.
             unsafe {
-                core::arch::asm!(concat!("cvt.rn.", $name, ".f32 {}, {}, {};"), out(reg32) bits, in(reg32) $second,
+                core::arch::asm!(concat!($instruction, " {}, {}, {};"), out(reg32) bits, in(reg32) $second,
                     in(reg32) $first, options(pure, nomem, nostack));
             }
             bits
         }
         #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
         {
-            u32::from(Self::from_f32($first).0) | u32::from(Self::from_f32($second).0) << 16
+            u32::from(<$element>::from_f32($first).0) | u32::from(<$element>::from_f32($second).0) << 16
         }
     }};
 }
+
+/// The bits of two floats, aligned as one.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct Two(pub [f32; 2]);
 
 impl Element for Bf16 {
     const ZERO: Self = Self(0);
@@ -89,7 +88,7 @@ impl Output for Bf16 {
 
     #[inline(always)]
     fn pair(first: f32, second: f32) -> u32 {
-        pair!("bf16x2", first, second)
+        packed!("cvt.rn.bf16x2.f32", Self, first, second)
     }
 }
 
@@ -132,7 +131,7 @@ impl Output for F16 {
 
     #[inline(always)]
     fn pair(first: f32, second: f32) -> u32 {
-        pair!("f16x2", first, second)
+        packed!("cvt.rn.f16x2.f32", Self, first, second)
     }
 }
 

@@ -6,10 +6,8 @@
 //! Here as many blocks are launched as there are SMs, and each takes every 132nd tile. The producer goes on to the next tile at once: the
 //! stages are full again when the consumers come back. The sums are packed into fragments, stored by `stmatrix` to boxes
 //! without bank conflicts, and copied out by the copy engine, whole rows of 128 bytes, while the next products run
-//! ([`store_sums`]). The boxes need 32 KB for each consumer and 16 are left beside the stages. So the producer lends
-//! the stage behind a tile's last one to the consumers: it says "full" without filling it, and they say "empty" when their
-//! boxes have been copied. Tiles are counted along bands of eight rows ([`corner`]), so that the 132 tiles of a wave share what
-//! they read in the L2 cache.
+//! ([`store_sums`]). Tiles are counted along bands of eight rows ([`corner`]), so that the 132 tiles of a wave share what they
+//! read in the L2 cache.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -18,10 +16,9 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 use super::TensorProduct;
 use super::element::Element;
 use super::large_tile::{COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, fill, multiply, stages};
-use super::staged_output::{STAGING_BYTES, Staged, Staging, store_sums};
-use super::tiles::{Corner, corner, write_sums};
+use super::staged_output::{STAGING_BYTES, Staged, store_sums};
+use super::tiles::corner;
 use crate::copy_async::Shared;
-use crate::tensor_core::barrier::sync_some;
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;
@@ -94,7 +91,6 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                         fill::<A, C, COLUMN_MAJOR>(product, place, i * depth::<A>(), stage, full);
                         at.advance();
                     }
-                    lend(&buffers, &mut at);
                     tile += thread::grid_dim_x();
                 }
             }
@@ -108,11 +104,13 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
             }
         };
         let mut sums = [0.0; SUMS];
-        let mut lent = None;
         while tile < tiles {
+            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
+            // While the last products run.
             let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
-            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, &mut lent, report);
-            write(&sums, place, product, consumer, &buffers, &mut at, &mut lent);
+            sums.finish();
+            report(at.before());
+            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
             tile += thread::grid_dim_x();
         }
         if thread == 0 {
@@ -121,22 +119,8 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Lends the next stage to the consumers: says that it is full as soon as it is empty.
-///
-/// # Safety
-/// This is the thread that fills the stages.
-#[inline(always)]
-pub(super) unsafe fn lend(Buffers { barriers, .. }: &Buffers, at: &mut Position<STAGES>) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        barriers.empty(at.stage).wait(at.parity ^ 1);
-        barriers.full(at.stage).arrive();
-    }
-    at.advance();
-}
-
-/// Multiplies so many stages and replaces the sums by theirs. A stage that is empty is reported, and so is the one that was lent
-/// for the tile before, as soon as the boxes in it have been copied.
+/// Starts the products of so many stages, which replace the sums. All but the last stage are reported when they are empty; the sums
+/// and the last stage have to be waited for.
 ///
 /// # Safety
 /// All threads of the warp group come; `at` is the consumer's place among the stages; `report` says that a stage is empty.
@@ -147,27 +131,15 @@ pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
     buffers: &Buffers,
     at: &mut Position<STAGES>,
     count: u32,
-    lent: &mut Option<u32>,
     report: impl Fn(u32),
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    /// The stage at which the copies of the tile before have most likely read their boxes.
-    const READ: u32 = 2;
-    // SAFETY: a stage is used when it is full; the sums are touched by products only until they are finished.
+    // SAFETY: a stage is used when it is full; the sums are touched by products only.
     unsafe {
         for i in 0..count {
             buffers.barriers.full(at.stage).wait(at.parity);
             multiply::<A, COLUMN_MAJOR>(sums, consumer, buffers.stage(at.stage), i > 0);
-            if i == READ.min(count - 1)
-                && let Some(stage) = lent.take()
-            {
-                if thread::thread_idx_x() % 128 == 0 {
-                    wait_for_stores::<0>();
-                }
-                sync_some(1 + consumer, 128);
-                report(stage);
-            }
             // The products before these are over, and so the stage before is empty.
             wgmma::wait::<1>();
             if i > 0 {
@@ -175,14 +147,13 @@ pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
             }
             at.advance();
         }
-        sums.finish();
-        report(at.before());
     }
 }
 
 /// The parts of a block's shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Buffers {
+    start: *mut u8,
     stages: Shared,
     pub(super) barriers: Barriers<STAGES>,
 }
@@ -191,9 +162,11 @@ impl Buffers {
     /// The parts of [`SHARED_BYTES`].
     #[inline(always)]
     pub(super) fn of(shared: *mut u8) -> Self {
-        let stages = Shared::of(shared).aligned_to(ALIGN);
+        let begin = Shared::of(shared);
+        let stages = begin.aligned_to(ALIGN);
+        let start = shared.wrapping_add(stages.offset_from(begin) as usize);
         let barriers = Barriers(stages.byte_add(STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES));
-        Self { stages, barriers }
+        Self { start, stages, barriers }
     }
 
     /// A stage.
@@ -202,37 +175,9 @@ impl Buffers {
         self.stages.byte_add(index * STAGE_BYTES)
     }
 
-    /// A consumer's boxes for the product, with its part of the stage that is lent to it.
+    /// A consumer's boxes for the product.
     #[inline(always)]
-    fn staging(&self, consumer: u32, lent: u32) -> Staging {
-        Staging::of(consumer, self.stages.byte_add(STAGES * STAGE_BYTES), self.stage(lent))
+    pub(super) fn staging(&self, consumer: u32) -> *mut u8 {
+        self.start.wrapping_add((STAGES * STAGE_BYTES + consumer * STAGING_BYTES) as usize)
     }
-}
-
-/// Writes a consumer's sums, by tensor copies where the product's rows are multiples of 16 bytes. The next stage is lent
-/// for that, which `lent` remembers.
-///
-/// # Safety
-/// All threads of the warp group come, and no other thread writes these elements of the product.
-#[inline(always)]
-pub(super) unsafe fn write<A, C: Staged>(
-    sums: &[f32; SUMS],
-    place: Corner,
-    product: &TensorProduct<'_, A, C>,
-    consumer: u32,
-    buffers: &Buffers,
-    at: &mut Position<STAGES>,
-    lent: &mut Option<u32>,
-) {
-    // SAFETY: as the caller promises; a stage is lent when it is full.
-    unsafe {
-        buffers.barriers.full(at.stage).wait(at.parity);
-        if (product.n * size_of::<C>() as u32).is_multiple_of(16) {
-            store_sums::<C>(sums, place, product.c_map, buffers.staging(consumer, at.stage), consumer);
-        } else {
-            write_sums(sums, place, product.c());
-        }
-    }
-    *lent = Some(at.stage);
-    at.advance();
 }

@@ -3,42 +3,19 @@
 use cuda_std::thread;
 
 use super::element::{Bf16, F16, Output};
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, SUMS};
+use super::large_tile::{COLUMNS, SUMS};
 use super::tiles::Corner;
+use super::{Matrix, TensorProduct};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
 use crate::tensor_core::stmatrix::{store_four, store_two};
-use crate::tensor_core::tensor_map::{TensorMap, commit_stores, wait_for_stores};
-use crate::tensor_core::wgmma::{BOX_BYTES, ROW_BYTES};
+use crate::tensor_core::tensor_map::{commit_stores, wait_for_stores};
+use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, ROW_BYTES};
 
-/// The boxes of its own that a warp group has.
-const OWN: u32 = 2;
-/// The bytes of these.
-pub(super) const STAGING_BYTES: u32 = OWN * BOX_BYTES;
-/// The boxes that it has of a stage that is lent to both.
-const LENT: u32 = (A_BOXES + B_BOXES) / CONSUMERS;
-
-/// Where a warp group writes its sums, box after box, before they are copied out.
-#[derive(Clone, Copy)]
-pub(super) struct Staging {
-    own: Shared,
-    lent: Shared,
-}
-
-impl Staging {
-    /// A consumer's boxes: its own, and its part of a stage.
-    #[inline(always)]
-    pub(super) fn of(consumer: u32, own: Shared, stage: Shared) -> Self {
-        Self { own: own.byte_add(consumer * STAGING_BYTES), lent: stage.byte_add(consumer * LENT * BOX_BYTES) }
-    }
-
-    /// The place of a box. There are `OWN + LENT`, which are taken in turn.
-    #[inline(always)]
-    fn place(self, index: u32) -> Shared {
-        let index = index % (OWN + LENT);
-        if index < OWN { self.own.byte_add(index * BOX_BYTES) } else { self.lent.byte_add((index - OWN) * BOX_BYTES) }
-    }
-}
+/// Boxes of a warp group: one is written while the one before is copied.
+const SLOTS: u32 = 2;
+/// The bytes of a warp group's boxes.
+pub(super) const STAGING_BYTES: u32 = SLOTS * BOX_BYTES;
 
 /// An element whose boxes a warp group can write.
 pub(super) trait Staged: Output {
@@ -93,46 +70,64 @@ impl Staged for f32 {
     }
 }
 
-/// Writes a warp group's 64 rows of sums by tensor copies. They are still under way afterwards, and
-/// [`wait_for_stores`] tells the group's first thread when the staging has been read.
+/// Writes a warp group's 64 rows of sums, box after box: by tensor copies where the product's rows are multiples of 16 bytes,
+/// else by all threads, element by element. The last copies are still under way afterwards.
 ///
 /// # Safety
-/// All threads of the warp group `consumer` come; the map describes the product, where no other thread writes these elements;
-/// `staging` is this warp group's alone, aligned to 1024.
+/// All threads of the warp group `consumer` come; no other thread writes these elements of the product; `staging` points to
+/// [`STAGING_BYTES`] of shared memory that are this warp group's alone, aligned to 1024.
 #[inline(always)]
-pub(super) unsafe fn store_sums<C: Staged>(
+pub(super) unsafe fn store_sums<A, C: Staged>(
     sums: &[f32; SUMS],
     Corner { row, column }: Corner,
-    map: &TensorMap,
-    staging: Staging,
+    product: &TensorProduct<'_, A, C>,
+    staging: *mut u8,
     consumer: u32,
 ) {
     let columns = ROW_BYTES / size_of::<C>() as u32;
-    let boxes = COLUMNS / columns;
     let is_first = thread::thread_idx_x() % 128 == 0;
-    // As many boxes as there is room for, and then the rest.
-    for (begin, end) in [(0, boxes.min(OWN + LENT)), (OWN + LENT, boxes)] {
-        if begin >= end {
-            continue;
-        }
-        // SAFETY: the thread that starts all copies waits for those out of the boxes that are written next, and the others
-        // for it.
+    let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
+    for index in 0..COLUMNS / columns {
+        // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for it.
         unsafe {
+            let slot = staging.add((index % SLOTS * BOX_BYTES) as usize);
+            let corner = Corner { row, column: column + index * columns };
             if is_first {
-                wait_for_stores::<0>();
+                wait_for_stores::<{ SLOTS - 1 }>();
             }
             sync_some(1 + consumer, 128);
-            for index in begin..end {
-                C::write_box(sums, index as usize, staging.place(index));
-            }
+            C::write_box(sums, index as usize, Shared::of(slot));
             fence_for_bulk_copies();
             sync_some(1 + consumer, 128);
-            if is_first {
-                for index in begin..end {
-                    map.store(column + index * columns, row, staging.place(index));
-                }
+            if !has_map {
+                write_elements(slot.cast(), corner, product.c());
+            } else if is_first {
+                product.c_map.store(corner.column, corner.row, Shared::of(slot));
                 commit_stores();
             }
         }
+    }
+}
+
+/// Writes a box to the product element by element, neighbours by neighbouring threads.
+///
+/// # Safety
+/// All threads of the warp group come; the box is written, and no other thread writes its elements of the product.
+#[inline(always)]
+unsafe fn write_elements<C: Copy>(from: *const C, Corner { row, column }: Corner, c: Matrix<C>) {
+    let size = size_of::<C>() as u32;
+    let columns = ROW_BYTES / size;
+    let t = thread::thread_idx_x() % 128;
+    let along = t % columns;
+    // A length that the compiler does not know, so that the loop stays a loop.
+    let rows = BOX_ROWS.min(c.rows.saturating_sub(row));
+    let mut down = t / columns;
+    while down < rows && column + along < c.columns {
+        let place = swizzled(Shared(0), down, along * size / 16).0 + along * size % 16;
+        // SAFETY: the place is in the box; the row and the column exist.
+        unsafe {
+            *c.data.add(((row + down) * c.columns + column + along) as usize) = *from.add((place / size) as usize)
+        };
+        down += 128 / columns;
     }
 }

@@ -22,14 +22,14 @@ use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 use super::TensorProduct;
 use super::element::Element;
 use super::large_tile::{COLUMNS, CONSUMERS, ROWS, SUMS, depth, fill, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, lend, multiply_stages, write};
-use super::staged_output::Staged;
+use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
+use super::staged_output::{Staged, store_sums};
 use super::tiles::corner;
 use crate::tensor_core::barrier::sync_some;
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{BOX_ROWS, Sums};
+use crate::tensor_core::wgmma::{BOX_ROWS, Finish, Sums};
 use crate::wide;
 
 /// This file's rungs.
@@ -160,9 +160,6 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                         fill::<A, C, COLUMN_MAJOR>(product, place, i * depth::<A>(), stage, full);
                         at.advance();
                     }
-                    if end == shares.depth {
-                        lend(&buffers, &mut at);
-                    }
                 }
             }
             return;
@@ -175,10 +172,11 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
             }
         };
         let mut sums = [0.0; SUMS];
-        let mut lent = None;
         while let Some(Piece { tile, first, end }) = pieces.next() {
-            let count = end - first;
-            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, &mut lent, report);
+            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, end - first, report);
+            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
+            sums.finish();
+            report(at.before());
             let handover = Handover { workspace, parts, consumer };
             if end < shares.depth {
                 handover.give(&sums, block);
@@ -194,8 +192,7 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     missing -= has;
                 }
             }
-            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
-            write(&sums, place, product, consumer, &buffers, &mut at, &mut lent);
+            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
         }
         if thread == 0 {
             wait_for_stores::<0>();

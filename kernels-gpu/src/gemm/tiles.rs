@@ -52,6 +52,7 @@ pub(super) unsafe fn write_sums<C: Output, const N: usize>(
 ) {
     let t = thread::thread_idx_x() % 128;
     let (row, column) = (row + t / 32 * 16 + t % 32 / 4, column + t % 4 * 2);
+    let is_even = n % 2 == 0;
     for (lower, row) in [(0, row), (1, row + 8)] {
         if row >= m {
             continue;
@@ -60,18 +61,20 @@ pub(super) unsafe fn write_sums<C: Output, const N: usize>(
         unsafe {
             let to = c.add((row * n) as usize);
             for i in 0..N / 4 {
-                let (column, first, second) =
-                    (column + 8 * i as u32, sums[4 * i + 2 * lower], sums[4 * i + 2 * lower + 1]);
-                if n % 2 == 0 {
+                let column = column + 8 * i as u32;
+                let (first, second) = (sums[4 * i + 2 * lower], sums[4 * i + 2 * lower + 1]);
+                if is_even && column < n {
+                    *to.add(column as usize).cast() = C::pair(first, second);
+                }
+            }
+            if is_even {
+                continue;
+            }
+            for i in 0..N / 4 {
+                for j in 0..2 {
+                    let column = column + (8 * i + j) as u32;
                     if column < n {
-                        *to.add(column as usize).cast() = C::pair(first, second);
-                    }
-                } else {
-                    if column < n {
-                        *to.add(column as usize) = C::from_f32(first);
-                    }
-                    if column + 1 < n {
-                        *to.add(column as usize + 1) = C::from_f32(second);
+                        *to.add(column as usize) = C::from_f32(sums[4 * i + 2 * lower + j]);
                     }
                 }
             }

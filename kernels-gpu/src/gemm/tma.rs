@@ -39,7 +39,7 @@ products! {
         geometry: Geometry::NumberedTiles { rows: SIDE, columns: SIDE, most_slices: 1 },
         lesson: "tensor copies: one thread names a tile, and the copy engine does the addresses, the edges and the swizzle",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     tensor_maps => tma
 }
 

@@ -38,7 +38,7 @@ products! {
         geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
         lesson: "a warp group that only starts copies feeds two that only multiply, and gives them its registers",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     tensor_maps => warp_specialized
 }
 

@@ -45,7 +45,7 @@ products! {
         geometry: Geometry::NumberedTiles { rows: SIDE, columns: SIDE, most_slices: 1 },
         lesson: "a warp group multiplies whole tiles from shared memory: no fragments in registers",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     pointers => wgmma
 }
 
@@ -137,24 +137,38 @@ impl<A: Element, const COLUMN_MAJOR: bool> Factors<A, COLUMN_MAJOR> {
 unsafe fn fill_boxes<A: Element>(Matrix { data, rows, columns }: Matrix<A>, first: Corner, next: Corner, to: *mut u8) {
     const COPIES: u32 = BOX_BYTES / CHUNK / THREADS;
     let elements = CHUNK / size_of::<A>() as u32;
-    let is_aligned = columns.is_multiple_of(elements);
-    for i in 0..BOXES * COPIES {
-        let (index, chunk) = (i / COPIES, thread::thread_idx_x() % (ROW_BYTES / CHUNK));
-        let row = i % COPIES * (THREADS * CHUNK / ROW_BYTES) + thread::thread_idx_x() / (ROW_BYTES / CHUNK);
+    let thread = thread::thread_idx_x();
+    // The place of a copy in the boxes, and its first element in the matrix.
+    let copy = |i: u32| {
+        let (index, chunk) = (i / COPIES, thread % (ROW_BYTES / CHUNK));
+        let row = i % COPIES * (THREADS * CHUNK / ROW_BYTES) + thread / (ROW_BYTES / CHUNK);
         let place = index * BOX_BYTES + row * ROW_BYTES + (chunk ^ row % 8) * CHUNK;
-        let (row, column) = (first.row + index * next.row + row, first.column + index * next.column + chunk * elements);
-        // SAFETY: the place is in the box; elements inside of the matrix exist.
-        unsafe {
-            let (to, from) = (to.add(place as usize), data.wrapping_add((row * columns + column) as usize));
+        let from = Corner {
+            row: first.row + index * next.row + row,
+            column: first.column + index * next.column + chunk * elements,
+        };
+        // SAFETY: the place is in the boxes.
+        (unsafe { to.add(place as usize) }, from)
+    };
+    if columns.is_multiple_of(elements) {
+        for i in 0..BOXES * COPIES {
+            let (to, Corner { row, column }) = copy(i);
             let exists = row < rows && column < columns;
-            if is_aligned {
-                copy_async::copy_four(Shared::of(to), if exists { from } else { data }.cast(), exists);
-            } else {
-                for element in 0..elements {
-                    let exists = exists && column + element < columns;
-                    let to = to.cast::<A>().add(element as usize);
-                    *to = if exists { *from.add(element as usize) } else { A::ZERO };
-                }
+            let from = if exists { data.wrapping_add((row * columns + column) as usize) } else { data };
+            // SAFETY: as the caller promises; 16 bytes of a row of multiples of 16 exist as a whole or not at all.
+            unsafe { copy_async::copy_four(Shared::of(to), from.cast(), exists) };
+        }
+        return;
+    }
+    // A length that the compiler does not know, so that the loop stays a loop.
+    for i in 0..thread::block_dim_x() * BOXES * COPIES / THREADS {
+        let (to, Corner { row, column }) = copy(i);
+        for element in 0..elements {
+            let exists = row < rows && column + element < columns;
+            // SAFETY: the place is in the boxes; the element exists, or is not read.
+            unsafe {
+                let from = data.wrapping_add((row * columns + column + element) as usize);
+                *to.cast::<A>().add(element as usize) = if exists { *from } else { A::ZERO };
             }
         }
     }

@@ -70,7 +70,8 @@ impl Tools {
         let own = capability.zip(kernels.newest_for(capability));
         match (tools, own) {
             ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => {
-                Ok(Self { ptxas, nvdisasm, ptx: kernels, arch: format!("sm_{major}{minor}") })
+                let arch = kernels.assembled_for(&format!("sm_{major}{minor}"));
+                Ok(Self { ptxas, nvdisasm, ptx: kernels, arch })
             }
             (tools, own) => {
                 let failed = tools.into_iter().filter_map(Result::err);

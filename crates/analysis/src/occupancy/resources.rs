@@ -32,7 +32,7 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
         return Ok(usage);
     }
     let ptx = source(kernels, launch, arch)?;
-    let usages = ptxas::usages(assembler()?, &ptx.part(entry), arch)?;
+    let usages = ptxas::usages(assembler()?, &ptx.part(entry), &ptx.assembled_for(arch))?;
     let usage = *usages
         .get(entry)
         .ok_or_else(|| toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") })?;
@@ -43,7 +43,7 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
 /// The PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// [`Error::NeedsNewer`] when only newer architectures have the entry, [`Error::Request`] when none has it and when the
+/// [`Error::NeedsNewer`] when only other architectures have the entry, [`Error::Request`] when none has it and when the
 /// architecture is not in the tables.
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
@@ -52,8 +52,13 @@ pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<
     if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
         return Ok(own);
     }
-    Err(match kernels.modules.iter().find(has_it).map(|newer| newer.capability) {
-        Some(needs) => Error::NeedsNewer { entry: entry.clone(), needs, arch: arch.to_owned() },
+    Err(match kernels.modules.iter().find(has_it) {
+        Some(other) => Error::NeedsNewer {
+            entry: entry.clone(),
+            needs: other.arch("sm"),
+            or_newer: if other.only { "" } else { " or newer" },
+            arch: arch.to_owned(),
+        },
         None => Error::Request(format!("{entry} is no entry of this program's kernels")),
     })
 }

@@ -127,7 +127,7 @@ fn measure(
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let (gpu, device) = gpu(named, env)?;
     for plan in &mut plans {
-        plan.leave_out(|_, launch| device.check_supported(launch))?;
+        plan.leave_out_unsupported(&*device)?;
         if plan.launches().is_empty() {
             return Err(Error::Request(format!("nothing is left to profile: {}", plan.left_out().join("; "))));
         }

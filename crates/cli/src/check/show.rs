@@ -1,6 +1,6 @@
 //! What is shown of checks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::device::Finding;
 use engine::options::Options;
@@ -20,6 +20,8 @@ pub(super) struct Sweep {
     /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
     /// out.
     pub(super) left_out: BTreeSet<String>,
+    /// The rungs that problems refused: the first reason of each, and how many other problems refused it.
+    pub(super) refused: BTreeMap<&'static str, (String, usize)>,
     /// How many random schedules each launch was run under besides.
     pub(super) schedules: u32,
     /// Why it ended before its end, if it did.
@@ -74,6 +76,14 @@ impl Check {
 impl Sweep {
     pub(super) fn all_right(&self) -> bool {
         self.ended.is_none() && self.checks.iter().all(Check::is_good)
+    }
+
+    /// Notes a rung that is left out at one of the problems. Blocks that a rung was not compiled for are nothing to tell.
+    pub(super) fn leave_out(&mut self, error: engine::Error) {
+        if let engine::Error::Refused { rung, .. } = error {
+            let known = self.refused.entry(rung);
+            known.and_modify(|(_, others)| *others += 1).or_insert_with(|| (error.to_string(), 0));
+        }
     }
 
     /// Asks the simulator about launches that failed on a GPU, about one of each rung.
@@ -146,6 +156,10 @@ impl Sweep {
         }
         for why in &self.left_out {
             document.note(format!("left out: {why}"));
+        }
+        for (why, others) in self.refused.values() {
+            let others = if *others > 0 { format!("; so with {others} other problems") } else { String::new() };
+            document.note(format!("left out: {why}{others}"));
         }
         if let Some(why) = self.ended {
             document.note(format!("not all was checked: {why}"));

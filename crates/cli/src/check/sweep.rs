@@ -48,7 +48,8 @@ impl<'a> Plan<'a> {
     /// The launches for a problem. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
     /// rung was not compiled for are left out. When the user gave the problem, both are errors; a missing block is an
     /// error only for rungs that were named, or if no launch is left.
-    fn launches(&self, problem: &dyn Problem) -> Result<Launches, Error> {
+    /// Rungs that the problem refuses are left out like blocks, and told.
+    fn launches(&self, problem: &dyn Problem) -> Result<(Launches, Vec<engine::Error>), Error> {
         let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
         let is_given = self.problems.is_some();
         let rungs = match is_given {
@@ -60,11 +61,11 @@ impl<'a> Plan<'a> {
             blocks => blocks.to_vec(),
         };
         let may_leave_out = !is_given || names.is_empty();
-        let (launches, left_out) = ladder.launches(rungs, problem, blocks, may_leave_out)?;
-        match left_out.into_iter().next() {
-            Some(error) if is_given && launches.is_empty() => Err(error.into()),
-            _ => Ok(launches),
+        let (launches, mut left_out) = ladder.launches(rungs, problem, blocks, may_leave_out)?;
+        if is_given && launches.is_empty() && !left_out.is_empty() {
+            return Err(left_out.swap_remove(0).into());
         }
+        Ok((launches, left_out))
     }
 
     /// The problems to check, by the effort that the device is worth.
@@ -84,7 +85,8 @@ impl<'a> Plan<'a> {
         'problems: for options in &problems {
             let problem = ladder.problem(options)?;
             bar.set_message(format!("{}, {}", ladder.name, problem.size()));
-            let launches = self.launches(&*problem)?;
+            let (launches, left_out) = self.launches(&*problem)?;
+            left_out.into_iter().for_each(|error| sweep.leave_out(error));
             let checks = if problem.buffer_bytes() <= self.most_bytes { usual } else { Checks::NONE };
             let mut launcher = runner.of(&*problem, &launches, checks)?;
             for (rung, launch) in launches {
@@ -177,7 +179,7 @@ impl<'a> Plan<'a> {
         let mut work = || -> Result<(), Error> {
             for options in &self.problems(device.info().kind == "sim") {
                 let problem = self.selected.ladder.problem(options)?;
-                let launches = self.launches(&*problem)?;
+                let (launches, _) = self.launches(&*problem)?;
                 let begin = first.saturating_sub(number).min(launches.len());
                 number += launches.len();
                 if begin == launches.len() {

@@ -82,7 +82,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     let ncu = match gpu {
         Some(device) => {
             for plan in &mut plans {
-                plan.leave_out(|_, launch| device.check_supported(launch))?;
+                plan.leave_out_unsupported(&*device)?;
             }
             Some(env.ncu(ncu::find(own.ncu.as_deref())?, device.info())?)
         }

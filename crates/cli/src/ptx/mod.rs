@@ -176,21 +176,20 @@ impl Subject {
             .newest_for(capability)
             .filter(|own| is_assembled || capability.is_none_or(|requested| requested == own.capability))
             .ok_or_else(|| {
-                let compiled = kernels.modules.iter().map(|own| Arch::of(own.capability).name);
-                let compiled: Vec<String> = compiled.collect();
+                let compiled: Vec<String> = kernels.modules.iter().map(|own| own.arch("sm")).collect();
+                let (last, others) = compiled.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
                 Error::Request(format!(
-                    "there are no kernels for {}: they are compiled for {}; --sass assembles them for any from there on",
+                    "there are no kernels for {}: they are compiled for {} and {last}; --sass assembles them for any from \
+                     there on",
                     requested.map_or("", |arch| &arch.name),
-                    compiled.join(" and ")
+                    others.join(", ")
                 ))
             })?;
-        let own = Arch::of(module.capability).name;
-        let (major, minor) = module.capability;
-        let llvm = format!("kernels.compute_{major}{minor}.ll");
+        let llvm = format!("kernels.{}.ll", module.arch("compute"));
         Ok(Self {
             text: Cow::Borrowed(module.text),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
-            arch: Some(requested.map_or(own, |arch| arch.name.clone())),
+            arch: Some(requested.map_or_else(|| module.arch("sm"), |arch| module.assembled_for(&arch.name))),
             roots: kernel_roots(kernels),
         })
     }
@@ -273,7 +272,8 @@ impl Texts {
     /// An entry's machine code for an architecture.
     pub(crate) fn sass(&self, entry: &str, arch: &str) -> Result<String, Error> {
         let [assembler, disassembler] = self.tools.as_ref().map_err(|error| error.clone())?;
-        let code = ptxas::sass(assembler, disassembler, &self.module.part(entry), entry, arch, false)?;
+        let arch = self.module.assembled_for(arch);
+        let code = ptxas::sass(assembler, disassembler, &self.module.part(entry), entry, &arch, false)?;
         sass::function(&code, entry, None)
     }
 }

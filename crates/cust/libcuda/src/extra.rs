@@ -1,5 +1,5 @@
-//! What cust lacks: shared memory beyond the usual, arguments that are not known before the program runs, and the words of the
-//! driver's compiler.
+//! What cust lacks: shared memory beyond the usual, arguments that are not known before the program runs, tensor maps, and the
+//! words of the driver's compiler.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -7,6 +7,9 @@ use std::ptr;
 use cust_raw::{
     CUfunction, CUjit_option, CUresult, cuFuncGetAttribute, cuFuncSetAttribute, cuModuleLoadDataEx, cuModuleUnload,
 };
+use simt::TensorMap;
+
+use crate::table::cuTensorMapEncodeTiled;
 
 /// The bytes of shared memory that a block can have without being allowed more.
 const WITHOUT: i32 = 48 << 10;
@@ -42,6 +45,48 @@ pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUres
 /// The arguments of a launch as the driver takes them: the address of each one's bytes.
 pub fn addresses(arguments: &mut [Vec<u8>]) -> Vec<*mut c_void> {
     arguments.iter_mut().map(|argument| argument.as_mut_ptr().cast()).collect()
+}
+
+/// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`: a read of a sector brings 256 bytes to the L2.
+const PROMOTION: u32 = 3;
+
+/// The driver's tensor map for a kernel's parameter of 128 bytes, without interleaved channels; 256 bytes are brought to the L2
+/// at once.
+///
+/// # Errors
+/// The driver's, when there is no such map, and `CUDA_ERROR_NOT_SUPPORTED` when the driver is older than CUDA 12.0.
+pub fn encode_tiled(map: &TensorMap) -> Result<[u8; 128], CUresult> {
+    /// Where the driver takes a map.
+    #[repr(C, align(64))]
+    struct Aligned([u8; 128]);
+
+    let rank = map.sizes.len();
+    if (map.strides.len() + 1, map.tile.len(), map.steps.len()) != (rank, rank, rank) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let mut encoded = Aligned([0; 128]);
+    // SAFETY: `encoded` is a place for a map, at a multiple of 64 bytes; there are as many sizes, sides of a tile and steps as
+    // dimensions, and one stride fewer. The address is a number here: kernels read there, and not the driver.
+    let result = unsafe {
+        cuTensorMapEncodeTiled(
+            encoded.0.as_mut_ptr().cast(),
+            map.element as u32,
+            rank as u32,
+            ptr::without_provenance_mut(map.address as usize),
+            map.sizes.as_ptr(),
+            map.strides.as_ptr(),
+            map.tile.as_ptr(),
+            map.steps.as_ptr(),
+            0,
+            map.swizzle as u32,
+            PROMOTION,
+            map.nan.into(),
+        )
+    };
+    match result {
+        CUresult::CUDA_SUCCESS => Ok(encoded.0),
+        error => Err(error),
+    }
 }
 
 /// What the driver's compiler says about PTX that it has refused in the current context.

@@ -68,7 +68,7 @@
 //! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
 
 pub use driver::{Kernel, Resources, Simulation, launch_with};
-pub use extra::{addresses, allow_shared, compiler_log};
+pub use extra::{addresses, allow_shared, compiler_log, encode_tiled};
 
 mod codes;
 mod extra;

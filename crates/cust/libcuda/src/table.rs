@@ -14,16 +14,21 @@ use cust_raw::*;
 use crate::codes;
 use crate::load::{self, Found, Lookup};
 
-/// Defines [`Table`] and the functions from one list.
+/// Defines [`Table`] and the functions from two lists: those of cust's bindings, which cust calls, and newer ones, which are
+/// not exported and are for this crate.
 ///
 /// `or f` after a signature that takes an error and a place for a text writes the text `f(error)` there where the
 /// driver writes none.
 macro_rules! functions {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:path)?;)*) => {
-        /// What the real library exports of our list.
+    (
+        $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:path)?;)*
+        newer { $(fn $newer:ident($($new_arg:ident: $new_ty:ty),* $(,)?);)* }
+    ) => {
+        /// What the real library exports of our lists.
         pub(crate) struct Table {
             // The real function returns a number, and only `codes::known` makes it a `CUresult`.
             $($name: Option<unsafe extern "C" fn($($ty),*) -> c_uint>,)*
+            $($newer: Option<unsafe extern "C" fn($($new_ty),*) -> c_uint>,)*
         }
 
         impl Table {
@@ -34,17 +39,12 @@ macro_rules! functions {
             /// have that function's signature, and exist as long as the table.
             pub(crate) unsafe fn new(lookup: &Lookup<'_>) -> Table {
                 Table {
-                    $($name: lookup(stringify!($name)).and_then(|function| {
-                        // SAFETY: the caller's promise about the signatures. A library may have null under a name, which
-                        // is no function.
-                        unsafe {
-                            std::mem::transmute::<*const (), Option<unsafe extern "C" fn($($ty),*) -> c_uint>>(function)
-                        }
-                    }),)*
+                    $($name: functions!(@lookup lookup, $name($($ty),*)),)*
+                    $($newer: functions!(@lookup lookup, $newer($($new_ty),*)),)*
                 }
             }
 
-            /// The functions of our list that the library does not export.
+            /// The functions that cust calls and the library does not export.
             pub(crate) fn missing(&self) -> Vec<&'static str> {
                 let mut missing = Vec::new();
                 $(if self.$name.is_none() {
@@ -73,6 +73,28 @@ macro_rules! functions {
                 functions!(@rescue result, ($($arg),*) $($rescue)?)
             }
         )*
+
+        $(
+            /// The driver's function of this name, which older drivers lack.
+            ///
+            /// # Safety
+            /// What the CUDA Driver API asks of its caller.
+            pub(crate) unsafe fn $newer($($new_arg: $new_ty),*) -> CUresult {
+                match driver().map(|table| table.$newer) {
+                    // SAFETY: the caller keeps the driver's contract; the pointer came from `Table::new`.
+                    Some(Some(function)) => codes::known(unsafe { function($($new_arg),*) }),
+                    Some(None) => LACKS_FUNCTION,
+                    None => NO_DRIVER,
+                }
+            }
+        )*
+    };
+    (@lookup $lookup:ident, $name:ident($($ty:ty),*)) => {
+        $lookup(stringify!($name)).and_then(|function| {
+            // SAFETY: the caller's promise about the signatures. A library may have null under a name, which is no
+            // function.
+            unsafe { std::mem::transmute::<*const (), Option<unsafe extern "C" fn($($ty),*) -> c_uint>>(function) }
+        })
     };
     (@rescue $result:ident, $args:tt) => { $result };
     (@rescue $result:ident, ($error:ident, $text:ident) $rescue:path) => {
@@ -326,6 +348,15 @@ functions! {
     fn cuSurfObjectCreate(surf_object: *mut CUsurfObject, res_desc: *const CUDA_RESOURCE_DESC);
     fn cuSurfObjectDestroy(surf_object: CUsurfObject);
     fn cuSurfObjectGetResourceDesc(res_desc: *mut CUDA_RESOURCE_DESC, surf_object: CUsurfObject);
+
+    newer {
+        // CUDA 12.0
+        fn cuTensorMapEncodeTiled(
+            map: *mut c_void, element: c_uint, rank: c_uint, address: *mut c_void, sizes: *const u64,
+            strides: *const u64, tile: *const u32, steps: *const u32, interleave: c_uint, swizzle: c_uint,
+            promotion: c_uint, fill: c_uint,
+        );
+    }
 }
 
 #[cfg(test)]

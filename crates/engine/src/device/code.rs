@@ -6,7 +6,7 @@ use ptx::Outline;
 use ptx::extract::{SourceLines, extract};
 
 use crate::Ptx;
-use crate::error::Error;
+use crate::error::{Error, Needs};
 use crate::launch::{Code, Launch};
 
 /// PTX sources, and the result `M` of compiling each of their entries.
@@ -52,7 +52,7 @@ impl<M> Codes<M> {
     /// be extracted. Compiles it first if necessary.
     ///
     /// # Errors
-    /// [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only newer devices have
+    /// [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only other devices have
     /// the entry, and the compiler's error when the entry does not compile.
     pub(super) fn get(
         &mut self,
@@ -84,15 +84,16 @@ impl<M> Codes<M> {
         Ok(&self.compiled[&key])
     }
 
-    /// The error for a kernel that only newer devices have.
+    /// The error for a kernel that only other devices have.
     pub(super) fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let has = self.capability?;
         let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&launch.entry);
         if launch.code != Code::Kernels || self.own.as_ref().is_some_and(has_it) {
             return None;
         }
-        let newer = self.kernels.iter().find(has_it)?;
-        Some(Error::NeedsNewer { entry: launch.entry.clone(), needs: newer.capability, has })
+        let other = self.kernels.iter().find(has_it)?;
+        let needs = Needs { entry: launch.entry.clone(), capability: other.capability, only: other.only, has };
+        Some(Error::NeedsNewer { needs, instead: None })
     }
 }
 

@@ -21,13 +21,15 @@ const VERSIONS: [Version; 24] =
 
 /// The PTX versions that instructions in `asm!` blocks need. LLVM knows this of the instructions it
 /// selects itself, but copies `asm!` as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
-const ASM_NEEDS: [(&str, Version); 19] = [
+const ASM_NEEDS: [(&str, Version); 21] = [
     ("activemask", 62),
     ("nanosleep", 63),
     ("mma.sync", 64),
     ("ldmatrix", 65),
     ("cp.async", 70),
     ("mbarrier.", 70),
+    ("mbarrier.test_wait.parity", 71),
+    ("mbarrier.try_wait", 78),
     ("redux.", 70),
     (".L2::", 74),
     (".L1::", 74),

@@ -113,3 +113,34 @@ fn an_old_device_is_told_what_it_lacks() {
     let code = turing.codes.load(KERNELS[0].text.to_owned());
     assert_eq!(told(&turing, code, "new"), None);
 }
+
+#[test]
+fn a_text_for_one_compute_capability_is_for_no_newer_one() {
+    static KERNELS: [Ptx; 3] = [
+        Ptx::new((7, 5), ".version 6.3\n.target sm_75\n.entry old() { ret; }\n"),
+        Ptx::new((8, 0), ".version 7.0\n.target sm_80\n.entry old() { ret; }\n"),
+        Ptx::only((9, 0), ".version 8.0\n.target sm_90a\n.entry old() { ret; }\n.entry hopper() { ret; }\n"),
+    ];
+    let newest = |capability| Ptx::newest(&KERNELS, capability).map(|ptx| ptx.arch("sm"));
+    let cases = [
+        (Some((7, 0)), None),
+        (Some((7, 5)), Some("sm_75")),
+        (Some((8, 9)), Some("sm_80")),
+        (Some((9, 0)), Some("sm_90a")),
+        (Some((10, 0)), Some("sm_80")),
+        (None, Some("sm_90a")),
+    ];
+    for (capability, right) in cases {
+        assert_eq!(newest(capability).as_deref(), right, "{capability:?}");
+    }
+    assert_eq!([&KERNELS[1], &KERNELS[2]].map(|ptx| ptx.assembled_for("sm_90")), ["sm_90", "sm_90a"]);
+    let told = |capability| {
+        let codes: Codes<()> = Codes::new(&KERNELS, Some(capability), SourceLines::Drop);
+        codes.check_supported(&launch(Code::Kernels, "hopper")).map(|error| error.to_string())
+    };
+    assert_eq!(told((9, 0)), None);
+    for (has, words) in [((10, 0), "10.0"), ((8, 6), "8.6")] {
+        let why = format!("hopper needs a GPU of compute capability 9.0; this one has {words}; --device sim runs it");
+        assert_eq!(told(has), Some(why));
+    }
+}

@@ -18,7 +18,7 @@ use libcuda::{addresses, compiler_log};
 use crate::device::code::{Codes, Compiled};
 use crate::device::{BufferId, DeviceInfo, DeviceMemory, LaunchResult, Resident};
 use crate::error::Error;
-use crate::launch::{Arg, Code, Launch};
+use crate::launch::{Arg, Code, Launch, TensorMap};
 
 /// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
 const TIMING_PTX: &str = include_str!("../timing.ptx");
@@ -159,16 +159,18 @@ impl State {
         bound: &[BufferId],
         run: impl FnOnce(&Function<'_>, &[*mut c_void], &Event, &Stream) -> Result<R, Error>,
     ) -> Result<R, Error> {
+        let address = |index: usize| -> Result<u64, Error> {
+            let missing = || Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len()));
+            Ok(self.memory(*bound.get(index).ok_or_else(missing)?)?.address)
+        };
         let args = launch.args.iter().map(|arg| {
             Ok(match *arg {
-                Arg::Buffer(index) => {
-                    let missing = || Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len()));
-                    self.memory(*bound.get(index).ok_or_else(missing)?)?.address.to_ne_bytes().to_vec()
-                }
+                Arg::Buffer(index) => address(index)?.to_ne_bytes().to_vec(),
                 Arg::U32(value) => value.to_ne_bytes().to_vec(),
                 Arg::I32(value) => value.to_ne_bytes().to_vec(),
                 Arg::U64(value) => value.to_ne_bytes().to_vec(),
                 Arg::F32(value) => value.to_ne_bytes().to_vec(),
+                Arg::TensorMap(map) => encoded(launch, &map, address(map.buffer)?)?.to_vec(),
             })
         });
         let args: Result<Vec<_>, Error> = args.collect();
@@ -215,6 +217,18 @@ impl State {
             blocks: allow_shared(&function, launch.shared_bytes).map_or(Ok(0), |()| blocks()).map_err(&cuda)?,
         })
     }
+}
+
+/// The bytes of a tensor map for a launch.
+///
+/// # Errors
+/// [`Error::Launch`] when no tensor map can describe the matrix, and when the driver refuses it.
+fn encoded(launch: &Launch, map: &TensorMap, address: u64) -> Result<[u8; 128], Error> {
+    let refused = |why: String| Error::launch(launch, format!("there is no {map}, at {address:#x}: {why}"));
+    let map = map.at(address);
+    // A driver's own reason is a number.
+    map.encode().map_err(refused)?;
+    libcuda::encode_tiled(&map).map_err(|error| refused(format!("the driver says {error:?}")))
 }
 
 /// Compiles a text with the driver, which takes a while.
