@@ -7,7 +7,7 @@
 //! names, which is how the weights of a linear layer lie.
 //!
 //! The FP32 ladder `matmul` ends where the CUDA cores end: 128 multiply-adds a cycle on each SM. A tensor core of an
-//! H100 or H200 takes whole fragments, 1024 multiply-adds a cycle for 16-bit elements, 4096 on each SM. So the whole ladder is about
+//! H100 or H200 takes whole fragments, 512 multiply-adds a cycle for 16-bit elements, 2048 on each SM. So the whole ladder is about
 //! one question: how do operands reach the tensor cores fast enough?
 //!
 //! # Safety
@@ -27,15 +27,20 @@ mod formats;
 pub mod element;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod large_tile;
+mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod small_tile;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod staged_output;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod tiles;
+mod warp_tile;
 
 rungs! {
     naive,
+    tiled,
+    mma,
+    ldmatrix,
+    cp_async,
     wgmma,
     tma,
     warp_specialized,
@@ -98,4 +103,18 @@ impl<A, C> TensorProduct<'_, A, C> {
     fn c(&self) -> Matrix<C> {
         Matrix { data: self.c, rows: self.m, columns: self.n }
     }
+}
+
+/// The same number, which the compiler does not know any more: a loop that counts to it is not unrolled.
+#[inline(always)]
+fn unknown(number: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut number = number;
+        // SAFETY: it does nothing.
+        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(pure, nomem, nostack, preserves_flags)) };
+        number
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    number
 }
