@@ -182,8 +182,10 @@ int cublas(Handle* handle) {
     }
     int code = check(handle, "cublasSetStream", cublasSetStream(made, handle->stream));
     if (code == 0) {
-        // Single precision throughout: no TF32, unless NVIDIA_TF32_OVERRIDE in the environment asks for it.
-        code = check(handle, "cublasSetMathMode", cublasSetMathMode(made, CUBLAS_DEFAULT_MATH));
+        // Single precision throughout: no TF32, unless NVIDIA_TF32_OVERRIDE in the environment asks for it; and no parts of
+        // sums that are rounded to 16 bits before they are added.
+        const int mode = CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+        code = check(handle, "cublasSetMathMode", cublasSetMathMode(made, static_cast<cublasMath_t>(mode)));
     }
     if (code != 0) {
         cublasDestroy(made);
@@ -357,7 +359,11 @@ int gemm_lt(Handle* handle, const uint64_t* numbers, const void* a, const void* 
         cublasLtMatmulHeuristicResult_t proposals[PROPOSALS];
         int found = 0;
         const size_t bytes = WORKSPACE;
+        // Parts of sums are added as 32-bit floats, not rounded to the product's type before.
+        const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
         const cublasStatus_t statuses[] = {
+            cublasLtMatmulPreferenceSetAttribute(described.preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                 &reductions, sizeof reductions),
             cublasLtMatmulPreferenceSetAttribute(described.preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
                                                  sizeof bytes),
             cublasLtMatmulAlgoGetHeuristic(handle->lt, described.product, described.b, described.a, described.c,

@@ -3,7 +3,7 @@
 //! In `gemm_ldmatrix` a block reads the next tiles, waits for them, writes them to shared memory, waits for the others, and
 //! only then multiplies; only the second block on the SM has something to do meanwhile. Here shared memory has four
 //! stages of a tile of each factor. `cp.async` copies 16 bytes from global to shared memory past the registers
-//! ([`copy_async`](crate::copy_async)): while one stage is multiplied, the copies into the next three are under way, 72 KB
+//! ([`copy_async`]): while one stage is multiplied, the copies into the next three are under way, 72 KB
 //! on each SM.
 //!
 //! The registers that held tiles on their way are free, and so a warp's part grows to 64 × 64: 4 KB from shared memory for

@@ -139,6 +139,7 @@ macro_rules! products {
     ) => {
         $(#[$doc])*
         #[doc = "\n\n# Safety\nAs [`gemm`](super) says."]
+        #[allow(clippy::too_many_arguments, reason = "a kernel's parameters are those of its launch")]
         #[::cuda_std::kernel]
         pub unsafe fn $entry $arguments {
             launch_bounds!($threads $(, $resident)?);

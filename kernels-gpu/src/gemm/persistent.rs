@@ -6,7 +6,7 @@
 //! Here as many blocks are launched as there are SMs, and each takes every 132nd tile. The producer goes on to the next tile at once: the
 //! stages are full again when the consumers come back. The sums are packed into fragments, stored by `stmatrix` to boxes
 //! without bank conflicts, and copied out by the copy engine, whole rows of 128 bytes, while the next products run
-//! ([`store_sums`]). Tiles are counted along bands of eight rows ([`corner`]), so that the 132 tiles of a wave share what they
+//! (`store_sums`). Tiles are counted along bands of eight rows (`corner`), so that the 132 tiles of a wave share what they
 //! read in the L2 cache.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 

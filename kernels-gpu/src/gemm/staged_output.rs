@@ -29,7 +29,7 @@ pub(super) trait Staged: Output {
 /// The place of 16 bytes of a row in a box that is swizzled by 128 bytes.
 #[inline(always)]
 fn swizzled(to: Shared, row: u32, chunk: u32) -> Shared {
-    to.byte_add(row * ROW_BYTES + ((chunk ^ row % 8) << 4))
+    to.byte_add(row * ROW_BYTES + ((chunk ^ (row % 8)) << 4))
 }
 
 /// Fragments of 8 × 8 elements of 16 bits, four at a time: those of 16 rows and 16 columns.
@@ -85,7 +85,7 @@ pub(super) unsafe fn store_sums<A, C: Staged>(
     consumer: u32,
 ) {
     let columns = ROW_BYTES / size_of::<C>() as u32;
-    let is_first = thread::thread_idx_x() % 128 == 0;
+    let is_first = thread::thread_idx_x().is_multiple_of(128);
     let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
     for index in 0..COLUMNS / columns {
         // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for it.
@@ -126,7 +126,7 @@ unsafe fn write_elements<C: Copy>(from: *const C, Corner { row, column }: Corner
         let place = swizzled(Shared(0), down, along * size / 16).0 + along * size % 16;
         // SAFETY: the place is in the box; the row and the column exist.
         unsafe {
-            *c.data.add(((row + down) * c.columns + column + along) as usize) = *from.add((place / size) as usize)
+            *c.data.add(((row + down) * c.columns + column + along) as usize) = *from.add((place / size) as usize);
         };
         down += 128 / columns;
     }

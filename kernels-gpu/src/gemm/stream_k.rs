@@ -236,7 +236,7 @@ impl Handover {
                 wide::store::<f32, 4>(to.add(i * 128 * 4), core::array::from_fn(|j| sums[4 * i + j]));
             }
             sync_some(1 + self.consumer, 128);
-            if thread::thread_idx_x() % 128 == 0 {
+            if thread::thread_idx_x().is_multiple_of(128) {
                 atomic_store_32_device(flag, Release, 1);
             }
         }
@@ -251,7 +251,7 @@ impl Handover {
         let (flag, from) = self.of_block(block);
         // SAFETY: the sums are there when the flag is set, and nobody changes them any more.
         unsafe {
-            if thread::thread_idx_x() % 128 == 0 {
+            if thread::thread_idx_x().is_multiple_of(128) {
                 while atomic_load_32_device(flag, Relaxed) == 0 {}
                 device_thread_fence(Acquire);
                 atomic_store_32_device(flag, Relaxed, 0);

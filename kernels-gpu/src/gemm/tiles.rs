@@ -39,7 +39,7 @@ pub(super) fn corner<const ROWS: u32, const COLUMNS: u32, const BAND: u32>(index
 }
 
 /// Writes the 64 rows of a warp group's sums to the product as they lie in registers: pairs of neighbours, or single elements where
-/// rows are odd and pairs would not be aligned.
+/// pairs would not be aligned.
 ///
 /// # Safety
 /// The product exists, and no other thread writes these elements of it. The sums are those of
@@ -52,7 +52,7 @@ pub(super) unsafe fn write_sums<C: Output, const N: usize>(
 ) {
     let t = thread::thread_idx_x() % 128;
     let (row, column) = (row + t / 32 * 16 + t % 32 / 4, column + t % 4 * 2);
-    let is_even = n % 2 == 0;
+    let has_pairs = n % 2 == 0 && c.cast::<C::Pair>().is_aligned();
     for (lower, row) in [(0, row), (1, row + 8)] {
         if row >= m {
             continue;
@@ -63,11 +63,11 @@ pub(super) unsafe fn write_sums<C: Output, const N: usize>(
             for i in 0..N / 4 {
                 let column = column + 8 * i as u32;
                 let (first, second) = (sums[4 * i + 2 * lower], sums[4 * i + 2 * lower + 1]);
-                if is_even && column < n {
+                if has_pairs && column < n {
                     *to.add(column as usize).cast() = C::pair(first, second);
                 }
             }
-            if is_even {
+            if has_pairs {
                 continue;
             }
             for i in 0..N / 4 {

@@ -5,7 +5,7 @@
 //!
 //! Here the host has described both factors by tensor maps, and one thread names a tile's corner. The copy engine computes addresses,
 //! fills in zeros at the edges, and writes the boxes swizzled as the tensor cores read them. It reports the bytes that have arrived
-//! to a barrier in shared memory ([`Barrier`](crate::tensor_core::barrier::Barrier)), where all threads wait. Two blocks share an SM: while one
+//! to a barrier in shared memory ([`Barrier`]), where all threads wait. Two blocks share an SM: while one
 //! waits, the other multiplies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
@@ -83,9 +83,9 @@ where
             }
             filled.advance();
         }
-        for half in 0..2 {
-            sums[half].finish();
-            write_sums(&sums[half], place.down(half as u32 * BOX_ROWS), product.c());
+        for (half, sums) in sums.iter_mut().enumerate() {
+            sums.finish();
+            write_sums(sums, place.down(half as u32 * BOX_ROWS), product.c());
         }
     }
 }

@@ -23,6 +23,7 @@ use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::{self, Shared};
 use crate::tensor_core::barrier::fence_for_bulk_copies;
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, Sums};
+use crate::wide::Wide;
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_WGMMA];
@@ -95,9 +96,9 @@ where
             used = if used + 1 == STAGES { 0 } else { used + 1 };
             filled = if filled + 1 == STAGES { 0 } else { filled + 1 };
         }
-        for half in 0..2 {
-            sums[half].finish();
-            write_sums(&sums[half], place.down(half as u32 * BOX_ROWS), Matrix { data: c, rows: m, columns: n });
+        for (half, sums) in sums.iter_mut().enumerate() {
+            sums.finish();
+            write_sums(sums, place.down(half as u32 * BOX_ROWS), Matrix { data: c, rows: m, columns: n });
         }
     }
 }
@@ -148,7 +149,7 @@ unsafe fn fill_boxes<A: Element>(Matrix { data, rows, columns }: Matrix<A>, firs
     let copy = |i: u32| {
         let (index, chunk) = (i / COPIES, thread % (ROW_BYTES / CHUNK));
         let row = i % COPIES * (THREADS * CHUNK / ROW_BYTES) + thread / (ROW_BYTES / CHUNK);
-        let place = index * BOX_BYTES + row * ROW_BYTES + (chunk ^ row % 8) * CHUNK;
+        let place = index * BOX_BYTES + row * ROW_BYTES + (chunk ^ (row % 8)) * CHUNK;
         let from = Corner {
             row: first.row + index * next.row + row,
             column: first.column + index * next.column + chunk * elements,
@@ -156,7 +157,7 @@ unsafe fn fill_boxes<A: Element>(Matrix { data, rows, columns }: Matrix<A>, firs
         // SAFETY: the place is in the boxes.
         (unsafe { to.add(place as usize) }, from)
     };
-    if columns.is_multiple_of(elements) {
+    if columns.is_multiple_of(elements) && data.cast::<Wide<f32, 4>>().is_aligned() {
         for i in 0..BOXES * COPIES {
             let (to, Corner { row, column }) = copy(i);
             let exists = row < rows && column < columns;

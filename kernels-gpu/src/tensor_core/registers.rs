@@ -9,7 +9,7 @@
 /// All threads of the warp group come, and have more registers; the number is a multiple of 8 between 24 and 256.
 #[inline(always)]
 pub unsafe fn keep<const REGISTERS: u32>() {
-    const { assert!(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0, "a multiple of 8 from 24 to 256") };
+    const { assert!(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS.is_multiple_of(8), "a multiple of 8 from 24 to 256") };
     ptx!("setmaxnreg.dec.sync.aligned.u32 {};", const REGISTERS, options(nostack, preserves_flags));
 }
 
@@ -19,6 +19,6 @@ pub unsafe fn keep<const REGISTERS: u32>() {
 /// As for [`keep`], but that the threads have fewer; the block's other warp groups give back what is wanted.
 #[inline(always)]
 pub unsafe fn take<const REGISTERS: u32>() {
-    const { assert!(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS % 8 == 0, "a multiple of 8 from 24 to 256") };
+    const { assert!(REGISTERS >= 24 && REGISTERS <= 256 && REGISTERS.is_multiple_of(8), "a multiple of 8 from 24 to 256") };
     ptx!("setmaxnreg.inc.sync.aligned.u32 {};", const REGISTERS, options(nostack, preserves_flags));
 }
