@@ -45,9 +45,9 @@ pub(super) fn with([m, n, k]: [u32; 3]) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// Square matrices of about `share` of so many elements each.
-pub(super) fn square(elements: u64, share: f64) -> Options {
-    let side = round_down(elements.isqrt(), share.sqrt());
+/// Square matrices of about `share` of so many elements each, with sides that are multiples of `unit`.
+pub(super) fn square(elements: u64, share: f64, unit: u64) -> Options {
+    let side = (round_down(elements.isqrt(), share.sqrt()) / unit).max(1) * unit;
     Options::default().with("m", side).with("n", side).with("k", side)
 }
 

@@ -144,7 +144,7 @@ unsafe impl Problem for Matmul {
     fn smaller(&self, share: f64) -> Option<Options> {
         let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
         // Of square matrices there are four, and copies of three to restore them from. The turns are few.
-        Some(product::square(elements / 7, share))
+        Some(product::square(elements / 7, share, 1))
     }
 
     fn shape(&self) -> Vec<u64> {
