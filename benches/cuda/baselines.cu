@@ -8,7 +8,7 @@
 // give 0, or a code that is not 0 and whose words `message` has. The calling thread has the device's primary context current, and a handle is
 // used by one thread at a time. Pointers are to device memory.
 //
-// nvcc -shared -Xcompiler -fPIC -O3 -std=c++17 -arch=native baselines.cu -lcublas -o libladder_baselines.so
+// nvcc -shared -Xcompiler -fPIC -O3 -std=c++17 -arch=native baselines.cu -lcublas -lcublasLt -o libladder_baselines.so
 
 #include <cstdarg>
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include <limits>
 #include <new>
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -38,6 +39,10 @@ struct Handle {
     int asked_for = -1;
     uint64_t asked_n = 0;
     size_t answer = 0;
+    // Likewise, the product that cublasLt was last asked for, and its fastest algorithm.
+    cublasLtHandle_t lt = nullptr;
+    uint64_t lt_asked[4] = {};
+    cublasLtMatmulAlgo_t lt_algorithm = {};
     char message[256] = "no call has failed";
 };
 
@@ -257,6 +262,138 @@ int matmul(Handle* handle, const float* a, const float* b, float* c, uint32_t m,
                              static_cast<int>(k), &one, b, pitch(n), a, pitch(k), &zero, c, pitch(n)));
 }
 
+// A product of 16-bit elements or TF32, as the ladder gemm has it.
+struct Gemm {
+    uint32_t m, n, k;
+    // The type of the factors and that of the product, and whether b lies column after column.
+    cudaDataType_t factor, product;
+    bool columns;
+    cublasComputeType_t compute;
+
+    // The format is 0 for bf16, 1 for f16, 2 for TF32; 4 more when the product is in 32-bit floats, 8 more when b lies
+    // column after column.
+    static Gemm of(const uint64_t* numbers) {
+        const uint64_t format = numbers[3];
+        const cudaDataType_t types[] = {CUDA_R_16BF, CUDA_R_16F, CUDA_R_32F, CUDA_R_32F};
+        Gemm gemm = {static_cast<uint32_t>(numbers[0]), static_cast<uint32_t>(numbers[1]),
+                     static_cast<uint32_t>(numbers[2])};
+        gemm.factor = types[format % 4];
+        gemm.product = format & 4 ? CUDA_R_32F : gemm.factor;
+        gemm.columns = format & 8;
+        gemm.compute = gemm.factor == CUDA_R_32F ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+        return gemm;
+    }
+
+    // To cuBLAS, which has columns lie one after the other, all matrices are their transposes.
+    cublasOperation_t b_operation() const { return columns ? CUBLAS_OP_T : CUBLAS_OP_N; }
+    int b_pitch() const { return pitch(columns ? k : n); }
+    bool fits_cublas() const { return fits(m) && fits(n) && fits(k); }
+};
+
+int gemm(Handle* handle, const Gemm& p, const void* a, const void* b, void* c) {
+    if (!p.fits_cublas()) {
+        return refuse(handle, "%u x %u x %u is too large for cuBLAS: a side is at most 2^31 - 1", p.m, p.n, p.k);
+    }
+    if (int code = cublas(handle)) {
+        return code;
+    }
+    const float one = 1.0f, zero = 0.0f;
+    return check(handle, "cublasGemmEx",
+                 cublasGemmEx(handle->cublas, p.b_operation(), CUBLAS_OP_N, static_cast<int>(p.n),
+                              static_cast<int>(p.m), static_cast<int>(p.k), &one, b, p.factor, p.b_pitch(), a, p.factor,
+                              pitch(p.k), &zero, c, p.product, pitch(p.n), p.compute, CUBLAS_GEMM_DEFAULT));
+}
+
+// The descriptions that cublasLt takes of a product.
+struct Described {
+    cublasLtMatmulDesc_t product = nullptr;
+    cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+    cublasLtMatmulPreference_t preference = nullptr;
+
+    ~Described() {
+        if (preference != nullptr) cublasLtMatmulPreferenceDestroy(preference);
+        for (cublasLtMatrixLayout_t layout : {a, b, c}) {
+            if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
+        }
+        if (product != nullptr) cublasLtMatmulDescDestroy(product);
+    }
+
+    int make(Handle* handle, const Gemm& p) {
+        const cublasOperation_t operation = p.b_operation();
+        const char* what = "describing a product to cublasLt";
+        const cublasStatus_t all[] = {
+            cublasLtMatmulDescCreate(&product, p.compute, CUDA_R_32F),
+            cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &operation, sizeof operation),
+            cublasLtMatrixLayoutCreate(&b, p.factor, p.columns ? p.k : p.n, p.columns ? p.n : p.k, p.b_pitch()),
+            cublasLtMatrixLayoutCreate(&a, p.factor, p.k, p.m, pitch(p.k)),
+            cublasLtMatrixLayoutCreate(&c, p.product, p.n, p.m, pitch(p.n)),
+            cublasLtMatmulPreferenceCreate(&preference),
+        };
+        for (const cublasStatus_t status : all) {
+            if (int code = check(handle, what, status)) return code;
+        }
+        return 0;
+    }
+};
+
+// The product by the fastest of the algorithms that cublasLt's heuristics propose, which the first call of a kind
+// measures.
+int gemm_lt(Handle* handle, const uint64_t* numbers, const void* a, const void* b, void* c) {
+    constexpr size_t WORKSPACE = size_t{64} << 20;
+    constexpr int PROPOSALS = 16;
+    const Gemm p = Gemm::of(numbers);
+    if (handle->lt == nullptr) {
+        if (int code = check(handle, "cublasLtCreate", cublasLtCreate(&handle->lt))) return code;
+    }
+    if (int code = reserve(handle, WORKSPACE)) return code;
+    Described described;
+    if (int code = described.make(handle, p)) return code;
+    const float one = 1.0f, zero = 0.0f;
+    const auto run = [&](const cublasLtMatmulAlgo_t& algorithm) {
+        return cublasLtMatmul(handle->lt, described.product, &one, b, described.b, a, described.a, &zero, c,
+                              described.c, c, described.c, &algorithm, handle->storage, WORKSPACE, handle->stream);
+    };
+    if (std::memcmp(handle->lt_asked, numbers, sizeof handle->lt_asked) != 0) {
+        cublasLtMatmulHeuristicResult_t proposals[PROPOSALS];
+        int found = 0;
+        const size_t bytes = WORKSPACE;
+        const cublasStatus_t statuses[] = {
+            cublasLtMatmulPreferenceSetAttribute(described.preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
+                                                 sizeof bytes),
+            cublasLtMatmulAlgoGetHeuristic(handle->lt, described.product, described.b, described.a, described.c,
+                                           described.c, described.preference, PROPOSALS, proposals, &found),
+        };
+        for (const cublasStatus_t status : statuses) {
+            if (int code = check(handle, "asking cublasLt for algorithms", status)) return code;
+        }
+        cudaEvent_t start, stop;
+        if (int code = check(handle, "cudaEventCreate", cudaEventCreate(&start))) return code;
+        if (int code = check(handle, "cudaEventCreate", cudaEventCreate(&stop))) return code;
+        float best = std::numeric_limits<float>::infinity();
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < found; i++) {
+                float time = 0;
+                if (run(proposals[i].algo) != CUBLAS_STATUS_SUCCESS) continue;
+                cudaEventRecord(start, handle->stream);
+                for (int repeat = 0; repeat < 4; repeat++) run(proposals[i].algo);
+                cudaEventRecord(stop, handle->stream);
+                cudaEventSynchronize(stop);
+                if (cudaEventElapsedTime(&time, start, stop) == cudaSuccess && time < best) {
+                    best = time;
+                    handle->lt_algorithm = proposals[i].algo;
+                }
+            }
+        }
+        cudaEventDestroy(start);
+        cudaEventDestroy(stop);
+        if (best == std::numeric_limits<float>::infinity()) {
+            return refuse(handle, "cublasLt has no algorithm for %u x %u x %u", p.m, p.n, p.k);
+        }
+        std::memcpy(handle->lt_asked, numbers, sizeof handle->lt_asked);
+    }
+    return check(handle, "cublasLtMatmul", run(handle->lt_algorithm));
+}
+
 // Counts the values of `n` bytes in 256 bins, which it overwrites.
 int histogram(Handle* handle, const uint8_t* input, uint32_t* bins, uint64_t n) {
     if (n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
@@ -307,6 +444,9 @@ void close_handle(Handle* handle) {
     if (handle->cublas != nullptr) {
         (void)cublasDestroy(handle->cublas);
     }
+    if (handle->lt != nullptr) {
+        (void)cublasLtDestroy(handle->lt);
+    }
     (void)cudaFree(handle->storage);
     (void)cudaGetLastError();
     delete handle;
@@ -315,12 +455,14 @@ void close_handle(Handle* handle) {
 // Why the last call that failed did. Never null; valid until the next call.
 const char* last_message(const Handle* handle) { return handle == nullptr ? "there is no handle" : handle->message; }
 
-// Enqueues what has this name. There are three buffers and three numbers; a function takes as many as it needs:
+// Enqueues what has this name. There are three buffers and four numbers; a function takes as many as it needs:
 //
 //   copy       from, to          bytes
 //   reduce     input, output     operation, type, n
 //   transpose  input, output     rows, columns
 //   matmul     a, b, c           m, n, k
+//   gemm       a, b, c           m, n, k, format: see Gemm; cublasGemmEx
+//   gemm_lt    a, b, c           the same; the best that cublasLt's heuristics propose
 //   histogram  input, bins       n
 int call(Handle* handle, const char* name, void* const* buffers, const uint64_t* numbers) {
     const auto is = [=](const char* other) { return std::strcmp(name, other) == 0; };
@@ -338,6 +480,12 @@ int call(Handle* handle, const char* name, void* const* buffers, const uint64_t*
         }
         if (is("matmul")) {
             return matmul(handle, floats(0), floats(1), floats(2), numbers[0], numbers[1], numbers[2]);
+        }
+        if (is("gemm")) {
+            return gemm(handle, Gemm::of(numbers), buffers[0], buffers[1], buffers[2]);
+        }
+        if (is("gemm_lt")) {
+            return gemm_lt(handle, numbers, buffers[0], buffers[1], buffers[2]);
         }
         if (is("histogram")) {
             return histogram(handle, static_cast<uint8_t*>(buffers[0]), static_cast<uint32_t*>(buffers[1]),

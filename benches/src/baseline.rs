@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use host::launch::{Arg, Launch};
 use host::{Ladder, Options, Problem, Rung};
 
-use crate::library::Call;
+use crate::library::{Call, NUMBERS};
 
 /// A library function that computes the same as a problem.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Baseline {
 
 /// The request of a problem with certain options to a library: the numbers that `cuda/baselines.cu` documents, and the
 /// bytes that the work needs in each of the rung's first buffers. `None` when the library cannot compute the problem.
-type Request = Option<([u64; 3], Vec<u64>)>;
+type Request = Option<([u64; NUMBERS], Vec<u64>)>;
 
 /// A baseline of a ladder: the ladder, the library's name for the function, its name in `cuda/baselines.cu`, whether
 /// it computes the same as the ladder's upper bound (and not as the other rungs), and its request.
@@ -35,6 +35,8 @@ const BASELINES: &[Registered] = &[
     ("transpose", "memcpy", c"copy", true, copy),
     ("transpose", "cuBLAS geam", c"transpose", false, transpose),
     ("matmul", "cuBLAS SGEMM", c"matmul", false, matmul),
+    ("gemm", "cuBLAS GemmEx", c"gemm", false, gemm),
+    ("gemm", "cublasLt", c"gemm_lt", false, gemm),
     ("histogram", "CUB DeviceHistogram", c"histogram", false, histogram),
 ];
 
@@ -48,30 +50,43 @@ fn reduce(options: &Options) -> Request {
     let number = TYPES.iter().position(|(name, _)| *name == element)?;
     let (n, size) = (options.size("n"), TYPES[number].1);
     let bytes = vec![n.checked_mul(size)?, size];
-    Some(([op as u64, number as u64, n], bytes))
+    Some(([op as u64, number as u64, n, 0], bytes))
 }
 
 fn copy(options: &Options) -> Request {
     let bytes = matrix_bytes(options, ["rows", "cols"])?;
-    Some(([bytes, 0, 0], vec![bytes; 2]))
+    Some(([bytes, 0, 0, 0], vec![bytes; 2]))
 }
 
 fn transpose(options: &Options) -> Request {
     let sides = ["rows", "cols"];
     let [rows, cols] = sides.map(|side| options.size(side));
-    Some(([rows, cols, 0], vec![matrix_bytes(options, sides)?; 2]))
+    Some(([rows, cols, 0, 0], vec![matrix_bytes(options, sides)?; 2]))
 }
 
 fn matmul(options: &Options) -> Request {
     let matrices = [["m", "k"], ["k", "n"], ["m", "n"]].into_iter();
     let bytes = matrices.map(|sides| matrix_bytes(options, sides));
-    Some((["m", "n", "k"].map(|side| options.size(side)), bytes.collect::<Option<_>>()?))
+    let [m, n, k] = ["m", "n", "k"].map(|side| options.size(side));
+    Some(([m, n, k, 0], bytes.collect::<Option<_>>()?))
+}
+
+fn gemm(options: &Options) -> Request {
+    /// In the order of their numbers, with the bytes of an element.
+    const TYPES: [(&str, u64); 3] = [("bf16", 2), ("f16", 2), ("tf32", 4)];
+    let number = TYPES.iter().position(|(name, _)| *name == options.text("type"))?;
+    let (factor, is_f32) = (TYPES[number].1, options.text("out") == "f32");
+    let product = if is_f32 { 4 } else { factor };
+    let [m, n, k] = ["m", "n", "k"].map(|side| options.size(side));
+    let format = number as u64 + 4 * u64::from(is_f32) + 8 * u64::from(options.text("b") == "columns");
+    let bytes = |rows: u64, columns: u64, size| rows.checked_mul(columns)?.checked_mul(size);
+    Some(([m, n, k, format], vec![bytes(m, k, factor)?, bytes(k, n, factor)?, bytes(m, n, product)?]))
 }
 
 fn histogram(options: &Options) -> Request {
     const BINS: u64 = 256 * 4;
     let n = options.size("n");
-    Some(([n, 0, 0], vec![n, BINS]))
+    Some(([n, 0, 0, 0], vec![n, BINS]))
 }
 
 /// The bytes of a matrix of 32-bit words with these sides.

@@ -9,8 +9,10 @@ use host::device::{DeviceMemory, GpuStream};
 
 use crate::error::Error;
 
-/// The largest number of buffers, and of numbers, that a call takes.
+/// The most buffers that a call takes.
 const MOST: usize = 3;
+/// The most numbers that it takes.
+pub const NUMBERS: usize = 4;
 
 /// A request to the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub struct Call {
     /// the work needs it to have.
     pub buffers: Vec<(usize, u64)>,
     /// The numbers that `cuda/baselines.cu` documents for it, and zeros behind them.
-    pub numbers: [u64; MOST],
+    pub numbers: [u64; NUMBERS],
 }
 
 /// An open library, with a handle for the stream of one device.

@@ -183,7 +183,7 @@ impl Nvcc {
 fn libraries(product: &Product) -> &'static [&'static str] {
     match product {
         Product::Ptx(_) => &[],
-        Product::Library(_) => &["-lcublas"],
+        Product::Library(_) => &["-lcublas", "-lcublasLt"],
     }
 }
 

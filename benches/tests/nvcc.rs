@@ -49,7 +49,7 @@ fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
     let call = &fake.calls()[1];
     let options = "-shared -Xcompiler -fPIC -arch=sm_90";
     assert!(call.contains(options), "{call}");
-    assert!(call.ends_with("SCRATCH/baselines.cu -lcublas"), "{call}");
+    assert!(call.ends_with("SCRATCH/baselines.cu -lcublas -lcublasLt"), "{call}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ unsafe extern "C" fn call(
     buffers: *const u64,
     numbers: *const u64,
 ) -> c_int {
-    let (buffers, numbers) = (*buffers.cast::<[u64; 3]>(), *numbers.cast::<[u64; 3]>());
+    let (buffers, numbers) = (*buffers.cast::<[u64; 3]>(), *numbers.cast::<[u64; 4]>());
     match CStr::from_ptr(name).to_str() {
         Ok("copy") => copy(buffers, numbers),
         Ok("reduce") => return reduce(handle, buffers, numbers),
@@ -77,14 +77,14 @@ unsafe extern "C" fn call(
     0
 }
 
-unsafe fn copy([from, to, _]: [u64; 3], [bytes, ..]: [u64; 3]) {
+unsafe fn copy([from, to, _]: [u64; 3], [bytes, ..]: [u64; 4]) {
     (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes as usize);
 }
 
 unsafe fn reduce(
     handle: *mut Handle,
     [input, output, _]: [u64; 3],
-    [op, kind, n]: [u64; 3],
+    [op, kind, n, _]: [u64; 4],
 ) -> c_int {
     match (op, kind) {
         (0, 0) => {
@@ -116,7 +116,7 @@ unsafe fn reduce(
     0
 }
 
-unsafe fn transpose([input, output, _]: [u64; 3], [rows, cols, _]: [u64; 3]) {
+unsafe fn transpose([input, output, _]: [u64; 3], [rows, cols, ..]: [u64; 4]) {
     let (input, output) = (elements::<f32>(input, rows * cols), output as *mut f32);
     for (at, &element) in (0..).zip(input) {
         let (row, column) = (at / cols, at % cols);
@@ -124,7 +124,7 @@ unsafe fn transpose([input, output, _]: [u64; 3], [rows, cols, _]: [u64; 3]) {
     }
 }
 
-unsafe fn matmul([a, b, c]: [u64; 3], [m, n, k]: [u64; 3]) {
+unsafe fn matmul([a, b, c]: [u64; 3], [m, n, k, _]: [u64; 4]) {
     let (a, b) = (elements::<f32>(a, m * k), elements::<f32>(b, k * n));
     let (n, k) = (n as usize, k as usize);
     for row in 0..m as usize {
@@ -135,7 +135,7 @@ unsafe fn matmul([a, b, c]: [u64; 3], [m, n, k]: [u64; 3]) {
     }
 }
 
-unsafe fn histogram([input, bins, _]: [u64; 3], [n, ..]: [u64; 3]) {
+unsafe fn histogram([input, bins, _]: [u64; 3], [n, ..]: [u64; 4]) {
     let bins = std::slice::from_raw_parts_mut(bins as *mut u32, 256);
     bins.fill(0);
     for &byte in elements::<u8>(input, n) {

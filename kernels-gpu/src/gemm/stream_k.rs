@@ -10,7 +10,8 @@
 //! end to the beginning, so that it hands over first and waits last, and it waits only for blocks with smaller numbers, which
 //! were launched before it.
 //!
-//! To hand sums over costs some microseconds. Where the idle SMs of a last wave would cost less, all tiles go whole.
+//! To hand sums over costs some microseconds. Where the idle SMs of a last wave would cost less, and where there is no whole wave,
+//! all tiles go whole.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -75,13 +76,16 @@ impl Shares {
         let blocks = thread::grid_dim_x().max(1);
         let beyond = tiles % blocks;
         let gain = (blocks - beyond) * depth;
-        let divided = if beyond > 0 && gain > HANDOVER * blocks { beyond } else { 0 };
+        let divided = if tiles > blocks && beyond > 0 && gain > HANDOVER * blocks { beyond } else { 0 };
         Self { tiles, depth: depth.max(1), divided, blocks }
     }
 
     /// The first stage of a block's share, counted through all divided tiles; that of the next block is its end.
     #[inline(always)]
     fn start(&self, block: u32) -> u32 {
+        if self.divided == 0 {
+            return 0;
+        }
         let all = u64::from(self.divided * self.depth);
         (all * u64::from(block) / u64::from(self.blocks)) as u32
     }

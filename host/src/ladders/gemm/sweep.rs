@@ -12,6 +12,7 @@ use crate::ladders::product::with;
 const EDGES: &[[u32; 3]] = &[
     [1, 1, 1],
     [2, 3, 5],
+    [33, 9, 33],
     [31, 37, 41],
     [127, 131, 137],
     [100, 60, 20],
@@ -36,7 +37,7 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
         let rows = sides.iter().map(move |&n| [m, n]);
         rows.flat_map(|[m, n]| sides.iter().map(move |&k| [m, n, k]))
     });
-    let edges = effort.pick(EDGES, &EDGES[..8], &[]);
+    let edges = effort.pick(EDGES, &EDGES[..9], &[]);
     let small = edges.iter().copied().chain(product).collect::<Vec<_>>();
     let variants = variants();
     let mut all = Vec::new();
