@@ -40,6 +40,33 @@ pub(super) fn size([m, n, k]: [usize; 3]) -> String {
     format!("m = {m}, n = {n}, k = {k}")
 }
 
+/// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or a warp
+/// takes at once.
+pub(super) const EDGES: &[[u32; 3]] = &[
+    [2, 2, 2],
+    [3, 3, 3],
+    [4, 4, 4],
+    [8, 8, 8],
+    [9, 9, 9],
+    [2, 33, 33],
+    [3, 33, 33],
+    [129, 33, 33],
+    [191, 33, 33],
+    [33, 2, 33],
+    [33, 4, 33],
+    [33, 65, 33],
+    [33, 129, 33],
+    [33, 191, 33],
+    [33, 33, 1],
+    [33, 33, 2],
+    [33, 33, 3],
+    [33, 33, 4],
+    [33, 33, 5],
+    [33, 33, 7],
+    [33, 33, 32],
+    [65, 65, 65],
+];
+
 /// Options with these sizes.
 pub(super) fn with([m, n, k]: [u32; 3]) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
