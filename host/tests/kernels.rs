@@ -83,7 +83,9 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
     for (own, module) in &*MODULES {
         for entry in entries(module) {
             let counts = access::of_ptx(&own.part(entry.name), entry.name).unwrap();
-            let is_copy = |instruction: &&Instruction<'_>| instruction.operation() == "cp" && instruction.has("global");
+            let is_copy = |instruction: &&Instruction<'_>| {
+                instruction.operation() == "cp" && instruction.has("global") && !instruction.has("bulk")
+            };
             let bits = |instruction: &Instruction<'_>| {
                 let (elements, bits) = instruction.access().unwrap();
                 elements * bits

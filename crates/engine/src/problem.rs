@@ -159,9 +159,10 @@ pub unsafe trait Problem {
         self.size()
     }
 
-    /// The bytes of all its buffers together.
+    /// The bytes of all its buffers together, without scratch memory, whose size does not depend on the problem's.
     fn buffer_bytes(&self) -> u64 {
-        self.buffers().iter().map(|buffer| buffer.bytes).sum()
+        let buffers = self.buffers().into_iter().filter(|buffer| buffer.role != Role::Scratch);
+        buffers.map(|buffer| buffer.bytes).sum()
     }
 
     /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.

@@ -40,14 +40,41 @@ pub(super) fn size([m, n, k]: [usize; 3]) -> String {
     format!("m = {m}, n = {n}, k = {k}")
 }
 
+/// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or a warp
+/// takes at once.
+pub(super) const EDGES: &[[u32; 3]] = &[
+    [2, 2, 2],
+    [3, 3, 3],
+    [4, 4, 4],
+    [8, 8, 8],
+    [9, 9, 9],
+    [2, 33, 33],
+    [3, 33, 33],
+    [129, 33, 33],
+    [191, 33, 33],
+    [33, 2, 33],
+    [33, 4, 33],
+    [33, 65, 33],
+    [33, 129, 33],
+    [33, 191, 33],
+    [33, 33, 1],
+    [33, 33, 2],
+    [33, 33, 3],
+    [33, 33, 4],
+    [33, 33, 5],
+    [33, 33, 7],
+    [33, 33, 32],
+    [65, 65, 65],
+];
+
 /// Options with these sizes.
 pub(super) fn with([m, n, k]: [u32; 3]) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// Square matrices of about `share` of so many elements each.
-pub(super) fn square(elements: u64, share: f64) -> Options {
-    let side = round_down(elements.isqrt(), share.sqrt());
+/// Square matrices of about `share` of so many elements each, with sides that are multiples of `unit`.
+pub(super) fn square(elements: u64, share: f64, unit: u64) -> Options {
+    let side = (round_down(elements.isqrt(), share.sqrt()) / unit).max(1) * unit;
     Options::default().with("m", side).with("n", side).with("k", side)
 }
 

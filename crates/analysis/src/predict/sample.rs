@@ -7,7 +7,7 @@ use crate::Error;
 use engine::device::Sim;
 use engine::launch::Launch;
 use engine::problem::Problem;
-use engine::registry::Rung;
+use engine::registry::{Form, Rung};
 use engine::run::Session;
 
 /// The number of blocks that are run of a larger launch. The blocks of a launch are alike, except those at the edges
@@ -40,6 +40,16 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// What some of a launch's `blocks` used, with buffers at these places.
+    fn new(path: CriticalPath, ranges: &[(u64, u64)], blocks: u64) -> Self {
+        let resource_use = path.resource_use();
+        Self {
+            scale: blocks as f64 / resource_use.blocks.max(1) as f64,
+            resource_use,
+            sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
+        }
+    }
+
     /// A sampled number, for the whole launch.
     pub(super) fn all(&self, count: u64) -> f64 {
         count as f64 * self.scale
@@ -90,27 +100,25 @@ impl<'a> Sampler<'a> {
     pub fn launch(&mut self, rung: &Rung, launch: &Launch, l1_bytes: u64) -> Result<Sample, Error> {
         let ranges = &self.ranges;
         let session = &mut self.session;
-        let mut observe = |chosen: &[u64]| {
-            session.observe(rung, launch, Some(chosen), |function| {
-                CriticalPath::new(function, self.latencies, l1_bytes, ranges)
-            })
+        let mut observe = |chosen: Option<&[u64]>| {
+            session
+                .observe(rung, launch, chosen, |function| CriticalPath::new(function, self.latencies, l1_bytes, ranges))
         };
         let all = launch.blocks();
+        // Of blocks that wait for one another there is no sample.
+        if rung.form == Form::TensorMapsAndWorkspace {
+            return Ok(Sample::new(observe(None)?, ranges, all));
+        }
         let most = all.min(BLOCKS);
         // Spread evenly, the one in the middle first.
         let mut chosen: Vec<u64> = (0..most).map(|part| (part * all + all / 2) / most).collect();
         chosen.swap(0, (most / 2) as usize);
-        let mut path = observe(&chosen[..1])?;
+        let mut path = observe(Some(&chosen[..1]))?;
         let one = path.instructions().max(1);
         let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
-            path.merge(observe(others)?);
+            path.merge(observe(Some(others))?);
         }
-        let resource_use = path.resource_use();
-        Ok(Sample {
-            scale: all as f64 / resource_use.blocks.max(1) as f64,
-            resource_use,
-            sectors: ranges.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
-        })
+        Ok(Sample::new(path, ranges, all))
     }
 }

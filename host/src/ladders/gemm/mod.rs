@@ -190,10 +190,9 @@ unsafe impl Problem for Gemm {
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
-        // Of square matrices there are three, besides the workspaces.
-        let of_three = 2 * self.factor.bytes() + self.out.bytes();
-        let bytes = (self.buffer_bytes() as f64 * share) as u64;
-        Some(product::square(bytes.saturating_sub(PART_BYTES) / of_three, 1.0))
+        // Of square matrices there are three, with rows that tensor maps describe.
+        let elements = self.buffer_bytes() / (2 * self.factor.bytes() + self.out.bytes());
+        Some(product::square(elements, share, UNIT / 2))
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {

@@ -5,10 +5,9 @@ use engine::registry::Effort;
 
 use super::formats::TYPES;
 use super::inputs::DATA;
-use crate::ladders::product::with;
+use crate::ladders::product::{self, with};
 
-/// Sizes at which a wrong comparison or a wrong offset shows: primes, odd parts of tiles of each size and of what a warp takes
-/// at once, rows that a tensor map can describe and rows that it cannot.
+/// Primes, odd parts of tiles of each size, rows that a tensor map can describe and rows that it cannot.
 const EDGES: &[[u32; 3]] = &[
     [1, 1, 1],
     [2, 3, 5],
@@ -37,18 +36,21 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
         let rows = sides.iter().map(move |&n| [m, n]);
         rows.flat_map(|[m, n]| sides.iter().map(move |&k| [m, n, k]))
     });
-    let edges = effort.pick(EDGES, &EDGES[..9], &[]);
-    let small = edges.iter().copied().chain(product).collect::<Vec<_>>();
+    let small = effort.pick(EDGES, &EDGES[..9], &[]).iter().copied().chain(product).collect::<Vec<_>>();
     let variants = variants();
     let mut all = Vec::new();
     // With each shape the next variant has special numbers, or exact sums.
     let mut add = |shape: [u32; 3], variant: usize, turn: usize| {
         all.push(with(shape).with_all(&variants[variant]).with("data", DATA[(turn + variant) % DATA.len()]));
     };
+    // The default variant is that of the kernels that `cargo xtask mutate` changes.
+    for (turn, &shape) in effort.pick(product::EDGES, product::EDGES, &[]).iter().enumerate() {
+        add(shape, 0, turn);
+    }
     for (turn, &shape) in small.iter().enumerate() {
         for variant in 0..variants.len() {
-            // On the simulator, three of the ten.
-            if effort == Effort::Full || (variant + 10 - turn % 10) % 10 < 3 {
+            // On the simulator, the default one and three others.
+            if effort == Effort::Full || variant == 0 || (variant + 10 - turn % 10) % 10 < 3 {
                 add(shape, variant, turn);
             }
         }

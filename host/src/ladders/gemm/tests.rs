@@ -212,3 +212,12 @@ proptest! {
         prop_assert_eq!(gemm.why(&backwards), None);
     }
 }
+
+#[test]
+fn what_is_said_to_fit_does_and_every_rung_takes_it() {
+    let all = gemm([1024; 3], &[]);
+    let fits = all.smaller(0.5).unwrap();
+    assert_eq!(fits.command_line(), "--m 696 --n 696 --k 696");
+    let tiny = all.smaller(1e-9).unwrap();
+    assert_eq!(tiny.command_line(), "--m 8 --n 8 --k 8");
+}

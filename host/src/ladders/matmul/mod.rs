@@ -56,40 +56,13 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: product::SHOWN,
 };
 
-/// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or a warp
-/// takes at once.
-const EDGES: &[[u32; 3]] = &[
-    [2, 2, 2],
-    [3, 3, 3],
-    [4, 4, 4],
-    [8, 8, 8],
-    [9, 9, 9],
-    [2, 33, 33],
-    [3, 33, 33],
-    [129, 33, 33],
-    [191, 33, 33],
-    [33, 2, 33],
-    [33, 4, 33],
-    [33, 65, 33],
-    [33, 129, 33],
-    [33, 191, 33],
-    [33, 33, 1],
-    [33, 33, 2],
-    [33, 33, 3],
-    [33, 33, 4],
-    [33, 33, 5],
-    [33, 33, 7],
-    [33, 33, 32],
-    [65, 65, 65],
-];
-
 fn sweep(effort: Effort) -> Vec<Options> {
     let sides: &[u32] = effort.pick(&[1, 15, 16, 17, 32, 100, 257, 1024], &[1, 15, 16, 17, 32, 100, 257], &[1, 16, 33]);
     let product = sides.iter().flat_map(|&m| {
         let rows = sides.iter().map(move |&n| [m, n]);
         rows.flat_map(|[m, n]| sides.iter().map(move |&k| [m, n, k]))
     });
-    let all = EDGES.iter().copied().chain(product);
+    let all = product::EDGES.iter().copied().chain(product);
     all.map(product::with).collect()
 }
 
@@ -144,7 +117,7 @@ unsafe impl Problem for Matmul {
     fn smaller(&self, share: f64) -> Option<Options> {
         let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
         // Of square matrices there are four, and copies of three to restore them from. The turns are few.
-        Some(product::square(elements / 7, share))
+        Some(product::square(elements / 7, share, 1))
     }
 
     fn shape(&self) -> Vec<u64> {
