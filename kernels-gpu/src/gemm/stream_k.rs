@@ -67,33 +67,37 @@ struct Shares {
     depth: u32,
     /// The first tiles, which are divided.
     divided: u32,
-    blocks: u32,
+}
+
+/// The number of blocks, among which the tiles are shared.
+#[inline(always)]
+fn blocks() -> u32 {
+    thread::grid_dim_x().max(1)
 }
 
 impl Shares {
     #[inline(always)]
     fn of(tiles: u32, depth: u32) -> Self {
-        let blocks = thread::grid_dim_x().max(1);
+        let blocks = blocks();
         let beyond = tiles % blocks;
         let gain = (blocks - beyond) * depth;
         let divided = if tiles > blocks && beyond > 0 && gain > HANDOVER * blocks { beyond } else { 0 };
-        Self { tiles, depth: depth.max(1), divided, blocks }
+        Self { tiles, depth: depth.max(1), divided }
     }
 
     /// The first stage of a block's share, counted through all divided tiles; that of the next block is its end.
     #[inline(always)]
     fn start(&self, block: u32) -> u32 {
-        if self.divided == 0 {
-            return 0;
-        }
         let all = u64::from(self.divided * self.depth);
-        (all * u64::from(block) / u64::from(self.blocks)) as u32
+        (all * u64::from(block) / u64::from(blocks())) as u32
     }
 
     /// The pieces of a block.
     #[inline(always)]
     fn of_block(self, block: u32) -> Pieces {
-        Pieces { shares: self, start: self.start(block), end: self.start(block + 1), tile: self.divided + block }
+        // Divisions of 64 bits that most shapes can do without.
+        let (start, end) = if self.divided > 0 { (self.start(block), self.start(block + 1)) } else { (0, 0) };
+        Pieces { shares: self, start, end, tile: self.divided + block }
     }
 }
 
@@ -110,7 +114,7 @@ struct Pieces {
 impl Pieces {
     #[inline(always)]
     fn next(&mut self) -> Option<Piece> {
-        let Shares { depth, tiles, blocks, .. } = self.shares;
+        let Shares { depth, tiles, .. } = self.shares;
         if self.start < self.end {
             let tile = (self.end - 1) / depth;
             let begin = tile * depth;
@@ -119,7 +123,7 @@ impl Pieces {
             return Some(Piece { tile, first: first - begin, end: end - begin });
         }
         let tile = self.tile;
-        self.tile += blocks;
+        self.tile += blocks();
         (tile < tiles).then_some(Piece { tile, first: 0, end: depth })
     }
 }
