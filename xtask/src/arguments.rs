@@ -41,8 +41,8 @@ pub(crate) enum Task {
     Sim(Vec<OsString>),
     /// Print the folder of the simulated GPU's library.
     SimPath,
-    /// Build the playground into this folder.
-    Playground { folder: Option<String> },
+    /// Build the playground into this folder, for users or for tests.
+    Playground { folder: Option<String>, is_for_tests: bool },
     /// Run NVIDIA's samples of this checkout on the simulated GPU.
     Samples { checkout: String },
 }
@@ -91,9 +91,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
-        ("playground", []) => Ok(Task::Playground { folder: None }),
-        ("playground", [folder]) if !folder.starts_with('-') => {
-            Ok(Task::Playground { folder: Some((*folder).to_owned()) })
+        ("playground", []) => Ok(Task::Playground { folder: None, is_for_tests: false }),
+        ("playground", [folder, rest @ ..]) if !folder.starts_with('-') && matches!(rest, [] | ["--for-tests"]) => {
+            Ok(Task::Playground { folder: Some((*folder).to_owned()), is_for_tests: !rest.is_empty() })
         }
         ("book", []) => Ok(Task::Book { folder: None }),
         ("book", [folder]) if !folder.starts_with('-') => Ok(Task::Book { folder: Some((*folder).to_owned()) }),
@@ -202,8 +202,10 @@ mod tests {
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
         assert_eq!(parsed("test"), Ok(Task::Test));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
-        assert_eq!(parsed("playground"), Ok(Task::Playground { folder: None }));
-        assert_eq!(parsed("playground a/b"), Ok(Task::Playground { folder: Some("a/b".to_owned()) }));
+        assert_eq!(parsed("playground"), Ok(Task::Playground { folder: None, is_for_tests: false }));
+        let folder = Some("a/b".to_owned());
+        assert_eq!(parsed("playground a/b"), Ok(Task::Playground { folder: folder.clone(), is_for_tests: false }));
+        assert_eq!(parsed("playground a/b --for-tests"), Ok(Task::Playground { folder, is_for_tests: true }));
         assert_eq!(parsed("book"), Ok(Task::Book { folder: None }));
         assert_eq!(parsed("book pages"), Ok(Task::Book { folder: Some("pages".to_owned()) }));
         let name = "a".to_owned();
@@ -217,7 +219,15 @@ mod tests {
         let error = parsed("rnu").expect_err("there is no such task");
         assert_eq!(error.code, 2);
         assert_eq!(error.hint.as_deref(), Some("did you mean `cargo xtask run`?"));
-        for line in ["setup --nvida", "doctor now", "test reduce", "new rung a", "new", "playground --serve"] {
+        for line in [
+            "setup --nvida",
+            "doctor now",
+            "test reduce",
+            "new rung a",
+            "new",
+            "playground --serve",
+            "playground a --serve",
+        ] {
             let error = parsed(line).expect_err("it does not take that");
             assert_eq!(error.code, 2, "{line}");
             assert!(error.message.contains("does not take"), "{line}");

@@ -51,7 +51,9 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Book { folder } => return book(folder.as_deref()),
         Task::Sim(program) => return sim::run(program),
         Task::SimPath => println!("{}", sim::folder()?.display()),
-        Task::Playground { folder } => playground::build(folder.as_deref().map(Path::new))?,
+        Task::Playground { folder, is_for_tests } => {
+            playground::build(folder.as_deref().map(Path::new), *is_for_tests)?;
+        }
         Task::Samples { checkout } => samples::run(Path::new(checkout))?,
     }
     Ok(ExitCode::SUCCESS)

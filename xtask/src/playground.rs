@@ -13,22 +13,23 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Small code, as a release has it. A profile of its own would compile all build scripts and macros once more, which are
 /// there already from other builds.
-const FLAGS: &str = "-C opt-level=s -C codegen-units=1 -C debuginfo=0 -C debug-assertions=off -C overflow-checks=off \
-                     -C strip=symbols";
+const FLAGS: &str = "-C codegen-units=1 -C debuginfo=0 -C debug-assertions=off -C overflow-checks=off -C strip=symbols";
 
-/// Builds the page into a folder; into `playground` in the target folder, if none is given.
+/// Builds the page into a folder; into `playground` in the target folder, if none is given. For tests it is not optimized:
+/// that takes a third of the time.
 /// Fails when the folder holds anything but an earlier playground: nobody's files are overwritten.
-pub(crate) fn build(folder: Option<&Path>) -> Result<()> {
+pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
     let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
     let folder = folder.map_or_else(|| target.join("playground"), Path::to_owned);
     check_empty(&folder)?;
     install::device()?;
     install::webassembly(TARGET)?;
+    let level = if is_for_tests { "0" } else { "s" };
     visibly(
         cargo()
             .args(["build", "--package", "playground", "--lib", "--target", TARGET, "--manifest-path"])
             .arg(root().join("Cargo.toml"))
-            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", FLAGS),
+            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", format!("-C opt-level={level} {FLAGS}")),
     )?;
     let module = target.join(TARGET).join("debug").join("playground.wasm");
     let bytes = std::fs::read(&module).map_err(|error| Failure::file("read", &module, &error))?;

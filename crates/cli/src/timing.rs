@@ -1,6 +1,6 @@
 //! The times that rooflines and reports show: measured on a GPU, here or before, or predicted for a device.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use engine::device::{Choice, Device};
@@ -37,11 +37,18 @@ const MODEL: &str = "h100";
 
 /// Where times come from, ready to give them.
 pub(crate) struct Timing<'a> {
-    args: &'a TimingArguments,
+    given: Option<Given<'a>>,
     gpu: Option<Box<dyn Device>>,
     /// The device whose limits are shown.
     pub description: Description,
     pub origin: Origin,
+}
+
+/// What a file of times says.
+struct Given<'a> {
+    path: &'a Path,
+    times: Times,
+    origin: against::Origin,
 }
 
 /// Where times come from, in words.
@@ -87,10 +94,15 @@ impl<'a> Timing<'a> {
             (Some(_), _) | (_, Choice::Sim) => None,
             (None, choice) => Some((env.open)(choice)?).filter(|device| device.info().kind == "gpu"),
         };
-        let origin = args.times.as_deref().map(|path| against::origin(env.catalog.ladders, path)).transpose()?;
-        let name = match (&gpu, origin) {
+        let read = |path| -> Result<Given<'a>, Error> {
+            let (times, origin) =
+                (against::read(env.catalog.ladders, path)?, against::origin(env.catalog.ladders, path)?);
+            Ok(Given { path, times, origin })
+        };
+        let given = args.times.as_deref().map(read).transpose()?;
+        let name = match (&gpu, &given) {
             (Some(gpu), _) => Some(gpu.info().name.clone()),
-            (None, origin) => origin.and_then(|origin| origin.device),
+            (None, given) => given.as_ref().and_then(|given| given.origin.device.clone()),
         };
         let description = match (&args.on, &name) {
             (Some(on), _) => Description::open(on),
@@ -99,7 +111,7 @@ impl<'a> Timing<'a> {
                 let known = Description::known().into_iter();
                 let mut known = known.filter_map(|own| Description::open(own).ok());
                 return match known.find(|own| own.name == *name) {
-                    Some(found) => Ok(Self::new(args, gpu, Some(name), found)),
+                    Some(found) => Ok(Self::new(given, gpu, Some(name), found)),
                     None => Err(Error::Request(format!(
                         "{name} has no description here; --on names a device that is like it, or a file as \
                          crates/devices/known has them"
@@ -107,26 +119,26 @@ impl<'a> Timing<'a> {
                 };
             }
         };
-        Ok(Self::new(args, gpu, name.as_deref(), description.map_err(analysis::Error::from)?))
+        Ok(Self::new(given, gpu, name.as_deref(), description.map_err(analysis::Error::from)?))
     }
 
     /// The times of a device of this name, if that is known, beside the limits of the one that is described.
     fn new(
-        args: &'a TimingArguments,
+        given: Option<Given<'a>>,
         gpu: Option<Box<dyn Device>>,
         name: Option<&str>,
         description: Description,
     ) -> Self {
         let device = description.name.clone();
-        let (is_measured, words) = match (&gpu, &args.times) {
+        let (is_measured, words) = match (&gpu, &given) {
             (Some(gpu), _) => (true, format!("measured on {}", gpu.info())),
-            (None, Some(path)) => {
+            (None, Some(Given { path, .. })) => {
                 let on = name.map_or(String::new(), |name| format!(" on {name}"));
                 (true, format!("measured{on}, as {} has them", path.display()))
             }
             (None, None) => (false, format!("predicted for {device}, not measured")),
         };
-        Self { args, gpu, description, origin: Origin { is_measured, words, device } }
+        Self { given, gpu, description, origin: Origin { is_measured, words, device } }
     }
 
     /// The times of a selection's rungs. Rungs that do not run on the device are left out, unless they were named.
@@ -142,13 +154,12 @@ impl<'a> Timing<'a> {
             return Err(Error::Request(format!("no rung of {} is left: {why}", ladder.name)));
         }
         let (mut measured, mut wrong) = (None, Vec::new());
-        if let Some(path) = &self.args.times {
-            let times = against::read(env.catalog.ladders, path)?;
-            against::origin(env.catalog.ladders, path)?.check(ladder, plan.problem(), path)?;
+        if let Some(Given { path, times, origin }) = &self.given {
+            origin.check(ladder, plan.problem(), path)?;
             if !plan.launches().iter().any(|(rung, _)| times.contains_key(rung.name)) {
                 return Err(predict::no_times(path, [ladder.name].into_iter()).into());
             }
-            measured = Some(times);
+            measured = Some(times.clone());
         }
         if let Some(gpu) = &mut self.gpu {
             let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS))?, |_| {})?;

@@ -1,12 +1,17 @@
 //! What an H200 answered, `simt` answers too.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::sync::LazyLock;
+
 use difftest::compare::differences;
 use difftest::plan::{Plan, Set};
 use difftest::record::Record;
 use difftest::sim;
 
 const RECORDED: &[u8] = include_bytes!("../fixtures/h200.bin");
+
+/// What is recorded there, read once: its plan takes seconds to make.
+static READ: LazyLock<(Record, Plan)> = LazyLock::new(|| Record::from_bytes(RECORDED).unwrap());
 
 /// All records, of instructions on values and on matrices.
 #[test]
@@ -24,17 +29,17 @@ fn every_recorded_answer_is_simts_too() {
 
 #[test]
 fn a_wrong_answer_is_noticed() {
-    let (record, plan) = Record::from_bytes(RECORDED).unwrap();
+    let (record, plan) = &*READ;
     let mut results = record.results.clone();
     results[17] ^= 1;
-    let found = differences(&plan, &record.results, &results);
+    let found = differences(plan, &record.results, &results);
     assert_eq!(found.len(), 1);
     assert!(found[0].starts_with(&plan.answers[0].name), "{}", found[0]);
 }
 
 #[test]
 fn records_survive_being_written() {
-    let (record, plan) = Record::from_bytes(RECORDED).unwrap();
+    let (record, plan) = &*READ;
     assert_eq!(record.to_bytes(), RECORDED);
     let again = Plan::new(record.set, record.seed, record.rounds);
     assert_eq!(plan.results(), again.results());

@@ -19,7 +19,7 @@ fn folder() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground");
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut xtask = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        let xtask = xtask.args(["xtask", "playground"]).arg(&folder).current_dir(root);
+        let xtask = xtask.args(["xtask", "playground"]).arg(&folder).arg("--for-tests").current_dir(root);
         let output = xtask.output().expect("cargo can be started");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         folder
@@ -235,7 +235,8 @@ fn it_is_small_and_fluid() {
     );
     println!("{bytes} bytes, {compressed:?} compressed; first paint after {paint} ms; slowest redraws {redraws} ms");
     if let Some(compressed) = compressed {
-        assert!(compressed < 2_000_000, "{compressed} bytes compressed");
+        // Optimized, it is 40 % smaller.
+        assert!(compressed < 3_400_000, "{compressed} bytes compressed");
     }
     // A machine with much else to do takes longer than the 60 ms and the second that are meant.
     assert!(paint.as_f64() < Some(5000.0), "{paint}");

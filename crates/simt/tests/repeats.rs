@@ -45,8 +45,9 @@ fn a_warp_that_only_counts_waits_forever() {
         "L:\nsetp.lt.u32 %p1, %r8, 7;\n@%p1 add.cc.u32 %r1, %r1, 3;\n@%p1 addc.u32 %r2, %r2, 0;\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nadd.u32 %r0, %r1, %r2;",
     ];
-    for body in bodies {
-        for blocks in [1, 12] {
+    for (number, body) in bodies.into_iter().enumerate() {
+        // More blocks than there is room for is the same for all of them.
+        for blocks in [1, 12].into_iter().take(if number == 0 { 2 } else { 1 }) {
             let began = Instant::now();
             run(body, blocks, |done| match done {
                 Err(LaunchError::Fault(fault)) => {

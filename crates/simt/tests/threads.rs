@@ -117,7 +117,7 @@ fn nobody_comes() {
         "mov.u32 %r3, 0x71000000;\ncvt.u64.u32 %at, %r3;\nshl.b64 %at, %at, 16;\nWAIT:\nst.volatile.global.u32 [%memory+4], 1;\n\
          st.u32 [%at+8], 7;\nst.shared.u32 [tile], 3;\nred.global.max.u32 [%memory+8], 5;\nst.v2.u32 [%memory+16], {1, 2};\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra WAIT;\n",
-        (20, 64),
+        (1, 64),
         deadlock,
         "warp 0 repeats itself and reads no new value",
     );

@@ -46,19 +46,19 @@ fn compile(arguments: &[OsString]) -> Result<(), ExitCode> {
     // These are errors otherwise, which would stop the tests.
     run(clippy.arg("-Wclippy::correctness"))?;
     if unit.is_documented() {
-        document(rustc, &unit, &out);
+        document(rustc, &unit);
     }
     Ok(())
 }
 
-/// Has rustdoc say what is wrong with the documents. The tests need not wait until that is mended.
-fn document(rustc: &OsString, unit: &Unit<'_>, out: &Path) {
+/// Has rustdoc say what is wrong with the documents. The tests need not wait until that is mended. It writes no pages, which
+/// is an option of nightly compilers only.
+fn document(rustc: &OsString, unit: &Unit<'_>) {
     let name = unit.value("--crate-name").unwrap_or_default();
-    // A program may have its library's name.
-    let folder = out.join(format!("{name}{}", unit.value("-C extra-filename").unwrap_or_default()));
     let without = ["--emit", "--json", "--error-format", "--out-dir", "-C incremental", "--test"];
     let mut rustdoc = tool(rustc, "rustdoc");
-    rustdoc.args(unit.without(&without)).arg("-Dwarnings").arg("--out-dir").arg(&folder);
+    rustdoc.args(unit.without(&without)).args(["-Dwarnings", "-Zunstable-options", "--check"]);
+    rustdoc.env("RUSTC_BOOTSTRAP", "1");
     if unit.value("--crate-type").is_none_or(|kind| kind == "bin") {
         // As cargo does for a program.
         rustdoc.args(["--document-private-items", "-Arustdoc::private-intra-doc-links"]);
@@ -66,8 +66,6 @@ fn document(rustc: &OsString, unit: &Unit<'_>, out: &Path) {
     if run(&mut rustdoc).is_err() {
         eprintln!("{UNDOCUMENTED}`{name}`");
     }
-    // Only what rustdoc says is of interest. What is left there does no harm.
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// A program that is installed beside rustc.

@@ -46,12 +46,23 @@ fn target_dir(krate: &Path) -> PathBuf {
     // The outermost Cargo.lock is the workspace's.
     let locks = krate.ancestors().filter(|it| it.join("Cargo.lock").is_file());
     let root = locks.last().unwrap_or(krate);
-    // In a build script: target/PROFILE/build/PACKAGE/out, one folder for all profiles of the host.
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let target = variable("CARGO_TARGET_DIR").filter(|target| target.is_absolute());
-    let target = target.or_else(|| Some(variable("OUT_DIR")?.ancestors().nth(4)?.to_owned()));
+    let target = target.or_else(|| target_dir_of(&variable("OUT_DIR")?, &variable("TARGET").unwrap_or_default()));
     let target = target.unwrap_or_else(|| root.join("target"));
     target.join("cuda-builder").join(hash(root))
+}
+
+/// The target folder of a build script's `OUT_DIR`: one for all profiles, and for all targets of the program that the
+/// script belongs to. The folder of the script is target/PROFILE/build/PACKAGE/out, or, where cargo was given a target,
+/// target/TARGET/PROFILE/build/PACKAGE/out.
+fn target_dir_of(out_dir: &Path, target: &Path) -> Option<PathBuf> {
+    let folder = out_dir.ancestors().nth(4)?;
+    match folder.file_name() == Some(target.as_os_str()) {
+        true => folder.parent(),
+        false => Some(folder),
+    }
+    .map(Path::to_owned)
 }
 
 /// Whether cargo runs this for a build script. It sets the first two variables also for a program that it runs.

@@ -23,3 +23,11 @@ fn every_pass_is_part_of_the_key_of_kept_results() {
         assert!(OWN_CODE.contains(&text.as_str()), "{} is not in OWN_CODE", file.display());
     }
 }
+
+#[test]
+fn a_target_of_the_host_program_has_no_folder_of_its_own() {
+    let of = |out_dir: &str| target_dir_of(Path::new(out_dir), Path::new("wasm32-unknown-unknown"));
+    assert_eq!(of("/a/target/debug/build/host-1/out"), Some(PathBuf::from("/a/target")));
+    assert_eq!(of("/a/target/wasm32-unknown-unknown/debug/build/host-1/out"), Some(PathBuf::from("/a/target")));
+    assert_eq!(of("/out"), None);
+}
