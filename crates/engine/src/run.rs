@@ -183,8 +183,8 @@ impl Plan {
             let launch = ladder.launch(rung, problem, None);
             launch.is_ok_and(|launch| device.check_supported(&launch).is_none())
         };
-        let others = ladder.select(&[], problem).unwrap_or_default().into_iter();
-        let last = others.filter(runs).next_back();
+        let mut others = ladder.select(&[], problem).unwrap_or_default().into_iter();
+        let last = others.rfind(runs);
         self.leave_out(|_, launch| device.check_supported(launch)).map_err(|error| match error {
             Error::NeedsNewer { needs, .. } => Error::NeedsNewer { needs, instead: last.map(|rung| rung.name) },
             error => error,

@@ -79,6 +79,7 @@ macro_rules! functions {
             ///
             /// # Safety
             /// What the CUDA Driver API asks of its caller.
+            #[allow(clippy::too_many_arguments, reason = "the driver's function has as many")]
             pub(crate) unsafe fn $newer($($new_arg: $new_ty),*) -> CUresult {
                 match driver().map(|table| table.$newer) {
                     // SAFETY: the caller keeps the driver's contract; the pointer came from `Table::new`.

@@ -211,8 +211,9 @@ unsafe impl Problem for Gemm {
         let unit = UNIT / self.factor.bytes();
         let nearest = ((map.columns + unit / 2) / unit).max(1) * unit;
         let variant = self.variant();
-        let others = LADDER.rungs.iter().filter(|rung| rung.computes(&variant) && !takes_maps(rung));
-        let instead = others.last().map_or(String::new(), |rung| format!(", and {} takes any size", rung.name));
+        let takes_any = |rung: &&Rung| rung.computes(&variant) && !takes_maps(rung);
+        let last = LADDER.rungs.iter().rfind(takes_any);
+        let instead = last.map_or(String::new(), |rung| format!(", and {} takes any size", rung.name));
         Some(format!(
             "a {what} of {matrix} has {} bytes, and a tensor map takes multiples of {UNIT}; --{option} {nearest} would do{instead}",
             map.pitch()
