@@ -24,7 +24,6 @@ use crate::tensor_core::tensor_map::TensorMap;
 
 #[macro_use]
 mod formats;
-pub mod element;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod large_tile;
 mod operand;

@@ -21,6 +21,7 @@ macro_rules! ptx {
 pub mod barrier;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod cluster;
+pub mod element;
 pub mod mma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod pipeline;

@@ -12,13 +12,13 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::element::Element;
 use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, stages};
 use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
 use super::staged_output::{Staged, store_sums};
 use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
+use crate::tensor_core::element::Element;
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::tensor_map::wait_for_stores;
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums};

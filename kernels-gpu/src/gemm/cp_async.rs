@@ -20,13 +20,13 @@
 use cuda_std::thread;
 use rung::{Geometry, Rung};
 
-use super::element::Output;
 use super::ldmatrix::SwizzledTile;
 use super::operand::{Chunks, DEPTH};
 use super::tiles::corner;
 use super::warp_tile::{self, DOWN, ROWS, WarpTile};
 use super::{Product, unknown};
 use crate::copy_async;
+use crate::tensor_core::element::Output;
 use crate::tensor_core::mma::{FragmentA, FragmentB, MmaElement};
 
 /// This file's rungs.

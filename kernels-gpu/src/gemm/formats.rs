@@ -92,8 +92,8 @@ macro_rules! products {
         ::pastey::paste! {
             products! { @entry [<$name $($suffix)? _ $threads>] $doc $threads $resident []
                 (
-                    a: *const $crate::gemm::element::$a, b: *const $crate::gemm::element::$a,
-                    c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32,
+                    a: *const $crate::tensor_core::element::$a, b: *const $crate::tensor_core::element::$a,
+                    c: *mut $crate::tensor_core::element::$c, m: u32, n: u32, k: u32,
                 ) shared => $body::<_, _, $columns>(shared, &$crate::gemm::Product { a, b, c, m, n, k })
             }
         }
@@ -107,8 +107,8 @@ macro_rules! products {
                     #[grid_constant] a: &$crate::tensor_core::tensor_map::TensorMap,
                     #[grid_constant] b: &$crate::tensor_core::tensor_map::TensorMap,
                     #[grid_constant] c_map: &$crate::tensor_core::tensor_map::TensorMap,
-                    c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32,
-                ) shared => $body::<$crate::gemm::element::$a, $crate::gemm::element::$c, $columns>(
+                    c: *mut $crate::tensor_core::element::$c, m: u32, n: u32, k: u32,
+                ) shared => $body::<$crate::tensor_core::element::$a, $crate::tensor_core::element::$c, $columns>(
                     shared,
                     &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
                 )
@@ -124,8 +124,8 @@ macro_rules! products {
                     #[grid_constant] a: &$crate::tensor_core::tensor_map::TensorMap,
                     #[grid_constant] b: &$crate::tensor_core::tensor_map::TensorMap,
                     #[grid_constant] c_map: &$crate::tensor_core::tensor_map::TensorMap,
-                    c: *mut $crate::gemm::element::$c, m: u32, n: u32, k: u32, workspace: *mut u32, parts: *mut f32,
-                ) shared => $body::<$crate::gemm::element::$a, $crate::gemm::element::$c, $columns>(
+                    c: *mut $crate::tensor_core::element::$c, m: u32, n: u32, k: u32, workspace: *mut u32, parts: *mut f32,
+                ) shared => $body::<$crate::tensor_core::element::$a, $crate::tensor_core::element::$c, $columns>(
                     shared,
                     &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
                     workspace,

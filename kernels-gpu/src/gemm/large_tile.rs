@@ -2,10 +2,10 @@
 //! by warp-group products.
 
 use super::TensorProduct;
-use super::element::Element;
 use super::tiles::Corner;
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
+use crate::tensor_core::element::Element;
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, ROW_BYTES, STEPS, Sums, Tile};
 
 /// The rows and columns of the tile.

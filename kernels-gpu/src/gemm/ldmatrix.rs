@@ -23,11 +23,11 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::Product;
-use super::element::Output;
 use super::operand::{CHUNK, DEPTH, THREADS};
 use super::tiles::corner;
 use super::warp_tile::{self, ROWS, WarpTile};
 use crate::copy_async::Shared;
+use crate::tensor_core::element::Output;
 use crate::tensor_core::mma::{Fragment, MmaElement, SIDE};
 use crate::wide;
 

@@ -25,10 +25,10 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::Product;
-use super::element::Output;
 use super::operand::{CHUNK, Chunks, DEPTH};
 use super::tiles::corner;
 use super::warp_tile::{self, ROWS, WarpTile};
+use crate::tensor_core::element::Output;
 use crate::tensor_core::mma::{Fragment, MmaElement, SIDE};
 use crate::wide;
 

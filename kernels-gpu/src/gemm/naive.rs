@@ -9,7 +9,7 @@ use cuda_std::{GpuFloat, thread};
 use rung::{Geometry, Rung};
 
 use super::Product;
-use super::element::{Element, Output};
+use crate::tensor_core::element::{Element, Output};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_NAIVE];

@@ -14,11 +14,11 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::element::Element;
 use super::large_tile::{COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, fill, multiply, stages};
 use super::staged_output::{STAGING_BYTES, Staged, store_sums};
 use super::tiles::corner;
 use crate::copy_async::Shared;
+use crate::tensor_core::element::Element;
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;

@@ -1,7 +1,7 @@
 //! A tile of 128 × 128 elements for one warp group: the products of a stage in shared memory.
 
-use super::element::Element;
 use crate::copy_async::Shared;
+use crate::tensor_core::element::Element;
 use crate::tensor_core::wgmma::{self, BOX_BYTES, Boxes, STEPS, Sums, Tile};
 
 /// The rows and columns of the tile.

@@ -2,12 +2,12 @@
 
 use cuda_std::thread;
 
-use super::element::{Bf16, F16, Output};
 use super::large_tile::{COLUMNS, SUMS};
 use super::tiles::Corner;
 use super::{Matrix, TensorProduct};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
+use crate::tensor_core::element::{Bf16, F16, Output};
 use crate::tensor_core::stmatrix::{store_four, store_two};
 use crate::tensor_core::tensor_map::{commit_stores, wait_for_stores};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, ROW_BYTES};

@@ -21,12 +21,12 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::element::Element;
 use super::large_tile::{COLUMNS, CONSUMERS, ROWS, SUMS, depth, fill, stages};
 use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
 use super::staged_output::{Staged, store_sums};
 use super::tiles::corner;
 use crate::tensor_core::barrier::sync_some;
+use crate::tensor_core::element::Element;
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;

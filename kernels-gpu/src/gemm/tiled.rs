@@ -14,9 +14,9 @@
 use cuda_std::{GpuFloat, thread};
 use rung::{Geometry, Rung};
 
-use super::element::{Element, Output};
 use super::tiles::corner;
 use super::{Product, unknown};
+use crate::tensor_core::element::{Element, Output};
 use crate::wide;
 
 /// This file's rungs.

@@ -7,7 +7,7 @@
 use cuda_std::thread;
 
 use super::Matrix;
-use super::element::Output;
+use crate::tensor_core::element::Output;
 
 /// The first row and the first column of a tile.
 #[derive(Clone, Copy)]

@@ -13,12 +13,12 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::TensorProduct;
-use super::element::{Element, Output};
 use super::large_tile::depth;
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
+use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, Sums};
 

@@ -14,10 +14,10 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::TensorProduct;
-use super::element::{Element, Output};
 use super::large_tile::{self, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, fill, multiply};
 use super::tiles::{corner, write_sums};
 use crate::copy_async::Shared;
+use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::registers;
 use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};

@@ -6,8 +6,8 @@ use core::mem;
 use cuda_std::thread;
 
 use super::Product;
-use super::element::Output;
 use super::tiles::Corner;
+use crate::tensor_core::element::Output;
 use crate::tensor_core::mma::{FragmentA, FragmentB, MmaElement, SIDE, Sums};
 use crate::warp::WARP_SIZE;
 

@@ -16,12 +16,12 @@ use rung::{Geometry, Rung};
 
 use super::Matrix;
 use super::Product;
-use super::element::{Element, Output};
 use super::large_tile::depth;
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::{self, Shared};
 use crate::tensor_core::barrier::fence_for_bulk_copies;
+use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, Sums};
 use crate::wide::Wide;
 

@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 use cuda_std::thread;
 
 use crate::copy_async::Shared;
-use crate::gemm::element::{Bf16, Element, F16};
+use crate::tensor_core::element::{Bf16, Element, F16};
 use crate::warp::WARP_SIZE;
 
 /// Lines of a fragment, and its elements along `k`.

@@ -10,7 +10,7 @@
 use core::marker::PhantomData;
 
 use crate::copy_async::Shared;
-use crate::gemm::element::{Bf16, Element, F16, Tf32};
+use crate::tensor_core::element::{Bf16, Element, F16, Tf32};
 
 /// How a tile lies in shared memory: in boxes of 64 rows × 128 bytes, swizzled by 128 bytes, one behind the other.
 pub trait Layout {
