@@ -24,6 +24,26 @@ fn main() -> ExitCode {
 /// asynchronous copies and the tensor cores of 16-bit floats, and Hopper's own, which Hopper alone runs.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
+/// The PTX without the kernels of the ladder `gemm` for other formats than its usual one, which are most of its text: a page is
+/// small.
+fn without_formats(ptx: &str) -> String {
+    const FORMATS: [&str; 4] = ["_f16_", "_f32_", "_tf32_", "_columns_"];
+    let mut is_left_out = false;
+    let mut kept = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        if let Some(entry) = line.strip_prefix(".visible .entry gemm_") {
+            is_left_out = FORMATS.iter().any(|format| entry.contains(format));
+        }
+        if !is_left_out {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        // A kernel's last line.
+        is_left_out &= line != "}";
+    }
+    kept
+}
+
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
@@ -56,6 +76,10 @@ fn build() -> Result<(), Box<dyn Error>> {
         }
         Err(other) => return Err(other.into()),
     };
+    if is_page && !embedded.is_empty() {
+        let file = file(wanted[0]);
+        std::fs::write(&file, without_formats(&std::fs::read_to_string(&file)?))?;
+    }
     let count = embedded.len();
     writeln!(list, "static EMBEDDED: [Ptx; {count}] = [")?;
     for arch in embedded {

@@ -35,7 +35,7 @@ const PLUS_ONE: &str = "    \
 ";
 
 /// The ladders that the copy does without.
-const LEFT_OUT: [&str; 4] = ["histogram", "matmul", "shuffle", "transpose"];
+const LEFT_OUT: [&str; 5] = ["gemm", "histogram", "matmul", "shuffle", "transpose"];
 
 /// The crates that are compiled for the copy.
 const OWN: [&str; 2] = ["host", "kernels-gpu"];
@@ -61,8 +61,8 @@ impl Workspace {
         copy.edit("host/src/ladders/mod.rs", |text| without(text, &LEFT_OUT));
         // One architecture is enough: the kernels are compiled twice here.
         copy.edit("host/build.rs", |text| {
-            let (one, two) = ("1] = [NvvmArch::Compute75]", "2] = [NvvmArch::Compute75, NvvmArch::Compute90]");
-            text.replace(two, one)
+            let all = "3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a]";
+            text.replace(all, "1] = [NvvmArch::Compute75]")
         });
         copy
     }
