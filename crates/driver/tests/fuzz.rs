@@ -3,11 +3,15 @@
 //! A few seeds by default; as many as fit into `FUZZ_SECONDS`, and the one of `FUZZ_SEED` first.
 
 use std::ffi::c_void;
+use std::sync::Mutex;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
 use crate::support::{NO_HANDLE, OK, alone, cuInit};
+
+const LAUNCH: &str = "cuLaunchKernel";
 
 /// A function's name, and what its arguments are.
 const FUNCTIONS: &str = include_str!("fuzz.txt");
@@ -18,6 +22,10 @@ const CALLS: usize = 4000;
 const UNKNOWN: u32 = 999;
 /// Words of the host's memory that structures and results lie in.
 const WORDS: usize = 1 << 16;
+/// The processor time that the calls of a seed may take, many times what they do, and how long they may take none at all.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(120), Duration::from_secs(300));
+/// The most threads of a launch, unless it has more than the driver accepts.
+const THREADS: u64 = 1 << 16;
 
 const PTX: &[&str] = &[
     // Threads that write nowhere but to what they are given, if it has room.
@@ -56,14 +64,7 @@ fn any_calls_are_answered() {
 
 /// Makes the calls of a seed.
 fn calls(seed: u64) {
-    let (done, watched) = std::sync::mpsc::channel::<()>();
-    // Nothing here takes long.
-    std::thread::spawn(move || {
-        if watched.recv_timeout(Duration::from_secs(120)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            eprintln!("seed {seed} does not end");
-            std::process::abort();
-        }
-    });
+    thread::spawn(move || watch(seed));
     let functions: Vec<(&str, &str, Call)> =
         FUNCTIONS.lines().filter(|line| !line.starts_with('#')).map(function).collect();
     let launch = function("cuLaunchKernel -").2;
@@ -90,9 +91,44 @@ fn calls(seed: u64) {
             0 => state.launch(launch),
             _ => state.call(chosen),
         };
-        assert_ne!(code, UNKNOWN, "seed {seed}: call {number}, {}, panicked", chosen.0);
+        assert_ne!(code, UNKNOWN, "seed {seed}: call {number}, {}, panicked", now());
     }
-    drop(done);
+}
+
+/// The last launch and the call under way, which may wait for it.
+static NOW: Mutex<[String; 2]> = Mutex::new([const { String::new() }; 2]);
+
+fn now() -> String {
+    let [launch, call] = &*NOW.lock().unwrap();
+    format!("{call}, after {launch},")
+}
+
+/// Ends the process when a call takes too much of the processor's time, or waits for what does not come. How long other programs
+/// hold it up does not count.
+fn watch(seed: u64) {
+    let (most, idle) = PATIENCE;
+    let step = Duration::from_secs(5);
+    let (mut before, mut waited) = (Duration::ZERO, Duration::ZERO);
+    loop {
+        thread::sleep(step);
+        let Some(used) = processor_time() else { return };
+        waited = if used == before { waited + step } else { Duration::ZERO };
+        before = used;
+        if used > most || waited > idle {
+            eprintln!("seed {seed} does not end: {} takes {used:?} of processor time", now());
+            std::process::abort();
+        }
+    }
+}
+
+/// The processor time that this process has used, where the system says it (`man 5 proc_pid_stat`).
+fn processor_time() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in brackets, may have blanks. Behind it, in hundredths of a second, are the times in the program and
+    // in the kernel.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut field = || fields.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (field()? + field()?)))
 }
 
 /// A function with its name and arguments, of a line.
@@ -113,7 +149,7 @@ struct State {
 
 impl State {
     /// Calls a function with arguments of its kinds, and keeps what it gives.
-    fn call(&mut self, (_, kinds, call): (&str, &str, Call)) -> u32 {
+    fn call(&mut self, (name, kinds, call): (&str, &str, Call)) -> u32 {
         let mut args = [0; 16];
         // The places of results are the first words, each with room behind it for many.
         let mut places = Vec::new();
@@ -160,7 +196,7 @@ impl State {
                 _ => 0,
             };
         }
-        let code = self.enter(call, args);
+        let code = self.enter(name, call, args);
         for (kind, own) in places {
             let value = self.memory[own];
             match kind {
@@ -185,13 +221,25 @@ impl State {
         for arg in &mut args[1..7] {
             *arg = self.random.choice([1, 1, 1, 2, 3, 0, 33, 1025, 0xffff_ffff]).unwrap();
         }
+        let threads = args[1..7].iter().fold(1_u64, |threads, side| threads.saturating_mul(*side));
+        if threads > THREADS && args[1..7].iter().all(|side| *side <= 1025) {
+            // A launch of up to a thousand million blocks is legal, and takes its time.
+            args[2..4].fill(1);
+        }
         args[7] = self.random.choice([0, 0, 16, 1 << 20]).unwrap();
         args[8] = self.handle();
         args[9] = self.place(pointers);
-        self.enter(call, args)
+        self.enter(LAUNCH, call, args)
     }
 
-    fn enter(&mut self, call: Call, args: [Any; 16]) -> u32 {
+    fn enter(&mut self, name: &str, call: Call, args: [Any; 16]) -> u32 {
+        {
+            let mut now = NOW.lock().unwrap();
+            now[1] = format!("{name}{args:x?}");
+            if name == LAUNCH {
+                now[0] = now[1].clone();
+            }
+        }
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = args;
         // SAFETY: pointers are to memory that is as large as any function takes for what `fuzz.txt` says that it is.
         unsafe { call(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) }

@@ -255,7 +255,7 @@ pub fn measure<'a>(
             Err(Error::Interrupted) => break,
             outcome => outcome?,
         };
-        let is_usable = !outcome.has_failed || session.is_usable();
+        let is_usable = session.is_usable_after(outcome.has_failed);
         done(Step { outcome, sets: session.sets(), is_usable });
         if !is_usable {
             break;

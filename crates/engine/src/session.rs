@@ -76,9 +76,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         CheckedLaunch::or_failed(self.launch_checked(rung, launch))
     }
 
-    /// Whether the device runs further launches after one that has failed: [`Device::is_usable`].
-    pub fn is_usable(&mut self) -> bool {
-        self.buffers.device.is_usable()
+    /// Whether the device runs further launches: after one that has failed, not each does ([`Device::is_usable`]).
+    pub fn is_usable_after(&mut self, has_failed: bool) -> bool {
+        !has_failed || self.buffers.device.is_usable()
     }
 
     /// In which order launches execute blocks, warps and diverged lanes: [`Device::schedule`].

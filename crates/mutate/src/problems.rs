@@ -20,6 +20,9 @@ const OPERATIONS: u64 = 64;
 const SMALL: u64 = 1 << 20;
 const LARGE: usize = 8;
 
+/// What problems may cost together for all of them to be run.
+const CHEAP: u64 = 1 << 15;
+
 /// Sizes around the edges of warps, blocks and tiles.
 const SIZES: &[u64] = &[
     1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 191, 255, 256, 257, 383, 511, 512,
@@ -104,4 +107,61 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
     cases.extend(large.into_iter().rev().step_by(step));
     cases.sort_by_key(|case| case.cost);
     cases
+}
+
+/// The places of some problems, of which these are the costs, the smallest first: of those with at most this cost, so many, from
+/// the smallest to the largest, or as many as together cost [`CHEAP`]; one in any case.
+pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
+    let small = costs.iter().take_while(|cost| **cost <= most).count().max(1).min(costs.len());
+    let mut together = 0;
+    let cheap = costs.iter().take_while(|cost| {
+        together += **cost;
+        together <= CHEAP
+    });
+    let step = small.div_ceil(count.max(cheap.count())).max(1);
+    let mut few: Vec<usize> = (0..small).rev().step_by(step).collect();
+    few.reverse();
+    few
+}
+
+/// Begins with the middle, then the middles of the halves, and so on, and goes on from the first to the last: as problems are
+/// sorted by their costs, the first few are of all kinds, and most mutants are caught by one of them.
+pub(crate) fn middle_first(all: Vec<usize>) -> Vec<usize> {
+    let parts = [2, 4, 8, 16].into_iter().flat_map(|parts| (1..parts).step_by(2).map(move |part| (part, parts)));
+    let middles = parts.filter_map(|(part, parts)| all.get(all.len() * part / parts));
+    let mut ordered: Vec<usize> = Vec::new();
+    for &own in middles.chain(&all) {
+        if !ordered.contains(&own) {
+            ordered.push(own);
+        }
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHEAP, few, middle_first};
+
+    #[test]
+    fn of_many_problems_some_of_all_costs_are_chosen() {
+        let costs: Vec<u64> = (0..100).map(|place| CHEAP / 10 + place).collect();
+        // So few are cheap together that the number decides.
+        let chosen = few(&costs, (CHEAP / 10 + 79, 20));
+        assert_eq!(chosen, (0..20).map(|place| 3 + 4 * place).collect::<Vec<_>>());
+        assert_eq!(few(&[1; 100], (1, 20)).len(), 100);
+        assert_eq!(few(&[5, 6], (4, 20)), [0]);
+        assert!(few(&[], (4, 20)).is_empty());
+    }
+
+    #[test]
+    fn the_middle_comes_first_and_nothing_is_left_out() {
+        assert_eq!(middle_first(vec![10, 11, 12, 13, 14, 15, 16, 17]), [14, 12, 16, 11, 13, 15, 17, 10]);
+        assert!(middle_first(Vec::new()).is_empty());
+        let all: Vec<usize> = (0..100).collect();
+        let ordered = middle_first(all.clone());
+        assert_eq!(ordered[..5], [50, 25, 75, 12, 37]);
+        let mut sorted = ordered;
+        sorted.sort_unstable();
+        assert_eq!(sorted, all);
+    }
 }

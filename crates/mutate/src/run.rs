@@ -14,7 +14,7 @@ use crate::Error;
 use crate::finished::{Finished, kernel_key, mutant_key};
 use crate::kernel::{Kernel, Mutant};
 use crate::reasons::Reason;
-use crate::trial;
+use crate::trial::Trial;
 use crate::verdict::Verdict;
 
 /// The bytes of text of the mutants that are loaded together, and how many they are at most.
@@ -113,16 +113,23 @@ impl Plan {
             batches.extend(open.collect::<Vec<_>>().chunks(size).map(|own| (number, own.to_vec())));
             verdicts.push(known);
         }
+        keep_freed_memory();
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             for _ in 0..threads.max(1) {
                 let (sender, batches, next, is_over) = (sender.clone(), &batches, &next, &is_over);
                 scope.spawn(move || {
+                    // The last kernel's.
+                    let mut trial: Option<(usize, Trial<'_>)> = None;
                     while let Some((number, own)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let (kernel, mutants) = &self.kernels[*number];
                         let asked: Vec<&Mutant> = own.iter().map(|&index| &mutants[index]).collect();
-                        let found = trial::verdicts(catalog, kernel, &asked);
+                        if trial.as_ref().is_none_or(|own| own.0 != *number) {
+                            trial = Some((*number, Trial::new(kernel)));
+                        }
+                        let Some((_, trial)) = &mut trial else { return };
+                        let found = trial.verdicts(catalog, &asked);
                         // Somebody may have ended the launches, which says nothing about the mutants.
                         if is_over.load(Ordering::Relaxed)
                             || is_interrupted()
@@ -160,4 +167,10 @@ impl Plan {
         });
         Ok(outcomes.collect())
     }
+}
+
+/// A launch takes megabytes for registers and frees them. The GNU C library gives them back to the system each time, which costs
+/// more than to execute a small launch, until the program has once freed a block that is as large as it adapts itself to.
+fn keep_freed_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity((32 << 20) - (1 << 16))));
 }

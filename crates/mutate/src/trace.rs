@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::Arc;
 
-use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, WarpId};
+use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, Space, WarpId};
 
 /// A digest that is fast to make, word by word.
 #[derive(Clone, Copy, Default)]
@@ -54,14 +55,20 @@ impl Observer for Instructions {
 
 /// A digest of a launch: for each warp, its accesses to memory in their order, and its barriers, fences and operations of
 /// lanes together. The order in which warps have their turns does not matter.
-#[derive(Default)]
 pub(crate) struct Trace {
+    /// The first addresses of the problem's buffers and their sizes. Where they lie does not matter.
+    buffers: Arc<[(u64, u64)]>,
     warps: HashMap<(u64, u32), Digest, BuildHasherDefault<Digest>>,
     /// The digests of the blocks that have ended.
     digest: u64,
 }
 
 impl Trace {
+    /// The digest of a launch that is given these buffers.
+    pub(crate) fn new(buffers: impl Into<Arc<[(u64, u64)]>>) -> Self {
+        Self { buffers: buffers.into(), warps: HashMap::default(), digest: 0 }
+    }
+
     /// The digest of the launch.
     pub(crate) fn digest(mut self) -> u64 {
         for ((block, warp), own) in std::mem::take(&mut self.warps) {
@@ -83,7 +90,7 @@ impl Trace {
 
 impl Observer for Trace {
     fn fork(&self) -> Self {
-        Self::default()
+        Self::new(Arc::clone(&self.buffers))
     }
 
     fn merge(&mut self, other: Self) {
@@ -94,7 +101,9 @@ impl Observer for Trace {
         let own = self.warps.entry((warp.block, warp.warp)).or_default();
         (access.space, access.kind, access.bytes, access.mask).hash(own);
         let lanes = (0..32).filter(|lane| access.mask >> lane & 1 == 1);
-        lanes.for_each(|lane| own.write_u64(access.addresses[lane]));
+        // Shared and local memory lie at the same addresses in each launch.
+        let buffers = if access.space == Space::Global { &*self.buffers } else { &[] };
+        lanes.for_each(|lane| own.write_u64(place(buffers, access.addresses[lane])));
     }
 
     fn barrier(&mut self, own: &BarrierArrival) {
@@ -126,6 +135,13 @@ impl Observer for Trace {
             }
         }
     }
+}
+
+/// An address of a buffer as the buffer's number and what lies before it there; any other as it is.
+fn place(buffers: &[(u64, u64)], address: u64) -> u64 {
+    let within = |own: &(u64, u64)| address.wrapping_sub(own.0) < own.1;
+    let number = buffers.iter().position(within);
+    number.map_or(address, |number| (1 + number as u64) << 48 | (address - buffers[number].0))
 }
 
 /// The digest of what is in memory.

@@ -8,7 +8,7 @@ use engine::{Catalog, Session};
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
 use crate::mutations::Proof;
-use crate::problems::{Case, checked, further};
+use crate::problems::{self, Case};
 use crate::trace::{Instructions, Trace, digest_of};
 use crate::verdict::{Caught, Verdict};
 
@@ -18,8 +18,51 @@ const PATIENCE: (u64, u64) = (5, 50_000);
 /// The largest cost of a problem that is run with the sanitizers, and how many of them are.
 const MOST_SANITIZED: (u64, usize) = (1 << 12, 24);
 
-/// The largest cost of a problem whose accesses are compared.
-const MOST_TRACED: u64 = 1 << 14;
+/// The largest cost of a problem on which all mutants are run that are not caught before, and how many of them there are at
+/// least. Their accesses are compared.
+const MOST_TRACED: (u64, usize) = (1 << 14, 64);
+
+/// On how many of the check's other problems mutants are run that access other memory.
+const MOST_OTHERS: usize = 16;
+
+/// A kernel on its problems, and what it does there itself: what all its mutants are held against.
+pub(crate) struct Trial<'a> {
+    kernel: &'a Kernel,
+    /// The problems of its ladder's check.
+    checked: Vec<Known>,
+    /// Others.
+    further: Vec<Known>,
+}
+
+/// A problem, and what the kernel does on it.
+struct Known {
+    case: Case,
+    /// Made when it is first needed.
+    problem: Option<Box<dyn Problem>>,
+    /// By the launch; `None` before it is first needed.
+    expected: Vec<Option<Expected>>,
+    /// Whether the check has it.
+    is_checked: bool,
+}
+
+/// What the kernel itself does in a launch.
+#[derive(Clone, Copy)]
+struct Expected {
+    instructions: u64,
+    trace: u64,
+    memory: u64,
+    /// Whether the sanitizers have found nothing.
+    is_clean: bool,
+}
+
+/// Mutants that are loaded together.
+struct Batch<'a> {
+    kernel: &'a Kernel,
+    sim: Sim,
+    original: Code,
+    living: Vec<Living<'a>>,
+    done: Vec<(usize, Verdict)>,
+}
 
 /// A mutant that nothing has caught yet.
 struct Living<'a> {
@@ -31,112 +74,122 @@ struct Living<'a> {
     launches: usize,
     /// The first problem on which it accessed other memory, or in another order.
     other: Option<String>,
-    /// What it does on a problem that the check does not have, and the check should notice.
+    /// What it does on a problem, and the check should notice.
     missed: Option<String>,
     verdict: Option<Verdict>,
-}
-
-/// Runs mutants of a kernel until the check notices them or has nothing more to ask. The verdicts are in the order of the
-/// mutants.
-pub(crate) fn verdicts(catalog: &Catalog, kernel: &Kernel, mutants: &[&Mutant]) -> Result<Vec<Verdict>, Error> {
-    let mut sim = Sim::open(catalog.kernels, 1)?;
-    let original = sim.load(kernel.text.clone())?;
-    let mut living = Vec::new();
-    for (index, &mutant) in mutants.iter().enumerate() {
-        let code = sim.load(mutant.edit.apply(&kernel.text))?;
-        living.push(Living { index, mutant, code, launches: 0, other: None, missed: None, verdict: None });
-    }
-    let mut trial = Trial { kernel, sim, original };
-    let mut done: Vec<(usize, Verdict)> = Vec::new();
-    let checked = checked(kernel);
-    trial.each(&checked, &mut living, &mut done, Stage::Results)?;
-    let further = further(kernel);
-    trial.each(&few(&checked, MOST_TRACED, usize::MAX), &mut living, &mut done, Stage::Traces)?;
-    trial.each(&further, &mut living, &mut done, Stage::Traces)?;
-    let (most, count) = MOST_SANITIZED;
-    trial.each(&few(&checked, most, count), &mut living, &mut done, Stage::Findings)?;
-    trial.each(&few(&further, most, count), &mut living, &mut done, Stage::FurtherFindings)?;
-    done.extend(living.into_iter().map(|own| (own.index, own.end())));
-    done.sort_unstable_by_key(|own| own.0);
-    Ok(done.into_iter().map(|own| own.1).collect())
-}
-
-/// So many of the problems with at most this cost, from the smallest to the largest; one in any case.
-fn few(cases: &[Case], most: u64, count: usize) -> Vec<Case> {
-    let small = cases.iter().take_while(|case| case.cost <= most).count();
-    let small = &cases[..small.max(1).min(cases.len())];
-    let step = small.len().div_ceil(count).max(1);
-    let mut few: Vec<Case> = small.iter().rev().step_by(step).cloned().collect();
-    few.reverse();
-    few
 }
 
 /// What is asked of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Whether its results are right.
-    Results,
-    /// Whether it does what the kernel does. If it does, there is nothing for the sanitizers to find.
-    Traces,
+    /// On problems of the check: whether its results are right, and whether it does what the kernel does. If it does, there is
+    /// nothing for the sanitizers to find.
+    Checked,
+    /// The same on further problems.
+    Further,
+    /// On some of the check's other problems: whether its results are right, although it accesses other memory.
+    Others,
+    /// On all of the check's other problems: whether its results are wrong on one, as on one that the check does not have.
+    Rest,
     /// Whether the sanitizers find something.
     Findings,
-    /// Whether the sanitizers find something on problems that the check does not have.
+    /// Whether the sanitizers find something on further problems.
     FurtherFindings,
 }
 
-struct Trial<'a> {
-    kernel: &'a Kernel,
-    sim: Sim,
-    original: Code,
+impl Stage {
+    /// Whether accesses and memory are compared.
+    fn is_traced(self) -> bool {
+        matches!(self, Self::Checked | Self::Further)
+    }
+
+    fn is_sanitized(self) -> bool {
+        matches!(self, Self::Findings | Self::FurtherFindings)
+    }
 }
 
-/// What the kernel itself does in a launch.
-struct Expected {
-    instructions: u64,
-    trace: u64,
-    memory: u64,
+impl<'a> Trial<'a> {
+    pub(crate) fn new(kernel: &'a Kernel) -> Self {
+        let known = |case: Case, is_checked| {
+            let expected = vec![None; case.launches.len()];
+            Known { problem: None, expected, is_checked, case }
+        };
+        let checked = problems::checked(kernel);
+        let complete = |case: &Case| kernel.ladder.complete(&case.options).ok();
+        let options: Vec<_> = checked.iter().map(complete).collect();
+        let further = problems::further(kernel).into_iter().map(|case| {
+            let is_checked = options.contains(&complete(&case));
+            known(case, is_checked)
+        });
+        let further = further.collect();
+        Self { kernel, checked: checked.into_iter().map(|case| known(case, true)).collect(), further }
+    }
+
+    /// Runs mutants of the kernel until the check notices them or has nothing more to ask. The verdicts are in the order of
+    /// the mutants.
+    pub(crate) fn verdicts(&mut self, catalog: &Catalog, mutants: &[&'a Mutant]) -> Result<Vec<Verdict>, Error> {
+        let mut sim = Sim::open(catalog.kernels, 1)?;
+        let original = sim.load(self.kernel.text.clone())?;
+        let mut living = Vec::new();
+        for (index, &mutant) in mutants.iter().enumerate() {
+            let code = sim.load(mutant.edit.apply(&self.kernel.text))?;
+            living.push(Living { index, mutant, code, launches: 0, other: None, missed: None, verdict: None });
+        }
+        let mut batch = Batch { kernel: self.kernel, sim, original, living, done: Vec::new() };
+        let costs = |known: &[Known]| known.iter().map(|own| own.case.cost).collect::<Vec<_>>();
+        let (checked, further) = (costs(&self.checked), costs(&self.further));
+        let traced = problems::few(&checked, MOST_TRACED);
+        let rest: Vec<usize> = (0..checked.len()).filter(|own| !traced.contains(own)).collect();
+        batch.each(&mut self.checked, &problems::middle_first(traced), Stage::Checked)?;
+        batch.each(&mut self.further, &(0..further.len()).collect::<Vec<_>>(), Stage::Further)?;
+        let step = rest.len().div_ceil(MOST_OTHERS).max(1);
+        batch.each(&mut self.checked, &rest.iter().rev().step_by(step).copied().collect::<Vec<_>>(), Stage::Others)?;
+        batch.each(&mut self.checked, &rest, Stage::Rest)?;
+        batch.each(&mut self.checked, &problems::few(&checked, MOST_SANITIZED), Stage::Findings)?;
+        batch.each(&mut self.further, &problems::few(&further, MOST_SANITIZED), Stage::FurtherFindings)?;
+        let Batch { living, mut done, .. } = batch;
+        done.extend(living.into_iter().map(|own| (own.index, own.end())));
+        done.sort_unstable_by_key(|own| own.0);
+        Ok(done.into_iter().map(|own| own.1).collect())
+    }
 }
 
-impl Trial<'_> {
+impl Batch<'_> {
     /// Asks all living mutants on these problems, one problem after the other, and takes away those that have a verdict.
-    fn each(
-        &mut self,
-        cases: &[Case],
-        living: &mut Vec<Living<'_>>,
-        done: &mut Vec<(usize, Verdict)>,
-        stage: Stage,
-    ) -> Result<(), Error> {
-        for case in cases {
-            if !living.iter().any(|own| own.is_asked(stage)) {
+    fn each(&mut self, all: &mut [Known], chosen: &[usize], stage: Stage) -> Result<(), Error> {
+        for &index in chosen {
+            if !self.living.iter().any(|own| own.is_asked(stage)) {
                 return Ok(());
             }
-            let problem = self.kernel.ladder.problem(&case.options)?;
-            self.case(case, &*problem, living, done, stage)?;
+            self.ask(&mut all[index], stage)?;
         }
         Ok(())
     }
 
     /// Asks all living mutants on one problem.
-    fn case(
-        &mut self,
-        case: &Case,
-        problem: &dyn Problem,
-        living: &mut Vec<Living<'_>>,
-        done: &mut Vec<(usize, Verdict)>,
-        stage: Stage,
-    ) -> Result<(), Error> {
-        let (kernel, sim) = (self.kernel, &mut self.sim);
+    fn ask(&mut self, known: &mut Known, stage: Stage) -> Result<(), Error> {
+        let Self { kernel, sim, original, living, done } = self;
+        let problem = match &mut known.problem {
+            Some(problem) => problem,
+            none => none.insert(kernel.ladder.problem(&known.case.options)?),
+        };
+        let problem = &**problem;
         let mut session = Session::new(&mut *sim, problem, true)?;
         // Whether no mutant has run in this memory.
         let mut is_fresh = true;
-        for launch in &case.launches {
-            if !is_fresh {
-                drop(session);
-                session = Session::new(&mut *sim, problem, true)?;
-                is_fresh = true;
-            }
-            let run = Run { kernel, problem, launch: launch.clone(), stage };
-            let expected = run.expected(&mut session, self.original)?;
+        for (launch, expected) in known.case.launches.iter().zip(&mut known.expected) {
+            let run = Run { kernel, problem, launch: launch.clone(), stage, is_checked: known.is_checked };
+            let expected = match expected {
+                Some(expected) if expected.is_clean || !stage.is_sanitized() => *expected,
+                unknown => {
+                    if !is_fresh {
+                        drop(session);
+                        session = Session::new(&mut *sim, problem, true)?;
+                        is_fresh = true;
+                    }
+                    *unknown.insert(run.expected(&mut session, *original)?)
+                }
+            };
             let (times, more) = PATIENCE;
             let most = expected.instructions.saturating_mul(times).saturating_add(more);
             session.limit_instructions(most);
@@ -170,6 +223,8 @@ struct Run<'a> {
     problem: &'a dyn Problem,
     launch: Launch,
     stage: Stage,
+    /// Whether it is one of the check.
+    is_checked: bool,
 }
 
 impl Run<'_> {
@@ -177,26 +232,17 @@ impl Run<'_> {
     fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
         let launch = Launch { code: original, ..self.launch.clone() };
         session.limit_instructions(u64::MAX);
-        let rung = self.kernel.rung;
-        let (instructions, trace, findings) = match self.stage {
-            Stage::Traces => {
-                let seen = session.observe(rung, &launch, None, |_| (Instructions::default(), Trace::default()))?;
-                (seen.0.0, seen.1.digest(), Vec::new())
-            }
-            Stage::Results | Stage::Findings | Stage::FurtherFindings => {
-                let findings = match self.stage {
-                    Stage::Results => Vec::new(),
-                    _ => session.sanitize(rung, &launch, Checks::ALL)?,
-                };
-                (session.observe(rung, &launch, None, |_| Instructions::default())?.0, 0, findings)
-            }
-        };
+        let (rung, is_clean) = (self.kernel.rung, self.stage.is_sanitized());
+        let findings = if is_clean { session.sanitize(rung, &launch, Checks::ALL)? } else { Vec::new() };
+        let ranges = session.ranges()?;
+        let (instructions, trace) =
+            session.observe(rung, &launch, None, |_| (Instructions::default(), Trace::new(ranges)))?;
         let why = match (session.verdict(rung, &launch)?, findings.first()) {
             (Checked::Wrong(why), _) => why,
             (_, Some(finding)) => finding.to_string(),
             _ => {
-                let memory = if self.stage == Stage::Traces { self.memory(session)? } else { 0 };
-                return Ok(Expected { instructions, trace, memory });
+                let memory = self.memory(session)?;
+                return Ok(Expected { instructions: instructions.0, trace: trace.digest(), memory, is_clean });
             }
         };
         Err(Error::WrongAlready { rung: rung.name, launch: launch.to_string(), size: self.problem.size(), why })
@@ -231,42 +277,39 @@ impl Run<'_> {
     ) -> Result<bool, engine::Error> {
         let launch = Launch { code: own.code, ..self.launch.clone() };
         let rung = self.kernel.rung;
-        let mut trace = expected.trace;
-        match self.stage {
-            Stage::Results => session.observe(rung, &launch, None, |_| ())?,
-            Stage::Traces => trace = session.observe(rung, &launch, None, |_| Trace::default())?.digest(),
-            Stage::Findings | Stage::FurtherFindings => {
-                if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
-                    let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
-                    match self.stage {
-                        Stage::Findings => own.verdict = Some(Verdict::Caught { by, at, what }),
-                        _ => own.missed = Some(format!("at {at}, which the check does not have: {what}")),
-                    }
-                    return Ok(false);
+        let mut is_other = false;
+        if self.stage.is_sanitized() {
+            if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
+                let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
+                match self.is_checked {
+                    true => own.verdict = Some(Verdict::Caught { by, at, what }),
+                    false => own.missed = Some(format!("at {at}, which the check does not have: {what}")),
                 }
+                return Ok(false);
             }
+        } else if self.stage.is_traced() {
+            let ranges = session.ranges()?;
+            is_other = session.observe(rung, &launch, None, |_| Trace::new(ranges))?.digest() != expected.trace;
+        } else {
+            session.observe(rung, &launch, None, |_| ())?;
         }
-        let checked = session.verdict(rung, &launch)?;
-        let is_traced = self.stage == Stage::Traces;
-        match (checked, self.stage) {
-            (Checked::Wrong(what), Stage::Results | Stage::Findings) => {
-                own.verdict = Some(Verdict::Caught { by: Caught::Result, at: self.at(), what });
+        if let Checked::Wrong(what) = session.verdict(rung, &launch)? {
+            let at = self.at();
+            match self.is_checked {
+                true => own.verdict = Some(Verdict::Caught { by: Caught::Result, at, what }),
+                false => own.missed = Some(format!("wrong at {at}, which the check does not have: {what}")),
             }
-            (Checked::Wrong(what), _) => {
-                own.missed = Some(format!("wrong at {}, which the check does not have: {what}", self.at()));
-            }
-            (Checked::Right, _) if is_traced && self.memory(session)? != expected.memory => {
-                own.missed = Some(format!("other memory than the outputs at {}", self.at()));
-            }
-            (Checked::Right, _) => {
-                if trace != expected.trace {
-                    own.other.get_or_insert_with(|| self.at());
-                }
-                own.launches += 1;
-                return Ok(true);
-            }
+            return Ok(false);
         }
-        Ok(false)
+        if self.stage.is_traced() && own.missed.is_none() && self.memory(session)? != expected.memory {
+            own.missed = Some(format!("other memory than the outputs at {}", self.at()));
+            return Ok(false);
+        }
+        if is_other {
+            own.other.get_or_insert_with(|| self.at());
+        }
+        own.launches += 1;
+        Ok(true)
     }
 
     /// Judges a mutant whose launch has ended early.
@@ -281,9 +324,9 @@ impl Run<'_> {
             other => other.to_string(),
         };
         let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
-        match self.stage {
-            Stage::Results | Stage::Findings => own.verdict = Some(Verdict::Caught { by, at: self.at(), what }),
-            _ => own.missed = Some(format!("a fault at {}, which the check does not have: {what}", self.at())),
+        match self.is_checked {
+            true => own.verdict = Some(Verdict::Caught { by, at: self.at(), what }),
+            false => own.missed = Some(format!("a fault at {}, which the check does not have: {what}", self.at())),
         }
     }
 }
@@ -293,8 +336,10 @@ impl Living<'_> {
     fn is_asked(&self, stage: Stage) -> bool {
         let is_order = self.mutant.mutation.proof == Proof::Nothing;
         match stage {
-            Stage::Results => true,
-            Stage::Traces => !is_order && self.missed.is_none(),
+            Stage::Checked => true,
+            Stage::Further => !is_order && self.missed.is_none(),
+            Stage::Others => !is_order && (self.other.is_some() || self.missed.is_some()),
+            Stage::Rest => self.missed.is_some(),
             Stage::Findings => is_order || self.other.is_some() || self.missed.is_some(),
             Stage::FurtherFindings => (is_order || self.other.is_some()) && self.missed.is_none(),
         }

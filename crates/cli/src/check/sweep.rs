@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
             return Ok(Err(error.to_string()));
         }
         let CheckedLaunch { mut verdict, has_failed, .. } = session.attempt(rung, launch)?;
-        let is_usable = !has_failed || session.is_usable();
+        let is_usable = session.is_usable_after(has_failed);
         let mut schedule = Some(session.schedule()).filter(|own| *own != Schedule::Fixed).map(|own| own.to_string());
         let (findings, notes) = (session.take_findings(), session.take_notes());
         let mut seeds = 1..=u64::from(self.schedules);
