@@ -24,8 +24,8 @@ fn main() -> ExitCode {
 /// asynchronous copies and the tensor cores of 16-bit floats, and Hopper's own, which Hopper alone runs.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
-/// The PTX without the kernels of the ladder `gemm` for other formats than its usual one, which are most of its text: a page is
-/// small.
+/// The PTX without the kernels of the ladder `gemm` for other formats than its usual one, which are most of its text: a
+/// page is small.
 fn without_formats(ptx: &str) -> String {
     const FORMATS: [&str; 4] = ["_f16_", "_f32_", "_tf32_", "_columns_"];
     let mut is_left_out = false;

@@ -3,18 +3,18 @@
 //!
 //! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). The inputs have 16 bits an element,
 //! bfloat16 or half precision (or 32, TF32), the sums are kept in 32-bit floats, and a sum is rounded once when it is
-//! written. `a` and `c` lie row after row, and so does `b`, or column after column in the entries with `columns` in their
-//! names, which is how the weights of a linear layer lie.
+//! written. `a` and `c` lie row after row, and so does `b`, or column after column in the entries with `columns` in
+//! their names, which is how the weights of a linear layer lie.
 //!
 //! The FP32 ladder `matmul` ends where the CUDA cores end: 128 multiply-adds a cycle on each SM. A tensor core of an
-//! H100 or H200 takes whole fragments, 512 multiply-adds a cycle for 16-bit elements, 2048 on each SM. So the whole ladder is about
-//! one question: how do operands reach the tensor cores fast enough?
+//! H100 or H200 takes whole fragments, 512 multiply-adds a cycle for 16-bit elements, 2048 on each SM. So the whole
+//! ladder is about one question: how do operands reach the tensor cores fast enough?
 //!
 //! # Safety
-//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device
-//! memory that nothing else uses during the launch; the block has as many threads as the name ends with; the grid is the
-//! one that the rung's [`Geometry`](rung::Geometry) gives. Tensor maps describe the matrix that their name says, with tiles of
-//! 64 rows × 128 bytes, swizzled by 128 bytes.
+//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device memory
+//! that nothing else uses during the launch; the block has as many threads as the name ends with; the grid is the one
+//! that the rung's [`Geometry`](rung::Geometry) gives. Tensor maps describe the matrix that their name says, with tiles
+//! of 64 rows × 128 bytes, swizzled by 128 bytes.
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 use core::marker::PhantomData;

@@ -1,5 +1,5 @@
-//! What the ladders of matrix products share: their sizes, what is shown of them, and factors of whose products no sum is
-//! rounded.
+//! What the ladders of matrix products share: their sizes, what is shown of them, and factors of whose products no sum
+//! is rounded.
 
 use engine::Error;
 use engine::options::{Opt, Options};
@@ -40,8 +40,8 @@ pub(super) fn size([m, n, k]: [usize; 3]) -> String {
     format!("m = {m}, n = {n}, k = {k}")
 }
 
-/// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or a warp
-/// takes at once.
+/// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or
+/// a warp takes at once.
 pub(super) const EDGES: &[[u32; 3]] = &[
     [2, 2, 2],
     [3, 3, 3],

@@ -1,11 +1,12 @@
 //! Two blocks share each tile of `b`: one copy out of the L2 cache fills the shared memory of both.
 //!
-//! Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage, 32 KB of them `b`'s, and the block beside it on the
-//! same columns reads the same 32 KB. Here two blocks on neighbouring SMs form a cluster, with one tile above the other.
-//! Each of them copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for each block instead of 48.
+//! Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage, 32 KB of them `b`'s, and the block beside
+//! it on the same columns reads the same 32 KB. Here two blocks on neighbouring SMs form a cluster, with one tile above
+//! the other. Each of them copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for each
+//! block instead of 48.
 //!
-//! A copy may only go out when both blocks have left the stage that it fills, so consumers report an empty stage to both
-//! producers; and no block may end while the other still writes into its shared memory.
+//! A copy may only go out when both blocks have left the stage that it fills, so consumers report an empty stage to
+//! both producers; and no block may end while the other still writes into its shared memory.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -74,8 +75,9 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     let count = stages::<A>(product.k);
     let mut at = Position::<STAGES>::START;
     let mut tile = thread::block_idx_x() / BLOCKS;
-    // SAFETY: whole warp groups take each branch, and all threads come to the cluster's barriers. A stage is filled when the consumers of both blocks
-    // have left it, and used when it is full; the sums are touched by products only until they are finished.
+    // SAFETY: whole warp groups take each branch, and all threads come to the cluster's barriers. A stage is filled
+    // when the consumers of both blocks have left it, and used when it is full; the sums are touched by products only
+    // until they are finished.
     unsafe {
         cluster::sync();
         if group == 0 {
@@ -119,8 +121,8 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
 /// Starts the copies of this block's share of a stage: its own part of `a`, and half of `b`'s boxes for both blocks.
 ///
 /// # Safety
-/// The maps describe the factors as the [ladder](super) says; in no block of the cluster anything reads or writes the stage until the phase of
-/// `full` ends.
+/// The maps describe the factors as the [ladder](super) says; in no block of the cluster anything reads or writes the
+/// stage until the phase of `full` ends.
 #[inline(always)]
 unsafe fn fill<A, C, const COLUMN_MAJOR: bool>(
     &TensorProduct { a, b, .. }: &TensorProduct<'_, A, C>,

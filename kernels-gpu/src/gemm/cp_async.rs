@@ -1,20 +1,19 @@
 //! A pipeline of asynchronous copies, and wider parts of the tile for each warp.
 //!
-//! In `gemm_ldmatrix` a block reads the next tiles, waits for them, writes them to shared memory, waits for the others, and
-//! only then multiplies; only the second block on the SM has something to do meanwhile. Here shared memory has four
+//! In `gemm_ldmatrix` a block reads the next tiles, waits for them, writes them to shared memory, waits for the others,
+//! and only then multiplies; only the second block on the SM has something to do meanwhile. Here shared memory has four
 //! stages of a tile of each factor. `cp.async` copies 16 bytes from global to shared memory past the registers
-//! ([`copy_async`]): while one stage is multiplied, the copies into the next three are under way, 72 KB
-//! on each SM.
+//! ([`copy_async`]): while one stage is multiplied, the copies into the next three are under way, 72 KB on each SM.
 //!
-//! The registers that held tiles on their way are free, and so a warp's part grows to 64 × 64: 4 KB from shared memory for
-//! 32 `mma.sync`, 32 cycles for 65536 multiply-adds, where 64 × 32 needed 48 for as many. An SM of an H200 does at most 2048
-//! multiply-adds a cycle, so shared memory keeps up now. A block's 128 × 256 elements take 128 registers of each
-//! thread for the sums, so there is one block on an SM, and its eight warps have to hide every latency by themselves.
-//! Therefore fragments are double-buffered: while a step is multiplied, `ldmatrix` fetches the next one's, across the
-//! barrier too.
+//! The registers that held tiles on their way are free, and so a warp's part grows to 64 × 64: 4 KB from shared memory
+//! for 32 `mma.sync`, 32 cycles for 65536 multiply-adds, where 64 × 32 needed 48 for as many. An SM of an H200 does at
+//! most 2048 multiply-adds a cycle, so shared memory keeps up now. A block's 128 × 256 elements take 128 registers of
+//! each thread for the sums, so there is one block on an SM, and its eight warps have to hide every latency by
+//! themselves. Therefore fragments are double-buffered: while a step is multiplied, `ldmatrix` fetches the next one's,
+//! across the barrier too.
 //!
-//! One barrier for each stage is enough: behind it, the next stage has arrived for all threads, and all have read
-//! the last fragments of the one before, which is filled next.
+//! One barrier for each stage is enough: behind it, the next stage has arrived for all threads, and all have read the
+//! last fragments of the one before, which is filled next.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use cuda_std::thread;

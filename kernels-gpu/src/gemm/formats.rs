@@ -13,11 +13,11 @@
 /// }
 /// ```
 ///
-/// gives the kernels `gemm_naive_256` (bfloat16 in and out), `gemm_naive_columns_256`, `gemm_naive_f32_256` (32-bit floats
-/// out), `gemm_naive_f16_f32_columns_256` and so on, and the constant `GEMM_NAIVE`. Each calls the unsafe function
-/// `naive::<A, C, COLUMN_MAJOR>` with its dynamic shared memory, a `*mut u8` of `shared` bytes, and its arguments: a
-/// [`Product`](super::Product) for `pointers`, a `TensorProduct` for `tensor_maps`, and that with its workspaces for
-/// `tensor_maps_and_workspace`.
+/// gives the kernels `gemm_naive_256` (bfloat16 in and out), `gemm_naive_columns_256`, `gemm_naive_f32_256` (32-bit
+/// floats out), `gemm_naive_f16_f32_columns_256` and so on, and the constant `GEMM_NAIVE`. Each calls the unsafe
+/// function `naive::<A, C, COLUMN_MAJOR>` with its dynamic shared memory, a `*mut u8` of `shared` bytes, and its
+/// arguments: a [`Product`](super::Product) for `pointers`, a `TensorProduct` for `tensor_maps`, and that with its
+/// workspaces for `tensor_maps_and_workspace`.
 macro_rules! products {
     ($(#[$doc:meta])* $name:ident for [$threads:literal] threads;
      $(resident $resident:literal;)?

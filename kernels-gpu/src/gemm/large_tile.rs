@@ -1,5 +1,5 @@
-//! A tile of 128 × 256 elements for two warp groups: its stages in shared memory, filled by tensor copies and multiplied
-//! by warp-group products.
+//! A tile of 128 × 256 elements for two warp groups: its stages in shared memory, filled by tensor copies and
+//! multiplied by warp-group products.
 
 use super::TensorProduct;
 use super::tiles::Corner;
@@ -36,8 +36,8 @@ pub(super) fn stages<A>(k: u32) -> u32 {
 /// Starts the copies that fill a stage with the part of both factors that begins at `k`.
 ///
 /// # Safety
-/// The maps describe the factors as the [ladder](super) says; the stage is aligned to 1024, nothing reads or writes it until the phase of `full`
-/// ends, and this is the only thread that arrives there.
+/// The maps describe the factors as the [ladder](super) says; the stage is aligned to 1024, nothing reads or writes it
+/// until the phase of `full` ends, and this is the only thread that arrives there.
 #[inline(always)]
 pub(super) unsafe fn fill<A, C, const COLUMN_MAJOR: bool>(
     &TensorProduct { a, b, .. }: &TensorProduct<'_, A, C>,
@@ -64,7 +64,8 @@ pub(super) unsafe fn fill<A, C, const COLUMN_MAJOR: bool>(
 /// `is_added`, the first of them replaces the sums.
 ///
 /// # Safety
-/// All threads of the warp group come; the stage is full and stays so until the products are waited for, and so do the sums.
+/// All threads of the warp group come; the stage is full and stays so until the products are waited for, and so do the
+/// sums.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
     sums: &mut [f32; SUMS],

@@ -1,20 +1,20 @@
 //! Fragments by `ldmatrix`, from tiles whose chunks are swizzled.
 //!
-//! In `gemm_mma` a warp loads a fragment of 512 bytes with four instructions, and if `b` lies row after row, threads put its pairs
-//! together. `ldmatrix` fetches the whole fragment: each lane names one row of 16 bytes, 8 elements, and the hardware gives
-//! each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For `b` row after row, `.trans` transposes
-//! each 8 × 8 on the way, so a tile is a piece of memory as it lies, whatever the layout.
+//! In `gemm_mma` a warp loads a fragment of 512 bytes with four instructions, and if `b` lies row after row, threads
+//! put its pairs together. `ldmatrix` fetches the whole fragment: each lane names one row of 16 bytes, 8 elements, and
+//! the hardware gives each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For `b` row after row,
+//! `.trans` transposes each 8 × 8 on the way, so a tile is a piece of memory as it lies, whatever the layout.
 //!
-//! `ldmatrix` takes a wavefront for every 8 rows of 16 bytes if they lie in different banks. Think of shared memory as a
-//! wall of bricks: 128 bytes a course, 8 bricks of 16 bytes, and a wavefront takes one brick of each of the 8 columns. A tile
-//! with 32 elements of each line lays two lines a course, so 8 lines, one brick of each below the other, are in
-//! two columns only: 4 wavefronts.
+//! `ldmatrix` takes a wavefront for every 8 rows of 16 bytes if they lie in different banks. Think of shared memory as
+//! a wall of bricks: 128 bytes a course, 8 bricks of 16 bytes, and a wavefront takes one brick of each of the 8
+//! columns. A tile with 32 elements of each line lays two lines a course, so 8 lines, one brick of each below the
+//! other, are in two columns only: 4 wavefronts.
 //!
-//! - *Padding* leaves a brick out behind each line. A line is 5 bricks then, and 8 lines begin in columns
-//!   0, 5, 2, 7, 4, 1, 6, 3: no conflicts, for a quarter more memory, which would be a whole stage of four in `gemm_cp_async`.
-//! - *Swizzling* leaves nothing out. In course `i`, brick `j` lies where `j ^ i % 4` would lie (`j ^ i % 8` where a row is a
-//!   whole course or more). The four courses of 8 lines have their bricks in four different columns of each half: no
-//!   conflicts, and no byte more. And stepping on along `k` or across lines is one exclusive or with a constant.
+//! - *Padding* leaves a brick out behind each line. A line is 5 bricks then, and 8 lines begin in columns 0, 5, 2, 7,
+//!   4, 1, 6, 3: no conflicts, for a quarter more memory, which would be a whole stage of four in `gemm_cp_async`.
+//! - *Swizzling* leaves nothing out. In course `i`, brick `j` lies where `j ^ i % 4` would lie (`j ^ i % 8` where a row
+//!   is a whole course or more). The four courses of 8 lines have their bricks in four different columns of each half:
+//!   no conflicts, and no byte more. And stepping on along `k` or across lines is one exclusive or with a constant.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -96,7 +96,8 @@ pub(super) struct SwizzledTile<const ALONG_K: bool, const LINES: u32> {
 impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
     /// Bytes of the tile.
     pub(super) const BYTES: u32 = LINES * DEPTH * 2;
-    /// Rows from one of a thread's chunks to the next, and the bytes between them in the tile: those of all threads' chunks.
+    /// Rows from one of a thread's chunks to the next, and the bytes between them in the tile: those of all threads'
+    /// chunks.
     pub(super) const APART: u32 = THREADS / Self::ACROSS;
     pub(super) const BYTES_APART: u32 = THREADS * 16;
     /// Chunks in a row.

@@ -106,7 +106,8 @@ impl<const ALONG_K: bool> PaddedTile<ALONG_K> {
         let thread = thread::thread_idx_x();
         let (row, column) = (thread / Self::ACROSS, thread % Self::ACROSS * CHUNK);
         if ALONG_K {
-            // Eight lanes write 128 bytes in a wavefront. Those of two rows are in different banks if the rows are 4 apart.
+            // Eight lanes write 128 bytes in a wavefront. Those of two rows are in different banks if the rows are 4
+            // apart.
             (row / 8 * 8 + row % 2 * 4 + row / 2 % 4, column)
         } else {
             (row * 2, column)
@@ -142,7 +143,8 @@ impl<const ALONG_K: bool> PaddedTile<ALONG_K> {
                     [a & 0xffff | b << 16, a >> 16 | b & 0xffff_0000, c & 0xffff | d << 16, c >> 16 | d & 0xffff_0000]
                 };
                 let to = self.0.wrapping_add((row / 2 * Self::PITCH + column) as usize);
-                // Of eight lanes, four write their first half first and four their second, so that all are in different banks.
+                // Of eight lanes, four write their first half first and four their second, so that all are in different
+                // banks.
                 let turn = column as usize / 8 / 4 % 2;
                 let (near, far) = (pairs(0), pairs(1));
                 wide::store(to.wrapping_add(turn * 4), if turn == 0 { near } else { far });

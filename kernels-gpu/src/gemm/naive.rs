@@ -1,9 +1,9 @@
 //! One thread for each element: the first rung, on CUDA cores.
 //!
-//! A thread walks a row of `a` and a column of `b`, converts each pair of elements to 32-bit floats and adds their product
-//! to its sum. That is what `matmul_naive` does, with half the bytes. The neighbours of a warp read the same element of `a`, one
-//! sector, and 32 neighbouring elements of `b` when `b` lies row after row: 64 bytes, two sectors. What limits it are the
-//! requests to the L1 cache, two loads for each multiply-add.
+//! A thread walks a row of `a` and a column of `b`, converts each pair of elements to 32-bit floats and adds their
+//! product to its sum. That is what `matmul_naive` does, with half the bytes. The neighbours of a warp read the same
+//! element of `a`, one sector, and 32 neighbouring elements of `b` when `b` lies row after row: 64 bytes, two sectors.
+//! What limits it are the requests to the L1 cache, two loads for each multiply-add.
 
 use cuda_std::{GpuFloat, thread};
 use rung::{Geometry, Rung};

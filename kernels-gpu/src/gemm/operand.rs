@@ -1,8 +1,8 @@
 //! The factors of a product in global memory, as the blocks of the rungs with `mma.sync` read them.
 //!
-//! A *line* is a row of `a` or a column of `b`. A block multiplies so many lines of `a` with so many of `b`, [`DEPTH`] elements of
-//! them at a time: a tile of each factor. It reads a tile in chunks of 16 bytes, which lie in one row of memory: along `k`, or
-//! across 8 lines where `b` lies row after row.
+//! A *line* is a row of `a` or a column of `b`. A block multiplies so many lines of `a` with so many of `b`, [`DEPTH`]
+//! elements of them at a time: a tile of each factor. It reads a tile in chunks of 16 bytes, which lie in one row of
+//! memory: along `k`, or across 8 lines where `b` lies row after row.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -18,8 +18,8 @@ pub(super) const CHUNK: u32 = 8;
 /// Threads of a block.
 pub(super) const THREADS: u32 = 256;
 
-/// A thread's chunks of a tile: the first, and those some rows of memory further down. With `ALONG_K`, a row of memory is
-/// a line.
+/// A thread's chunks of a tile: the first, and those some rows of memory further down. With `ALONG_K`, a row of memory
+/// is a line.
 ///
 /// What lies beyond the matrix is zero.
 pub(super) struct Chunks<const ALONG_K: bool> {
@@ -79,8 +79,8 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         }
     }
 
-    /// The address of the chunk `down` rows below the first, and how many columns there are from it on; 0 or fewer where
-    /// the row does not exist.
+    /// The address of the chunk `down` rows below the first, and how many columns there are from it on; 0 or fewer
+    /// where the row does not exist.
     #[inline(always)]
     fn place(&self, down: u32) -> (*const u16, i32) {
         let columns = if self.rows > down as i32 { self.columns } else { 0 };
@@ -112,7 +112,8 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
     /// The matrix is valid for reads, and `from` has so many columns from there on.
     #[inline(always)]
     unsafe fn elements(&self, from: *const u16, columns: i32) -> [u32; 4] {
-        // Reads some other element instead of one that does not exist: eight loads without a branch are waited for together.
+        // Reads some other element instead of one that does not exist: eight loads without a branch are waited for
+        // together.
         let (from, last) = if columns > 0 { (from, columns - 1) } else { (self.matrix, 0) };
         let element = |i: i32| {
             // SAFETY: the element is in the matrix.
@@ -122,13 +123,13 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         array::from_fn(|pair| element(2 * pair as i32) | element(2 * pair as i32 + 1) << 16)
     }
 
-    /// Has this thread's chunks of a tile come to shared memory by asynchronous copies, in the group that is ended next,
-    /// `N` chunks that are `apart` rows apart. They go to `to`, and so many bytes further each. Where addresses are odd,
-    /// it loads and stores them instead.
+    /// Has this thread's chunks of a tile come to shared memory by asynchronous copies, in the group that is ended
+    /// next, `N` chunks that are `apart` rows apart. They go to `to`, and so many bytes further each. Where addresses
+    /// are odd, it loads and stores them instead.
     ///
     /// # Safety
-    /// The matrix is valid for reads. Each place is 16 bytes of this block's shared memory, a multiple of 16, which no thread
-    /// accesses before the copies have been waited for and a barrier has been passed.
+    /// The matrix is valid for reads. Each place is 16 bytes of this block's shared memory, a multiple of 16, which no
+    /// thread accesses before the copies have been waited for and a barrier has been passed.
     #[inline(always)]
     pub(super) unsafe fn copy<const N: u32>(&self, apart: u32, to: *mut u32, bytes: u32) {
         let shared = Shared::of(to);
@@ -140,7 +141,8 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
             }
             return;
         }
-        // A loop that stays one: nobody waits here for instructions, and eight times as many would be in the way of others.
+        // A loop that stays one: nobody waits here for instructions, and eight times as many would be in the way of
+        // others.
         for i in 0..unknown(N) {
             let (from, columns) = self.place(i * apart);
             // SAFETY: as the caller promises; where pairs are aligned, the matrix has whole pairs only.

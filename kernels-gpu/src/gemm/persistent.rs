@@ -1,13 +1,13 @@
 //! Blocks that stay: one for each SM, tile after tile, and the product leaves while the next tile is multiplied.
 //!
-//! A block of `gemm_warp_specialized` fills its pipeline at its start, and at its end the tensor cores wait until the sums are written,
-//! in pieces of 4 bytes. With one block on an SM nothing covers that.
+//! A block of `gemm_warp_specialized` fills its pipeline at its start, and at its end the tensor cores wait until the
+//! sums are written, in pieces of 4 bytes. With one block on an SM nothing covers that.
 //!
-//! Here as many blocks are launched as there are SMs, and each takes every 132nd tile. The producer goes on to the next tile at once: the
-//! stages are full again when the consumers come back. The sums are packed into fragments, stored by `stmatrix` to boxes
-//! without bank conflicts, and copied out by the copy engine, whole rows of 128 bytes, while the next products run
-//! (`store_sums`). Tiles are counted along bands of eight rows (`corner`), so that the 132 tiles of a wave share what they
-//! read in the L2 cache.
+//! Here as many blocks are launched as there are SMs, and each takes every 132nd tile. The producer goes on to the next
+//! tile at once: the stages are full again when the consumers come back. The sums are packed into fragments, stored by
+//! `stmatrix` to boxes without bank conflicts, and copied out by the copy engine, whole rows of 128 bytes, while the
+//! next products run (`store_sums`). Tiles are counted along bands of eight rows (`corner`), so that the 132 tiles of a
+//! wave share what they read in the L2 cache.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -77,8 +77,8 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     let count = stages::<A>(product.k);
     let mut at = Position::<STAGES>::START;
     let mut tile = thread::block_idx_x();
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it is
-    // full; the sums are touched by products only until they are finished.
+    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
+    // is full; the sums are touched by products only until they are finished.
     unsafe {
         if group == 0 {
             registers::keep::<40>();
@@ -119,11 +119,12 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Starts the products of so many stages, which replace the sums. All but the last stage are reported when they are empty; the sums
-/// and the last stage have to be waited for.
+/// Starts the products of so many stages, which replace the sums. All but the last stage are reported when they are
+/// empty; the sums and the last stage have to be waited for.
 ///
 /// # Safety
-/// All threads of the warp group come; `at` is the consumer's place among the stages; `report` says that a stage is empty.
+/// All threads of the warp group come; `at` is the consumer's place among the stages; `report` says that a stage is
+/// empty.
 #[inline(always)]
 pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
     sums: &mut [f32; SUMS],

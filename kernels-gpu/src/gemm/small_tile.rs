@@ -13,11 +13,12 @@ pub(super) const BOXES: u32 = 2;
 /// The bytes of a stage: the boxes of `a`, then those of `b`.
 pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 
-/// Starts the products of a full stage, in one group, and adds them to the sums of both halves of the rows. Unless `is_added`,
-/// the first of them replaces the sums.
+/// Starts the products of a full stage, in one group, and adds them to the sums of both halves of the rows. Unless
+/// `is_added`, the first of them replaces the sums.
 ///
 /// # Safety
-/// All threads of the warp group come; the stage is full and stays so until the products are waited for, and so do the sums.
+/// All threads of the warp group come; the stage is full and stays so until the products are waited for, and so do the
+/// sums.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
     [upper, lower]: &mut [[f32; SUMS]; 2],

@@ -70,12 +70,12 @@ impl Staged for f32 {
     }
 }
 
-/// Writes a warp group's 64 rows of sums, box after box: by tensor copies where the product's rows are multiples of 16 bytes,
-/// else by all threads, element by element. The last copies are still under way afterwards.
+/// Writes a warp group's 64 rows of sums, box after box: by tensor copies where the product's rows are multiples of 16
+/// bytes, else by all threads, element by element. The last copies are still under way afterwards.
 ///
 /// # Safety
-/// All threads of the warp group `consumer` come; no other thread writes these elements of the product; `staging` points to
-/// [`STAGING_BYTES`] of shared memory that are this warp group's alone, aligned to 1024.
+/// All threads of the warp group `consumer` come; no other thread writes these elements of the product; `staging`
+/// points to [`STAGING_BYTES`] of shared memory that are this warp group's alone, aligned to 1024.
 #[inline(always)]
 pub(super) unsafe fn store_sums<A, C: Staged>(
     sums: &[f32; SUMS],
@@ -88,7 +88,8 @@ pub(super) unsafe fn store_sums<A, C: Staged>(
     let is_first = thread::thread_idx_x().is_multiple_of(128);
     let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
     for index in 0..COLUMNS / columns {
-        // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for it.
+        // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for
+        // it.
         unsafe {
             let slot = staging.add((index % SLOTS * BOX_BYTES) as usize);
             let corner = Corner { row, column: column + index * columns };

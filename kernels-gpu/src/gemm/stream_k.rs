@@ -1,17 +1,18 @@
 //! No wave is left half empty: the tiles that do not fill one are divided along k.
 //!
-//! 8192 × 8192 elements are 2048 tiles of 128 × 256, and 132 SMs take them in 15.5 waves: in the last one, `gemm_persistent`
-//! leaves 64 SMs idle for the time of a tile, 3 % of the whole. With 16 waves and a bit it would be 6 %.
+//! 8192 × 8192 elements are 2048 tiles of 128 × 256, and 132 SMs take them in 15.5 waves: in the last one,
+//! `gemm_persistent` leaves 64 SMs idle for the time of a tile, 3 % of the whole. With 16 waves and a bit it would be 6
+//! %.
 //!
-//! Here the tiles beyond the whole waves come first, as one row of stages that all blocks share evenly ("stream-K": Osama,
-//! Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the
-//! GPU*, 2023). A block's share ends somewhere in a tile and begins somewhere in another. The sums of what it has of a tile's beginning go to
-//! memory; who has a tile's end waits for those of the blocks before it, adds them, and writes the tile. A block goes through its share from the
-//! end to the beginning, so that it hands over first and waits last, and it waits only for blocks with smaller numbers, which
-//! were launched before it.
+//! Here the tiles beyond the whole waves come first, as one row of stages that all blocks share evenly ("stream-K":
+//! Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix
+//! Multiplication on the GPU*, 2023). A block's share ends somewhere in a tile and begins somewhere in another. The
+//! sums of what it has of a tile's beginning go to memory; who has a tile's end waits for those of the blocks before
+//! it, adds them, and writes the tile. A block goes through its share from the end to the beginning, so that it hands
+//! over first and waits last, and it waits only for blocks with smaller numbers, which were launched before it.
 //!
-//! To hand sums over costs some microseconds. Where the idle SMs of a last wave would cost less, and where there is no whole wave,
-//! all tiles go whole.
+//! To hand sums over costs some microseconds. Where the idle SMs of a last wave would cost less, and where there is no
+//! whole wave, all tiles go whole.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -129,8 +130,8 @@ impl Pieces {
 }
 
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`]; `workspace` has a zero for each consumer of each block, and
-/// `parts` room for the sums of each. No more blocks are launched than run at a time.
+/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`]; `workspace` has a zero for each consumer of
+/// each block, and `parts` room for the sums of each. No more blocks are launched than run at a time.
 #[inline(always)]
 unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     shared: *mut u8,
@@ -154,8 +155,8 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     let shares = Shares::of(tiles, stages::<A>(product.k));
     let mut pieces = shares.of_block(block);
     let mut at = Position::<STAGES>::START;
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it is
-    // full; the sums are touched by products only until they are finished.
+    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
+    // is full; the sums are touched by products only until they are finished.
     unsafe {
         if group == 0 {
             registers::keep::<40>();

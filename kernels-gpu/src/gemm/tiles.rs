@@ -26,8 +26,8 @@ impl Corner {
 
 /// Tile number `index` of tiles of `ROWS` × `COLUMNS`, counted along bands of `BAND` rows of tiles, down within a band.
 ///
-/// The blocks that run at a time then share a few rows of `a`'s tiles and a few columns of `b`'s, which stay in the L2 cache, where
-/// row after row they would go through all of `b` for one row.
+/// The blocks that run at a time then share a few rows of `a`'s tiles and a few columns of `b`'s, which stay in the L2
+/// cache, where row after row they would go through all of `b` for one row.
 #[inline(always)]
 pub(super) fn corner<const ROWS: u32, const COLUMNS: u32, const BAND: u32>(index: u32, m: u32, n: u32) -> Corner {
     // At least one, so that the divisions below need no check.
@@ -38,8 +38,8 @@ pub(super) fn corner<const ROWS: u32, const COLUMNS: u32, const BAND: u32>(index
     Corner { row: (first + rest % rows) * ROWS, column: rest / rows * COLUMNS }
 }
 
-/// Writes the 64 rows of a warp group's sums to the product as they lie in registers: pairs of neighbours, or single elements where
-/// pairs would not be aligned.
+/// Writes the 64 rows of a warp group's sums to the product as they lie in registers: pairs of neighbours, or single
+/// elements where pairs would not be aligned.
 ///
 /// # Safety
 /// The product exists, and no other thread writes these elements of it. The sums are those of
@@ -57,7 +57,8 @@ pub(super) unsafe fn write_sums<C: Output, const N: usize>(
         if row >= m {
             continue;
         }
-        // SAFETY: the row exists, and so do the columns that are compared with `n`; pairs are aligned when rows are even.
+        // SAFETY: the row exists, and so do the columns that are compared with `n`; pairs are aligned when rows are
+        // even.
         unsafe {
             let to = c.add((row * n) as usize);
             for i in 0..N / 4 {

@@ -1,12 +1,12 @@
 //! Tensor copies: one thread fills a stage with four instructions.
 //!
-//! In `gemm_wgmma` all 128 threads compute 2048 addresses for each stage, check each against the edges, and issue the copies: some
-//! thirty instructions a thread for every four products that keep the tensor cores busy for 512 cycles.
+//! In `gemm_wgmma` all 128 threads compute 2048 addresses for each stage, check each against the edges, and issue the
+//! copies: some thirty instructions a thread for every four products that keep the tensor cores busy for 512 cycles.
 //!
-//! Here the host has described both factors by tensor maps, and one thread names a tile's corner. The copy engine computes addresses,
-//! fills in zeros at the edges, and writes the boxes swizzled as the tensor cores read them. It reports the bytes that have arrived
-//! to a barrier in shared memory ([`Barrier`]), where all threads wait. Two blocks share an SM: while one
-//! waits, the other multiplies.
+//! Here the host has described both factors by tensor maps, and one thread names a tile's corner. The copy engine
+//! computes addresses, fills in zeros at the edges, and writes the boxes swizzled as the tensor cores read them. It
+//! reports the bytes that have arrived to a barrier in shared memory ([`Barrier`]), where all threads wait. Two blocks
+//! share an SM: while one waits, the other multiplies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -56,8 +56,8 @@ where
     let place = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), product.m, product.n);
     let count = product.k.div_ceil(depth::<A>());
     let (mut filled, mut used) = (Position::<STAGES>::START, Position::<STAGES>::START);
-    // SAFETY: one thread fills a stage, at first and behind a barrier that all threads reach when the products that used
-    // it are over; the sums are touched by products only until they are finished.
+    // SAFETY: one thread fills a stage, at first and behind a barrier that all threads reach when the products that
+    // used it are over; the sums are touched by products only until they are finished.
     unsafe {
         if thread == 0 {
             product.prefetch();
@@ -93,7 +93,8 @@ where
 /// Starts the copies that fill a stage with part `index` along k of both factors.
 ///
 /// # Safety
-/// The maps describe the factors as the [ladder](super) says; nothing reads or writes the stage until the phase of `full` ends.
+/// The maps describe the factors as the [ladder](super) says; nothing reads or writes the stage until the phase of
+/// `full` ends.
 #[inline(always)]
 unsafe fn fill<A, C, const COLUMN_MAJOR: bool>(
     &TensorProduct { a, b, .. }: &TensorProduct<'_, A, C>,

@@ -1,13 +1,14 @@
 //! One warp group copies, two multiply.
 //!
-//! In `gemm_tma` the thread that starts the copies multiplies too: a copy starts when the products before it have been started, and the
-//! block's 128 threads hold the sums of 128 × 128 elements in all the registers that they can have. Each stage brings 32 KB for
-//! 2 · 128 · 128 · 64 operations, 64 operations a byte from the L2 cache.
+//! In `gemm_tma` the thread that starts the copies multiplies too: a copy starts when the products before it have been
+//! started, and the block's 128 threads hold the sums of 128 × 128 elements in all the registers that they can have.
+//! Each stage brings 32 KB for 2 · 128 · 128 · 64 operations, 64 operations a byte from the L2 cache.
 //!
 //! Here a block has three warp groups. The first, the producer, does nothing but wait for an empty stage and start its
-//! copies. It gives most of its registers to the other two ([`registers`]), the consumers, which have 64 × 256 sums each: 85
-//! operations a byte, and a tensor core that always finds its next operands in shared memory, four stages ahead. Who fills and
-//! who uses meet at two barriers for each stage, "full" and "empty" ([`pipeline`](crate::tensor_core::pipeline)).
+//! copies. It gives most of its registers to the other two ([`registers`]), the consumers, which have 64 × 256 sums
+//! each: 85 operations a byte, and a tensor core that always finds its next operands in shared memory, four stages
+//! ahead. Who fills and who uses meet at two barriers for each stage, "full" and "empty"
+//! ([`pipeline`](crate::tensor_core::pipeline)).
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -63,8 +64,8 @@ unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     let place = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), product.m, product.n);
     let count = large_tile::stages::<A>(product.k);
     let mut at = Position::<STAGES>::START;
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it is
-    // full; the sums are touched by products only until they are finished.
+    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
+    // is full; the sums are touched by products only until they are finished.
     unsafe {
         if group == 0 {
             registers::keep::<40>();

@@ -58,8 +58,8 @@ impl<const ALONG: usize> WarpTile<ALONG> {
         }
     }
 
-    /// Rounds the sums and writes them to `c`, for a block whose tile lies at `corner`: pairs of neighbours at once where
-    /// rows are aligned for it.
+    /// Rounds the sums and writes them to `c`, for a block whose tile lies at `corner`: pairs of neighbours at once
+    /// where rows are aligned for it.
     ///
     /// # Safety
     /// `c` is valid for writes, and no other thread accesses this part of it.

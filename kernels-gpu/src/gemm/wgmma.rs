@@ -1,14 +1,15 @@
 //! Warp-group products: the tensor cores read both factors from shared memory by themselves.
 //!
-//! In `gemm_cp_async` each warp loads fragments into registers before it multiplies: for 64 × 32 elements of the product, 12 KB
-//! of shared memory for every 64 along k, and the same rows of `a` again in each warp beside it. On Hopper that way ends at some 60 % of what the
-//! tensor cores can do.
+//! In `gemm_cp_async` each warp loads fragments into registers before it multiplies: for 64 × 32 elements of the
+//! product, 12 KB of shared memory for every 64 along k, and the same rows of `a` again in each warp beside it. On
+//! Hopper that way ends at some 60 % of what the tensor cores can do.
 //!
 //! `wgmma` takes descriptors of whole tiles instead: four warps, a warp group, multiply 64 × 16 by 16 × 128 with one
-//! instruction, and no fragment passes through a register. The tiles have to lie as the hardware reads them, in boxes of rows of
-//! 128 bytes, whose 16-byte chunks are swizzled: chunk `c` of row `r` lies at `c ^ r % 8`. So eight rows of one chunk fall into different
-//! banks. The copies into that layout are `gemm_cp_async`'s, `cp.async` of 16 bytes; behind them stands one more fence, for the
-//! tensor cores read shared memory by another way than threads write it ("proxy").
+//! instruction, and no fragment passes through a register. The tiles have to lie as the hardware reads them, in boxes
+//! of rows of 128 bytes, whose 16-byte chunks are swizzled: chunk `c` of row `r` lies at `c ^ r % 8`. So eight rows of
+//! one chunk fall into different banks. The copies into that layout are `gemm_cp_async`'s, `cp.async` of 16 bytes;
+//! behind them stands one more fence, for the tensor cores read shared memory by another way than threads write it
+//! ("proxy").
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -115,7 +116,8 @@ impl<A: Element, const COLUMN_MAJOR: bool> Factors<A, COLUMN_MAJOR> {
     /// Starts the copies that fill a stage with part `index` along k.
     ///
     /// # Safety
-    /// All threads of the block come; the matrices exist, and nothing reads or writes the stage until the copies are waited for.
+    /// All threads of the block come; the matrices exist, and nothing reads or writes the stage until the copies are
+    /// waited for.
     #[inline(always)]
     unsafe fn fill(&self, index: u32, stage: *mut u8) {
         let k = index * depth::<A>();
@@ -133,8 +135,8 @@ impl<A: Element, const COLUMN_MAJOR: bool> Factors<A, COLUMN_MAJOR> {
     }
 }
 
-/// Starts the copies of [`BOXES`] boxes of a matrix, the first from the corner `first`, and each other one `next` further. What lies
-/// outside of the matrix is zero.
+/// Starts the copies of [`BOXES`] boxes of a matrix, the first from the corner `first`, and each other one `next`
+/// further. What lies outside of the matrix is zero.
 ///
 /// Rows that are no multiples of 16 bytes are copied element by element, by loads and stores.
 ///

@@ -1,8 +1,8 @@
 //! Barriers in shared memory that count threads and bytes (`mbarrier`).
 //!
-//! A barrier's phase ends when as many threads have arrived as it was initialized for, and all bytes that they announced
-//! have been copied. Phases are told apart by their parity: the first is 0. (PTX ISA, "Parallel Synchronization and
-//! Communication Instructions: mbarrier".)
+//! A barrier's phase ends when as many threads have arrived as it was initialized for, and all bytes that they
+//! announced have been copied. Phases are told apart by their parity: the first is 0. (PTX ISA, "Parallel
+//! Synchronization and Communication Instructions: mbarrier".)
 
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -19,8 +19,8 @@ impl Barrier {
     /// Makes a barrier for so many arrivals in each phase (`mbarrier.init`).
     ///
     /// # Safety
-    /// The place is this block's, nothing else uses it, and other threads arrive or wait only behind a barrier of the block or cluster
-    /// that follows [`publish`].
+    /// The place is this block's, nothing else uses it, and other threads arrive or wait only behind a barrier of the
+    /// block or cluster that follows [`publish`].
     #[inline(always)]
     pub unsafe fn init(self, arrivals: u32) {
         ptx!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) self.0.0, in(reg32) arrivals,
@@ -82,7 +82,8 @@ pub fn publish() {
     fence_for_bulk_copies();
 }
 
-/// Lets bulk copies that are started later see what this thread has written to shared memory before (`fence.proxy.async`).
+/// Lets bulk copies that are started later see what this thread has written to shared memory before
+/// (`fence.proxy.async`).
 #[inline(always)]
 pub fn fence_for_bulk_copies() {
     ptx!("fence.proxy.async.shared::cta;", options(nostack, preserves_flags));

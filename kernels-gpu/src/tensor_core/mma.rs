@@ -1,8 +1,9 @@
 //! Products of one warp: fragments in its registers, `mma.sync` and `ldmatrix` (compute capability 8.0 and newer).
 //!
 //! A *line* is a row of `a` or a column of `b`: what runs along `k`. A product of two factors is the products of all
-//! lines of one with all lines of the other, and the fragments of both factors differ in the order of their registers only. (PTX ISA, "Warp-level matrix instructions", in particular "Matrix Fragments for mma.m16n8k16 with
-//! floating point type".)
+//! lines of one with all lines of the other, and the fragments of both factors differ in the order of their registers
+//! only. (PTX ISA, "Warp-level matrix instructions", in particular "Matrix Fragments for mma.m16n8k16 with floating
+//! point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -52,10 +53,10 @@ mma_element!(F16, "f16");
 
 /// 16 lines of a factor, 16 elements deep, in four registers of each lane.
 ///
-/// They are four matrices of 8 lines × 8 elements, a register each. Lane `l` has of line `l / 4` the elements `l % 4 * 2` and the
-/// one behind it, the first one in the register's lower half. For `a`, the second register has the 8 lines further on, and the
-/// other two the elements further along `k`. For `b` the second has the elements further along `k`, for `mma.sync` wants
-/// 16 × 8 elements of `b` in two registers, and these have to be neighbours.
+/// They are four matrices of 8 lines × 8 elements, a register each. Lane `l` has of line `l / 4` the elements `l % 4 *
+/// 2` and the one behind it, the first one in the register's lower half. For `a`, the second register has the 8 lines
+/// further on, and the other two the elements further along `k`. For `b` the second has the elements further along `k`,
+/// for `mma.sync` wants 16 × 8 elements of `b` in two registers, and these have to be neighbours.
 #[derive(Clone, Copy)]
 pub struct Fragment<E, const OF_B: bool> {
     registers: [u32; 4],
@@ -97,8 +98,8 @@ impl<E: MmaElement, const OF_B: bool> Fragment<E, OF_B> {
         (down * 8 + lane % 8, along)
     }
 
-    /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: four matrices of 8 × 8, each lane giving the address of one row of one
-    /// of them. (PTX ISA, "Warp-level matrix load instruction: ldmatrix".)
+    /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: four matrices of 8 × 8, each lane giving the address of one row of
+    /// one of them. (PTX ISA, "Warp-level matrix load instruction: ldmatrix".)
     ///
     /// With `ALONG_K`, the rows in memory are lines: elements along `k` lie side by side, as the registers have them.
     /// Without, a row has the elements of 8 neighbouring lines, and `.trans` transposes each matrix on its way.

@@ -1,4 +1,5 @@
-//! Fragments of 16-bit elements to shared memory (`stmatrix`; PTX ISA, "Warp-level matrix store instruction: stmatrix").
+//! Fragments of 16-bit elements to shared memory (`stmatrix`; PTX ISA, "Warp-level matrix store instruction:
+//! stmatrix").
 
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -7,7 +8,8 @@ use crate::copy_async::Shared;
 /// Stores four matrices of 8 × 8: lane `8 i + j` says where row `j` of matrix `i` goes, 16 bytes.
 ///
 /// # Safety
-/// All lanes of the warp come; each place is 16 bytes of this block's shared memory, aligned to 16, which no other thread accesses.
+/// All lanes of the warp come; each place is 16 bytes of this block's shared memory, aligned to 16, which no other
+/// thread accesses.
 #[inline(always)]
 pub unsafe fn store_four(to: Shared, fragments: [u32; 4]) {
     ptx!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0, in(reg32) fragments[0],

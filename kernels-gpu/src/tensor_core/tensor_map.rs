@@ -1,8 +1,9 @@
-//! Copies of tiles between tensors in global memory and shared memory, which one thread starts (the Tensor Memory Accelerator).
+//! Copies of tiles between tensors in global memory and shared memory, which one thread starts (the Tensor Memory
+//! Accelerator).
 //!
-//! The host describes a matrix and its tiles by a [`TensorMap`]. A copy takes the coordinates of a tile's first element; what lies
-//! outside of the matrix is read as zeros and not written. (PTX ISA, "Data Movement and Conversion Instructions:
-//! cp.async.bulk.tensor"; CUDA C++ Programming Guide, "Tensor Memory Accelerator".)
+//! The host describes a matrix and its tiles by a [`TensorMap`]. A copy takes the coordinates of a tile's first
+//! element; what lies outside of the matrix is read as zeros and not written. (PTX ISA, "Data Movement and Conversion
+//! Instructions: cp.async.bulk.tensor"; CUDA C++ Programming Guide, "Tensor Memory Accelerator".)
 
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -26,7 +27,8 @@ impl TensorMap {
     ///
     /// # Safety
     /// The map describes a matrix that nothing writes during the launch; `to` has the tile's bytes, aligned to 128 (to
-    /// 1024 for a tile swizzled by 128 bytes), which no thread accesses before the barrier's phase ends; the barrier expects the bytes in this phase.
+    /// 1024 for a tile swizzled by 128 bytes), which no thread accesses before the barrier's phase ends; the barrier
+    /// expects the bytes in this phase.
     #[inline(always)]
     pub unsafe fn load(&self, column: u32, row: u32, to: Shared, barrier: Barrier) {
         ptx!("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];",

@@ -2,8 +2,8 @@
 //! Matrix Instructions").
 //!
 //! Four warps multiply a tile of 64 rows with one of `N` columns and add the product to sums in their registers. The
-//! tensor cores read both tiles from shared memory by themselves, as a descriptor says, while the threads go on: sums must
-//! not be touched between [`fence`] and [`wait`].
+//! tensor cores read both tiles from shared memory by themselves, as a descriptor says, while the threads go on: sums
+//! must not be touched between [`fence`] and [`wait`].
 
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -23,7 +23,8 @@ pub trait Layout {
 }
 
 /// Boxes whose rows run along k: they are rows of `a`, or columns of `b` when it lies column after column. Otherwise a
-/// box's rows are 64 values of k, and run along 64 columns of `b`: `b` as it lies row after row, for elements of 16 bits only.
+/// box's rows are 64 values of k, and run along 64 columns of `b`: `b` as it lies row after row, for elements of 16
+/// bits only.
 pub struct Boxes<const ALONG_K: bool>;
 
 impl<const ALONG_K: bool> Layout for Boxes<ALONG_K> {
@@ -83,15 +84,15 @@ impl<E: Element, L: Layout> Tile<E, L> {
 
 /// The sums of one thread of a warp group: 64 rows × `2 * N` columns, in `N` registers of each of 128 threads.
 ///
-/// Thread `t` has of rows `t / 32 * 16 + t % 32 / 4` and 8 rows below, for each eight columns, the columns `t % 4 * 2` and
-/// the next: registers `4 i` and `4 i + 1` are those of columns `8 i …` in the upper row, `4 i + 2` and `4 i + 3` in the lower.
-/// (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.)
+/// Thread `t` has of rows `t / 32 * 16 + t % 32 / 4` and 8 rows below, for each eight columns, the columns `t % 4 * 2`
+/// and the next: registers `4 i` and `4 i + 1` are those of columns `8 i …` in the upper row, `4 i + 2` and `4 i + 3`
+/// in the lower. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.)
 pub trait Sums<E> {
     /// Starts the product of 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them.
     ///
     /// # Safety
-    /// All threads of the warp group come, behind a [`fence`]; nobody writes the tiles, or touches the sums other than by further
-    /// products, before a [`wait`] for it.
+    /// All threads of the warp group come, behind a [`fence`]; nobody writes the tiles, or touches the sums other than
+    /// by further products, before a [`wait`] for it.
     unsafe fn multiply<L: Layout>(&mut self, a: Tile<E, Boxes<true>>, b: Tile<E, L>, is_added: bool);
 }
 
@@ -113,8 +114,8 @@ pub unsafe fn commit() {
     ptx!("wgmma.commit_group.sync.aligned;", options(nostack, preserves_flags));
 }
 
-/// Waits until all but the last `PENDING` groups of products have read their tiles and added to their sums (`wgmma.wait_group`).
-/// With none pending, [`Finish::finish`] gives the sums back.
+/// Waits until all but the last `PENDING` groups of products have read their tiles and added to their sums
+/// (`wgmma.wait_group`). With none pending, [`Finish::finish`] gives the sums back.
 ///
 /// # Safety
 /// All threads of the warp group come.

@@ -30,27 +30,24 @@ mod kernel;
 /// }
 /// ```
 ///
-/// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, a `.entry` of
-/// the PTX module (PTX ISA §11.2.1). That ABI is unstable: the crate needs `feature(abi_ptx)`, which
-/// `cuda_builder` passes. For any other target it stays a plain function.
+/// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, a `.entry` of the PTX module (PTX
+/// ISA §11.2.1). That ABI is unstable: the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any other
+/// target it stays a plain function.
 ///
-/// A kernel
-/// * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes;
-/// * returns nothing: results go through pointers;
-/// * has no generics, no `async`, no `const`, no receiver: a launch names one piece of machine code;
-/// * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing. Each is one argument
-///   of the launch, with the bytes that it has in memory, and a parameter of size 0 is none;
-/// * takes slices as `&[T]` and `&mut [T]`, each of which is two arguments: a pointer, which is never null, and the
-///   number of elements as a `usize`. Each thread gets the whole slice, so those that write through a `&mut [T]` must
-///   write to elements of their own. Other pointers with a length or a vtable, such as `&str`, are refused;
-/// * takes with `#[grid_constant] name: &T` a `T` that stays among the launch's arguments, where all threads read it
-///   and nobody copies it: CUDA C++'s `const __grid_constant__ T`, as tensor maps have to be passed. The launch has an
-///   argument with the bytes of a `T`. The crate needs `feature(asm_experimental_arch)`, and upstream has no such thing.
+/// A kernel * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes; * returns
+/// nothing: results go through pointers; * has no generics, no `async`, no `const`, no receiver: a launch names one
+/// piece of machine code; * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing.
+/// Each is one argument of the launch, with the bytes that it has in memory, and a parameter of size 0 is none; * takes
+/// slices as `&[T]` and `&mut [T]`, each of which is two arguments: a pointer, which is never null, and the number of
+/// elements as a `usize`. Each thread gets the whole slice, so those that write through a `&mut [T]` must write to
+/// elements of their own. Other pointers with a length or a vtable, such as `&str`, are refused; * takes with
+/// `#[grid_constant] name: &T` a `T` that stays among the launch's arguments, where all threads read it and nobody
+/// copies it: CUDA C++'s `const __grid_constant__ T`, as tensor maps have to be passed. The launch has an argument with
+/// the bytes of a `T`. The crate needs `feature(asm_experimental_arch)`, and upstream has no such thing.
 ///
 /// Anything else is a compile error at the offending tokens, on every target.
 ///
-/// Upstream's hints, `#[kernel(grid_dim = 1d, block_dim = 2d)]`, are accepted and, as upstream, have
-/// no effect.
+/// Upstream's hints, `#[kernel(grid_dim = 1d, block_dim = 2d)]`, are accepted and, as upstream, have no effect.
 #[proc_macro_attribute]
 pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(hints.into(), item.into()).into()
@@ -72,10 +69,9 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 /// | `constant` | read-only for kernels, cached, at most 64 KiB | `.const` |
 /// | `global` | device memory, where a static lives anyway: no effect | `.global` |
 ///
-/// rustc knows no address spaces. For `nvptx64` the attribute therefore leaves a mark, the link
-/// section `.shared` or `.constant`, which `cuda_builder` turns into the address space (PTX ISA
-/// §5.1). A build without that step would keep the static in global memory, where all blocks share
-/// one copy. For any other target the attribute does nothing.
+/// rustc knows no address spaces. For `nvptx64` the attribute therefore leaves a mark, the link section `.shared` or
+/// `.constant`, which `cuda_builder` turns into the address space (PTX ISA §5.1). A build without that step would keep
+/// the static in global memory, where all blocks share one copy. For any other target the attribute does nothing.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(space.into(), item.into()).into()

@@ -31,7 +31,8 @@ impl Data {
     }
 }
 
-/// A factor: `lines` of `k` elements, which are multiplied by those of the other one. A's lines are its rows, B's its columns.
+/// A factor: `lines` of `k` elements, which are multiplied by those of the other one. A's lines are its rows, B's its
+/// columns.
 pub(super) struct Factor {
     format: Format,
     elements: Elements,
@@ -73,8 +74,8 @@ impl Factor {
         factor
     }
 
-    /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a factor
-    /// of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
+    /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a
+    /// factor of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
     fn make_special(&mut self, line: usize, k: usize, salt: u32) {
         let which = element(line as u32 ^ salt.rotate_left(16)).cast_unsigned();
         if which & 1 == 1 {

@@ -1,9 +1,9 @@
 //! The product of two matrices on tensor cores: of bfloat16, half precision or TF32, with sums of 32-bit floats.
 //!
-//! C, m × n, is the product of A, m × k, and B, k × n. A and C lie row after row; B does too, or column after column. The
-//! elements of C have the type of those of A and B, or are 32-bit floats. Kernels take `(a, b, c, m, n, k)`; those with tensor
-//! maps ([`Form::TensorMaps`]) take the maps of A, B and C, then `c, m, n, k`, and [`Form::TensorMapsAndWorkspace`] has two
-//! buffers more, through which blocks hand parts of sums to one another.
+//! C, m × n, is the product of A, m × k, and B, k × n. A and C lie row after row; B does too, or column after column.
+//! The elements of C have the type of those of A and B, or are 32-bit floats. Kernels take `(a, b, c, m, n, k)`; those
+//! with tensor maps ([`Form::TensorMaps`]) take the maps of A, B and C, then `c, m, n, k`, and
+//! [`Form::TensorMapsAndWorkspace`] has two buffers more, through which blocks hand parts of sums to one another.
 //!
 //! A tensor map describes a matrix whose rows are multiples of 16 bytes. Rungs that copy A or B with one refuse other
 //! sizes, and say which rung does not. Where C alone is such a matrix, they get A's map in the place of C's.
@@ -11,20 +11,21 @@
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
-//! The reference are sums in double precision, which hold every product exactly. An f32 sum of k products is off by (k + 1) u
-//! Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1), with u =
-//! 2^-23, for tensor cores truncate. Both ends of that interval, rounded as the output is, are the least and the
-//! greatest number that an element may be: so the bound has one rounding to the output's format and its overflow to infinity.
-//! A NaN has to be NaN, and an exact infinity that infinity.
+//! The reference are sums in double precision, which hold every product exactly. An f32 sum of k products is off by (k
+//! + 1) u Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition,
+//! §3.1), with u = 2^-23, for tensor cores truncate. Both ends of that interval, rounded as the output is, are the
+//! least and the greatest number that an element may be: so the bound has one rounding to the output's format and its
+//! overflow to infinity. A NaN has to be NaN, and an exact infinity that infinity.
 //!
-//! Up to 2^30 multiplications every element is compared. Beyond that, one of each patch of 32 × 32 elements is, and of each row the
-//! sum of the elements with random signs is compared with A (B x) for these signs x (Freivalds, *Probabilistic Machines Can Use
-//! Less Running Time*, 1977), within the sum of the elements' bounds. When a row differs, all of its elements are computed, and
-//! the first wrong one is reported.
+//! Up to 2^30 multiplications every element is compared. Beyond that, one of each patch of 32 × 32 elements is, and of
+//! each row the sum of the elements with random signs is compared with A (B x) for these signs x (Freivalds,
+//! *Probabilistic Machines Can Use Less Running Time*, 1977), within the sum of the elements' bounds. When a row
+//! differs, all of its elements are computed, and the first wrong one is reported.
 //!
-//! Three kinds of data show different faults. `uniform`: numbers from -1 to 1. `special`: in half of A's rows and half of B's
-//! columns one element is NaN, an infinity, -0, a subnormal or the largest finite number. `exact`: elements of so few
-//! bits that no sum is rounded, as in the ladder `matmul`; an output is right only if it is that sum, rounded once (-0 is 0).
+//! Three kinds of data show different faults. `uniform`: numbers from -1 to 1. `special`: in half of A's rows and half
+//! of B's columns one element is NaN, an infinity, -0, a subnormal or the largest finite number. `exact`: elements of
+//! so few bits that no sum is rounded, as in the ladder `matmul`; an output is right only if it is that sum, rounded
+//! once (-0 is 0).
 
 mod formats;
 mod inputs;

@@ -12,7 +12,8 @@ use crate::data::element;
 const WHOLE: u128 = 1 << 30;
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// The rows that are computed at once, the columns, and the products of each sum: B's part stays in a core's nearest caches.
+/// The rows that are computed at once, the columns, and the products of each sum: B's part stays in a core's nearest
+/// caches.
 const ROWS: usize = 16;
 const COLUMNS: usize = 32;
 const DEPTH: usize = 256;
@@ -80,8 +81,8 @@ pub(super) struct Reference {
 enum Results {
     /// Every element, row after row.
     Whole(Vec<Right>),
-    /// An element of each patch, patch columns one after the other; and of each row the sum of its elements, each with its
-    /// column's [sign], with the sum of all products' sizes.
+    /// An element of each patch, patch columns one after the other; and of each row the sum of its elements, each with
+    /// its column's [sign], with the sum of all products' sizes.
     Sampled { elements: Vec<(usize, Right)>, rows: Vec<Sum> },
 }
 
@@ -162,8 +163,8 @@ fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> Right {
         false => 0.0,
     };
     let mut right = Right { least: out.round(sum.value - error), most: out.round(sum.value + error) };
-    // The positive products together, or the negative ones, are too much for an f32, and it depends on the order whether they
-    // meet those of the other sign before.
+    // The positive products together, or the negative ones, are too much for an f32, and it depends on the order
+    // whether they meet those of the other sign before.
     let most = f64::from(f32::MAX) * (1.0 - (k + 1) as f64 * TRUNCATION);
     if sum.size.is_finite() && sum.size > most {
         if sum.size + sum.value > 2.0 * most {

@@ -27,7 +27,8 @@ const EDGES: &[[u32; 3]] = &[
 const LARGE: &[[u32; 3]] =
     &[[1024, 1024, 1024], [1000, 1100, 1304], [128, 256, 8192], [2304, 2048, 72], [2500, 2496, 64], [1111, 3001, 101]];
 
-/// Every side of a shape is each of these: with one side less than a tile, as much or more, whole rows of 16 bytes or not.
+/// Every side of a shape is each of these: with one side less than a tile, as much or more, whole rows of 16 bytes or
+/// not.
 const SIDES: &[u32] = &[1, 8, 24, 33, 64, 136, 257];
 
 pub(super) fn sweep(effort: Effort) -> Vec<Options> {

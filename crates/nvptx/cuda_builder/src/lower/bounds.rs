@@ -19,7 +19,8 @@ type Marker = (&'static str, fn(&str) -> Result<String, String>);
 const MARKERS: [Marker; 2] = [(" \"// launch_bounds ", attributes), (" \"// cluster ", cluster)];
 
 const MAX_THREADS: u32 = 1024;
-/// The most blocks of a cluster on every device that has clusters (CUDA C++ Programming Guide, "Thread Block Clusters").
+/// The most blocks of a cluster on every device that has clusters (CUDA C++ Programming Guide, "Thread Block
+/// Clusters").
 const MAX_CLUSTER: u32 = 8;
 
 /// Takes the markers out of the kernels and gives the kernels their attributes.

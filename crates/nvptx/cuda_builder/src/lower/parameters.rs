@@ -2,8 +2,8 @@
 //!
 //! A kernel's parameter of type `&T` with the attribute `#[grid_constant]` is a `T` in the launch's arguments, and the
 //! reference points to it there: CUDA C++'s `const __grid_constant__ T`. Tensor maps have to be passed so. `#[kernel]`
-//! leaves a comment in an `asm!` block, `asm!("// grid_constant 0 128 64")`: the first parameter points to 128 bytes that
-//! are aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
+//! leaves a comment in an `asm!` block, `asm!("// grid_constant 0 128 64")`: the first parameter points to 128 bytes
+//! that are aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
 //!
 //! CUDA C++ Programming Guide, "`__grid_constant__`"; PTX ISA §6.4.2, "cvta.param"; NVPTX usage in LLVM,
 //! "nvvm.grid_constant".
