@@ -11,8 +11,8 @@
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
-//! The reference are sums in double precision, which hold every product exactly. An f32 sum of k products is off by (k
-//! + 1) u Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition,
+//! The reference are sums in double precision, which hold every product exactly. An f32 sum of k products is off by
+//! (k + 1) u Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition,
 //! §3.1), with u = 2^-23, for tensor cores truncate. Both ends of that interval, rounded as the output is, are the
 //! least and the greatest number that an element may be: so the bound has one rounding to the output's format and its
 //! overflow to infinity. A NaN has to be NaN, and an exact infinity that infinity.
