@@ -102,3 +102,20 @@ fn all_violations_are_reported_at_once_and_the_name_stays_known() {
     rejects(quote!(), item.clone(), &all);
     assert!(text(&expand(quote!(), item.clone())).ends_with(&text(&item)));
 }
+
+#[test]
+fn a_grid_constant_leaves_its_place_behind_and_no_attribute() {
+    let item = quote! { unsafe fn k(s: &[f32], n: u32, #[grid_constant] map: &Map) { body() } };
+    let out = text(&expand(quote!(), item));
+    // A slice is two parameters, and a number is one unless its type has no size.
+    let marker = quote! {
+        "// grid_constant {} {} {}",
+        const 0 + 2 + (::core::mem::size_of::<u32>() != 0) as usize,
+        const ::core::mem::size_of::<Map>(), const ::core::mem::align_of::<Map>(),
+    };
+    assert!(out.contains(&text(&marker)), "{out}");
+    assert!(!out.contains("#[grid_constant]"), "{out}");
+
+    let by_value = quote! { unsafe fn k(#[grid_constant] map: Map) {} };
+    rejects(quote!(), by_value, &["goes on a parameter of type `&T`"]);
+}
