@@ -98,24 +98,11 @@ macro_rules! products {
             }
         }
     };
-    (@arguments tensor_maps [$($suffix:ident)?] $a:ident $c:ident
-        $doc:tt $name:ident $threads:literal $resident:tt $cluster:tt [$body:path] [$columns:literal]
-    ) => {
-        ::pastey::paste! {
-            products! { @entry [<$name $($suffix)? _ $threads>] $doc $threads $resident $cluster
-                (
-                    #[grid_constant] a: &$crate::tensor_core::tensor_map::TensorMap,
-                    #[grid_constant] b: &$crate::tensor_core::tensor_map::TensorMap,
-                    #[grid_constant] c_map: &$crate::tensor_core::tensor_map::TensorMap,
-                    c: *mut $crate::tensor_core::element::$c, m: u32, n: u32, k: u32,
-                ) shared => $body::<$crate::tensor_core::element::$a, $crate::tensor_core::element::$c, $columns>(
-                    shared,
-                    &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
-                )
-            }
-        }
+    (@arguments tensor_maps $($more:tt)*) => { products! { @maps [] $($more)* } };
+    (@arguments tensor_maps_and_workspace $($more:tt)*) => {
+        products! { @maps [workspace: *mut u32, parts: *mut f32] $($more)* }
     };
-    (@arguments tensor_maps_and_workspace [$($suffix:ident)?] $a:ident $c:ident
+    (@maps [$($memory:ident: $type:ty),*] [$($suffix:ident)?] $a:ident $c:ident
         $doc:tt $name:ident $threads:literal $resident:tt $cluster:tt [$body:path] [$columns:literal]
     ) => {
         ::pastey::paste! {
@@ -124,12 +111,11 @@ macro_rules! products {
                     #[grid_constant] a: &$crate::tensor_core::tensor_map::TensorMap,
                     #[grid_constant] b: &$crate::tensor_core::tensor_map::TensorMap,
                     #[grid_constant] c_map: &$crate::tensor_core::tensor_map::TensorMap,
-                    c: *mut $crate::tensor_core::element::$c, m: u32, n: u32, k: u32, workspace: *mut u32, parts: *mut f32,
+                    c: *mut $crate::tensor_core::element::$c, m: u32, n: u32, k: u32, $($memory: $type),*
                 ) shared => $body::<$crate::tensor_core::element::$a, $crate::tensor_core::element::$c, $columns>(
                     shared,
                     &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
-                    workspace,
-                    parts,
+                    $($memory),*
                 )
             }
         }

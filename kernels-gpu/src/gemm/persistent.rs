@@ -22,18 +22,16 @@ use crate::tensor_core::element::Element;
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_ROWS, Finish, Sums};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_PERSISTENT];
 
 /// Stages in shared memory.
 pub(super) const STAGES: u32 = 4;
-/// Stages are aligned to what a swizzle repeats after.
-const ALIGN: u32 = 1024;
 /// The bytes of shared memory: stages, boxes for the product, barriers.
 pub(super) const SHARED_BYTES: u32 =
-    ALIGN + STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES + Barriers::<STAGES>::BYTES;
+    BOX_ALIGN + STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES + Barriers::<STAGES>::BYTES;
 
 /// The number of tiles of a shape.
 pub(super) fn tiles(shape: &[u64]) -> u64 {
@@ -98,11 +96,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
         }
         registers::take::<232>();
         let consumer = group - 1;
-        let report = |stage| {
-            if thread % 32 == 0 {
-                barriers.empty(stage).arrive();
-            }
-        };
+        let report = |stage| barriers.leave(stage);
         let mut sums = [0.0; SUMS];
         while tile < tiles {
             multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
@@ -164,7 +158,7 @@ impl Buffers {
     #[inline(always)]
     pub(super) fn of(shared: *mut u8) -> Self {
         let begin = Shared::of(shared);
-        let stages = begin.aligned_to(ALIGN);
+        let stages = begin.aligned_to(BOX_ALIGN);
         let start = shared.wrapping_add(stages.offset_from(begin) as usize);
         let barriers = Barriers(stages.byte_add(STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES));
         Self { start, stages, barriers }

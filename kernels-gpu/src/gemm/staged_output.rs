@@ -10,7 +10,7 @@ use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
 use crate::tensor_core::element::{Bf16, F16, Output};
 use crate::tensor_core::stmatrix::{store_four, store_two};
 use crate::tensor_core::tensor_map::{commit_stores, wait_for_stores};
-use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, ROW_BYTES};
+use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, ROW_BYTES, place_in_box};
 
 /// Boxes of a warp group: one is written while the one before is copied.
 const SLOTS: u32 = 2;
@@ -26,12 +26,6 @@ pub(super) trait Staged: Output {
     unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared);
 }
 
-/// The place of 16 bytes of a row in a box that is swizzled by 128 bytes.
-#[inline(always)]
-fn swizzled(to: Shared, row: u32, chunk: u32) -> Shared {
-    to.byte_add(row * ROW_BYTES + ((chunk ^ (row % 8)) << 4))
-}
-
 /// Fragments of 8 × 8 elements of 16 bits, four at a time: those of 16 rows and 16 columns.
 macro_rules! staged_by_fragments {
     ($element:ty) => {
@@ -42,7 +36,7 @@ macro_rules! staged_by_fragments {
                 for pair in 0..4 {
                     let first = (index * 8 + pair * 2) * 4;
                     let fragments = core::array::from_fn(|i| Self::pair(sums[first + 2 * i], sums[first + 2 * i + 1]));
-                    let place = swizzled(to, warp * 16 + lane % 16, pair as u32 * 2 + lane / 16);
+                    let place = to.byte_add(place_in_box(warp * 16 + lane % 16, pair as u32 * 2 + lane / 16));
                     // SAFETY: as the caller promises; each lane has 16 bytes of its own.
                     unsafe { store_four(place, fragments) };
                 }
@@ -62,7 +56,7 @@ impl Staged for f32 {
             let first = (index * 4 + eighth) * 4;
             for lower in 0..2 {
                 let row = warp * 16 + lane / 4 + 8 * lower as u32;
-                let place = swizzled(to, row, eighth as u32 * 2 + lane % 4 / 2).byte_add(lane % 2 * 8);
+                let place = to.byte_add(place_in_box(row, eighth as u32 * 2 + lane % 4 / 2) + lane % 2 * 8);
                 // SAFETY: as the caller promises; each thread has 8 bytes of its own.
                 unsafe { store_two(place, [sums[first + 2 * lower], sums[first + 2 * lower + 1]]) };
             }
@@ -124,7 +118,7 @@ unsafe fn write_elements<C: Copy>(from: *const C, Corner { row, column }: Corner
     let rows = BOX_ROWS.min(c.rows.saturating_sub(row));
     let mut down = t / columns;
     while down < rows && column + along < c.columns {
-        let place = swizzled(Shared(0), down, along * size / 16).0 + along * size % 16;
+        let place = place_in_box(down, along * size / 16) + along * size % 16;
         // SAFETY: the place is in the box; the row and the column exist.
         unsafe {
             *c.data.add(((row + down) * c.columns + column + along) as usize) = *from.add((place / size) as usize);

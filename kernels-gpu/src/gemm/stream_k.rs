@@ -175,11 +175,7 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
         }
         registers::take::<232>();
         let consumer = group - 1;
-        let report = |stage| {
-            if thread % 32 == 0 {
-                barriers.empty(stage).arrive();
-            }
-        };
+        let report = |stage| barriers.leave(stage);
         let mut sums = [0.0; SUMS];
         while let Some(Piece { tile, first, end }) = pieces.next() {
             multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, end - first, report);

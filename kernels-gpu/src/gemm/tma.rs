@@ -13,28 +13,26 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::TensorProduct;
-use super::large_tile::depth;
+use super::large_tile::{depth, stages as stages_of};
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::Barrier;
 use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::pipeline::{Barriers, Position};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Finish, Sums};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_TMA];
 
 /// Stages in shared memory.
 const STAGES: u32 = 3;
-/// Stages are aligned to what a swizzle repeats after.
-const ALIGN: u32 = 1024;
 
 products! {
     /// A warp group for a tile of 128 × 128, filled by tensor copies that its first thread starts.
     gemm_tma for [128] threads;
     resident 2;
-    shared ALIGN + STAGES * STAGE_BYTES + Barriers::<STAGES>::BYTES;
+    shared BOX_ALIGN + STAGES * STAGE_BYTES + Barriers::<STAGES>::BYTES;
     rung Rung::USUAL {
         geometry: Geometry::NumberedTiles { rows: SIDE, columns: SIDE, most_slices: 1 },
         lesson: "tensor copies: one thread names a tile, and the copy engine does the addresses, the edges and the swizzle",
@@ -50,11 +48,11 @@ unsafe fn tma<A: Element, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, 
 where
     [f32; SUMS]: Sums<A>,
 {
-    let stages = Shared::of(shared).aligned_to(ALIGN);
+    let stages = Shared::of(shared).aligned_to(BOX_ALIGN);
     let barriers = Barriers::<STAGES>(stages.byte_add(STAGES * STAGE_BYTES));
     let thread = thread::thread_idx_x();
     let place = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), product.m, product.n);
-    let count = product.k.div_ceil(depth::<A>());
+    let count = stages_of::<A>(product.k);
     let (mut filled, mut used) = (Position::<STAGES>::START, Position::<STAGES>::START);
     // SAFETY: one thread fills a stage, at first and behind a barrier that all threads reach when the products that
     // used it are over; the sums are touched by products only until they are finished.

@@ -21,20 +21,18 @@ use crate::copy_async::Shared;
 use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::pipeline::{Barriers, Position};
 use crate::tensor_core::registers;
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_ROWS, Finish, Sums};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_WARP_SPECIALIZED];
 
 /// Stages in shared memory.
 const STAGES: u32 = 4;
-/// Stages are aligned to what a swizzle repeats after.
-const ALIGN: u32 = 1024;
 
 products! {
     /// A warp group that copies and two that multiply, for a tile of 128 × 256.
     gemm_warp_specialized for [384] threads;
-    shared ALIGN + STAGES * STAGE_BYTES + Barriers::<STAGES>::BYTES;
+    shared BOX_ALIGN + STAGES * STAGE_BYTES + Barriers::<STAGES>::BYTES;
     rung Rung::USUAL {
         geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
         lesson: "a warp group that only starts copies feeds two that only multiply, and gives them its registers",
@@ -52,7 +50,7 @@ unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    let stages = Shared::of(shared).aligned_to(ALIGN);
+    let stages = Shared::of(shared).aligned_to(BOX_ALIGN);
     let barriers = Barriers::<STAGES>(stages.byte_add(STAGES * STAGE_BYTES));
     let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     if thread::thread_idx_x() == 0 {
@@ -93,8 +91,8 @@ unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
             multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, stages.byte_add(at.stage * STAGE_BYTES), i > 0);
             // The products before these are over, and so the stage before is empty.
             wgmma::wait::<1>();
-            if i > 0 && thread % 32 == 0 {
-                barriers.empty(at.before()).arrive();
+            if i > 0 {
+                barriers.leave(at.before());
             }
             at.advance();
         }

@@ -17,13 +17,13 @@ use rung::{Geometry, Rung};
 
 use super::Matrix;
 use super::Product;
-use super::large_tile::depth;
+use super::large_tile::{depth, stages as stages_of};
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::{self, Shared};
 use crate::tensor_core::barrier::fence_for_bulk_copies;
 use crate::tensor_core::element::{Element, Output};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, Sums};
+use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, Sums, place_in_box};
 use crate::wide::Wide;
 
 /// This file's rungs.
@@ -31,8 +31,6 @@ pub const RUNGS: &[Rung] = &[GEMM_WGMMA];
 
 /// Stages in shared memory.
 const STAGES: u32 = 3;
-/// Stages are aligned to what a swizzle repeats after.
-const ALIGN: u32 = 1024;
 /// The threads of a block.
 const THREADS: u32 = 128;
 /// The bytes of a copy.
@@ -42,7 +40,7 @@ products! {
     /// A warp group for a tile of 128 × 128, filled by asynchronous copies of 16 bytes.
     gemm_wgmma for [128] threads;
     resident 2;
-    shared ALIGN + STAGES * STAGE_BYTES;
+    shared BOX_ALIGN + STAGES * STAGE_BYTES;
     rung Rung::USUAL {
         geometry: Geometry::NumberedTiles { rows: SIDE, columns: SIDE, most_slices: 1 },
         lesson: "a warp group multiplies whole tiles from shared memory: no fragments in registers",
@@ -60,9 +58,9 @@ where
 {
     let &Product { a, b, c, m, n, k } = product;
     let start = Shared::of(shared);
-    let skipped = start.aligned_to(ALIGN).offset_from(start);
+    let skipped = start.aligned_to(BOX_ALIGN).offset_from(start);
     let place = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
-    let count = k.div_ceil(depth::<A>());
+    let count = stages_of::<A>(k);
     let factors = Factors::<A, COLUMN_MAJOR> {
         a: Matrix { data: a.cast_mut(), rows: m, columns: k },
         b: match COLUMN_MAJOR {
@@ -151,7 +149,7 @@ unsafe fn fill_boxes<A: Element>(Matrix { data, rows, columns }: Matrix<A>, firs
     let copy = |i: u32| {
         let (index, chunk) = (i / COPIES, thread % (ROW_BYTES / CHUNK));
         let row = i % COPIES * (THREADS * CHUNK / ROW_BYTES) + thread / (ROW_BYTES / CHUNK);
-        let place = index * BOX_BYTES + row * ROW_BYTES + (chunk ^ (row % 8)) * CHUNK;
+        let place = index * BOX_BYTES + place_in_box(row, chunk);
         let from = Corner {
             row: first.row + index * next.row + row,
             column: first.column + index * next.column + chunk * elements,

@@ -1,5 +1,7 @@
 //! A ring of stages in shared memory between those who fill them and those who use them.
 
+use cuda_std::thread;
+
 use super::barrier::Barrier;
 use crate::copy_async::Shared;
 
@@ -23,6 +25,18 @@ impl<const STAGES: u32> Barriers<STAGES> {
     #[must_use]
     pub fn empty(self, stage: u32) -> Barrier {
         Barrier(self.0.byte_add((STAGES + stage) * Barrier::BYTES))
+    }
+
+    /// Has each warp say once that it has left a stage.
+    ///
+    /// # Safety
+    /// That of [`Barrier::arrive`]; whole warps come.
+    #[inline(always)]
+    pub unsafe fn leave(self, stage: u32) {
+        if thread::thread_idx_x().is_multiple_of(32) {
+            // SAFETY: as the caller promises.
+            unsafe { self.empty(stage).arrive() };
+        }
     }
 
     /// Initializes all of them: one thread fills a stage, and so many say that it is empty.

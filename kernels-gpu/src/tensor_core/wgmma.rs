@@ -40,6 +40,16 @@ pub const ROW_BYTES: u32 = 128;
 pub const BOX_ROWS: u32 = 64;
 /// The bytes of a box, to which it is aligned too.
 pub const BOX_BYTES: u32 = BOX_ROWS * ROW_BYTES;
+/// What stages of boxes are aligned to at least: eight rows, after which the swizzle repeats.
+pub const BOX_ALIGN: u32 = 8 * ROW_BYTES;
+
+/// The place of the 16 bytes number `chunk` of a row in a box, which is swizzled by 128 bytes.
+#[inline(always)]
+#[must_use]
+pub fn place_in_box(row: u32, chunk: u32) -> u32 {
+    row * ROW_BYTES + ((chunk ^ (row % 8)) << 4)
+}
+
 /// The products of 16 (TF32: 8) along k in a row of 128 bytes.
 pub const STEPS: u32 = ROW_BYTES / 32;
 
@@ -66,8 +76,7 @@ impl<E: Element, L: Layout> Tile<E, L> {
     #[must_use]
     pub unsafe fn at(place: Shared) -> Self {
         const { assert!(L::TRANSPOSED == 0 || size_of::<E>() == 2, "only 16-bit elements can lie across k") };
-        /// Eight rows, after which the swizzle repeats.
-        const STRIDE: u64 = 8 * ROW_BYTES as u64;
+        const STRIDE: u64 = BOX_ALIGN as u64;
         const SWIZZLE_128: u64 = 1 << 62;
         let address = u64::from(place.0 & 0x3_ffff) >> 4;
         let descriptor = address | (L::LEADING >> 4) << 16 | (STRIDE >> 4) << 32 | SWIZZLE_128;
