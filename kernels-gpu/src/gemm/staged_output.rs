@@ -2,7 +2,6 @@
 
 use cuda_std::thread;
 
-use super::large_tile::{COLUMNS, SUMS};
 use super::tiles::Corner;
 use super::{Matrix, TensorProduct};
 use crate::copy_async::Shared;
@@ -23,7 +22,7 @@ pub(super) trait Staged: Output {
     ///
     /// # Safety
     /// All threads of the warp group come; the box is aligned to 1024, and nothing else accesses it.
-    unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared);
+    unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared);
 }
 
 /// Fragments of 8 × 8 elements of 16 bits, four at a time: those of 16 rows and 16 columns.
@@ -31,7 +30,7 @@ macro_rules! staged_by_fragments {
     ($element:ty) => {
         impl Staged for $element {
             #[inline(always)]
-            unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared) {
+            unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
                 let (warp, lane) = (thread::thread_idx_x() % 128 / 32, thread::thread_idx_x() % 32);
                 for pair in 0..4 {
                     let first = (index * 8 + pair * 2) * 4;
@@ -50,7 +49,7 @@ staged_by_fragments!(F16);
 
 impl Staged for f32 {
     #[inline(always)]
-    unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared) {
+    unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
         let (warp, lane) = (thread::thread_idx_x() % 128 / 32, thread::thread_idx_x() % 32);
         for eighth in 0..4 {
             let first = (index * 4 + eighth) * 4;
@@ -71,8 +70,8 @@ impl Staged for f32 {
 /// All threads of the warp group `consumer` come; no other thread writes these elements of the product; `staging`
 /// points to [`STAGING_BYTES`] of shared memory that are this warp group's alone, aligned to 1024.
 #[inline(always)]
-pub(super) unsafe fn store_sums<A, C: Staged>(
-    sums: &[f32; SUMS],
+pub(super) unsafe fn store_sums<A, C: Staged, const N: usize>(
+    sums: &[f32; N],
     Corner { row, column }: Corner,
     product: &TensorProduct<'_, A, C>,
     staging: *mut u8,
@@ -81,7 +80,7 @@ pub(super) unsafe fn store_sums<A, C: Staged>(
     let columns = ROW_BYTES / size_of::<C>() as u32;
     let is_first = thread::thread_idx_x().is_multiple_of(128);
     let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
-    for index in 0..COLUMNS / columns {
+    for index in 0..2 * N as u32 / columns {
         // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for
         // it.
         unsafe {

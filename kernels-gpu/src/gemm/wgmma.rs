@@ -17,8 +17,8 @@ use rung::{Geometry, Rung};
 
 use super::Matrix;
 use super::Product;
-use super::large_tile::{depth, stages as stages_of};
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
+use super::stage::{depth, stages as stages_of};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::{self, Shared};
 use crate::tensor_core::barrier::fence_for_bulk_copies;
