@@ -14,7 +14,7 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::buffers;
+use super::buffers::{self, Layout};
 use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, multiply};
 use super::stage::{depth, fill, stages};
 use super::staged_output::{Staged, store_sums};
@@ -31,12 +31,16 @@ pub const RUNGS: &[Rung] = &[GEMM_PERSISTENT];
 /// Stages in shared memory.
 pub(super) const STAGES: u32 = 4;
 /// The parts of a block's shared memory.
-pub(super) type Buffers = buffers::Buffers<STAGES, STAGE_BYTES>;
+pub(super) type Buffers = buffers::Buffers<STAGES>;
+/// What they are made of: while a box of the product is written, the one before is copied.
+pub(super) const LAYOUT: Layout = Layout { stage_bytes: STAGE_BYTES, slots: SLOTS };
+/// A consumer's boxes for the product.
+pub(super) const SLOTS: u32 = 2;
 
 products! {
     /// A block for each SM, which takes tile after tile of 128 × 256 and writes them by tensor copies.
     gemm_persistent for [384] threads;
-    shared Buffers::BYTES;
+    shared Buffers::bytes(LAYOUT);
     rung Rung::USUAL {
         geometry: Geometry::Own {
             elements: ROWS * COLUMNS,
@@ -49,7 +53,7 @@ products! {
 }
 
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has [`Buffers::BYTES`].
+/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`].
 #[inline(always)]
 unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     shared: *mut u8,
@@ -57,7 +61,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    let buffers = Buffers::of(shared);
+    let buffers = Buffers::of(shared, LAYOUT);
     let Buffers { barriers, .. } = buffers;
     let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     if thread::thread_idx_x() == 0 {
@@ -99,7 +103,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
             let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
             sums.finish();
             report(at.before());
-            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
+            store_sums::<_, _, _, SLOTS>(&sums, place, product, buffers.staging(consumer), consumer);
             tile += thread::grid_dim_x();
         }
         if thread == 0 {

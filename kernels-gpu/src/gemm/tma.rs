@@ -73,7 +73,7 @@ where
         let mut sums = [[0.0; SUMS]; 2];
         for i in 0..count {
             barriers.full(used.stage).wait(used.parity);
-            multiply::<A, COLUMN_MAJOR>(&mut sums, stages.byte_add(used.stage * STAGE_BYTES), i > 0);
+            multiply::<A, COLUMN_MAJOR, _>(&mut sums, stages.byte_add(used.stage * STAGE_BYTES), i > 0);
             used.advance();
             // The products before these are over in all warps behind the barrier, and their stage is the next to fill.
             wgmma::wait::<1>();

@@ -85,7 +85,7 @@ where
             copy_async::wait::<{ STAGES - 2 }>();
             fence_for_bulk_copies();
             thread::sync_threads();
-            multiply::<A, COLUMN_MAJOR>(&mut sums, start.byte_add(skipped + used * STAGE_BYTES), i > 0);
+            multiply::<A, COLUMN_MAJOR, _>(&mut sums, start.byte_add(skipped + used * STAGE_BYTES), i > 0);
             // Nothing is copied that nobody waits for; its group is empty then, and the groups can be counted.
             if i + STAGES - 1 < count {
                 factors.fill(i + STAGES - 1, stages.add((filled * STAGE_BYTES) as usize));
