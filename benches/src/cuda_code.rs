@@ -17,19 +17,48 @@ use crate::error::Error;
 use crate::library::Library;
 use crate::nvcc::{self, Nvcc, Product, Unit};
 
-/// The ladders, file names and texts of `cuda/LADDER.cu`.
+/// The CUDA ports of a ladder, as text.
+#[derive(Clone, Copy, Debug)]
+pub struct PortText {
+    /// The ladder.
+    pub ladder: &'static str,
+    /// The name of the file, `LADDER.cu`.
+    pub file: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+    /// The files that it includes: their names and texts.
+    pub headers: &'static [(&'static str, &'static str)],
+}
+
+impl PortText {
+    /// The text, to be compiled for a virtual architecture.
+    pub fn unit(&self, arch: String) -> Unit {
+        Unit { file: self.file, text: self.text, headers: self.headers, product: Product::Ptx(arch) }
+    }
+}
+
+/// The texts of `cuda/LADDER.cu`, with the headers that they include.
 macro_rules! ports {
-    ($($ladder:literal),*) => {
-        &[$((
-            $ladder,
-            concat!($ladder, ".cu"),
-            include_str!(concat!("../cuda/", $ladder, ".cu")),
-        )),*]
+    ($($ladder:literal $([$($header:literal),*])?),* $(,)?) => {
+        &[$(PortText {
+            ladder: $ladder,
+            file: concat!($ladder, ".cu"),
+            text: include_str!(concat!("../cuda/", $ladder, ".cu")),
+            headers: &[$($(($header, include_str!(concat!("../cuda/", $header)))),*)?],
+        }),*]
     };
 }
 
-/// The ladders with CUDA ports. A rung has one if its ladder's file has entries with the names of the rung's.
-pub const PORTS: &[(&str, &str, &str)] = ports!["reduce", "transpose", "shuffle", "matmul", "histogram"];
+/// The ladders with CUDA ports. A rung has one if its ladder's file has entries with the names of the rung's, for the
+/// architecture that it is compiled for.
+pub const PORTS: &[PortText] = ports![
+    "reduce",
+    "transpose",
+    "shuffle",
+    "matmul",
+    "gemm" ["gemm_stages.cuh", "gemm_tiles.cuh", "tensor_core.cuh"],
+    "histogram",
+];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");
 
@@ -69,15 +98,15 @@ impl CudaCode {
     pub fn prepare(&mut self, device: &mut dyn Device, with_ports: &[&str], with_baselines: &[&str]) {
         let wanted: Vec<_> = PORTS
             .iter()
-            .filter(|(ladder, ..)| with_ports.contains(ladder) && !self.ports.contains_key(ladder))
+            .filter(|own| with_ports.contains(&own.ladder) && !self.ports.contains_key(own.ladder))
             .collect();
         let mut of_baselines = with_baselines.iter();
         let wants_library = self.library.is_none() && of_baselines.any(|ladder| baseline::exist_for(ladder));
-        let ports =
-            wanted.iter().map(|(_, file, text)| Unit { file, text, product: Product::Ptx(virtual_arch(device)) });
+        let ports = wanted.iter().map(|own| own.unit(virtual_arch(device)));
         let library = wants_library.then(|| Unit {
             file: "baselines.cu",
             text: BASELINES,
+            headers: &[],
             product: Product::Library(real_arch(device)),
         });
         let units: Vec<Unit> = ports.chain(library).collect();
@@ -87,9 +116,9 @@ impl CudaCode {
         };
         let mut made = made.into_iter();
         // The library is the last one, if it is wanted.
-        for ((ladder, ..), made) in wanted.into_iter().zip(&mut made) {
+        for (own, made) in wanted.into_iter().zip(&mut made) {
             let ports = made.and_then(|path| load(device, &path));
-            self.ports.insert(ladder, ports.map_err(|error| error.to_string()));
+            self.ports.insert(own.ladder, ports.map_err(|error| error.to_string()));
         }
         if let Some(made) = made.next() {
             let library = made.and_then(|path| Library::open(&path, device));
@@ -120,7 +149,7 @@ impl CudaCode {
 
     /// Why a ladder has no CUDA ports or no baselines here, a line each.
     pub fn missing(&self, ladder: &str) -> Vec<String> {
-        let has_ports = PORTS.iter().any(|(own, ..)| *own == ladder);
+        let has_ports = PORTS.iter().any(|own| own.ladder == ladder);
         let ports = match self.ports.get(ladder) {
             Some(Err(why)) => Some(format!("no CUDA ports: {why}")),
             _ if !has_ports => Some(format!("{ladder} has no CUDA ports")),

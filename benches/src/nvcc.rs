@@ -34,6 +34,8 @@ pub struct Unit {
     pub file: &'static str,
     /// The CUDA C++ in it.
     pub text: &'static str,
+    /// The files that it includes: their names and texts.
+    pub headers: &'static [(&'static str, &'static str)],
     /// The kind of result.
     pub product: Product,
 }
@@ -111,6 +113,10 @@ impl Nvcc {
         let scratch = tempfile::Builder::new().prefix(".nvcc-").tempdir_in(folder).map_err(io(folder))?;
         let source = scratch.path().join(unit.file);
         fs::write(&source, unit.text).map_err(io(&source))?;
+        for (name, text) in unit.headers {
+            let header = scratch.path().join(name);
+            fs::write(&header, text).map_err(io(&header))?;
+        }
         let result = scratch.path().join("result");
         let output = Command::new(&self.program)
             .args(self.arguments(&unit.product))
@@ -162,10 +168,10 @@ impl Nvcc {
         })
     }
 
-    /// The file name of a unit's result. It depends on the text, the compiler, and the compiler's arguments.
+    /// The file name of a unit's result. It depends on the texts, the compiler, and the compiler's arguments.
     fn name(&self, unit: &Unit) -> String {
         let mut hasher = DefaultHasher::new();
-        unit.text.hash(&mut hasher);
+        (unit.text, unit.headers).hash(&mut hasher);
         self.version.hash(&mut hasher);
         self.arguments(&unit.product).hash(&mut hasher);
         libraries(&unit.product).hash(&mut hasher);

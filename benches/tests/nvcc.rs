@@ -6,7 +6,7 @@ use crate::common::FakeNvcc;
 use benches::nvcc::{Nvcc, Product, Unit};
 
 fn unit(text: &'static str, arch: &str) -> Unit {
-    Unit { file: "reduce.cu", text, product: Product::Ptx(arch.to_owned()) }
+    Unit { file: "reduce.cu", text, headers: &[], product: Product::Ptx(arch.to_owned()) }
 }
 
 #[test]
@@ -27,9 +27,12 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
     let other = made(&[unit("a", "compute_90")]);
     assert_ne!(other[0], first[0]);
     assert_eq!(fake.calls().len(), 3);
+    let with_header = made(&[Unit { headers: &[("pieces.cuh", "c")], ..units[0].clone() }]);
+    assert_ne!(with_header[0], first[0]);
+    assert_eq!(fake.calls().len(), 4);
     assert_eq!(fake.calls()[0], "-O3 -std=c++17 -ptx -arch=compute_75 -o SCRATCH/result SCRATCH/reduce.cu");
     // Nothing but what was made is left.
-    assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 4);
     let name = first[0].file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("reduce-compute_75-") && name.ends_with(".ptx"));
 }
@@ -38,7 +41,7 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
 fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
-    let library = Unit { file: "baselines.cu", text: "", product: Product::Library("sm_90".to_owned()) };
+    let library = Unit { file: "baselines.cu", product: Product::Library("sm_90".to_owned()), ..unit("", "") };
     let mut made = nvcc.compile(&[library.clone(), unit("a", "compute_75")], &fake.cache());
     assert!(made.pop().unwrap().is_ok(), "the others are not held up by it");
     assert_eq!(
