@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use simt::critical_path::Latencies;
+use simt::critical_path::{Latencies, Rates};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -90,6 +90,45 @@ pub struct Multiprocessor {
     /// The tensor cores' additions of products of two halves; 0 if that is not known, and then nothing waits for them.
     #[serde(default)]
     pub matrix: f64,
+    /// The share of that which `mma` and `wmma` reach.
+    #[serde(default = "whole")]
+    pub mma_share: f64,
+    /// Bytes that bulk copies bring to shared memory; infinite if that is not known.
+    #[serde(default = "unlimited")]
+    pub bulk_in: f64,
+    /// Bytes that bulk copies take from shared memory; infinite if that is not known.
+    #[serde(default = "unlimited")]
+    pub bulk_out: f64,
+    /// Bytes that loads bring from the L2; infinite if that is not known.
+    #[serde(default = "unlimited")]
+    pub loads: f64,
+    /// Bytes of whole sectors that stores take to the L2; infinite if that is not known.
+    #[serde(default = "unlimited")]
+    pub stores: f64,
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+fn unlimited() -> f64 {
+    f64::INFINITY
+}
+
+impl Multiprocessor {
+    /// What its units do in a clock that work beside its warps.
+    pub fn rates(&self) -> Rates {
+        Rates {
+            matrix: if self.matrix > 0.0 { self.matrix } else { f64::INFINITY },
+            mma_share: self.mma_share,
+            // A word has four bytes.
+            shared_bytes: self.words * 4.0,
+            bulk_in: self.bulk_in,
+            bulk_out: self.bulk_out,
+            loads: self.loads,
+            stores: self.stores,
+        }
+    }
 }
 
 /// What is on a device's board.

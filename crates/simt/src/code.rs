@@ -278,9 +278,17 @@ impl Program {
 
     /// Whether the instruction at a site is an atomic that [only counts](crate::memory::atomic::Atomic::only_counts).
     pub(crate) fn is_counting_atomic(&self, site: Site) -> bool {
-        let function = self.functions.get(site.function as usize);
-        let inst = function.and_then(|function| function.code.get(site.pc as usize));
-        inst.is_some_and(|inst| matches!(&inst.op, Op::Memory(Memory::Atomic(own)) if own.only_counts))
+        self.op(site).is_some_and(|op| matches!(op, Op::Memory(Memory::Atomic(own)) if own.only_counts))
+    }
+
+    /// Whether the instruction at a site is `ldmatrix` or `stmatrix`.
+    pub(crate) fn moves_matrix_rows(&self, site: Site) -> bool {
+        self.op(site).is_some_and(|op| matches!(op, Op::Matrix(own) if matches!(**own, Matrix::Rows(_))))
+    }
+
+    fn op(&self, site: Site) -> Option<&Op> {
+        let function = self.functions.get(site.function as usize)?;
+        function.code.get(site.pc as usize).map(|inst| &inst.op)
     }
 }
 

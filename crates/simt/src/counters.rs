@@ -104,6 +104,8 @@ struct Traffic {
 #[derive(Debug, Clone, Copy, Default)]
 struct SharedTraffic {
     wavefronts: u64,
+    /// Those of `ldmatrix` and `stmatrix` among them.
+    of_matrices: u64,
     ideal: u64,
 }
 
@@ -317,6 +319,9 @@ impl Observer for Counters {
                 let shared = self.simd.shared_access(&self.program, site, access, banks);
                 let traffic = &mut self.events.shared[kind as usize];
                 traffic.wavefronts += shared.wavefronts;
+                if self.program.moves_matrix_rows(site) {
+                    traffic.of_matrices += shared.wavefronts;
+                }
                 traffic.ideal += shared.ideal;
             }
             Space::Local => {
@@ -353,6 +358,7 @@ impl Events {
         }
         for (own, more) in self.shared.iter_mut().zip(&other.shared) {
             own.wavefronts += more.wavefronts;
+            own.of_matrices += more.of_matrices;
             own.ideal += more.ideal;
         }
     }

@@ -5,11 +5,15 @@
 //! the one before it was issued and the registers that it reads are there, and the registers that it writes
 //! are there after its [latency](Latencies). Warps that wait at a barrier go on from the last one's time. A block's time is
 //! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
-//! once. Contention is left out here and in the counters: a model of a whole device combines the two.
+//! once. Contention is left out here and in the counters: a model of a whole device combines the two. Only of units that
+//! work beside the warps, the tensor cores and those that make bulk copies, a block waits for its own: what comes first
+//! keeps what comes next waiting, however many warps ask.
 //!
 //! Registers and opcodes are the PTX's. Where `ptxas` makes several instructions of one, as for a division, or
 //! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
 
+mod asynchronous;
+mod booked;
 mod cost;
 mod log;
 mod resource_use;
@@ -22,10 +26,11 @@ use std::sync::Arc;
 use crate::code::Program;
 use crate::host_simd;
 use crate::module::Function;
-use crate::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
+use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
 use crate::regs::lanes;
 use crate::traffic::{Banks, SECTOR};
-pub use cost::{Cost, Latencies, Pipe};
+use asynchronous::{Copied, Units};
+pub use cost::{Cost, Latencies, Pipe, Rates};
 use cost::{Kind, Step};
 use log::Log;
 pub use log::{Activity, Span};
@@ -43,6 +48,9 @@ pub struct CriticalPath {
     /// Registers of all functions together: each has a number of its own.
     registers: usize,
     latencies: Latencies,
+    rates: Rates,
+    /// Whether all blocks run at once.
+    at_once: bool,
     l1_sectors: usize,
     ranges: Arc<[(u64, u64)]>,
     sums: ResourceUse,
@@ -86,6 +94,13 @@ struct Block {
     at: usize,
     /// The last arrival at each of the block's barriers since it was released.
     barriers: HashMap<u32, Times>,
+    /// The tensor cores, and what makes bulk copies.
+    units: Units,
+    /// The last arrival at each mbarrier, by its place in shared memory. Blocks of a cluster are alike: what one does to the
+    /// others' mbarriers at a time, they do to its own.
+    mbarriers: HashMap<u64, Times>,
+    /// The mbarriers of bulk copies that nobody has waited for.
+    copying: HashSet<u64>,
     /// Sectors that the L1 got recently.
     young: Sectors,
     /// Sectors that the L1 got before those.
@@ -108,13 +123,28 @@ struct Clock {
     groups: Vec<Times>,
     /// The barrier that it waits for.
     waits: Option<u32>,
+    /// How many groups of copies it has waited for.
+    waited: usize,
+    /// The mbarrier at which it looks again and again, and when it began to.
+    looks: Option<(u64, Times)>,
+    /// The end of the last instruction that loads are not moved ahead of.
+    loads_from: Times,
+    /// When its products of a warp group end, each group's and those that belong to none yet.
+    product_groups: Vec<Times>,
+    products: Times,
+    /// When the next ones can begin.
+    products_from: Times,
+    /// Whether the next one is the first of its group.
+    group_begins: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Pending {
     site: Site,
     begins: Times,
     latency: Times,
+    /// What it copies, if it is a bulk copy.
+    copied: Option<Copied>,
 }
 
 impl CriticalPath {
@@ -128,6 +158,8 @@ impl CriticalPath {
             steps: steps.into(),
             registers,
             latencies,
+            rates: Rates::default(),
+            at_once: false,
             l1_sectors: (l1_bytes / SECTOR).max(1) as usize,
             ranges: ranges.into(),
             sums: ResourceUse::of_ranges(ranges.len()),
@@ -135,6 +167,18 @@ impl CriticalPath {
             banks: Banks::default(),
             log: None,
         }
+    }
+
+    /// Has the block wait for the tensor cores and for what makes bulk copies, which do so much in a clock.
+    #[must_use]
+    pub fn with_rates(self, rates: Rates) -> Self {
+        Self { rates, ..self }
+    }
+
+    /// Tells whether all blocks of the launch run at once, so that what several copy comes from memory for each.
+    #[must_use]
+    pub fn with_blocks_at_once(self, at_once: bool) -> Self {
+        Self { at_once, ..self }
     }
 
     /// Keeps what the warps of this block do at each time: [`CriticalPath::spans`].
@@ -154,6 +198,11 @@ impl CriticalPath {
         self.sums.issued.iter().sum::<f64>() as u64
     }
 
+    /// The products of matrices that warps have formed, as so many of halves.
+    pub fn products(&self) -> u64 {
+        (self.sums.products + self.sums.warp_products) as u64
+    }
+
     /// The resources that the launch has used, from everything the observer has seen.
     pub fn resource_use(mut self) -> ResourceUse {
         self.end_block();
@@ -167,6 +216,9 @@ impl CriticalPath {
         for (sum, cycles) in self.sums.cycles.iter_mut().zip(longest) {
             *sum += cycles;
         }
+        self.sums.longest = later(self.sums.longest, longest);
+        let stored = self.block.units.stored();
+        self.sums.drain = self.sums.drain.max(stored[1].saturating_sub(longest[1]));
         let range = |sector: &u64| {
             let address = sector * SECTOR;
             let mut all = self.ranges.iter();
@@ -181,9 +233,12 @@ impl CriticalPath {
 
     /// Ends the memory instruction that was issued last.
     fn end_pending(&mut self) {
-        let Some(pending) = self.block.pending.take() else {
+        let Some(mut pending) = self.block.pending.take() else {
             return;
         };
+        if let Some(copied) = pending.copied.take() {
+            pending.latency = self.end_copy(&copied, pending.begins);
+        }
         let step = &self.steps[pending.site.function as usize][pending.site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
         let there = [0, 1].map(|served_by| pending.begins[served_by] + pending.latency[served_by]);
@@ -205,6 +260,8 @@ impl CriticalPath {
         let step = &self.steps[site.function as usize][site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
         if step.kind == Kind::Commit {
+            let under_way = warp.groups.len() - warp.waited.min(warp.groups.len());
+            self.sums.under_way = self.sums.under_way.max(under_way);
             warp.groups.push([0; 2]);
         }
         let waited = match step.kind {
@@ -212,9 +269,48 @@ impl CriticalPath {
             Kind::WaitAll => warp.groups.len(),
             _ => 0,
         };
+        if step.leads {
+            warp.loads_from = warp.next;
+        }
+        warp.waited = warp.waited.max(waited);
         let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
-        let begins = warp.groups[..waited].iter().copied().fold(used.fold(warp.next, later), later);
+        let mut begins = warp.groups[..waited].iter().copied().fold(used.fold(warp.next, later), later);
         let cost = &step.cost;
+        begins = match step.kind {
+            Kind::Product => {
+                self.sums.warp_products += f64::from(cost.products);
+                self.block.units.product(self.block.at, cost, &self.rates, begins)
+            }
+            Kind::GroupProduct => {
+                self.sums.products += f64::from(cost.products);
+                self.sums.engine_bytes += f64::from(cost.operands);
+                let from = later(begins, warp.products_from);
+                let first = std::mem::take(&mut warp.group_begins);
+                let first = if first { self.latencies.wgmma_group } else { 0 };
+                let ends = self.block.units.group_product(self.block.at, cost, &self.rates, (from, first));
+                warp.products = later(warp.products, ends);
+                begins
+            }
+            Kind::ProductFence => {
+                warp.group_begins = true;
+                if warp.products != [0; 2] {
+                    warp.products_from = warp.products.map(|at| at + u64::from(self.latencies.wgmma));
+                }
+                begins
+            }
+            Kind::CommitProducts => {
+                warp.product_groups.push(warp.products);
+                begins
+            }
+            Kind::WaitProducts(left) => {
+                let waited = warp.product_groups.len().saturating_sub(left as usize);
+                match waited.checked_sub(1).map(|last| warp.product_groups[last]) {
+                    Some(ends) if ends != [0; 2] => later(begins, ends.map(|at| at + u64::from(self.latencies.wgmma))),
+                    _ => begins,
+                }
+            }
+            _ => begins,
+        };
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on && cost.pipe != Pipe::None) {
             let late = step.uses.iter().max_by_key(|used| warp.ready[**used as usize][1]);
             let late = late.filter(|used| warp.ready[**used as usize][1] == begins[1]);
@@ -222,15 +318,22 @@ impl CriticalPath {
             log.issued(self.block.at, active, (warp.next[1], begins[1], issued), late.copied());
         }
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
-        self.sums.products += f64::from(cost.products);
         // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
         // nothing is issued waits for no register.
         if cost.pipe != Pipe::None {
             warp.next = begins.map(|at| at + cost.issued.round() as u64);
         }
+        if step.holds {
+            warp.loads_from = warp.next;
+        }
         let latency = u64::from(cost.latency(&self.latencies));
+        if step.moves {
+            // It begins when its address is there.
+            let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
+            begins = used.fold(warp.loads_from, later);
+        }
         if step.kind.is_memory() {
-            self.block.pending = Some(Pending { site, begins, latency: [latency; 2] });
+            self.block.pending = Some(Pending { site, begins, latency: [latency; 2], copied: None });
         } else {
             for def in &step.defs {
                 warp.ready[*def as usize] = begins.map(|at| at + latency);
@@ -274,6 +377,18 @@ impl CriticalPath {
             AccessKind::Store => {
                 self.sums.tags += lines;
                 self.sums.l2_writes += sectors.len() as u64;
+                let bytes = |sector: &u64| {
+                    let of = lanes(access.mask).filter(|lane| access.addresses[*lane] / SECTOR == *sector);
+                    let mut of: Vec<u64> = of.map(|lane| access.addresses[lane]).collect();
+                    of.sort_unstable();
+                    of.dedup();
+                    of.len() as u64 * u64::from(access.bytes)
+                };
+                let in_part = sectors.iter().filter(|sector| bytes(sector) < SECTOR).count() as u64;
+                let whole = sectors.len() as u64 - in_part;
+                self.sums.port_writes += (whole + 2 * in_part) as f64;
+                let begins = self.block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
+                self.block.units.store(whole, in_part, &self.rates, begins);
                 self.block.stored.extend(sectors);
                 [0; 2]
             }
@@ -295,10 +410,12 @@ impl CriticalPath {
                 self.sums.l2_reads += missed;
                 let more = lines - 1;
                 let after = |latency: u32| u64::from(latency) + more;
-                match missed {
-                    0 => [after(latencies.l1); 2],
-                    _ => [after(latencies.l2), after(latencies.memory)],
+                if missed == 0 {
+                    return [after(latencies.l1); 2];
                 }
+                let begins = block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
+                let come = block.units.load(missed, &self.rates, begins);
+                [come[0] - begins[0] + after(latencies.l2), come[1] - begins[1] + after(latencies.memory)]
             }
         }
     }
@@ -310,6 +427,9 @@ fn later(a: Times, b: Times) -> Times {
 }
 
 impl Observer for CriticalPath {
+    // It follows mbarriers and bulk copies.
+    const MISTAKES: bool = true;
+
     fn fork(&self) -> Self {
         let log = self.log.as_ref().map(Log::fork);
         Self { block: Block::default(), sums: ResourceUse::of_ranges(self.ranges.len()), log, ..self.clone() }
@@ -330,7 +450,7 @@ impl Observer for CriticalPath {
         }
         self.sums.blocks += 1;
         self.sums.warps += u64::from(warps);
-        let clock = Clock { next: [0; 2], ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], waits: None };
+        let clock = Clock { ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], ..Clock::default() };
         self.block.warps = vec![clock; warps as usize];
     }
 
@@ -386,6 +506,26 @@ impl Observer for CriticalPath {
         }
     }
 
+    fn cluster_barrier(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, waits: bool) {
+        self.end_pending();
+        // The blocks of a cluster are alike, and come together.
+        if waits {
+            let warp = &mut self.block.warps[self.block.at];
+            warp.next = warp.next.map(|at| at + u64::from(self.latencies.cluster));
+            warp.loads_from = warp.next;
+        }
+    }
+
+    fn issued(&mut self, site: Site, _warp_id: WarpId, issue: &Issue, _places: &Places<'_>) {
+        if let Some(pending) = self.block.pending.as_mut().filter(|pending| pending.site == site) {
+            pending.copied.get_or_insert_default().add(issue);
+        }
+    }
+
+    fn mbarrier(&mut self, _site: Site, _warp_id: WarpId, event: &MbarrierEvent) {
+        self.at_mbarrier(event);
+    }
+
     fn exited(&mut self, _site: Site, warp_id: WarpId, lanes: u32) {
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
             log.exited(warp_id.warp as usize, lanes);
@@ -400,6 +540,7 @@ impl Observer for CriticalPath {
                 warp.waits = None;
                 let arrived = warp.next[1];
                 warp.next = later(warp.next, met);
+                warp.loads_from = warp.next;
                 if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
                     log.waited(number, (arrived, warp.next[1]));
                 }

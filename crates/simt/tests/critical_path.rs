@@ -14,12 +14,20 @@ const LATENCIES: Latencies = Latencies {
     l2: 10_000,
     memory: 100_000,
     barrier: 13,
+    mma: 33,
+    wgmma: 50,
+    wgmma_group: 0,
+    mbarrier: 3,
+    bulk: 600,
+    bulk_memory: 700,
+    bulk_store: 0,
+    cluster: 0,
 };
 
 /// The resources that a kernel with a buffer of 4096 zeroed words and these instructions uses.
 fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> ResourceUse {
     let ptx = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 tile[4096];\n\
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[4096];\n.shared .align 8 .b64 full;\n\
          .entry k(.param .u64 p)\n{{\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<40>;\n.reg .pred %p<8>;\n\
          ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
          mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n{body}\nret;\n}}\n"
@@ -90,6 +98,35 @@ fn copies_are_there_when_their_group_is_waited_for() {
         cycles(&format!("{copy}\ncp.async.wait_group 1;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"));
     assert_eq!(waited[1] / 100_000, 1);
     assert_eq!(not_waited[1] / 100_000, 0);
+}
+
+#[test]
+fn bulk_copies_are_there_when_their_mbarrier_is_waited_for() {
+    let copy = "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra over;\nmov.u32 %r8, full;\nmov.u32 %r9, tile;\n\
+                mbarrier.init.shared::cta.b64 [%r8], 1;\nfence.proxy.async;\n\
+                mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 1024;\n\
+                cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%rd1], 1024, [%r8];\n\
+                look: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r8], 0;\n@!%p2 bra look;\nover:";
+    let seen = demand(copy, 1, 32, None);
+    assert!((10_603..10_640).contains(&seen.cycles[0]), "{:?}", seen.cycles);
+    assert!((100_703..100_740).contains(&seen.cycles[1]), "{:?}", seen.cycles);
+    assert_eq!((seen.l2_reads, seen.engine_bytes, seen.under_way), (32, 1024.0, 1));
+    assert_eq!(seen.read, [32]);
+}
+
+#[test]
+fn loads_of_global_memory_are_moved_ahead_as_far_as_barriers_and_stores() {
+    // What the first load brings is stored to shared memory before the second one begins.
+    let loads = |between: &str| {
+        cycles(&format!(
+            "ld.global.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\n{between}ld.global.u32 %r4, [%rd3+512];\n\
+             st.shared.u32 [tile+4], %r4;"
+        ))[0]
+            / 10_000
+    };
+    assert_eq!(loads(""), 1);
+    assert_eq!(loads("bar.sync 0;\n"), 2);
+    assert_eq!(loads("st.global.u32 [%rd3+1024], %r3;\n"), 2);
 }
 
 #[test]

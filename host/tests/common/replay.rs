@@ -92,9 +92,7 @@ impl Replay {
     }
 
     fn value(&self, entry: &str, name: &str, numbers: &Numbers) -> String {
-        let by_instruction = name.strip_prefix("smsp__sass_l1tex_data_pipe");
-        let other = by_instruction.map(|rest| format!("l1tex__data_pipe{rest}"));
-        let counted = numbers.get(other.as_deref().unwrap_or(name)).copied().unwrap_or(0.0);
+        let counted = numbers.get(name).copied().unwrap_or(0.0);
         let number = self
             .differs
             .iter()

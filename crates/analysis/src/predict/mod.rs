@@ -185,10 +185,12 @@ fn predictions(
     entries: &[EntryOccupancy],
 ) -> Result<Vec<Prediction>, Error> {
     let mut sim = Sim::open(kernels, 0)?;
-    let mut sampler = Sampler::new(&mut sim, problem, device.latency)?;
+    let mut sampler = Sampler::new(&mut sim, problem, device)?;
     let predict = |((rung, launch), entry): (&(&'static Rung, Launch), &EntryOccupancy)| {
         let resident = entry.occupancy.blocks.max(1);
-        let sample = sampler.launch(rung, launch, l1_bytes(device, entry))?;
+        let is_alone = model::is_alone(device, launch.blocks(), resident);
+        let at_once = launch.blocks() <= u64::from(device.multiprocessors) * u64::from(resident);
+        let sample = sampler.launch(rung, launch, l1_bytes(device, entry), (is_alone, at_once))?;
         Ok(Prediction {
             rung,
             launch: launch.clone(),

@@ -1,6 +1,7 @@
 //! The resources that a launch uses, sampled by running some of its blocks on the SIMT machine.
 
-use simt::critical_path::{CriticalPath, Latencies, ResourceUse};
+use devices::Description;
+use simt::critical_path::{CriticalPath, Latencies, Rates, ResourceUse};
 use simt::observe::Observer as _;
 
 use crate::Error;
@@ -15,6 +16,8 @@ use engine::run::Session;
 const BLOCKS: u64 = 24;
 /// The most warp instructions of a sample, unless a single block takes more. They take seconds.
 const INSTRUCTIONS: u64 = 20_000_000;
+/// Products of matrices that take the SIMT machine as long as an instruction of a warp.
+const PRODUCTS: u64 = 2;
 /// Bytes of a sector.
 pub(super) const SECTOR: f64 = 32.0;
 /// Bytes of a pass through the banks of shared memory, or of a line that the L1 looks up.
@@ -24,6 +27,7 @@ const PASS: f64 = 128.0;
 pub struct Sampler<'a> {
     session: Session<'a, Sim>,
     latencies: Latencies,
+    rates: Rates,
     /// The places of its buffers in memory.
     ranges: Vec<(u64, u64)>,
 }
@@ -75,6 +79,7 @@ impl Sample {
     /// Bytes that shared memory and the L1 could move in the passes that they make.
     pub fn shared_bytes(&self) -> f64 {
         self.all(self.resource_use.wavefronts + self.resource_use.tags) * PASS
+            + self.resource_use.engine_bytes * self.scale
     }
 
     /// Instructions of warps.
@@ -84,25 +89,39 @@ impl Sample {
 }
 
 impl<'a> Sampler<'a> {
-    /// Puts a problem's buffers on a machine whose operations have these latencies.
+    /// Puts a problem's buffers on a machine whose operations take as long as on this device.
     ///
     /// # Errors
     /// [`Error::Engine`] when the buffers do not fit into memory.
-    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem, latencies: Latencies) -> Result<Self, Error> {
+    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem, device: &Description) -> Result<Self, Error> {
         let session = Session::new(sim, problem, false)?;
-        Ok(Self { latencies, ranges: session.ranges()?, session })
+        Ok(Self { latencies: device.latency, rates: device.multiprocessor.rates(), ranges: session.ranges()?, session })
     }
 
-    /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1.
+    /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1; it may be alone on
+    /// its multiprocessor, and all blocks may run at once.
     ///
     /// # Errors
     /// [`Error::Engine`] when the machine refuses the launch or its kernel fails.
-    pub fn launch(&mut self, rung: &Rung, launch: &Launch, l1_bytes: u64) -> Result<Sample, Error> {
+    pub fn launch(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        l1_bytes: u64,
+        (is_alone, at_once): (bool, bool),
+    ) -> Result<Sample, Error> {
+        // What several blocks have in common is no block's own time.
+        let unlimited = Rates { loads: f64::INFINITY, stores: f64::INFINITY, ..self.rates };
+        let rates = if is_alone { self.rates } else { unlimited };
+
         let ranges = &self.ranges;
         let session = &mut self.session;
         let mut observe = |chosen: Option<&[u64]>| {
-            session
-                .observe(rung, launch, chosen, |function| CriticalPath::new(function, self.latencies, l1_bytes, ranges))
+            session.observe(rung, launch, chosen, |function| {
+                CriticalPath::new(function, self.latencies, l1_bytes, ranges)
+                    .with_rates(rates)
+                    .with_blocks_at_once(at_once)
+            })
         };
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
@@ -114,7 +133,7 @@ impl<'a> Sampler<'a> {
         let mut chosen: Vec<u64> = (0..most).map(|part| (part * all + all / 2) / most).collect();
         chosen.swap(0, (most / 2) as usize);
         let mut path = observe(Some(&chosen[..1]))?;
-        let one = path.instructions().max(1);
+        let one = (path.instructions() + path.products() / PRODUCTS).max(1);
         let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
             path.merge(observe(Some(others))?);

@@ -200,12 +200,18 @@ metrics! {
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "wavefronts",
         "those of them that different words in one bank cost",
         t => Value::Count(t.shared(Load).wavefronts - t.shared(Load).ideal);
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefronts",
+        "passes through the banks that loads take, those of ldmatrix left out",
+        t => Value::Count(t.shared(Load).wavefronts - t.shared(Load).of_matrices);
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefronts",
         "passes through the banks that stores take",
         t => Value::Count(t.shared(Store).wavefronts);
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", "wavefronts",
         "those of them that different words in one bank cost",
         t => Value::Count(t.shared(Store).wavefronts - t.shared(Store).ideal);
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefronts",
+        "passes through the banks that stores take, those of stmatrix left out",
+        t => Value::Count(t.shared(Store).wavefronts - t.shared(Store).of_matrices);
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", "wavefronts",
         "passes through the banks that atom and red take; each thread that changes a word needs its own, but threads that only add 1 to a word are counted and need one together (ATOMS.POPC.INC, compute capability 8.0 and newer)",
         t => Value::Count(t.shared(Atomic).wavefronts + t.shared(Reduction).wavefronts);

@@ -9,6 +9,12 @@ use ptx::opcode::{self, Class};
 pub(super) struct Step {
     pub(super) kind: Kind,
     pub(super) cost: Cost,
+    /// Whether it begins a part of the program in which `ptxas` moves loads of global memory ahead.
+    pub(super) leads: bool,
+    /// Whether loads are not moved ahead of it.
+    pub(super) holds: bool,
+    /// Whether it is such a load.
+    pub(super) moves: bool,
     /// Registers that it writes.
     pub(super) defs: Vec<u32>,
     /// Registers that it reads.
@@ -30,10 +36,30 @@ pub(super) enum Kind {
     Wait(u32),
     /// `cp.async.wait_all`
     WaitAll,
+    /// A warp's product, which waits for its tensor core: `mma`, `wmma.mma`.
+    Product,
+    /// A warp group's product, which nobody waits for yet: `wgmma.mma_async`.
+    GroupProduct,
+    /// `wgmma.fence`
+    ProductFence,
+    /// `wgmma.commit_group`
+    CommitProducts,
+    /// `wgmma.wait_group`, with the number of groups that may still be pending.
+    WaitProducts(u32),
 }
 
 impl Kind {
     pub(super) fn of(inst: &Instruction<'_>) -> Self {
+        let product = inst.opcode.strip_prefix("wgmma.").unwrap_or_default();
+        match &inst.operands[..] {
+            _ if product.starts_with("mma_async") => return Self::GroupProduct,
+            _ if product.starts_with("fence") => return Self::ProductFence,
+            _ if product.starts_with("commit_group") => return Self::CommitProducts,
+            [Operand::Number(Number::Integer(left))] if product.starts_with("wait_group") => {
+                return Self::WaitProducts(u32::try_from(*left).unwrap_or(u32::MAX));
+            }
+            _ => {}
+        }
         let rest = inst.opcode.strip_prefix("cp.async.").unwrap_or_default();
         let rest = rest.strip_prefix("bulk.").unwrap_or(rest);
         match (opcode::class(inst.opcode), &inst.operands[..]) {
@@ -45,6 +71,7 @@ impl Kind {
             _ if inst.opcode.starts_with("cp.") => Self::AsyncCopy,
             (Some(Class::Memory(_)), _) => Self::Memory,
             (Some(Class::Matrix), _) if is_matrix_access(inst.opcode) => Self::Memory,
+            (Some(Class::Matrix), _) if products(inst.opcode) > 0.0 => Self::Product,
             _ => Self::Plain,
         }
     }
@@ -79,18 +106,27 @@ fn products(opcode: &str) -> f32 {
     opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
 }
 
-/// Cycles until the sums of such a product are available.
+/// Cycles until the sums of `mma` or `wmma.mma` are available, where those of 16 x 8 x 16 halves are after so many.
 ///
-/// `mma` of 16 x 8 x 16 halves takes 33 and of 16 x 8 x 8 25 on an A100 (Sun and others, "Dissecting Tensor Cores via
-/// Microbenchmarks", arXiv:2206.02874), and the former as many on an H100; there a tensor core takes 128 cycles for
-/// `wgmma` of 64 x 256 x 16 (Luo and others, arXiv:2402.13499). What is more than one such `mma` comes 8 cycles later each.
-fn product_cycles(opcode: &str) -> u32 {
+/// With half of the products it is 8 cycles less, with more than those 8 for each such `mma` (Sun and others, "Dissecting
+/// Tensor Cores via Microbenchmarks", arXiv:2206.02874).
+fn product_cycles(products: f32, one: u32) -> u32 {
     const ONE: f32 = 16.0 * 8.0 * 16.0;
-    let products = products(opcode);
-    match opcode.starts_with("wgmma") {
-        true => (products / ONE * 4.0).max(33.0) as u32,
-        false => (17.0 + products.min(ONE) / ONE * 16.0 + (products / ONE - 1.0).max(0.0) * 8.0) as u32,
-    }
+    (one as f32 - 16.0 + products.min(ONE) / ONE * 16.0 + (products / ONE - 1.0).max(0.0) * 8.0) as u32
+}
+
+/// Bytes of shared memory that the tensor cores read for a warp's share of `wgmma`: A, unless it comes in registers, and B.
+fn operand_bytes(inst: &Instruction<'_>) -> f32 {
+    let has = |name: &str| inst.opcode.split('.').any(|word| word == name);
+    let element = match () {
+        () if has("tf32") => 4.0,
+        () if ["s8", "u8", "e4m3", "e5m2"].into_iter().any(has) => 1.0,
+        () => 2.0,
+    };
+    let Some([m, n, k]) = opcode::sides(inst.opcode) else { return 0.0 };
+    let in_registers = matches!(inst.operands.get(1), Some(Operand::Vector(_)));
+    let rows = n + if in_registers { 0 } else { m };
+    (rows * k) as f32 * element / 4.0
 }
 
 /// The part of a multiprocessor that executes an instruction.
@@ -141,6 +177,69 @@ pub struct Latencies {
     pub memory: u32,
     /// From the last warp's arrival at a barrier to the first instruction behind it.
     pub barrier: u32,
+    /// The sums of `mma` of 16 x 8 x 16 halves.
+    #[serde(default = "ampere_mma")]
+    pub mma: u32,
+    /// From the end of a group of `wgmma` to those that wait for it, and to the next group that adds to its sums.
+    #[serde(default)]
+    pub wgmma: u32,
+    /// From the last arrival at an mbarrier to those that wait for it.
+    #[serde(default)]
+    pub mbarrier: u32,
+    /// What a group of `wgmma` takes of the tensor cores besides its products.
+    #[serde(default)]
+    pub wgmma_group: u32,
+    /// What a bulk copy from memory takes longer than a load from there.
+    #[serde(default)]
+    pub bulk_memory: u32,
+    /// What a bulk copy from the L2 takes longer than a load from there.
+    #[serde(default)]
+    pub bulk: u32,
+    /// What a bulk copy from shared memory takes longer than its bytes, until they have been read.
+    #[serde(default)]
+    pub bulk_store: u32,
+    /// From the last arrival at a cluster's barrier to the first instruction behind it.
+    #[serde(default)]
+    pub cluster: u32,
+}
+
+/// `mma` of 16 x 8 x 16 halves on an A100 (Sun and others, arXiv:2206.02874).
+fn ampere_mma() -> u32 {
+    33
+}
+
+/// What the units of a multiprocessor do in a clock that work beside its warps. Those of which nothing is known take no time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Additions of products of two halves by the tensor cores.
+    pub matrix: f64,
+    /// The share of that which `mma` and `wmma` reach.
+    pub mma_share: f64,
+    /// Bytes that shared memory gives to the tensor cores.
+    pub shared_bytes: f64,
+    /// Bytes that bulk copies bring.
+    pub bulk_in: f64,
+    /// Bytes that bulk copies take away.
+    pub bulk_out: f64,
+    /// Bytes that come from the L2 for loads.
+    pub loads: f64,
+    /// Bytes of whole sectors that go to the L2 for stores. A part of a sector takes as long as two.
+    pub stores: f64,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        let unlimited = f64::INFINITY;
+        Self {
+            matrix: unlimited,
+            mma_share: 1.0,
+            shared_bytes: unlimited,
+            bulk_in: unlimited,
+            bulk_out: unlimited,
+            loads: unlimited,
+            stores: unlimited,
+        }
+    }
 }
 
 /// The cost of an instruction.
@@ -154,6 +253,8 @@ pub struct Cost {
     pub past_l1: bool,
     /// What a warp takes of the tensor cores: additions of products of two halves in the same time.
     pub products: f32,
+    /// Bytes of shared memory that a warp's share of `wgmma` reads.
+    pub operands: f32,
     wait: Wait,
 }
 
@@ -163,7 +264,8 @@ enum Wait {
     Alu(u32),
     Special,
     Shuffle,
-    Cycles(u32),
+    /// For this many products of `mma`.
+    Products(f32),
 }
 
 impl Cost {
@@ -192,8 +294,13 @@ impl Cost {
             },
             _ if class == Some(Class::Matrix) && is_matrix_access(opcode) => cost(Pipe::Memory, 1.0, Wait::Nothing),
             "movmatrix" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
+            "wgmma" if products(opcode) > 0.0 => Self {
+                products: products(opcode),
+                operands: operand_bytes(inst),
+                ..cost(Pipe::Matrix, 1.0, Wait::Nothing)
+            },
             _ if class == Some(Class::Matrix) && products(opcode) > 0.0 => {
-                Self { products: products(opcode), ..cost(Pipe::Matrix, 1.0, Wait::Cycles(product_cycles(opcode))) }
+                Self { products: products(opcode), ..cost(Pipe::Matrix, 1.0, Wait::Products(products(opcode))) }
             }
             _ if class == Some(Class::Texture) => cost(Pipe::Memory, 1.0, Wait::Special),
             _ if class == Some(Class::Warp) => cost(Pipe::Control, 1.0, Wait::Shuffle),
@@ -227,7 +334,7 @@ impl Cost {
     pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
-        Self { pipe, issued, past_l1: false, products: 0.0, wait }
+        Self { pipe, issued, past_l1: false, products: 0.0, operands: 0.0, wait }
     }
 
     /// Cycles until its result is available, without the latency of memory itself.
@@ -237,7 +344,7 @@ impl Cost {
             Wait::Alu(times) => latencies.alu * times,
             Wait::Special => latencies.special,
             Wait::Shuffle => latencies.shuffle,
-            Wait::Cycles(cycles) => cycles,
+            Wait::Products(products) => product_cycles(products, latencies.mma),
         }
     }
 }

@@ -14,12 +14,16 @@ pub struct ResourceUse {
     pub warps: u64,
     /// Instructions that are issued, by pipe: [`Pipe`] numbers them.
     pub issued: [f64; Pipe::COUNT],
-    /// What products of matrices take of the tensor cores: additions of products of two halves in the same time.
+    /// What `wgmma` takes of the tensor cores: additions of products of two halves in the same time.
     pub products: f64,
+    /// What `mma` and `wmma` take of them.
+    pub warp_products: f64,
     /// Tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each touches.
     pub tags: u64,
     /// Passes through the banks of shared memory.
     pub wavefronts: u64,
+    /// Bytes of shared memory that the tensor cores read and that bulk copies read and write.
+    pub engine_bytes: f64,
     /// Sectors that go from the L1 to the L2 for loads: those that the block has not loaded before, as far
     /// as they fit into its share of the L1.
     pub l2_reads: u64,
@@ -36,6 +40,14 @@ pub struct ResourceUse {
     /// Cycles from a block's start to its end if loads that miss the L1 are served by the L2, and if they are by
     /// memory.
     pub cycles: [u64; 2],
+    /// The most of them that a block takes.
+    pub longest: [u64; 2],
+    /// The most groups of asynchronous copies that a block has under way.
+    pub under_way: usize,
+    /// The most cycles that a block's stores take beyond its end.
+    pub drain: u64,
+    /// What the stores take of a multiprocessor's way to the L2: whole sectors, and twice those that are written in part.
+    pub port_writes: f64,
     /// Passes of atomics through each sector.
     pub(super) passes: HashMap<u64, u64>,
 }
@@ -54,6 +66,12 @@ impl ResourceUse {
         self.blocks += more.blocks;
         self.warps += more.warps;
         self.products += more.products;
+        self.warp_products += more.warp_products;
+        self.engine_bytes += more.engine_bytes;
+        self.under_way = self.under_way.max(more.under_way);
+        self.drain = self.drain.max(more.drain);
+        self.port_writes += more.port_writes;
+        self.longest = super::later(self.longest, more.longest);
         self.tags += more.tags;
         self.wavefronts += more.wavefronts;
         self.l2_reads += more.l2_reads;

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use ptx::ast::{At, Instruction};
+use ptx::ast::{At, Instruction, Space};
+use ptx::opcode::{self, Class};
 
 use super::cost::{Cost, Kind, Step};
+use crate::code::Op;
 use crate::module::Function;
 
 /// Registers by name: each gets a number, and a function's are its own.
@@ -25,7 +27,15 @@ pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
         .map(|(number, func)| {
             let origins = func.origins.iter();
             let instructions = origins.map(|origin| instructions.get(&origin.at).copied());
-            of_function(&instructions.collect::<Vec<_>>(), number, &mut numbers)
+            let mut steps = of_function(&instructions.collect::<Vec<_>>(), number, &mut numbers);
+            for inst in &func.code {
+                if let Op::Branch { target, .. } = inst.op
+                    && let Some(step) = steps.get_mut(target as usize)
+                {
+                    step.leads = true;
+                }
+            }
+            steps
         })
         .collect();
     (steps, numbers.len())
@@ -42,13 +52,33 @@ fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbe
     let mut steps: Vec<Step> = instructions
         .iter()
         .map(|instruction| match instruction {
-            Some(inst) => Step {
-                kind: Kind::of(inst),
-                cost: Cost::of(inst),
-                defs: inst.definitions().iter().filter_map(&mut register).collect(),
-                uses: inst.uses().iter().filter_map(&mut register).collect(),
+            Some(inst) => {
+                let kind = Kind::of(inst);
+                let mut defs: Vec<u32> = inst.definitions().iter().filter_map(&mut register).collect();
+                let mut uses: Vec<u32> = inst.uses().iter().filter_map(&mut register).collect();
+                // Its sums are those of the products before it, and are waited for by `wgmma.wait_group`.
+                if kind == Kind::GroupProduct {
+                    uses.retain(|used| !defs.contains(used));
+                    defs.clear();
+                }
+                let class = opcode::class(inst.opcode);
+                let holds = match class {
+                    Some(Class::Barrier | Class::Fence | Class::Control) => true,
+                    Some(Class::Memory(Some(Space::Global) | None)) => !inst.opcode.starts_with("ld."),
+                    _ => matches!(kind, Kind::Wait(_) | Kind::WaitAll),
+                };
+                let moves = inst.opcode.starts_with("ld.global.");
+                Step { kind, cost: Cost::of(inst), leads: false, holds, moves, defs, uses }
+            }
+            None => Step {
+                kind: Kind::Plain,
+                cost: Cost::FOLDED,
+                leads: false,
+                holds: false,
+                moves: false,
+                defs: Vec::new(),
+                uses: Vec::new(),
             },
-            None => Step { kind: Kind::Plain, cost: Cost::FOLDED, defs: Vec::new(), uses: Vec::new() },
         })
         .collect();
     let opcode = |index: usize| instructions[index].map_or("", |inst| inst.opcode);
