@@ -163,8 +163,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     pub(super) fn download(&mut self, launch: &Launch) -> Result<Outputs, Error> {
         let mut outputs = Outputs::default();
         let buffers = self.problem.buffers();
-        for arg in &launch.args {
-            let &Arg::Buffer(index) = arg else { continue };
+        for index in launch.args.iter().flat_map(Arg::buffers) {
             let buffer = buffers[index];
             let Some(mut initial) = buffer.role.initial_byte() else {
                 continue;

@@ -166,6 +166,8 @@ impl State {
         let args = launch.args.iter().map(|arg| {
             Ok(match *arg {
                 Arg::Buffer(index) => address(index)?.to_ne_bytes().to_vec(),
+                Arg::Table { .. } => Arg::table(arg.buffers().map(address).collect::<Result<Vec<_>, _>>()?),
+                Arg::FirstRank => 0u32.to_ne_bytes().to_vec(),
                 Arg::U32(value) => value.to_ne_bytes().to_vec(),
                 Arg::I32(value) => value.to_ne_bytes().to_vec(),
                 Arg::U64(value) => value.to_ne_bytes().to_vec(),
