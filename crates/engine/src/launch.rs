@@ -25,6 +25,8 @@ pub enum Arg {
         /// How many there are.
         ranks: usize,
     },
+    /// Such a table of these addresses, of buffers of several devices.
+    Addresses([u64; MOST_RANKS]),
     /// The rank that the first row of blocks computes for, a 32-bit number: 0 on a device that has the buffers of all ranks.
     FirstRank,
     /// A 32-bit unsigned number.

@@ -69,6 +69,11 @@ impl AllReduce {
         let of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
         self.inputs.get_or_init(|| (0..self.ranks as u32).map(of).collect())
     }
+
+    fn sums(&self) -> Vec<f32> {
+        let inputs = self.inputs();
+        (0..self.n as usize).map(|at| inputs.iter().map(|input| input[at]).sum()).collect()
+    }
 }
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
@@ -107,13 +112,15 @@ unsafe impl Problem for AllReduce {
         tables.into_iter().chain(numbers).collect()
     }
 
+    fn check_combined(&self, _: &[Vec<u8>], output: &[u8]) -> Verdict {
+        Verdict::of_elements(&[output.to_vec()], &self.sums(), |at| format!("element {at}"))
+    }
+
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         if outputs.len() != self.ranks {
             return Verdict::Wrong(format!("there are outputs of {} ranks instead of {}", outputs.len(), self.ranks));
         }
-        let inputs = self.inputs();
-        let sum = |at: usize| inputs.iter().map(|input| input[at]).sum::<f32>();
-        let expected: Vec<f32> = (0..self.n as usize).map(sum).collect();
+        let expected = self.sums();
         let wrong = outputs.iter().enumerate().find_map(|(rank, output)| {
             let found = elements::<f32>(output);
             if found.len() != expected.len() {
