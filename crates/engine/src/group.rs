@@ -116,6 +116,7 @@ pub fn run_threads<R: Send>(
 ) -> Result<Vec<R>, Error> {
     let (openers, numbers) = openers(choice, devices)?;
     let ranks = openers.len();
+    look_for_nccl(choice);
     let meeting = |error: std::io::Error| Error::device("letting the ranks meet", error);
     let listener = TcpListener::bind("127.0.0.1:0").map_err(meeting)?;
     let address = listener.local_addr().map_err(meeting)?.to_string();
@@ -148,12 +149,30 @@ pub fn run_process<R>(
     settings: Settings,
     job: impl Fn(&mut Member) -> Result<R, Error>,
 ) -> Result<R, Error> {
+    look_for_nccl(choice);
     let meeting = Meeting::new(part, address, None, settings.wait)?;
     let opener = match is_simulation(choice) {
         true => Simulation::new(0).map(Opener::Sim).map_err(|why| Error::device("starting the SIMT machine", why)),
         false => Ok(Opener::Gpu(number)),
     };
     Member::open(opener?, number, meeting, settings, false)?.act(&job)
+}
+
+/// How many devices the choice is.
+///
+/// # Errors
+/// [`Error::NoGpu`] and [`Error::BadValue`] when there are none or not so many.
+pub fn count(choice: Choice, devices: &Devices) -> Result<usize, Error> {
+    numbers(choice, devices).map(|numbers| numbers.len())
+}
+
+/// Finds NCCL, if GPUs need it, before there are threads of ranks.
+fn look_for_nccl(choice: Choice) {
+    if !is_simulation(choice) && !libcuda::status().is_simulated() {
+        // SAFETY: no rank's thread has been started, and what other threads this program has compute, and read no environment.
+        // What is wrong is said by each rank.
+        let _ = unsafe { nccl::find() };
+    }
 }
 
 /// Whether the ranks' devices are simulated GPUs of their own.
@@ -165,8 +184,8 @@ fn is_simulation(choice: Choice) -> bool {
     }
 }
 
-/// What the chosen devices are opened from, and their numbers.
-fn openers(choice: Choice, devices: &Devices) -> Result<(Vec<Opener>, Vec<u32>), Error> {
+/// The numbers of the chosen devices.
+fn numbers(choice: Choice, devices: &Devices) -> Result<Vec<u32>, Error> {
     let is_simulation = is_simulation(choice);
     let there = if is_simulation { MOST_SIMULATED } else { Gpu::count()? };
     let numbers: Vec<u32> = match devices {
@@ -179,7 +198,13 @@ fn openers(choice: Choice, devices: &Devices) -> Result<(Vec<Opener>, Vec<u32>),
         let what = if is_simulation { "simulated devices at most" } else { "GPUs here" };
         return Err(Error::BadValue(format!("there is no device {missing}: there are {there} {what}")));
     }
-    let openers = match is_simulation {
+    Ok(numbers)
+}
+
+/// What the chosen devices are opened from, and their numbers.
+fn openers(choice: Choice, devices: &Devices) -> Result<(Vec<Opener>, Vec<u32>), Error> {
+    let numbers = numbers(choice, devices)?;
+    let openers = match is_simulation(choice) {
         false => numbers.iter().map(|&number| Opener::Gpu(number)).collect(),
         true => {
             let simulations = Simulation::several(0, numbers.len());
