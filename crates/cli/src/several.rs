@@ -7,7 +7,7 @@ use clap::Args;
 use engine::device::Choice;
 use engine::divide::Part;
 use engine::group::{self, Devices, Member, Outcome, Report, Settings};
-use engine::problem::Verdict;
+use engine::problem::{Problem, Verdict};
 use engine::run::WARM_UP;
 use engine::selection::Selection;
 use engine::size::dims;
@@ -131,16 +131,17 @@ pub(crate) fn run(
         let options = of_ranks(own, count)?;
         // What is wrong with the request is said before devices are opened.
         let problem = own.ladder.problem(&options)?;
-        own.ladder.select(own.rung_names(), &*problem)?;
+        group::check(&asked(own, &*problem, request.block, None), count)?;
         problems.push(problem);
     }
     let runs: Vec<Option<u32>> = selected.iter().map(request.runs).collect();
     let block = request.block;
     let job = |member: &mut Member| {
-        let each = selected.iter().zip(&problems).zip(&runs).map(|((own, whole), runs)| {
-            let rungs = own.rung_names();
-            group::measure(member, &group::Request { ladder: own.ladder, rungs, whole: &**whole, block, runs: *runs })
-        });
+        let each = selected
+            .iter()
+            .zip(&problems)
+            .zip(&runs)
+            .map(|((own, whole), runs)| group::measure(member, &asked(own, &**whole, block, *runs)));
         each.collect::<Result<Vec<Report>, engine::Error>>()
     };
     let reports = match &ranks {
@@ -161,6 +162,16 @@ pub(crate) fn run(
     }
     printer.finish()?;
     Ok(code)
+}
+
+/// A selection as the ranks take it.
+fn asked<'a>(
+    own: &'a Selection,
+    whole: &'a dyn Problem,
+    block: Option<[u32; 3]>,
+    runs: Option<u32>,
+) -> group::Request<'a> {
+    group::Request { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs }
 }
 
 /// The options of a problem, with as many ranks as devices where the ladder is about ranks.

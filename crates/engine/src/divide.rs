@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use crate::problem::Problem;
-
 /// One of several parts of a problem; each is of a rank, which has a device of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -19,16 +17,6 @@ impl Part {
         let begin = |rank: usize| (u128::from(n) * rank as u128 / self.ranks as u128) as u64;
         begin(self.rank)..begin(self.rank + 1)
     }
-}
-
-/// What one rank computes of a problem.
-pub struct Divided {
-    /// The rank's part, as a problem of its own.
-    pub problem: Box<dyn Problem>,
-    /// How the parts' results become that of the whole.
-    pub combine: Combine,
-    /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
-    pub shared: Vec<usize>,
 }
 
 /// How the parts' results become that of the whole, in the memory of every rank.

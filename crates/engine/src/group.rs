@@ -22,7 +22,7 @@ use crate::error::Error;
 use communicator::{Communicator, Nccl, ThroughHost};
 use meeting::Meeting;
 
-pub use run::{Outcome, Report, Request, measure};
+pub use run::{Outcome, Report, Request, check, measure};
 
 /// The most simulated devices.
 const MOST_SIMULATED: usize = 16;
@@ -279,7 +279,11 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
     /// # Errors
     /// [`Error::NoGpu`] without a driver.
     pub fn count() -> Result<usize, Error> {
-        let none = |error| Error::NoGpu { what: format!("{} finds no GPU ({error:?})", libcuda::status()) };
+        let status = libcuda::status();
+        if !status.is_loaded() && !status.is_simulated() {
+            return Err(Error::NoGpu { what: status.to_string() });
+        }
+        let none = |error| Error::NoGpu { what: format!("{status} finds no GPU ({error:?})") };
         cust::init(cust::CudaFlags::empty()).map_err(none)?;
         cust::device::Device::num_devices().map(|count| count as usize).map_err(none)
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
-use crate::divide::{Divided, Part};
+use crate::divide::{Combine, Part};
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::Rung;
@@ -138,6 +138,16 @@ pub struct Picture {
     pub after: Vec<String>,
 }
 
+/// What one rank computes of a problem.
+pub struct Divided {
+    /// The rank's part, as a problem of its own.
+    pub problem: Box<dyn Problem>,
+    /// How the parts' results become that of the whole.
+    pub combine: Combine,
+    /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
+    pub shared: Vec<usize>,
+}
+
 /// One instance of the computation of a ladder, of a certain size. All rungs run on the same instance.
 ///
 /// Making an instance is cheap. Its data are made when [`Problem::input`] or [`Problem::check`] first needs them, so
@@ -240,7 +250,7 @@ pub unsafe trait Problem: Sync {
         Err("the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can".to_owned())
     }
 
-    /// What the reference has for this part of a problem whose results are [combined](crate::divide::Combine::Reduce): what the other ranks
+    /// What the reference has for this part of a problem whose results are [combined](Combine::Reduce): what the other ranks
     /// need to check the result.
     fn reference(&self) -> Vec<u8> {
         Vec::new()

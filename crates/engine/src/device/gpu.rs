@@ -339,8 +339,8 @@ fn check_links(own: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, Stri
         let reason = match link(other) {
             Ok(Link { can_access: true, .. }) => continue,
             Ok(_) => format!(
-                "GPU {own} cannot access the memory of GPU {other}: there is no peer access between them; `ladder devices` shows \
-                 which have it, and NCCL needs none"
+                "GPU {own} cannot access the memory of GPU {other}: there is no peer access between them; `cargo xtask doctor` \
+                 shows which have it, and NCCL needs none"
             ),
             Err(why) => format!("GPU {own} and GPU {other}: {why}"),
         };
@@ -354,4 +354,24 @@ fn check_links(own: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, Stri
 fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
     let other = || Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"));
     (buffer == copied).then_some(()).ok_or_else(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Link, check_links};
+
+    #[test]
+    fn gpus_without_peer_access_are_named() {
+        let link = |other| match other {
+            9 => Err("InvalidDevice".to_owned()),
+            _ => Ok(Link { can_access: other != 2, performance_rank: 0, has_atomics: true }),
+        };
+        let said = |others: &[u32]| check_links(0, others, link).map_err(|error| error.to_string());
+        // Its own memory a GPU reaches without a link.
+        assert_eq!(said(&[0, 1, 3]), Ok(()));
+        assert!(said(&[0, 1, 2]).is_err_and(|why| why.contains("GPU 0 cannot access the memory of GPU 2")));
+        assert!(said(&[9]).is_err_and(|why| why.contains("GPU 0 and GPU 9: InvalidDevice")));
+        let own = |_| Ok(Link { can_access: false, performance_rank: 0, has_atomics: false });
+        assert!(check_links(0, &[0], own).is_ok());
+    }
 }

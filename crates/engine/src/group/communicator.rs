@@ -231,3 +231,25 @@ impl Communicator for ThroughHost {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::check_versions;
+    use crate::group::meeting::tests::{LONG, meet};
+
+    #[test]
+    fn ranks_with_other_libraries_are_named_to_all() {
+        let found = |library: fn(usize) -> Result<Vec<u8>, String>| {
+            meet(3, &[], LONG, |mut meeting| {
+                let own = library(meeting.part.rank);
+                check_versions(&mut meeting, "NCCL", own).map(|()| Vec::new())
+            })
+        };
+        assert!(found(|_| Ok(b"2.28.3".to_vec())).iter().all(Result::is_ok));
+        let differs = "rank 2: has NCCL 2.27.7, and rank 0 has 2.28.3: all ranks need the same";
+        let versions = |rank| Ok(if rank == 2 { b"2.27.7" } else { b"2.28.3" }.to_vec());
+        assert_eq!(found(versions), vec![Err(differs.to_owned()); 3]);
+        let missing = |rank| if rank == 1 { Err("no NCCL on this machine".to_owned()) } else { Ok(Vec::new()) };
+        assert_eq!(found(missing), vec![Err("rank 1: no NCCL on this machine".to_owned()); 3]);
+    }
+}

@@ -281,4 +281,4 @@ fn read(link: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -9,11 +9,11 @@ use super::communicator::{Collective, Communicator};
 use super::meeting::Meeting;
 use super::{Member, peers};
 use crate::device::{BufferId, Device, DeviceInfo, DeviceMemory, GpuStream};
-use crate::divide::{Combine, Divided, Element, Op, Part};
+use crate::divide::{Combine, Element, Op, Part};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Problem, Role, Verdict};
-use crate::registry::{Ladder, Rung};
+use crate::problem::{Divided, Problem, Role, Verdict};
+use crate::registry::{Ladder, Launches, Rung};
 use crate::run::WARM_UP;
 use crate::session::Session;
 use crate::stats::Samples;
@@ -96,21 +96,12 @@ pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Err
         outcomes: Vec::new(),
         left_out: Vec::new(),
     };
-    let is_of_ranks = ladder.rungs.iter().any(|rung| whole.args(rung).contains(&Arg::FirstRank));
-    if is_of_ranks {
+    if is_of_ranks(request) {
         peers::measure(member, request, &mut report)?;
         return Ok(report);
     }
-    let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.size()));
-    let divided = whole.part(member.part()).map_err(refused);
-    let divided = member.agree(divided)?;
-    let problem = &*divided.problem;
-    let launches = ladder.select(request.rungs, problem).and_then(|rungs| {
-        let block = |_: &Rung| request.block.into_iter().collect();
-        ladder.launches(rungs, problem, block, request.rungs.is_empty())
-    });
-    let (mut launches, left_out) = member.agree(launches)?;
-    report.left_out = left_out.iter().map(ToString::to_string).collect();
+    let (divided, mut launches, left_out) = divided(request, member.part())?;
+    report.left_out = left_out;
     launches.retain(|(_, launch)| match member.device.check_supported(launch) {
         Some(error) => {
             report.left_out.push(error.to_string());
@@ -130,6 +121,52 @@ pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Err
         report.outcomes.push(Outcome { name: rung.name.to_owned(), launch: Some(launch), verdict, samples });
     }
     Ok(report)
+}
+
+/// Whether the ladder is about ranks, and its kernels read and write the memory of other devices.
+fn is_of_ranks(request: &Request<'_>) -> bool {
+    request.ladder.rungs.iter().any(|rung| request.whole.args(rung).contains(&Arg::FirstRank))
+}
+
+/// Whether a request can be run by so many ranks, as far as it is known without devices.
+///
+/// # Errors
+/// [`Error::NotOffered`] when the problem cannot be divided so or no rung is left, and when [`Ladder::launches`] fails.
+pub fn check(request: &Request<'_>, ranks: usize) -> Result<(), Error> {
+    if is_of_ranks(request) {
+        return peers::launches(request, ranks).map(drop);
+    }
+    divided(request, Part { rank: 0, ranks }).map(drop)
+}
+
+/// A rank's part, its launches, and the reasons why rungs were left out.
+fn divided(request: &Request<'_>, part: Part) -> Result<(Divided, Launches, Vec<String>), Error> {
+    let Request { ladder, whole, .. } = *request;
+    let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.size()));
+    let divided = whole.part(part).map_err(refused)?;
+    let problem = &*divided.problem;
+    let block = |_: &Rung| request.block.into_iter().collect();
+    let rungs = ladder.select(request.rungs, problem)?;
+    let (launches, errors) = ladder.launches(rungs, problem, block, request.rungs.is_empty())?;
+    // Of several that are refused for the same reason, it is said once.
+    let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut left_out = Vec::new();
+    for error in &errors {
+        match error {
+            Error::Refused { rung, reason } => match refused.iter_mut().find(|(other, _)| other == reason) {
+                Some((_, rungs)) => rungs.push(rung),
+                None => refused.push((reason.clone(), vec![rung])),
+            },
+            other => left_out.push(other.to_string()),
+        }
+    }
+    left_out.extend(
+        refused.into_iter().map(|(reason, rungs)| format!("{} cannot compute this: {reason}", rungs.join(", "))),
+    );
+    if launches.is_empty() {
+        return Err(Error::NotOffered(format!("no rung of {} is left: {}", ladder.name, left_out.join("; "))));
+    }
+    Ok((divided, launches, left_out))
 }
 
 /// Checks a rung on the parts, and times it if there are `runs` and a clock.
@@ -335,4 +372,42 @@ pub(super) fn slowest(meeting: &mut Meeting, own: Vec<f64>) -> Result<Option<Sam
     let all: Vec<Vec<f64>> = all.iter().map(times).collect();
     let of_run = |run: usize| all.iter().filter_map(|times| times.get(run).copied()).fold(0.0, f64::max);
     Ok(Samples::new((0..own.len()).map(of_run).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, slowest, verdict_of_all};
+    use crate::group::meeting::tests::{LONG, meet};
+
+    #[test]
+    fn a_result_is_right_if_all_ranks_have_it() {
+        let verdict = |own: fn(usize) -> (Verdict, Vec<u8>)| {
+            let mut each = meet(3, &[], LONG, |mut meeting| {
+                let (own, result) = own(meeting.part.rank);
+                verdict_of_all(&mut meeting, own, &result).map(|verdict| vec![format!("{verdict:?}").into_bytes()])
+            });
+            assert!(each.windows(2).all(|pair| pair[0] == pair[1]), "{each:?}");
+            String::from_utf8(each.swap_remove(0).expect("no rank fails").swap_remove(0)).expect("a text")
+        };
+        assert_eq!(verdict(|_| (Verdict::Right, vec![7])), "Right");
+        let other = verdict(|rank| (Verdict::Right, vec![u8::from(rank == 2)]));
+        assert_eq!(other, "Wrong(\"rank 2 has another result than rank 0\")");
+        let wrong = verdict(|rank| match rank {
+            1 => (Verdict::Wrong("the sum is 3".to_owned()), vec![7]),
+            _ => (Verdict::Right, vec![7]),
+        });
+        assert_eq!(wrong, "Wrong(\"rank 1: the sum is 3\")");
+    }
+
+    #[test]
+    fn the_slowest_rank_counts_run_by_run() {
+        let each = meet(2, &[], LONG, |mut meeting| {
+            let own = if meeting.part.rank == 0 { vec![1.0, 9.0, 3.0] } else { vec![4.0, 2.0, 3.0] };
+            let median = slowest(&mut meeting, own)?.map(|samples| samples.median());
+            assert_eq!(median, Some(4.0));
+            assert!(slowest(&mut meeting, Vec::new())?.is_none());
+            Ok(Vec::new())
+        });
+        assert!(each.iter().all(Result::is_ok), "{each:?}");
+    }
 }

@@ -35,10 +35,10 @@ mod sweep;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Combine, Divided, Part};
+use engine::divide::{Combine, Part};
 use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
 use engine::registry::{Form, Ladder, Rung};
 
 use super::product;

@@ -14,10 +14,10 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
-use engine::divide::{Combine, Divided, Element, Op, Part};
+use engine::divide::{Combine, Element, Op, Part};
 use engine::launch::Launch;
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, generate};

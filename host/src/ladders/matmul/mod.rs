@@ -32,10 +32,10 @@ mod reference;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Combine, Divided, Part};
+use engine::divide::{Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
 use engine::registry::{Effort, Form, Ladder, Rung};
 
 use super::product;

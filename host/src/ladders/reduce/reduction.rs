@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::generate;
-use engine::divide::{Combine, Divided, Part};
+use engine::divide::{Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.

@@ -1,7 +1,7 @@
 use super::*;
 
 /// What comes of a meeting of so many ranks, some of which do not come, where each does this.
-fn meet(
+pub(in crate::group) fn meet(
     ranks: usize,
     missing: &[usize],
     limit: Duration,
@@ -26,7 +26,7 @@ fn meet(
     })
 }
 
-const LONG: Duration = Duration::from_secs(20);
+pub(in crate::group) const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(150);
 
 #[test]
