@@ -22,6 +22,8 @@ use core::marker::PhantomData;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 use crate::tensor_core::tensor_map::TensorMap;
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod buffers;
 #[macro_use]
 mod formats;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -29,6 +31,8 @@ mod large_tile;
 mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod small_tile;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod stage;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod staged_output;
 mod tiles;
@@ -46,6 +50,7 @@ rungs! {
     persistent,
     cluster,
     stream_k,
+    ping_pong,
 }
 
 /// A matrix in global memory, row after row.

@@ -13,8 +13,9 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
+use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS};
+use super::persistent::{Buffers, LAYOUT, SLOTS, STAGES, multiply_stages};
+use super::stage::{depth, stages};
 use super::staged_output::{Staged, store_sums};
 use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
@@ -37,7 +38,7 @@ products! {
     /// `gemm_persistent` in clusters of two blocks, each of which copies half of `b`'s tile to both.
     gemm_cluster for [384] threads;
     cluster 2;
-    shared SHARED_BYTES;
+    shared Buffers::bytes(LAYOUT);
     rung Rung::USUAL {
         geometry: Geometry::Own {
             elements: ROWS * COLUMNS,
@@ -53,7 +54,7 @@ products! {
 }
 
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`].
+/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`].
 #[inline(always)]
 unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     shared: *mut u8,
@@ -61,7 +62,7 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    let buffers = Buffers::of(shared);
+    let buffers = Buffers::of(shared, LAYOUT);
     let Buffers { barriers, .. } = buffers;
     let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     if thread::thread_idx_x() == 0 {
@@ -107,7 +108,13 @@ unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                 multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
                 sums.finish();
                 report(at.before());
-                store_sums(&sums, place(tile).down(consumer * BOX_ROWS), product, buffers.staging(consumer), consumer);
+                store_sums::<_, _, _, SLOTS>(
+                    &sums,
+                    place(tile).down(consumer * BOX_ROWS),
+                    product,
+                    buffers.staging(consumer),
+                    consumer,
+                );
                 tile += thread::grid_dim_x() / BLOCKS;
             }
             if thread == 0 {

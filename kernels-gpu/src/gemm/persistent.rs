@@ -14,38 +14,37 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::large_tile::{COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, depth, fill, multiply, stages};
-use super::staged_output::{STAGING_BYTES, Staged, store_sums};
-use super::tiles::corner;
-use crate::copy_async::Shared;
+use super::buffers::{self, Layout};
+use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, multiply};
+use super::stage::{depth, fill, stages};
+use super::staged_output::{Staged, store_sums};
+use super::tiles::{corner, tiles};
 use crate::tensor_core::element::Element;
-use crate::tensor_core::pipeline::{Barriers, Position};
+use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::registers;
 use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_PERSISTENT];
 
 /// Stages in shared memory.
 pub(super) const STAGES: u32 = 4;
-/// The bytes of shared memory: stages, boxes for the product, barriers.
-pub(super) const SHARED_BYTES: u32 =
-    BOX_ALIGN + STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES + Barriers::<STAGES>::BYTES;
-
-/// The number of tiles of a shape.
-pub(super) fn tiles(shape: &[u64]) -> u64 {
-    shape[0].div_ceil(ROWS.into()) * shape[1].div_ceil(COLUMNS.into())
-}
+/// The parts of a block's shared memory.
+pub(super) type Buffers = buffers::Buffers<STAGES>;
+/// What they are made of: while a box of the product is written, the one before is copied.
+pub(super) const LAYOUT: Layout = Layout { stage_bytes: STAGE_BYTES, slots: SLOTS };
+/// A consumer's boxes for the product.
+pub(super) const SLOTS: u32 = 2;
 
 products! {
     /// A block for each SM, which takes tile after tile of 128 × 256 and writes them by tensor copies.
     gemm_persistent for [384] threads;
-    shared SHARED_BYTES;
+    shared Buffers::bytes(LAYOUT);
     rung Rung::USUAL {
         geometry: Geometry::Own {
             elements: ROWS * COLUMNS,
-            blocks: BlockCount(|shape| tiles(shape).min(MULTIPROCESSORS.into()) as u32),
+            blocks: BlockCount(|shape| tiles::<ROWS, COLUMNS>(shape).min(MULTIPROCESSORS.into()) as u32),
         },
         lesson: "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",
     };
@@ -54,7 +53,7 @@ products! {
 }
 
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`].
+/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`].
 #[inline(always)]
 unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     shared: *mut u8,
@@ -62,7 +61,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    let buffers = Buffers::of(shared);
+    let buffers = Buffers::of(shared, LAYOUT);
     let Buffers { barriers, .. } = buffers;
     let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     if thread::thread_idx_x() == 0 {
@@ -86,7 +85,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     for i in 0..count {
                         barriers.empty(at.stage).wait(at.parity ^ 1);
                         let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-                        fill::<A, C, COLUMN_MAJOR>(product, place, i * depth::<A>(), stage, full);
+                        fill::<A, C, COLUMN_MAJOR, A_BOXES, B_BOXES>(product, place, i * depth::<A>(), stage, full);
                         at.advance();
                     }
                     tile += thread::grid_dim_x();
@@ -104,7 +103,7 @@ unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
             let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
             sums.finish();
             report(at.before());
-            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
+            store_sums::<_, _, _, SLOTS>(&sums, place, product, buffers.staging(consumer), consumer);
             tile += thread::grid_dim_x();
         }
         if thread == 0 {
@@ -142,37 +141,5 @@ pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
             }
             at.advance();
         }
-    }
-}
-
-/// The parts of a block's shared memory.
-#[derive(Clone, Copy)]
-pub(super) struct Buffers {
-    start: *mut u8,
-    stages: Shared,
-    pub(super) barriers: Barriers<STAGES>,
-}
-
-impl Buffers {
-    /// The parts of [`SHARED_BYTES`].
-    #[inline(always)]
-    pub(super) fn of(shared: *mut u8) -> Self {
-        let begin = Shared::of(shared);
-        let stages = begin.aligned_to(BOX_ALIGN);
-        let start = shared.wrapping_add(stages.offset_from(begin) as usize);
-        let barriers = Barriers(stages.byte_add(STAGES * STAGE_BYTES + CONSUMERS * STAGING_BYTES));
-        Self { start, stages, barriers }
-    }
-
-    /// A stage.
-    #[inline(always)]
-    pub(super) fn stage(&self, index: u32) -> Shared {
-        self.stages.byte_add(index * STAGE_BYTES)
-    }
-
-    /// A consumer's boxes for the product.
-    #[inline(always)]
-    pub(super) fn staging(&self, consumer: u32) -> *mut u8 {
-        self.start.wrapping_add((STAGES * STAGE_BYTES + consumer * STAGING_BYTES) as usize)
     }
 }

@@ -1,4 +1,4 @@
-//! A tile of 128 × 128 elements for one warp group: the products of a stage in shared memory.
+//! A tile of 128 rows for one warp group, 128 columns wide or wider: the products of a stage in shared memory.
 
 use crate::copy_async::Shared;
 use crate::tensor_core::element::Element;
@@ -8,7 +8,7 @@ use crate::tensor_core::wgmma::{self, BOX_BYTES, Boxes, STEPS, Sums, Tile};
 pub(super) const SIDE: u32 = 128;
 /// Registers of a thread with sums, in each half of the rows.
 pub(super) const SUMS: usize = 64;
-/// The boxes of either factor in a stage.
+/// The boxes of either factor in a stage of a tile with as many columns as rows.
 pub(super) const BOXES: u32 = 2;
 /// The bytes of a stage: the boxes of `a`, then those of `b`.
 pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
@@ -20,12 +20,12 @@ pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 /// All threads of the warp group come; the stage is full and stays so until the products are waited for, and so do the
 /// sums.
 #[inline(always)]
-pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
-    [upper, lower]: &mut [[f32; SUMS]; 2],
+pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
+    [upper, lower]: &mut [[f32; N]; 2],
     stage: Shared,
     is_added: bool,
 ) where
-    [f32; SUMS]: Sums<A>,
+    [f32; N]: Sums<A>,
 {
     // SAFETY: as the caller promises.
     unsafe {

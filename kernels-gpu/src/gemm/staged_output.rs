@@ -2,7 +2,6 @@
 
 use cuda_std::thread;
 
-use super::large_tile::{COLUMNS, SUMS};
 use super::tiles::Corner;
 use super::{Matrix, TensorProduct};
 use crate::copy_async::Shared;
@@ -12,18 +11,13 @@ use crate::tensor_core::stmatrix::{store_four, store_two};
 use crate::tensor_core::tensor_map::{commit_stores, wait_for_stores};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, ROW_BYTES, place_in_box};
 
-/// Boxes of a warp group: one is written while the one before is copied.
-const SLOTS: u32 = 2;
-/// The bytes of a warp group's boxes.
-pub(super) const STAGING_BYTES: u32 = SLOTS * BOX_BYTES;
-
 /// An element whose boxes a warp group can write.
 pub(super) trait Staged: Output {
     /// Writes the sums of box number `index`, 64 rows × 128 bytes, swizzled by 128 bytes.
     ///
     /// # Safety
     /// All threads of the warp group come; the box is aligned to 1024, and nothing else accesses it.
-    unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared);
+    unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared);
 }
 
 /// Fragments of 8 × 8 elements of 16 bits, four at a time: those of 16 rows and 16 columns.
@@ -31,7 +25,7 @@ macro_rules! staged_by_fragments {
     ($element:ty) => {
         impl Staged for $element {
             #[inline(always)]
-            unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared) {
+            unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
                 let (warp, lane) = (thread::thread_idx_x() % 128 / 32, thread::thread_idx_x() % 32);
                 for pair in 0..4 {
                     let first = (index * 8 + pair * 2) * 4;
@@ -50,7 +44,7 @@ staged_by_fragments!(F16);
 
 impl Staged for f32 {
     #[inline(always)]
-    unsafe fn write_box(sums: &[f32; SUMS], index: usize, to: Shared) {
+    unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
         let (warp, lane) = (thread::thread_idx_x() % 128 / 32, thread::thread_idx_x() % 32);
         for eighth in 0..4 {
             let first = (index * 4 + eighth) * 4;
@@ -69,10 +63,10 @@ impl Staged for f32 {
 ///
 /// # Safety
 /// All threads of the warp group `consumer` come; no other thread writes these elements of the product; `staging`
-/// points to [`STAGING_BYTES`] of shared memory that are this warp group's alone, aligned to 1024.
+/// points to `SLOTS` boxes of shared memory, one or two, that are this warp group's alone, aligned to 1024.
 #[inline(always)]
-pub(super) unsafe fn store_sums<A, C: Staged>(
-    sums: &[f32; SUMS],
+pub(super) unsafe fn store_sums<A, C: Staged, const N: usize, const SLOTS: u32>(
+    sums: &[f32; N],
     Corner { row, column }: Corner,
     product: &TensorProduct<'_, A, C>,
     staging: *mut u8,
@@ -81,14 +75,17 @@ pub(super) unsafe fn store_sums<A, C: Staged>(
     let columns = ROW_BYTES / size_of::<C>() as u32;
     let is_first = thread::thread_idx_x().is_multiple_of(128);
     let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
-    for index in 0..COLUMNS / columns {
-        // SAFETY: the thread that has started all copies waits for the one of this box before last, and the others for
-        // it.
+    for index in 0..2 * N as u32 / columns {
+        // SAFETY: the thread that has started all copies waits until the last one from this box has read it, and the
+        // others wait for that thread.
         unsafe {
             let slot = staging.add((index % SLOTS * BOX_BYTES) as usize);
             let corner = Corner { row, column: column + index * columns };
             if is_first {
-                wait_for_stores::<{ SLOTS - 1 }>();
+                match SLOTS {
+                    1 => wait_for_stores::<0>(),
+                    _ => wait_for_stores::<1>(),
+                }
             }
             sync_some(1 + consumer, 128);
             C::write_box(sums, index as usize, Shared::of(slot));

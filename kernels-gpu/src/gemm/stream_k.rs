@@ -22,8 +22,9 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::large_tile::{COLUMNS, CONSUMERS, ROWS, SUMS, depth, fill, stages};
-use super::persistent::{Buffers, SHARED_BYTES, STAGES, multiply_stages};
+use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, SUMS};
+use super::persistent::{Buffers, LAYOUT, SLOTS, STAGES, multiply_stages};
+use super::stage::{depth, fill, stages};
 use super::staged_output::{Staged, store_sums};
 use super::tiles::corner;
 use crate::tensor_core::barrier::sync_some;
@@ -43,12 +44,12 @@ const HANDOVER: u32 = 12;
 products! {
     /// `gemm_persistent` with the tiles that do not fill a wave divided along k.
     gemm_stream_k for [384] threads;
-    shared SHARED_BYTES;
+    shared Buffers::bytes(LAYOUT);
     rung Rung::USUAL {
         geometry: Geometry::Own { elements: ROWS * COLUMNS, blocks: BlockCount(|_| MULTIPROCESSORS) },
         lesson: "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
     };
-    formats [bf16, f16, tf32_columns];
+    formats [bf16];
     tensor_maps_and_workspace => stream_k
 }
 
@@ -130,7 +131,7 @@ impl Pieces {
 }
 
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`]; `workspace` has a zero for each consumer of
+/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`]; `workspace` has a zero for each consumer of
 /// each block, and `parts` room for the sums of each. No more blocks are launched than run at a time.
 #[inline(always)]
 unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
@@ -141,7 +142,7 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    let buffers = Buffers::of(shared);
+    let buffers = Buffers::of(shared, LAYOUT);
     let Buffers { barriers, .. } = buffers;
     let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     if thread::thread_idx_x() == 0 {
@@ -166,7 +167,7 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     for i in first..end {
                         barriers.empty(at.stage).wait(at.parity ^ 1);
                         let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-                        fill::<A, C, COLUMN_MAJOR>(product, place, i * depth::<A>(), stage, full);
+                        fill::<A, C, COLUMN_MAJOR, A_BOXES, B_BOXES>(product, place, i * depth::<A>(), stage, full);
                         at.advance();
                     }
                 }
@@ -197,7 +198,7 @@ unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     missing -= has;
                 }
             }
-            store_sums(&sums, place, product, buffers.staging(consumer), consumer);
+            store_sums::<_, _, _, SLOTS>(&sums, place, product, buffers.staging(consumer), consumer);
         }
         if thread == 0 {
             wait_for_stores::<0>();

@@ -24,6 +24,11 @@ impl Corner {
     }
 }
 
+/// The number of tiles of a product's shape.
+pub(super) const fn tiles<const ROWS: u32, const COLUMNS: u32>(shape: &[u64]) -> u64 {
+    shape[0].div_ceil(ROWS as u64) * shape[1].div_ceil(COLUMNS as u64)
+}
+
 /// Tile number `index` of tiles of `ROWS` × `COLUMNS`, counted along bands of `BAND` rows of tiles, down within a band.
 ///
 /// The blocks that run at a time then share a few rows of `a`'s tiles and a few columns of `b`'s, which stay in the L2

@@ -5,7 +5,7 @@
 //!
 //! Here the host has described both factors by tensor maps, and one thread names a tile's corner. The copy engine
 //! computes addresses, fills in zeros at the edges, and writes the boxes swizzled as the tensor cores read them. It
-//! reports the bytes that have arrived to a barrier in shared memory ([`Barrier`]), where all threads wait. Two blocks
+//! reports the bytes that have arrived to a barrier in shared memory ([`Barrier`](crate::tensor_core::barrier::Barrier)), where all threads wait. Two blocks
 //! share an SM: while one waits, the other multiplies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
@@ -13,14 +13,13 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::TensorProduct;
-use super::large_tile::{depth, stages as stages_of};
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
-use super::tiles::{Corner, corner, write_sums};
+use super::stage::{depth, fill, stages as stages_of};
+use super::tiles::{corner, write_sums};
 use crate::copy_async::Shared;
-use crate::tensor_core::barrier::Barrier;
 use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::pipeline::{Barriers, Position};
-use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_ROWS, Finish, Sums};
 
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_TMA];
@@ -54,6 +53,11 @@ where
     let place = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), product.m, product.n);
     let count = stages_of::<A>(product.k);
     let (mut filled, mut used) = (Position::<STAGES>::START, Position::<STAGES>::START);
+    let fill = |part: u32, stage: u32| {
+        let (to, full) = (stages.byte_add(stage * STAGE_BYTES), barriers.full(stage));
+        // SAFETY: it is called by one thread, for a stage that is empty.
+        unsafe { fill::<A, C, COLUMN_MAJOR, BOXES, BOXES>(product, place, part * depth::<A>(), to, full) };
+    };
     // SAFETY: one thread fills a stage, at first and behind a barrier that all threads reach when the products that
     // used it are over; the sums are touched by products only until they are finished.
     unsafe {
@@ -61,7 +65,7 @@ where
             product.prefetch();
             barriers.init(1);
             for i in 0..(STAGES - 1).min(count) {
-                fill::<A, C, COLUMN_MAJOR>(product, place, i, stages.byte_add(i * STAGE_BYTES), barriers.full(i));
+                fill(i, i);
             }
         }
         filled.stage = STAGES - 1;
@@ -69,47 +73,20 @@ where
         let mut sums = [[0.0; SUMS]; 2];
         for i in 0..count {
             barriers.full(used.stage).wait(used.parity);
-            multiply::<A, COLUMN_MAJOR>(&mut sums, stages.byte_add(used.stage * STAGE_BYTES), i > 0);
+            multiply::<A, COLUMN_MAJOR, _>(&mut sums, stages.byte_add(used.stage * STAGE_BYTES), i > 0);
             used.advance();
             // The products before these are over in all warps behind the barrier, and their stage is the next to fill.
             wgmma::wait::<1>();
             thread::sync_threads();
             let next = i + STAGES - 1;
             if thread == 0 && next < count {
-                let stage = stages.byte_add(filled.stage * STAGE_BYTES);
-                fill::<A, C, COLUMN_MAJOR>(product, place, next, stage, barriers.full(filled.stage));
+                fill(next, filled.stage);
             }
             filled.advance();
         }
         for (half, sums) in sums.iter_mut().enumerate() {
             sums.finish();
             write_sums(sums, place.down(half as u32 * BOX_ROWS), product.c());
-        }
-    }
-}
-
-/// Starts the copies that fill a stage with part `index` along k of both factors.
-///
-/// # Safety
-/// The maps describe the factors as the [ladder](super) says; nothing reads or writes the stage until the phase of
-/// `full` ends.
-#[inline(always)]
-unsafe fn fill<A, C, const COLUMN_MAJOR: bool>(
-    &TensorProduct { a, b, .. }: &TensorProduct<'_, A, C>,
-    Corner { row, column }: Corner,
-    index: u32,
-    stage: Shared,
-    full: Barrier,
-) {
-    let k = index * depth::<A>();
-    // SAFETY: as the caller promises; the boxes are the stage's.
-    unsafe {
-        full.arrive_expecting(STAGE_BYTES);
-        for i in 0..BOXES {
-            a.load(k, row + i * BOX_ROWS, stage.byte_add(i * BOX_BYTES), full);
-            let (to, column) = (stage.byte_add((BOXES + i) * BOX_BYTES), column + i * BOX_ROWS);
-            let [x, y] = if COLUMN_MAJOR { [k, column] } else { [column, k] };
-            b.load(x, y, to, full);
         }
     }
 }

@@ -15,7 +15,8 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::TensorProduct;
-use super::large_tile::{self, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, fill, multiply};
+use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, multiply};
+use super::stage::{self, fill};
 use super::tiles::{corner, write_sums};
 use crate::copy_async::Shared;
 use crate::tensor_core::element::{Element, Output};
@@ -60,7 +61,7 @@ unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     }
     thread::sync_threads();
     let place = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), product.m, product.n);
-    let count = large_tile::stages::<A>(product.k);
+    let count = stage::stages::<A>(product.k);
     let mut at = Position::<STAGES>::START;
     // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
     // is full; the sums are touched by products only until they are finished.
@@ -70,14 +71,9 @@ unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
             if thread == 0 {
                 for i in 0..count {
                     barriers.empty(at.stage).wait(at.parity ^ 1);
-                    let stage = stages.byte_add(at.stage * STAGE_BYTES);
-                    fill::<A, C, COLUMN_MAJOR>(
-                        product,
-                        place,
-                        i * large_tile::depth::<A>(),
-                        stage,
-                        barriers.full(at.stage),
-                    );
+                    let to = stages.byte_add(at.stage * STAGE_BYTES);
+                    let (k, full) = (i * stage::depth::<A>(), barriers.full(at.stage));
+                    fill::<A, C, COLUMN_MAJOR, A_BOXES, B_BOXES>(product, place, k, to, full);
                     at.advance();
                 }
             }

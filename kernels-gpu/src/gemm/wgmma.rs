@@ -17,8 +17,8 @@ use rung::{Geometry, Rung};
 
 use super::Matrix;
 use super::Product;
-use super::large_tile::{depth, stages as stages_of};
 use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
+use super::stage::{depth, stages as stages_of};
 use super::tiles::{Corner, corner, write_sums};
 use crate::copy_async::{self, Shared};
 use crate::tensor_core::barrier::fence_for_bulk_copies;
@@ -85,7 +85,7 @@ where
             copy_async::wait::<{ STAGES - 2 }>();
             fence_for_bulk_copies();
             thread::sync_threads();
-            multiply::<A, COLUMN_MAJOR>(&mut sums, start.byte_add(skipped + used * STAGE_BYTES), i > 0);
+            multiply::<A, COLUMN_MAJOR, _>(&mut sums, start.byte_add(skipped + used * STAGE_BYTES), i > 0);
             // Nothing is copied that nobody waits for; its group is empty then, and the groups can be counted.
             if i + STAGES - 1 < count {
                 factors.fill(i + STAGES - 1, stages.add((filled * STAGE_BYTES) as usize));

@@ -97,3 +97,12 @@ pub fn fence_for_bulk_copies() {
 pub unsafe fn sync_some(index: u32, threads: u32) {
     ptx!("barrier.sync {}, {};", in(reg32) index, in(reg32) threads, options(nostack, preserves_flags));
 }
+
+/// Arrives at the barrier that other threads wait at by [`sync_some`], without waiting (`barrier.arrive`).
+///
+/// # Safety
+/// As for [`sync_some`]; those who wait and those who arrive are `threads` together.
+#[inline(always)]
+pub unsafe fn arrive_some(index: u32, threads: u32) {
+    ptx!("barrier.arrive {}, {};", in(reg32) index, in(reg32) threads, options(nostack, preserves_flags));
+}

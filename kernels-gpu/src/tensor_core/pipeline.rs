@@ -85,4 +85,12 @@ impl<const STAGES: u32> Position<STAGES> {
             self.parity ^= 1;
         }
     }
+
+    /// Goes on by so many stages, which others use.
+    #[inline(always)]
+    pub fn skip(&mut self, stages: u32) {
+        let stage = self.stage + stages;
+        self.stage = stage % STAGES;
+        self.parity ^= stage / STAGES % 2;
+    }
 }

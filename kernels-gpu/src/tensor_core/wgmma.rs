@@ -96,7 +96,7 @@ impl<E: Element, L: Layout> Tile<E, L> {
 /// Thread `t` has of rows `t / 32 * 16 + t % 32 / 4` and 8 rows below, for each eight columns, the columns `t % 4 * 2`
 /// and the next: registers `4 i` and `4 i + 1` are those of columns `8 i …` in the upper row, `4 i + 2` and `4 i + 3`
 /// in the lower. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.)
-pub trait Sums<E> {
+pub trait Sums<E>: Finish {
     /// Starts the product of 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them.
     ///
     /// # Safety
@@ -148,6 +148,13 @@ macro_rules! with_registers {
         $then! { [$($arguments)*]
             0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
             38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+        }
+    };
+    (96 $then:ident $($arguments:tt)*) => {
+        $then! { [$($arguments)*]
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72
+            73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95
         }
     };
     (128 $then:ident $($arguments:tt)*) => {
@@ -205,10 +212,14 @@ macro_rules! finish {
 }
 
 with_registers!(64 multiply Bf16, 64, "m64n128k16.f32.bf16.bf16", [transposed = const L::TRANSPOSED,]);
+with_registers!(96 multiply Bf16, 96, "m64n192k16.f32.bf16.bf16", [transposed = const L::TRANSPOSED,]);
 with_registers!(128 multiply Bf16, 128, "m64n256k16.f32.bf16.bf16", [transposed = const L::TRANSPOSED,]);
 with_registers!(64 multiply F16, 64, "m64n128k16.f32.f16.f16", [transposed = const L::TRANSPOSED,]);
+with_registers!(96 multiply F16, 96, "m64n192k16.f32.f16.f16", [transposed = const L::TRANSPOSED,]);
 with_registers!(128 multiply F16, 128, "m64n256k16.f32.f16.f16", [transposed = const L::TRANSPOSED,]);
 with_registers!(64 multiply Tf32, 64, "m64n128k8.f32.tf32.tf32", []);
+with_registers!(96 multiply Tf32, 96, "m64n192k8.f32.tf32.tf32", []);
 with_registers!(128 multiply Tf32, 128, "m64n256k8.f32.tf32.tf32", []);
 with_registers!(64 finish 64);
+with_registers!(96 finish 96);
 with_registers!(128 finish 128);
