@@ -8,7 +8,7 @@ use host::device::Choice;
 use host::divide::Part;
 use host::group::{Devices, Member, Report, Request, Settings, measure, run_threads};
 use host::launch::Launch;
-use host::{Device, Error, KERNELS, Options, ladder};
+use host::{Error, KERNELS, Options, ladder};
 
 const SETTINGS: Settings = Settings {
     kernels: &KERNELS,

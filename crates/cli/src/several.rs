@@ -155,7 +155,7 @@ pub(crate) fn run(
         // The first rank shows what is the same for all.
         return Ok(code);
     }
-    let mut printer = Printer::new(request.format.clone(), env.style(), to.out);
+    let mut printer = Printer::new(*request.format, env.style(), to.out);
     for (report, runs) in reports.iter().zip(&runs) {
         let provenance = (env.provenance)(&report.device);
         printer.show(&document(report, *runs, &provenance))?;

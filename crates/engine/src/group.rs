@@ -77,9 +77,10 @@ pub struct Settings {
 
 /// A rank of a group: what it has.
 pub struct Member {
+    // It is dropped before its device: NCCL has memory there.
+    pub(crate) communicator: Box<dyn Communicator>,
     /// Its device.
     pub device: Box<dyn Device>,
-    pub(crate) communicator: Box<dyn Communicator>,
     pub(crate) meeting: Meeting,
     /// The number of its device.
     number: u32,

@@ -45,9 +45,6 @@ impl Config {
     }
 }
 
-/// What `ncclAllReduce` and `ncclReduceScatter` take: both places, elements, type, operation, communicator, stream.
-type Reduce = unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_uint, RawComm, *mut c_void) -> Code;
-
 /// Looks up the functions of a library by their names.
 macro_rules! functions {
     ($($(#[$doc:meta])* $field:ident: $name:literal, $type:ty;)*) => {
@@ -87,12 +84,10 @@ functions! {
     comm_destroy: "ncclCommDestroy", unsafe extern "C" fn(RawComm) -> Code;
     comm_abort: "ncclCommAbort", unsafe extern "C" fn(RawComm) -> Code;
     comm_get_async_error: "ncclCommGetAsyncError", unsafe extern "C" fn(RawComm, *mut Code) -> Code;
-    all_reduce: "ncclAllReduce", Reduce;
-    reduce_scatter: "ncclReduceScatter", Reduce;
+    all_reduce: "ncclAllReduce",
+        unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_uint, RawComm, *mut c_void) -> Code;
     broadcast: "ncclBroadcast",
         unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_int, RawComm, *mut c_void) -> Code;
-    all_gather: "ncclAllGather",
-        unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, RawComm, *mut c_void) -> Code;
     group_start: "ncclGroupStart", unsafe extern "C" fn() -> Code;
     group_end: "ncclGroupEnd", unsafe extern "C" fn() -> Code;
     get_error_string: "ncclGetErrorString", unsafe extern "C" fn(Code) -> *const c_char;

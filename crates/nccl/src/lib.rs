@@ -172,7 +172,7 @@ impl Nccl {
         let (ranks, number) = (ranks as i32, rank as i32);
         // SAFETY: places for the communicator and for the configuration, which has the size that it says.
         let code = unsafe { (self.functions.comm_init_rank_config)(&raw mut raw, ranks, id, number, &raw mut config) };
-        let communicator = Communicator { nccl: self, raw, limit };
+        let communicator = Communicator { nccl: self, raw, limit, is_grouped: false };
         communicator.settle(code, "making the communicator")?;
         Ok(communicator)
     }
@@ -200,6 +200,8 @@ pub struct Communicator {
     /// Null once it is aborted.
     raw: RawComm,
     limit: Duration,
+    /// Whether calls are collected, and wait for the end of their group.
+    is_grouped: bool,
 }
 
 /// A piece of device memory, a number of elements, and the stream that works on it.
@@ -231,8 +233,7 @@ impl Work {
 /// also of an earlier call; the communicator is aborted then, and every further call fails.
 ///
 /// # Safety
-/// The memory is the current device's and has so many elements (of `all_gather`, the results' has as many for each rank; of
-/// `reduce_scatter`, the elements'), and nobody else uses it until the stream has done the work.
+/// The memory is the current device's and has so many elements, and nobody else uses it until the stream has done the work.
 #[allow(clippy::missing_safety_doc, reason = "it is that of all of them, above")]
 impl Communicator {
     /// Combines the elements of all ranks, for every rank (`ncclAllReduce`).
@@ -241,15 +242,6 @@ impl Communicator {
         // SAFETY: the caller's promise.
         self.call("an all-reduce", |comm| unsafe {
             all_reduce(work.from(), work.to(), work.count, work.element as u32, op as u32, comm, work.stream)
-        })
-    }
-
-    /// Combines the elements of all ranks, `count` of them for each rank (`ncclReduceScatter`).
-    pub unsafe fn reduce_scatter(&mut self, work: &Work, op: Op) -> Result<(), String> {
-        let reduce_scatter = self.nccl.functions.reduce_scatter;
-        // SAFETY: the caller's promise.
-        self.call("a reduce-scatter", |comm| unsafe {
-            reduce_scatter(work.from(), work.to(), work.count, work.element as u32, op as u32, comm, work.stream)
         })
     }
 
@@ -262,21 +254,14 @@ impl Communicator {
         })
     }
 
-    /// Copies the elements of all ranks, in their order, to each rank (`ncclAllGather`).
-    pub unsafe fn all_gather(&mut self, work: &Work) -> Result<(), String> {
-        let all_gather = self.nccl.functions.all_gather;
-        // SAFETY: the caller's promise.
-        self.call("an all-gather", |comm| unsafe {
-            all_gather(work.from(), work.to(), work.count, work.element as u32, comm, work.stream)
-        })
-    }
-
     /// Enqueues several calls as one (`ncclGroupStart`, `ncclGroupEnd`).
     pub fn group(&mut self, calls: impl FnOnce(&mut Self) -> Result<(), String>) -> Result<(), String> {
         let (start, end) = (self.nccl.functions.group_start, self.nccl.functions.group_end);
         // SAFETY: it takes nothing.
         self.nccl.check(unsafe { start() }, self.raw)?;
+        self.is_grouped = true;
         let called = calls(self);
+        self.is_grouped = false;
         // SAFETY: a group has begun.
         let ended = self.call("a group of calls", |_| unsafe { end() });
         called.and(ended)
@@ -300,7 +285,8 @@ impl Communicator {
         if self.raw.is_null() {
             return Err(format!("{what} after the communicator was aborted"));
         }
-        let result = self.settle(call(self.raw), what);
+        let code = call(self.raw);
+        let result = if self.is_grouped { self.nccl.check(code, self.raw) } else { self.settle(code, what) };
         if result.is_err() {
             self.abort();
         }

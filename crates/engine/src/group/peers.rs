@@ -144,7 +144,7 @@ fn own_launch(member: &Member, launch: &Launch, buffers: &[Shared]) -> Option<La
             table.iter_mut().zip(addresses).for_each(|(entry, address)| *entry = *address);
             Arg::Addresses(table)
         }
-        ref other => other.clone(),
+        other => other,
     };
     let args = launch.args.iter().map(arg).collect();
     let [x, y, z] = launch.grid;
