@@ -28,7 +28,7 @@ pub(super) const LADDER: Ladder = Ladder {
     rungs: kernels_gpu::allreduce::RUNGS,
     options: &[
         Opt::size("n", "N", "2^20", "How many elements a rank has, of f32"),
-        Opt::size("ranks", "RANKS", "4", "How many ranks, 1 to 8"),
+        Opt::size("ranks", "RANKS", "1", "Ranks of the device, 1 to 8; with --devices each is one"),
     ],
     blocks: &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
     block_rule: "128, 256, 512 or 1024",
