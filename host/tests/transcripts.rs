@@ -39,7 +39,7 @@ macro_rules! transcripts {
 }
 
 transcripts! {
-    agree checklist document dram driver explain json learn list occupancy pitfalls predict predict_refused profile ptx refused refused_tools report roofline run shuffle times
+    agree checklist document dram driver explain json learn list occupancy pitfalls predict predict_refused profile ptx refused refused_tools report roofline run several shuffle times
 }
 
 /// What stands before `ladder`, by name.

@@ -20,6 +20,7 @@
 pub mod copy_async;
 #[macro_use]
 pub mod entry;
+pub mod allreduce;
 pub mod gemm;
 pub mod grid;
 pub mod histogram;

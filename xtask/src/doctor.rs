@@ -38,16 +38,20 @@ pub(crate) fn report() -> String {
             .map_err(|unavailable| unavailable.to_string());
         (tool.name(), found)
     }));
-    let (driver, gpus) = match gpu::driver() {
+    let (driver, gpus, links) = match gpu::driver() {
         Ok(driver) => {
             let described = format!("for CUDA {} ({})", driver.version, driver.library);
-            (Ok(described), driver.gpus)
+            (Ok(described), driver.gpus, driver.links)
         }
-        Err(why) => (Err(why), Err("needs a driver".to_owned())),
+        Err(why) => (Err(why), Err("needs a driver".to_owned()), None),
     };
+    // SAFETY: this program has no other thread.
+    let nccl = unsafe { nccl::find() }.map(|nccl| format!("{} ({})", nccl.version, nccl.path));
     let chromium = locate::chromium::find().map(|path| path.display().to_string());
     let chromium = chromium.ok_or_else(|| format!("none; {}", locate::chromium::REMEDY));
-    parts.extend([("NVIDIA driver", driver), ("GPU", gpus), ("Chromium", chromium)]);
+    parts.extend([("NVIDIA driver", driver), ("GPU", gpus)]);
+    parts.extend(links.map(|links| ("links of GPUs", links)));
+    parts.extend([("NCCL", nccl), ("Chromium", chromium)]);
     text(&parts, coloured_output())
 }
 
@@ -76,10 +80,11 @@ fn text(parts: &[Part], coloured: bool) -> String {
         let _ = writeln!(text, "{name:width$}  {is}{gap}{detail}");
     }
     text.push('\n');
-    let works: [(&str, &[&str]); 4] = [
+    let works: [(&str, &[&str]); 5] = [
         ("Building kernels", &["rustc for the device", "LLVM's opt and llc"]),
         ("Registers and SASS", &["ptxas", "nvdisasm"]),
         ("Running on a GPU", &["NVIDIA driver", "GPU"]),
+        ("Running on several GPUs", &["NVIDIA driver", "GPU", "NCCL"]),
         ("Testing pages", &["Chromium"]),
     ];
     for (what, needed) in works {
@@ -125,6 +130,7 @@ Chromium              no   none
 Building kernels: yes
 Registers and SASS: no (nvdisasm is missing)
 Running on a GPU: no (GPU is missing)
+Running on several GPUs: no (GPU is missing)
 Testing pages: no (Chromium is missing)
 "
         );

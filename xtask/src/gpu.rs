@@ -14,6 +14,9 @@ const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 /// The oldest compute capability that the kernels are built for.
 const OLDEST: (c_int, c_int) = (7, 5);
 
+/// Of a link (`CUdevice_P2PAttribute`).
+const NATIVE_ATOMICS: c_int = 3;
+
 const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
 const COMPUTE_CAPABILITY_MINOR: c_int = 76;
 
@@ -26,6 +29,8 @@ pub(crate) struct Driver {
     pub(crate) version: String,
     /// Its GPUs that run the kernels, in words; or why there are none.
     pub(crate) gpus: Result<String, String>,
+    /// How the GPUs reach each other's memory, in words; `None` with less than two.
+    pub(crate) links: Option<Result<String, String>>,
 }
 
 /// A GPU that the driver knows: its name and its compute capability.
@@ -42,6 +47,26 @@ fn usable(gpus: &[Gpu]) -> Result<String, String> {
         ([], old) => Err(format!("older than the kernels run on (7.5): {}", old.join("; "))),
         (able, _) => Ok(able.join("; ")),
     }
+}
+
+/// How so many GPUs reach each other's memory, in words, or which do not: of each pair whether one can access the other's, and
+/// whether with all atomic operations, which NVLink has.
+fn linked(count: c_int, links: &[((c_int, c_int), [bool; 2])]) -> Result<String, String> {
+    let pairs = |which: &dyn Fn(&[bool; 2]) -> bool| -> Vec<String> {
+        let found = links.iter().filter(|(_, link)| which(link));
+        found.map(|((one, other), _)| format!("{one}-{other}")).collect()
+    };
+    let (none, slow) = (pairs(&|link| !link[0]), pairs(&|link| link[0] && !link[1]));
+    if !none.is_empty() {
+        return Err(format!("no access to each other's memory: {}", none.join(", ")));
+    }
+    Ok(match slow.is_empty() {
+        true => format!("all {count} GPUs access each other's memory, with atomics, as over NVLink"),
+        false => format!(
+            "all {count} GPUs access each other's memory, without atomics, as over PCI Express: {}",
+            slow.join(", ")
+        ),
+    })
 }
 
 /// Loads the driver and asks it for its GPUs.
@@ -86,6 +111,7 @@ fn ask(library: &Library, name: String) -> Result<Driver, String> {
             false => "unknown".to_owned(),
         },
         gpus: functions.gpus().and_then(|gpus| usable(&gpus)),
+        links: functions.links(),
     })
 }
 
@@ -97,6 +123,8 @@ struct Functions {
     device: unsafe extern "C" fn(*mut c_int, c_int) -> c_int,
     name: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int,
     attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int,
+    can_access_peer: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int,
+    peer_attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int, c_int) -> c_int,
 }
 
 impl Functions {
@@ -113,6 +141,8 @@ impl Functions {
                 device: *library.get(b"cuDeviceGet\0")?,
                 name: *library.get(b"cuDeviceGetName\0")?,
                 attribute: *library.get(b"cuDeviceGetAttribute\0")?,
+                can_access_peer: *library.get(b"cuDeviceCanAccessPeer\0")?,
+                peer_attribute: *library.get(b"cuDeviceGetP2PAttribute\0")?,
             })
         }
     }
@@ -148,6 +178,27 @@ impl Functions {
             .collect()
     }
 
+    /// How the GPUs reach each other's memory. The driver has been initialized.
+    fn links(&self) -> Option<Result<String, String>> {
+        let mut count = 0;
+        // SAFETY: the pointer is to an integer that lives until the call returns.
+        let code = unsafe { (self.count)(&raw mut count) };
+        if code != 0 || count < 2 {
+            return None;
+        }
+        let pairs = (0..count).flat_map(|one| (0..count).map(move |other| (one, other)));
+        let links = pairs.filter(|(one, other)| one != other).map(|(one, other)| {
+            let mut values = [0; 2];
+            let [can, atomics] = &mut values;
+            // SAFETY: the pointers are to integers that live until the calls return; devices are numbered from 0.
+            let codes = unsafe {
+                [(self.can_access_peer)(can, one, other), (self.peer_attribute)(atomics, NATIVE_ATOMICS, one, other)]
+            };
+            ((one, other), values.map(|value| value != 0 && codes == [0; 2]))
+        });
+        Some(linked(count, &links.collect::<Vec<_>>()))
+    }
+
     fn name_of(&self, device: c_int) -> String {
         const LENGTH: c_int = 256;
         let mut text = [0 as c_char; LENGTH as usize];
@@ -164,6 +215,14 @@ impl Functions {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn links_in_words() {
+        let linked = |links: [[bool; 2]; 2]| super::linked(2, &[((0, 1), links[0]), ((1, 0), links[1])]);
+        assert!(linked([[true; 2]; 2]).is_ok_and(|all| all.contains("as over NVLink")));
+        assert!(linked([[true; 2], [true, false]]).is_ok_and(|all| all.ends_with("PCI Express: 1-0")));
+        assert!(linked([[false; 2], [true; 2]]).is_err_and(|none| none.ends_with("memory: 0-1")));
+    }
+
     #[test]
     fn only_a_gpu_that_is_new_enough_runs_kernels() {
         let usable = |capabilities: &[(i32, i32)]| {

@@ -17,6 +17,7 @@ mod env;
 mod error;
 mod explain;
 mod html_report;
+mod launch;
 mod learn;
 pub mod list;
 mod mutate;
@@ -29,6 +30,7 @@ mod ptx;
 pub mod report;
 mod roofline;
 mod run;
+mod several;
 mod source_files;
 pub mod targets;
 mod timing;
@@ -60,6 +62,7 @@ pub use report::regime;
 const COMMANDS: &[Command] = &[
     list::LIST,
     run::RUN,
+    launch::LAUNCH,
     check::CHECK,
     profile::PROFILE,
     predict::PREDICT,

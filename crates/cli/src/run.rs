@@ -15,6 +15,7 @@ use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Format, Printer};
 use crate::report;
+use crate::several::{self, SeveralArguments};
 use crate::targets::NAMES;
 use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
 use simt::cli::complain;
@@ -48,6 +49,8 @@ struct Arguments {
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
     #[command(flatten)]
+    several: SeveralArguments,
+    #[command(flatten)]
     process: ProcessArguments,
     #[command(flatten)]
     format: Format,
@@ -70,6 +73,22 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
+    if let Some(several) = args.several.asked()? {
+        if args.sanitize.is_some() || args.update_readme.is_some() {
+            let why =
+                "--sanitize and --update-readme are for one device; leave out --devices, and RANK in the environment";
+            return Err(Error::Request(why.to_owned()));
+        }
+        let runs = |own: &Selection| args.runs(own);
+        let request = several::Request {
+            device: args.device,
+            block: targets.block(),
+            runs: &runs,
+            time_limit: args.process.time_limit(),
+            format: &args.format,
+        };
+        return several::run(several, &selected, &request, env, to);
+    }
     let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own)));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if let Some(readme) = &args.update_readme {

@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use simt::{Launch, LaunchError, Machine};
 
@@ -15,16 +16,33 @@ use crate::gpu::op::LaunchOp;
 use crate::gpu::state::{self, Driver};
 
 /// A simulated GPU of one's own, which [`Resources`] are made on. When it is dropped, its memory and modules are freed.
-pub struct Simulation(&'static Gpu);
+pub struct Simulation {
+    gpus: &'static Gpus,
+    /// The number of this one.
+    device: usize,
+    /// Dropped last: with the last GPU, all of them are free for others.
+    used: Arc<Use>,
+}
 
-struct Gpu {
+/// Simulated GPUs that have one memory in common.
+struct Gpus {
     driver: &'static Driver,
-    context: Arc<Context>,
+    /// By the numbers of the devices.
+    contexts: Vec<Arc<Context>>,
     threads: usize,
+    /// Held by the thread that calls the driver. A driver's errors are those of all of its devices.
+    turn: Mutex<()>,
+}
+
+/// As long as somebody uses one of them.
+struct Use {
+    gpus: &'static Gpus,
+    /// Whether one could not be given back, so that nobody else gets them.
+    is_broken: AtomicBool,
 }
 
 /// The GPUs that nobody uses any more. Their threads wait for others who do.
-static FREE: Mutex<Vec<&'static Gpu>> = Mutex::new(Vec::new());
+static FREE: Mutex<Vec<&'static Gpus>> = Mutex::new(Vec::new());
 
 impl Simulation {
     /// A GPU that runs on so many threads of the host; 0 for one per core.
@@ -32,54 +50,89 @@ impl Simulation {
     /// # Errors
     /// The reason, in words, when the host cannot start the threads.
     pub fn new(threads: usize) -> std::result::Result<Self, String> {
+        Self::several(threads, 1)?.pop().ok_or_else(|| "there is one GPU".to_owned())
+    }
+
+    /// So many GPUs, 1 to 16, which have one memory in common, so that each reaches that of the others at the same addresses. They
+    /// run on so many threads of the host together, and one kernel at a time: a kernel that waits for one of another GPU would
+    /// wait forever.
+    ///
+    /// # Errors
+    /// The reason, in words, when there cannot be so many, and when the host cannot start the threads.
+    pub fn several(threads: usize, count: usize) -> std::result::Result<Vec<Self>, String> {
         let mut free = lock(&FREE);
-        let kept = free.iter().position(|own| own.threads == threads).map(|at| free.swap_remove(at));
+        let is_same = |own: &&Gpus| (own.threads, own.contexts.len()) == (threads, count);
+        let kept = free.iter().position(is_same).map(|at| free.swap_remove(at));
         drop(free);
-        let gpu = kept.map_or_else(|| Gpu::start(threads), Ok).map_err(words)?;
-        let _inside = Inside::enter(gpu);
-        gpu.context.retain().map_err(words)?;
-        Ok(Self(gpu))
+        let gpus = kept.map_or_else(|| Gpus::start(threads, count), Ok).map_err(words)?;
+        let used = Arc::new(Use { gpus, is_broken: false.into() });
+        let open = |device| {
+            let _inside = Inside::enter(gpus, device);
+            gpus.contexts[device].retain().map_err(words)?;
+            Ok(Self { gpus, device, used: used.clone() })
+        };
+        (0..count).map(open).collect()
+    }
+
+    /// The number of the device, as `cuDeviceGet` takes it.
+    #[must_use]
+    pub fn device(&self) -> usize {
+        self.device
     }
 
     /// How many threads of the host it runs on.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.0.driver.machine().threads()
+        self.gpus.driver.machine().threads()
     }
 }
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        let inside = Inside::enter(self.0);
-        let released = self.0.context.release();
-        self.0.driver.machine().memory_mut().begin_again();
-        drop(inside);
-        if released.is_ok() {
-            lock(&FREE).push(self.0);
+        let _inside = Inside::enter(self.gpus, self.device);
+        if self.gpus.contexts[self.device].release().is_err() {
+            self.used.is_broken.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Gpu {
-    fn start(threads: usize) -> Result<&'static Self> {
-        let driver: &'static Driver = Box::leak(Box::new(Driver::start(threads, true)?));
-        let previous = state::enter(Some(driver));
-        let context = Context::primary(0);
-        state::enter(previous);
-        Ok(Box::leak(Box::new(Self { driver, context: context?, threads })))
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.gpus.driver.machine().memory_mut().begin_again();
+        if !self.is_broken.load(Ordering::Relaxed) {
+            lock(&FREE).push(self.gpus);
+        }
     }
 }
 
-/// How long this thread's calls of the driver mean a simulated GPU, whose context is the current one.
+impl Gpus {
+    fn start(threads: usize, count: usize) -> Result<&'static Self> {
+        let driver: &'static Driver = Box::leak(Box::new(Driver::start(threads, Some(count))?));
+        let previous = state::enter(Some(driver));
+        let contexts = (0..count as i32).map(Context::primary).collect::<Result<_>>();
+        state::enter(previous);
+        Ok(Box::leak(Box::new(Self { driver, contexts: contexts?, threads, turn: Mutex::default() })))
+    }
+}
+
+/// How long this thread's calls of the driver mean a simulated GPU, whose context is the current one. Other threads that call the
+/// same driver wait.
 struct Inside {
     previous: Option<&'static Driver>,
     contexts: Vec<Arc<Context>>,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Inside {
-    fn enter(gpu: &'static Gpu) -> Self {
-        let previous = state::enter(Some(gpu.driver));
-        Self { previous, contexts: context::replace_stack(vec![gpu.context.clone()]) }
+    fn enter(gpus: &'static Gpus, device: usize) -> Self {
+        let turn = lock(&gpus.turn);
+        let previous = state::enter(Some(gpus.driver));
+        let contexts = context::replace_stack(vec![gpus.contexts[device].clone()]);
+        Self { previous, contexts, _turn: turn }
+    }
+
+    fn of(simulation: &Simulation) -> Self {
+        Self::enter(simulation.gpus, simulation.device)
     }
 }
 
@@ -106,7 +159,7 @@ impl<T> Resources<T> {
         simulation: Option<Simulation>,
         make: impl FnOnce() -> std::result::Result<T, E>,
     ) -> std::result::Result<Self, E> {
-        let inside = simulation.as_ref().map(|own| Inside::enter(own.0));
+        let inside = simulation.as_ref().map(Inside::of);
         let value = make();
         drop(inside);
         Ok(Self { value: ManuallyDrop::new(value?), simulation })
@@ -127,11 +180,12 @@ impl<T> Resources<T> {
         act: impl FnOnce(&mut T) -> std::result::Result<R, E>,
         because: impl FnOnce(E, String) -> E,
     ) -> std::result::Result<R, E> {
-        let Some(Simulation(gpu)) = &self.simulation else { return act(&mut self.value) };
-        let _inside = Inside::enter(gpu);
+        let Some(simulation) = &self.simulation else { return act(&mut self.value) };
+        let _inside = Inside::of(simulation);
         let result = act(&mut self.value);
-        let said = std::mem::take(&mut *lock(&gpu.driver.messages)).pop();
-        gpu.driver.forgive();
+        let driver = simulation.gpus.driver;
+        let said = std::mem::take(&mut *lock(&driver.messages)).pop();
+        driver.forgive();
         result.map_err(|error| match said {
             Some(said) => because(error, said),
             None => error,
@@ -141,7 +195,7 @@ impl<T> Resources<T> {
 
 impl<T> Drop for Resources<T> {
     fn drop(&mut self) {
-        let _inside = self.simulation.as_ref().map(|own| Inside::enter(own.0));
+        let _inside = self.simulation.as_ref().map(Inside::of);
         // SAFETY: it is not used any more.
         unsafe { ManuallyDrop::drop(&mut self.value) };
     }

@@ -1,11 +1,15 @@
 //! The description of a kernel launch.
 
 use std::fmt;
+use std::ops::Range;
 
 pub use rung::{BlockCount, Geometry, MULTIPROCESSORS};
 
 use rung::dims;
 pub use simt::TensorElement;
+
+/// The most ranks of an [`Arg::Table`].
+pub const MOST_RANKS: usize = 8;
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +17,18 @@ pub use simt::TensorElement;
 pub enum Arg {
     /// The address of the problem's buffer with this index.
     Buffer(usize),
+    /// By value, the addresses of as many of the problem's buffers, one for each rank: an array of [`MOST_RANKS`] with zeros at
+    /// its end.
+    Table {
+        /// The index of the first of these neighbouring buffers.
+        first: usize,
+        /// How many there are.
+        ranks: usize,
+    },
+    /// Such a table of these addresses, of buffers of several devices.
+    Addresses([u64; MOST_RANKS]),
+    /// The rank that the first row of blocks computes for, a 32-bit number: 0 on a device that has the buffers of all ranks.
+    FirstRank,
     /// A 32-bit unsigned number.
     U32(u32),
     /// A 32-bit signed number.
@@ -23,6 +39,24 @@ pub enum Arg {
     F32(f32),
     /// A tensor map, made anew for each launch.
     TensorMap(TensorMap),
+}
+
+impl Arg {
+    /// The indices of the problem's buffers that it gives the addresses of, but for tensor maps.
+    pub fn buffers(&self) -> Range<usize> {
+        match *self {
+            Self::Buffer(index) => index..index + 1,
+            Self::Table { first, ranks } => first..first + ranks,
+            _ => 0..0,
+        }
+    }
+
+    /// The bytes of an [`Arg::Table`] of these addresses.
+    pub fn table(addresses: impl IntoIterator<Item = u64>) -> Vec<u8> {
+        let mut table = [0; MOST_RANKS];
+        table.iter_mut().zip(addresses).for_each(|(entry, address)| *entry = address);
+        table.iter().flat_map(|entry| entry.to_ne_bytes()).collect()
+    }
 }
 
 /// A matrix in one of the problem's buffers, row after row, and the tiles that a kernel copies of it in bulk: an argument by

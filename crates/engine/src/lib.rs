@@ -10,7 +10,10 @@
 
 pub mod catalog;
 pub mod device;
+pub mod divide;
 mod error;
+#[cfg(not(target_family = "wasm"))]
+pub mod group;
 pub mod launch;
 pub mod names;
 pub mod options;

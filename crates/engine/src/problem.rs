@@ -6,6 +6,7 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
+use crate::divide::{Combine, Part};
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::Rung;
@@ -137,6 +138,16 @@ pub struct Picture {
     pub after: Vec<String>,
 }
 
+/// What one rank computes of a problem.
+pub struct Divided {
+    /// The rank's part, as a problem of its own.
+    pub problem: Box<dyn Problem>,
+    /// How the parts' results become that of the whole.
+    pub combine: Combine,
+    /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
+    pub shared: Vec<usize>,
+}
+
 /// One instance of the computation of a ladder, of a certain size. All rungs run on the same instance.
 ///
 /// Making an instance is cheap. Its data are made when [`Problem::input`] or [`Problem::check`] first needs them, so
@@ -145,7 +156,7 @@ pub struct Picture {
 /// # Safety
 /// The kernels of the problem's ladder, launched with [`Problem::args`], are meant to access only [`Problem::buffers`]: no argument is
 /// an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
-pub unsafe trait Problem {
+pub unsafe trait Problem: Sync {
     /// The size in a few words: `n = 1000`, `31 × 33`.
     fn size(&self) -> String;
 
@@ -230,6 +241,25 @@ pub unsafe trait Problem {
     /// the order of the arguments, each [`Problem::written_bytes`] long. Before the launch, outputs were filled with
     /// [`POISON`] and sums with zeros.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
+
+    /// What one of several devices computes of this problem.
+    ///
+    /// # Errors
+    /// Why it cannot be divided so, in words.
+    fn part(&self, _part: Part) -> Result<Divided, String> {
+        Err("the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can".to_owned())
+    }
+
+    /// What the reference has for this part of a problem whose results are [combined](Combine::Reduce): what the other ranks
+    /// need to check the result.
+    fn reference(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Compares the combined output of all parts with their references, by the numbers of the parts.
+    fn check_combined(&self, _references: &[Vec<u8>], _output: &[u8]) -> Verdict {
+        Verdict::Wrong("the ladder has no reference for results of several devices".to_owned())
+    }
 
     /// A picture of the launch's values, made from the same `outputs`, for ladders that show one.
     fn picture(&self, _rung: &Rung, _launch: &Launch, _outputs: &[Vec<u8>]) -> Option<Picture> {

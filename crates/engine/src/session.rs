@@ -221,6 +221,50 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
     }
 
+    /// The device, and the buffers of the problem.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn device_and_buffers(&mut self) -> (&mut D, &[crate::device::BufferId]) {
+        self.buffers.device_and_ids()
+    }
+
+    /// Launches once with poisoned outputs.
+    ///
+    /// # Errors
+    /// When [`Session::check`] fails.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn launch_poisoned(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
+        self.buffers.prepare_poisoned()?;
+        self.launch(rung, launch)
+    }
+
+    /// What a launch has left in the outputs, and what it has changed although it must not.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when a copy fails.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn outputs(&mut self, launch: &Launch) -> Result<(Vec<Vec<u8>>, Option<String>), Error> {
+        let Outputs { written, violation } = self.buffers.download(launch)?;
+        Ok((written, violation))
+    }
+
+    /// Launches with other work around the kernel, timed as [`Session::time`] times a launch: [`Device::launch_with`].
+    ///
+    /// # Errors
+    /// As [`Device::launch_with`].
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn once_with(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        before: Enqueue<'_>,
+        behind: Enqueue<'_>,
+    ) -> Result<LaunchResult, Error> {
+        self.buffers.next()?;
+        let (device, ids) = self.buffers.for_launch_of(rung);
+        // SAFETY: as in `launch`: sessions are made for launches of the problem.
+        unsafe { device.launch_with((launch, 1), ids, before, behind) }
+    }
+
     /// An error inside of the outputs is reported before one behind them.
     fn verdict_of(&self, rung: &Rung, launch: &Launch, outputs: &Outputs) -> Verdict {
         let verdict = self.problem.check(rung, launch, &outputs.written);

@@ -161,6 +161,11 @@ impl Device for Simulator {
                 Some(buffer) => Ok((*buffer).into()),
                 None => Err(refused(launch, &format!("there is no buffer {index}"))),
             },
+            Arg::Table { .. } => match buffers.get(arg.buffers()) {
+                Some(buffers) => Ok(simt::Arg::Bytes(Arg::table(buffers.iter().map(|buffer| buffer.address())))),
+                None => Err(refused(launch, &format!("there are no buffers {:?}", arg.buffers()))),
+            },
+            Arg::FirstRank => Ok(0u32.into()),
             Arg::U32(value) => Ok(value.into()),
             Arg::I32(value) => Ok(value.into()),
             Arg::U64(value) => Ok(value.into()),

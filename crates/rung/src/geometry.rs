@@ -22,6 +22,14 @@ pub enum Geometry {
         /// The most blocks.
         most_blocks: u32,
     },
+    /// Two dimensions, rows and the elements of a row: the grid's y counts the rows, and each has blocks along x like those
+    /// of `Stride`.
+    Rows {
+        /// Elements for each thread of a block per iteration.
+        items_per_thread: u32,
+        /// The most blocks of a row.
+        most_blocks: u32,
+    },
     /// One block, with one thread for this many elements.
     OneBlock {
         /// Elements of a thread.
@@ -100,7 +108,8 @@ impl Geometry {
         match self {
             Self::Line { items_per_thread }
             | Self::OneBlock { items_per_thread }
-            | Self::Stride { items_per_thread, .. } => threads * u64::from(*items_per_thread),
+            | Self::Stride { items_per_thread, .. }
+            | Self::Rows { items_per_thread, .. } => threads * u64::from(*items_per_thread),
             Self::Tiles { columns_per_thread } => threads * u64::from(*columns_per_thread),
             Self::LargeTiles { rows, columns } | Self::NumberedTiles { rows, columns, .. } => {
                 u64::from(*rows) * u64::from(*columns)
@@ -132,6 +141,10 @@ impl Geometry {
             Self::Stride { most_blocks, .. } => {
                 let n = shape.first().copied().unwrap_or(0);
                 [enough(n, self.elements(block)).min(*most_blocks), 1, 1]
+            }
+            Self::Rows { most_blocks, .. } => {
+                let blocks = enough(side(shape, 1), self.elements(block)).min(*most_blocks);
+                [blocks, u32::try_from(side(shape, 0)).unwrap_or(u32::MAX), 1]
             }
             Self::OneBlock { .. } => [1, 1, 1],
             Self::Own { blocks, .. } => [blocks.0(shape).max(1), 1, 1],
@@ -213,6 +226,13 @@ mod tests {
         assert_eq!(grid(513), [2, 1, 1]);
         assert_eq!(grid(2048 * 512), [2048, 1, 1]);
         assert_eq!(grid(MAX_N), [2048, 1, 1]);
+    }
+
+    #[test]
+    fn rows_have_blocks_of_their_own() {
+        let geometry = Geometry::Rows { items_per_thread: 4, most_blocks: 32 };
+        let grid = |rows, n| geometry.grid(&[rows, n], [128, 1, 1]);
+        assert_eq!([grid(3, 0), grid(8, 513), grid(1, MAX_N)], [[1, 3, 1], [2, 8, 1], [32, 1, 1]]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use engine::Ladder;
 
+mod allreduce;
 pub mod gemm;
 pub mod histogram;
 pub mod matmul;
@@ -21,4 +22,5 @@ pub(crate) static ALL: &[Ladder] = &[
     matmul::LADDER,
     gemm::LADDER,
     histogram::LADDER,
+    allreduce::LADDER,
 ];

@@ -1,7 +1,10 @@
 //! What the ladders of matrix products share: their sizes, what is shown of them, and factors of whose products no sum
 //! is rounded.
 
+use std::ops::Range;
+
 use engine::Error;
+use engine::divide::Part;
 use engine::options::{Opt, Options};
 use engine::problem::round_down;
 use engine::registry::{Column, Ladder, ShownColumns};
@@ -33,6 +36,18 @@ pub(super) fn sides(ladder: &Ladder, options: &Options) -> Result<[usize; 3], Er
         }
     }
     Ok([m, n, k].map(|side| side as usize))
+}
+
+/// The rows of a product that one of several devices computes.
+///
+/// # Errors
+/// In words, when there are more devices than rows.
+pub(super) fn rows(part: Part, rows: usize) -> Result<Range<usize>, String> {
+    if rows < part.ranks {
+        return Err(format!("{rows} rows cannot be divided over {} devices; --m {} can", part.ranks, part.ranks));
+    }
+    let Range { start, end } = part.of(rows as u64);
+    Ok(start as usize..end as usize)
 }
 
 /// The sizes in words.

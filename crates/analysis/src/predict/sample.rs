@@ -6,7 +6,7 @@ use simt::observe::Observer as _;
 
 use crate::Error;
 use engine::device::Sim;
-use engine::launch::Launch;
+use engine::launch::{Arg, Launch};
 use engine::problem::Problem;
 use engine::registry::{Form, Rung};
 use engine::run::Session;
@@ -125,7 +125,8 @@ impl<'a> Sampler<'a> {
         };
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
-        if rung.form == Form::TensorMapsAndWorkspace {
+        let of_ranks = |arg: &Arg| matches!(arg, Arg::Table { ranks: 2.., .. });
+        if rung.form == Form::TensorMapsAndWorkspace || launch.args.iter().any(of_ranks) {
             return Ok(Sample::new(observe(None)?, ranges, all));
         }
         let most = all.min(BLOCKS);

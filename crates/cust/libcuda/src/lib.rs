@@ -69,10 +69,12 @@
 
 pub use driver::{Kernel, Resources, Simulation, launch_with};
 pub use extra::{addresses, allow_shared, compiler_log, encode_tiled};
+pub use peer::{Link, enable_peer, link};
 
 mod codes;
 mod extra;
 mod load;
+mod peer;
 mod table;
 
 use std::fmt;

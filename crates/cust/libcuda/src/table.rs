@@ -351,6 +351,9 @@ functions! {
     fn cuSurfObjectGetResourceDesc(res_desc: *mut CUDA_RESOURCE_DESC, surf_object: CUsurfObject);
 
     newer {
+        fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice);
+        fn cuDeviceGetP2PAttribute(value: *mut c_int, attribute: c_uint, device: CUdevice, peer: CUdevice);
+        fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint);
         // CUDA 12.0
         fn cuTensorMapEncodeTiled(
             map: *mut c_void, element: c_uint, rank: c_uint, address: *mut c_void, sizes: *const u64,

@@ -69,9 +69,9 @@ pub(crate) fn simulated() -> Result<Vec<Device>> {
     }
 }
 
-/// The device that there is where nobody asks for another one.
-pub(crate) fn default() -> Result<Vec<Device>> {
-    devices(DEFAULT, "1")
+/// So many of the device that there is where nobody asks for another one.
+pub(crate) fn default(count: usize) -> Result<Vec<Device>> {
+    devices(DEFAULT, &count.to_string())
 }
 
 /// So many devices of a name or a file.

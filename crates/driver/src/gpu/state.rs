@@ -96,9 +96,11 @@ pub(crate) fn driver() -> Result<&'static Driver> {
 }
 
 impl Driver {
-    /// A driver whose machine runs on so many threads; 0 for one per core.
-    pub(crate) fn start(threads: usize, is_private: bool) -> Result<Self> {
-        let devices = if is_private { device::default()? } else { device::simulated()? };
+    /// A driver whose machine runs on so many threads; 0 for one per core. It has so many `own` devices, and else those that the
+    /// environment asks for.
+    pub(crate) fn start(threads: usize, own: Option<usize>) -> Result<Self> {
+        let is_private = own.is_some();
+        let devices = own.map_or_else(device::simulated, device::default)?;
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);
@@ -157,7 +159,7 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         if inside().is_none() {
-            DRIVER.get_or_init(|| Driver::start(0, false));
+            DRIVER.get_or_init(|| Driver::start(0, None));
         }
         driver().map(drop)
     }

@@ -10,7 +10,7 @@ use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
-use libcuda::{Resources, Simulation, Status};
+use libcuda::{Link, Resources, Simulation, Status};
 use ptx::extract::SourceLines;
 use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
@@ -37,7 +37,7 @@ pub struct Cuda<const SIMULATED: bool> {
     schedule: Schedule,
 }
 
-/// The first GPU of the machine.
+/// A GPU of the machine.
 pub type Gpu = Cuda<false>;
 
 /// The SIMT machine, which runs the same PTX on the CPU, warp by warp: a simulated GPU of one's own.
@@ -50,12 +50,21 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
+        Self::open_number(kernels, 0)
+    }
+
+    /// Opens a GPU by its number like [`Gpu::open`]. Its context is this thread's current one then: who opens several opens each
+    /// in a thread of its own.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_number(kernels: &'static Kernels, number: u32) -> Result<Self, Error> {
         let status = libcuda::status();
         let is_asked_for = matches!(status, Status::Simulated { tried } if tried.is_empty());
         if let Some(what) = status.no_driver().filter(|_| !is_asked_for) {
             return Err(Error::NoGpu { what });
         }
-        Self::open_on(None, |device| {
+        Self::open_on(None, number, |device| {
             let info = info::device_info(device)?;
             let codes = Codes::new(kernels.modules, info.compute_capability, SourceLines::Drop);
             Ok((info, codes))
@@ -64,13 +73,14 @@ impl Gpu {
 }
 
 impl<const SIMULATED: bool> Cuda<SIMULATED> {
-    /// Opens the first device of a driver. `describe` says what is known of it, and what code it runs.
+    /// Opens a device of a driver. `describe` says what is known of it, and what code it runs.
     pub(super) fn open_on(
         simulation: Option<Simulation>,
+        number: u32,
         describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
     ) -> Result<Self, Error> {
         Ok(Self {
-            state: Resources::new(simulation, || State::open(describe))?,
+            state: Resources::new(simulation, || State::open(number, describe))?,
             is_counting: false,
             checks: Checks::NONE,
             findings: Vec::new(),
@@ -130,6 +140,27 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             check_size(doing, to.len(), bytes.len())?;
             to.copy_from(bytes).map_err(failed(doing))
         })
+    }
+
+    fn overwrite(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        let doing = "copying to the device";
+        self.with(None, |state| {
+            let to = state.buffer(buffer)?;
+            check_size(doing, to.len().min(bytes.len()), bytes.len())?;
+            to.index(..bytes.len()).copy_from(bytes).map_err(failed(doing))
+        })
+    }
+
+    fn reach(&mut self, own: u32, others: &[u32]) -> Result<(), Error> {
+        if SIMULATED {
+            return Ok(());
+        }
+        check_links(own, others, |other| {
+            libcuda::link(own as i32, other as i32).map_err(|error| format!("{error:?}"))
+        })?;
+        let enable = |other: &u32| libcuda::enable_peer(*other as i32);
+        let failed = |error| Error::device("opening the memory of another GPU", format!("{error:?}"));
+        others.iter().filter(|other| **other != own).try_for_each(enable).map_err(failed)
     }
 
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
@@ -261,6 +292,26 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         Ok(if SIMULATED { LaunchResult::default() } else { timed })
     }
 
+    unsafe fn launch_with(
+        &mut self,
+        (launch, times): (&Launch, u32),
+        bound: &[BufferId],
+        before: Enqueue<'_>,
+        behind: Enqueue<'_>,
+    ) -> Result<LaunchResult, Error> {
+        self.with(Some(launch), |state| {
+            let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
+            let owner = Rc::clone(&state.stream);
+            // SAFETY: as in `call`.
+            let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
+            let failed = |reason: String| Error::launch(launch, reason);
+            before(&stream, &memory).map_err(failed)?;
+            state.enqueue_often(launch, bound, times)?;
+            behind(&stream, &memory).map_err(failed)?;
+            state.finish().map_err(failed)
+        })
+    }
+
     fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let failed = |reason| Error::Call { what: what.to_owned(), reason };
         if SIMULATED {
@@ -279,9 +330,48 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 }
 
+/// Whether a GPU can access the memory of others.
+///
+/// # Errors
+/// [`Error::Device`] with both numbers when it cannot.
+fn check_links(own: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, String>) -> Result<(), Error> {
+    for &other in others.iter().filter(|other| **other != own) {
+        let reason = match link(other) {
+            Ok(Link { can_access: true, .. }) => continue,
+            Ok(_) => format!(
+                "GPU {own} cannot access the memory of GPU {other}: there is no peer access between them; `cargo xtask doctor` \
+                 shows which have it, and NCCL needs none"
+            ),
+            Err(why) => format!("GPU {own} and GPU {other}: {why}"),
+        };
+        return Err(Error::device("looking for peer access", reason));
+    }
+    Ok(())
+}
+
 /// # Errors
 /// [`Error::Device`] when a buffer does not have as many bytes as are copied.
 fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
     let other = || Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"));
     (buffer == copied).then_some(()).ok_or_else(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Link, check_links};
+
+    #[test]
+    fn gpus_without_peer_access_are_named() {
+        let link = |other| match other {
+            9 => Err("InvalidDevice".to_owned()),
+            _ => Ok(Link { can_access: other != 2, performance_rank: 0, has_atomics: true }),
+        };
+        let said = |others: &[u32]| check_links(0, others, link).map_err(|error| error.to_string());
+        // Its own memory a GPU reaches without a link.
+        assert_eq!(said(&[0, 1, 3]), Ok(()));
+        assert!(said(&[0, 1, 2]).is_err_and(|why| why.contains("GPU 0 cannot access the memory of GPU 2")));
+        assert!(said(&[9]).is_err_and(|why| why.contains("GPU 0 and GPU 9: InvalidDevice")));
+        let own = |_| Ok(Link { can_access: false, performance_rank: 0, has_atomics: false });
+        assert!(check_links(0, &[0], own).is_ok());
+    }
 }

@@ -145,6 +145,24 @@ pub trait Device {
     /// [`Error::Device`] when the buffer is not in use or has another size, and when the device fails.
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error>;
 
+    /// Copies `bytes` from the host to the start of `buffer`.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the buffer is not in use or is smaller than `bytes`, and when the device fails or cannot do this.
+    fn overwrite(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+        let _ = (buffer, bytes);
+        Err(Error::device("copying to the device", format!("a {} takes whole buffers", self.info().kind)))
+    }
+
+    /// Lets kernels of this device, the one of the number `own`, access the memory of others by their numbers.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when there is no peer access to one of them.
+    fn reach(&mut self, own: u32, others: &[u32]) -> Result<(), Error> {
+        let _ = (own, others);
+        Ok(())
+    }
+
     /// Copies the first `bytes.len()` bytes of `buffer` to the host.
     ///
     /// # Errors
@@ -238,6 +256,25 @@ pub trait Device {
     /// space, another address reaches the host's memory, whether it is an argument ([`Arg::U64`](crate::launch::Arg::U64)) or made by
     /// the kernel. On [`Sim`] every kernel keeps this, for the machine checks each address.
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
+
+    /// Runs a kernel several times with other work around it, all in one stream, and waits for the end. `before` and `behind`
+    /// put their work into the stream like that of [`Device::call`]; the time is that of the launches and of what is behind.
+    ///
+    /// # Errors
+    /// As [`Device::launch`], and when the device has no stream.
+    ///
+    /// # Safety
+    /// As [`Device::launch`]; the kernel can run again on what a launch has left.
+    unsafe fn launch_with(
+        &mut self,
+        (launch, times): (&Launch, u32),
+        bound: &[BufferId],
+        before: Enqueue<'_>,
+        behind: Enqueue<'_>,
+    ) -> Result<LaunchResult, Error> {
+        let _ = (times, bound, before, behind);
+        Err(Error::launch(launch, format!("a {} has no stream", self.info().kind)))
+    }
 
     /// Keeps the device busy for so many nanoseconds and returns at once. What is launched meanwhile is enqueued
     /// before the device reaches it, so that its time does not include the driver's. A device without a clock does

@@ -28,7 +28,22 @@ impl Sim {
     /// [`Error::Device`] when the host cannot start the threads.
     pub fn open_as(kernels: &'static Kernels, threads: usize, capability: Option<(u32, u32)>) -> Result<Self, Error> {
         let failed = |error| Error::device("starting the SIMT machine", error);
-        let simulation = Simulation::new(threads).map_err(failed)?;
+        Self::open_with(kernels, Simulation::new(threads).map_err(failed)?, capability)
+    }
+
+    /// Opens a simulated GPU, perhaps one of several that have one memory.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when its driver fails.
+    pub fn open_simulation(kernels: &'static Kernels, simulation: Simulation) -> Result<Self, Error> {
+        Self::open_with(kernels, simulation, None)
+    }
+
+    fn open_with(
+        kernels: &'static Kernels,
+        simulation: Simulation,
+        capability: Option<(u32, u32)>,
+    ) -> Result<Self, Error> {
         let name = match simulation.threads() {
             1 => "SIMT machine, 1 host thread".to_owned(),
             count => format!("SIMT machine, {count} host threads"),
@@ -36,7 +51,8 @@ impl Sim {
         let info = DeviceInfo { kind: "sim", name, ..DeviceInfo::default() };
         // Source lines are kept, so that faults can name the lines of Rust.
         let codes = Codes::new(kernels.modules, capability, SourceLines::Keep);
-        Self::open_on(Some(simulation), |_| Ok((info, codes)))
+        let number = simulation.device() as u32;
+        Self::open_on(Some(simulation), number, |_| Ok((info, codes)))
     }
 
     /// Runs a launch with an observer that is made for its kernel, and returns the observer. When blocks are `chosen`,

@@ -125,6 +125,12 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         (self.device, &set.buffers)
     }
 
+    /// The device, and the buffers of the current set.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn device_and_ids(&mut self) -> (&mut D, &[BufferId]) {
+        (self.device, &self.sets[self.current].buffers)
+    }
+
     pub(super) fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let ids = &self.sets[self.current].buffers;
         self.device.call(what, ids, enqueue)
@@ -163,8 +169,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     pub(super) fn download(&mut self, launch: &Launch) -> Result<Outputs, Error> {
         let mut outputs = Outputs::default();
         let buffers = self.problem.buffers();
-        for arg in &launch.args {
-            let &Arg::Buffer(index) = arg else { continue };
+        for index in launch.args.iter().flat_map(Arg::buffers) {
             let buffer = buffers[index];
             let Some(mut initial) = buffer.role.initial_byte() else {
                 continue;

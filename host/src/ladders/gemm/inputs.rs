@@ -130,12 +130,18 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    pub(super) fn new([m, n, k]: [usize; 3], format: Format, b_in_columns: bool, data: Data) -> Self {
+    #[cfg(test)]
+    pub(super) fn new(sides: [usize; 3], format: Format, b_in_columns: bool, data: Data) -> Self {
+        Self::from_row(0, sides, format, b_in_columns, data)
+    }
+
+    /// The factors, of A the rows from this one on: other rows are other numbers.
+    pub(super) fn from_row(row: usize, [m, n, k]: [usize; 3], format: Format, b_in_columns: bool, data: Data) -> Self {
         // As many bits as the format has, and in B what is left of 15.
         let digits = format.digits().unsigned_abs();
         let Bits { a, b } = Bits::of(k, Bits { a: digits, b: 15 - digits });
         let (a, b) = rayon::join(
-            || Factor::new((format, data, a), [m, k], false, 0),
+            || Factor::new((format, data, a), [m, k], false, (row * k) as u32),
             || Factor::new((format, data, b), [n, k], !b_in_columns, u32::MAX),
         );
         Self { sides: [m, n, k], data, a, b }

@@ -35,9 +35,10 @@ mod sweep;
 use std::sync::OnceLock;
 
 use engine::Error;
+use engine::divide::{Combine, Part};
 use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
 use engine::registry::{Form, Ladder, Rung};
 
 use super::product;
@@ -95,6 +96,8 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 struct Gemm {
     /// The sizes m, n and k.
     sides: [usize; 3],
+    /// The first row, where it is a part of a product.
+    row: usize,
     /// The format of A and B, and that of C.
     factor: Format,
     out: Format,
@@ -113,6 +116,7 @@ impl Gemm {
         };
         Ok(Self {
             sides: product::sides(&LADDER, options)?,
+            row: 0,
             factor,
             out,
             b_in_columns: options.text("b") == "columns",
@@ -123,7 +127,7 @@ impl Gemm {
     }
 
     fn inputs(&self) -> &Inputs {
-        self.inputs.get_or_init(|| Inputs::new(self.sides, self.factor, self.b_in_columns, self.data))
+        self.inputs.get_or_init(|| Inputs::from_row(self.row, self.sides, self.factor, self.b_in_columns, self.data))
     }
 
     fn reference(&self) -> &Reference {
@@ -194,6 +198,14 @@ unsafe impl Problem for Gemm {
         // Of square matrices there are three, with rows that tensor maps describe.
         let elements = self.buffer_bytes() / (2 * self.factor.bytes() + self.out.bytes());
         Some(product::square(elements, share, UNIT / 2))
+    }
+
+    fn part(&self, part: Part) -> Result<Divided, String> {
+        let [m, n, k] = self.sides;
+        let rows = product::rows(part, m)?;
+        let (inputs, reference) = Default::default();
+        let problem = Self { sides: [rows.len(), n, k], row: rows.start, inputs, reference, ..*self };
+        Ok(Divided { problem: Box::new(problem), combine: Combine::Gather, shared: vec![B] })
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {

@@ -14,9 +14,10 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
+use engine::divide::{Combine, Element, Op, Part};
 use engine::launch::Launch;
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, generate};
@@ -103,12 +104,13 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
             n
         }
     };
-    let generated = OnceLock::new();
-    Ok(Box::new(Histogram { n, name, data, generated }))
+    Ok(Box::new(Histogram { n, first: 0, name, data, generated: OnceLock::new() }))
 }
 
 struct Histogram {
     n: u64,
+    /// The index of its first byte, where it is a part of the data.
+    first: u32,
     name: String,
     data: Data,
     generated: OnceLock<Vec<u8>>,
@@ -118,7 +120,7 @@ impl Histogram {
     fn input(&self) -> &[u8] {
         match &self.data {
             Data::File(bytes) => bytes,
-            Data::Generated(byte) => self.generated.get_or_init(|| generate(self.n, byte)),
+            Data::Generated(byte) => self.generated.get_or_init(|| generate(self.n, |index| byte(self.first + index))),
         }
     }
 }
@@ -143,6 +145,32 @@ unsafe impl Problem for Histogram {
 
     fn resolved_options(&self, options: Options) -> Options {
         options.with_size("n", self.n)
+    }
+
+    fn part(&self, part: Part) -> Result<Divided, String> {
+        let range = part.of(self.n);
+        let (n, first) = (range.end - range.start, range.start as u32);
+        let data = match &self.data {
+            Data::File(bytes) => Data::File(bytes[range.start as usize..range.end as usize].to_vec()),
+            Data::Generated(byte) => Data::Generated(*byte),
+        };
+        let problem = Self { n, first, name: self.name.clone(), data, generated: OnceLock::new() };
+        let combine = Combine::Reduce { element: Element::U32, op: Op::Sum };
+        Ok(Divided { problem: Box::new(problem), combine, shared: Vec::new() })
+    }
+
+    fn reference(&self) -> Vec<u8> {
+        bytemuck::cast_slice(&counts(self.input())).to_vec()
+    }
+
+    fn check_combined(&self, references: &[Vec<u8>], output: &[u8]) -> Verdict {
+        let mut expected = vec![0u32; BINS];
+        for part in references {
+            expected.iter_mut().zip(&*elements::<u32>(part)).for_each(|(all, part)| *all += part);
+        }
+        Verdict::of_elements(&[output.to_vec()], &expected, |byte| {
+            format!("the count of byte {byte:#04x} in all parts")
+        })
     }
 
     fn shape(&self) -> Vec<u64> {

@@ -18,14 +18,20 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    pub(super) fn new([m, n, k]: [usize; 3]) -> Self {
+    #[cfg(test)]
+    pub(super) fn new(sides: [usize; 3]) -> Self {
+        Self::from_row(0, sides)
+    }
+
+    /// The factors, of the first one the rows from this one on.
+    pub(super) fn from_row(row: usize, [m, n, k]: [usize; 3]) -> Self {
         let bits = Bits::of(k, MOST);
         let b = |row: usize, column: usize| number(!((row * n + column) as u32), bits.b);
         let (first, second) = ((m * k) as u64, (k * n) as u64);
         Self {
             sides: [m, n, k],
             bits,
-            a: generate(first, |at| number(at, bits.a)),
+            a: generate(first, |at| number(at + (row * k) as u32, bits.a)),
             b: [
                 generate(second, |at| b(at as usize / n, at as usize % n)),
                 generate(second, |at| b(at as usize % k, at as usize / k)),

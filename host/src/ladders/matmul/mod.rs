@@ -32,9 +32,10 @@ mod reference;
 use std::sync::OnceLock;
 
 use engine::Error;
+use engine::divide::{Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
 use engine::registry::{Effort, Form, Ladder, Rung};
 
 use super::product;
@@ -69,6 +70,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     Ok(Box::new(Matmul {
         sides: product::sides(&LADDER, options)?,
+        row: 0,
         inputs: OnceLock::new(),
         reference: OnceLock::new(),
     }))
@@ -77,13 +79,15 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 struct Matmul {
     /// The sizes m, n and k.
     sides: [usize; 3],
+    /// The first row, where it is a part of a product.
+    row: usize,
     inputs: OnceLock<Inputs>,
     reference: OnceLock<Reference>,
 }
 
 impl Matmul {
     fn inputs(&self) -> &Inputs {
-        self.inputs.get_or_init(|| Inputs::new(self.sides))
+        self.inputs.get_or_init(|| Inputs::from_row(self.row, self.sides))
     }
 
     fn reference(&self) -> &Reference {
@@ -118,6 +122,14 @@ unsafe impl Problem for Matmul {
         let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
         // Of square matrices there are four, and copies of three to restore them from. The turns are few.
         Some(product::square(elements / 7, share, 1))
+    }
+
+    fn part(&self, part: Part) -> Result<Divided, String> {
+        let [m, n, k] = self.sides;
+        let rows = product::rows(part, m)?;
+        let (inputs, reference) = Default::default();
+        let problem = Self { sides: [rows.len(), n, k], row: rows.start, inputs, reference };
+        Ok(Divided { problem: Box::new(problem), combine: Combine::Gather, shared: vec![1, 2] })
     }
 
     fn shape(&self) -> Vec<u64> {

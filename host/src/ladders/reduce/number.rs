@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::ops::{Add as _, Mul as _};
 
+use engine::divide::{self, Element};
+
 use crate::data::element;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,16 @@ impl Op {
         all[place.expect("the option takes no other word")]
     }
 
+    /// The same, for devices that combine their results.
+    pub(super) fn of_devices(self) -> divide::Op {
+        match self {
+            Self::Sum => divide::Op::Sum,
+            Self::Product => divide::Op::Product,
+            Self::Min => divide::Op::Min,
+            Self::Max => divide::Op::Max,
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         OPS[self as usize]
     }
@@ -31,6 +43,9 @@ impl Op {
 pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// The type that the reference computes in: exact for integers, and double precision for floats.
     type Wide: Wide + From<Self>;
+
+    /// The type by its name, for devices that combine their results.
+    const ELEMENT: Element;
 
     /// Half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
@@ -41,7 +56,7 @@ pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
 }
 
 /// A type that the reference computes in.
-pub(super) trait Wide: Copy + Display + Send + Sync {
+pub(super) trait Wide: bytemuck::Pod + Display + Send + Sync {
     /// The result for no elements.
     fn identity(op: Op) -> Self;
 
@@ -88,9 +103,11 @@ wide! {
 }
 
 macro_rules! integers {
-    ($($type:ident: $element:expr;)*) => {$(
+    ($($type:ident $name:ident: $element:expr;)*) => {$(
         impl Number for $type {
             type Wide = Self;
+
+            const ELEMENT: Element = Element::$name;
 
             const ROUNDOFF: f64 = 0.0;
 
@@ -104,9 +121,9 @@ macro_rules! integers {
 }
 
 integers! {
-    i32: element;
-    u32: |index| element(index).cast_unsigned();
-    i64: |index: u32| i64::from(element(index)) << 32 | i64::from(element(!index).cast_unsigned());
+    i32 I32: element;
+    u32 U32: |index| element(index).cast_unsigned();
+    i64 I64: |index: u32| i64::from(element(index)) << 32 | i64::from(element(!index).cast_unsigned());
 }
 
 /// Among the elements of a min or max of floats, one in this many is a NaN, which must be ignored.
@@ -117,9 +134,11 @@ const NAN_EVERY: u32 = 997;
 const FACTORS: f64 = 1024.0;
 
 macro_rules! floats {
-    ($($type:ident: $summand:expr;)*) => {$(
+    ($($type:ident $name:ident: $summand:expr;)*) => {$(
         impl Number for $type {
             type Wide = f64;
+
+            const ELEMENT: Element = Element::$name;
 
             const ROUNDOFF: f64 = <$type>::EPSILON as f64 / 2.0;
 
@@ -146,6 +165,6 @@ macro_rules! floats {
 
 floats! {
     // Odd multiples of 2^-6 and of 2^-32 from -1 to 1, for the ladder's documentation to count on.
-    f32: |bits: i32| (2 * (bits >> 26) + 1) as f32 / 64.0;
-    f64: |bits: i32| (2 * i64::from(bits) + 1) as f64 / (1u64 << 32) as f64;
+    f32 F32: |bits: i32| (2 * (bits >> 26) + 1) as f32 / 64.0;
+    f64 F64: |bits: i32| (2 * i64::from(bits) + 1) as f64 / (1u64 << 32) as f64;
 }

@@ -9,9 +9,10 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::generate;
+use engine::divide::{Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Problem, Role, Verdict, round_down, with_power};
+use engine::problem::{Buffer, Divided, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.
@@ -23,6 +24,9 @@ const WORKSPACE: usize = 3;
 /// The reduction of `n` elements of a type by an operation.
 pub(super) struct Reduction<T: Number> {
     n: u64,
+    /// The index of its first element, and the number of all elements, where it is a part of a reduction.
+    first: u32,
+    of: u64,
     op: Op,
     /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
     variant: String,
@@ -37,8 +41,8 @@ struct Data<T: Number> {
 }
 
 impl<T: Number> Data<T> {
-    fn new(n: u64, op: Op) -> Self {
-        let input = generate(n, |index| T::element(index, op));
+    fn new(n: u64, first: u32, op: Op) -> Self {
+        let input = generate(n, |index| T::element(first + index, op));
         let all = |elements: &[T]| {
             let wide = elements.iter().map(|&element| T::Wide::from(element));
             wide.fold(T::Wide::identity(op), |all, one| T::Wide::combine(op, all, one))
@@ -53,11 +57,11 @@ impl<T: Number> Reduction<T> {
 
     pub(super) fn new(n: u64, op: Op, variant: String) -> Self {
         let data = OnceLock::new();
-        Self { n, op, variant, data }
+        Self { n, first: 0, of: n, op, variant, data }
     }
 
     fn data(&self) -> &Data<T> {
-        self.data.get_or_init(|| Data::new(self.n, self.op))
+        self.data.get_or_init(|| Data::new(self.n, self.first, self.op))
     }
 
     /// The reduction of these partial results.
@@ -134,6 +138,38 @@ unsafe impl<T: Number> Problem for Reduction<T> {
 
     fn variant(&self) -> String {
         self.variant.clone()
+    }
+
+    fn refuses(&self, rung: &Rung) -> Option<String> {
+        (self.n < self.of && !rung.single_pass).then(|| {
+            "it leaves a result of each block to the host, and several devices combine one each; reduce_one_launch and \
+             reduce_atomic would do"
+                .to_owned()
+        })
+    }
+
+    fn part(&self, part: Part) -> Result<Divided, String> {
+        let range = part.of(self.n);
+        let (n, first) = (range.end - range.start, range.start as u32);
+        // With one rank too, the rest of the way is that of several.
+        let of = if part.ranks == 1 { n + 1 } else { self.n };
+        let problem = Self { n, first, of, op: self.op, variant: self.variant.clone(), data: OnceLock::new() };
+        let combine = Combine::Reduce { element: T::ELEMENT, op: self.op.of_devices() };
+        Ok(Divided { problem: Box::new(problem), combine, shared: Vec::new() })
+    }
+
+    fn reference(&self) -> Vec<u8> {
+        bytemuck::bytes_of(&self.expected_whole()).to_vec()
+    }
+
+    fn check_combined(&self, references: &[Vec<u8>], output: &[u8]) -> Verdict {
+        let parts: Vec<T::Wide> = references.iter().flat_map(|part| elements(part).into_owned()).collect();
+        let right = self.together(T::Wide::identity(self.op), &parts);
+        Verdict::of_output(&[output.to_vec()], 1, |found: &[T]| {
+            let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.of, right);
+            let which = format!("the {} of all parts", self.op.name());
+            (!is_right).then(|| Verdict::wrong_element(which, &found[0], found[0], right))
+        })
     }
 
     fn shape(&self) -> Vec<u64> {

@@ -59,13 +59,14 @@ pub(super) struct StreamInContext {
 }
 
 impl State {
-    /// Opens the first device of the driver that this thread's calls reach.
+    /// Opens a device of the driver that this thread's calls reach.
     pub(super) fn open(
+        number: u32,
         describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
     ) -> Result<Self, Error> {
         let none = |error| Error::NoGpu { what: format!("{} finds no GPU ({error:?})", libcuda::status()) };
         cust::init(cust::CudaFlags::empty()).map_err(none)?;
-        let device = CudaDevice::get_device(0).map_err(none)?;
+        let device = CudaDevice::get_device(number).map_err(none)?;
         let opening = failed("opening the GPU");
         let context = Context::new(device).map_err(&opening)?;
         CurrentContext::set_current(&context).map_err(&opening)?;
@@ -133,6 +134,11 @@ impl State {
 
     /// Enqueues a kernel on the stream, after the event `start`.
     pub(super) fn enqueue(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<(), Error> {
+        self.enqueue_often(launch, bound, 1)
+    }
+
+    /// Enqueues a kernel so many times on the stream, after the event `start`.
+    pub(super) fn enqueue_often(&mut self, launch: &Launch, bound: &[BufferId], times: u32) -> Result<(), Error> {
         self.prepare(launch, bound, |function, args, start, stream| {
             let cuda = refused_by_cuda(launch);
             let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
@@ -141,7 +147,8 @@ impl State {
             // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
             // kernel accesses is the promise of the caller of `Device::launch`; the kernels of `timing.ptx` access the buffer
             // that they are given.
-            unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) }.map_err(cuda)
+            let once = || unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) };
+            (0..times).try_for_each(|_| once()).map_err(cuda)
         })
     }
 
@@ -166,6 +173,9 @@ impl State {
         let args = launch.args.iter().map(|arg| {
             Ok(match *arg {
                 Arg::Buffer(index) => address(index)?.to_ne_bytes().to_vec(),
+                Arg::Table { .. } => Arg::table(arg.buffers().map(address).collect::<Result<Vec<_>, _>>()?),
+                Arg::Addresses(addresses) => Arg::table(addresses),
+                Arg::FirstRank => 0u32.to_ne_bytes().to_vec(),
                 Arg::U32(value) => value.to_ne_bytes().to_vec(),
                 Arg::I32(value) => value.to_ne_bytes().to_vec(),
                 Arg::U64(value) => value.to_ne_bytes().to_vec(),

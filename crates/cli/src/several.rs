@@ -1,0 +1,341 @@
+//! `ladder run --devices`: the problem divided over several devices, in one process or in one for each.
+
+use std::env::{self, VarError};
+use std::time::Duration;
+
+use clap::Args;
+use engine::device::Choice;
+use engine::divide::Part;
+use engine::group::{self, Devices, Member, Outcome, Report, Settings};
+use engine::problem::{Problem, Verdict};
+use engine::run::WARM_UP;
+use engine::selection::Selection;
+use engine::size::dims;
+use engine::{Options, Provenance};
+use serde::Serialize;
+
+use crate::command::Output;
+use crate::env::{Env, WRONG};
+use crate::error::Error;
+use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
+
+/// The option of a ladder about several ranks that says how many there are: here as many as devices.
+const RANKS: &str = "ranks";
+
+/// The port of the first rank where nobody has named one, as torchrun has it.
+const PORT: u16 = 29_500;
+
+/// The arguments about several devices.
+#[derive(Args, Debug)]
+pub(crate) struct SeveralArguments {
+    /// Divide each problem over several devices: all, how many (4), or their numbers (0,2). One process has a rank for each
+    /// of them; with RANK and WORLD_SIZE in the environment (`ladder launch`, torchrun), this process is one rank
+    #[arg(long, value_name = "all|N|0,2,…", value_parser = str::parse::<Devices>)]
+    devices: Option<Devices>,
+    /// How long the ranks wait for one that does not come or does not answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    wait: u64,
+    /// Combine the devices' results on the host also where NCCL could
+    #[arg(long)]
+    through_host: bool,
+}
+
+/// Which ranks this process has.
+pub(crate) enum Ranks {
+    /// All, each a thread.
+    Threads(Devices),
+    /// One of several processes' ranks, with a device of this number, and where the first one is.
+    Process(Part, u32, String),
+}
+
+/// What was asked for about several devices.
+pub(crate) struct Several {
+    ranks: Ranks,
+    wait: Duration,
+    through_host: bool,
+}
+
+/// What is asked for of a run besides.
+pub(crate) struct Request<'a> {
+    pub device: Choice,
+    pub block: Option<[u32; 3]>,
+    /// How many launches of each rung of a ladder to time.
+    pub runs: &'a dyn Fn(&Selection) -> Option<u32>,
+    /// How long a launch may take.
+    pub time_limit: Duration,
+    pub format: &'a Format,
+}
+
+impl SeveralArguments {
+    /// What was asked for; `None` if nothing was about several devices.
+    ///
+    /// # Errors
+    /// [`Error::Request`] when the environment's variables about ranks are wrong, or contradict the command line.
+    pub(crate) fn asked(&self) -> Result<Option<Several>, Error> {
+        let with =
+            |ranks| Some(Several { ranks, wait: Duration::from_secs(self.wait), through_host: self.through_host });
+        match (process(&|name| env::var(name)).map_err(Error::Request)?, &self.devices) {
+            (Some(_), Some(_)) => {
+                let why = "RANK in the environment makes this process one rank of several, which has one device: leave out --devices";
+                Err(Error::Request(why.to_owned()))
+            }
+            (Some(process), None) => Ok(with(process)),
+            (None, Some(devices)) => Ok(with(Ranks::Threads(devices.clone()))),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// The rank that the environment makes of this process, as torchrun does: RANK and WORLD_SIZE, the number of its device as
+/// LOCAL_RANK, and where the first rank is as MASTER_ADDR and MASTER_PORT.
+///
+/// # Errors
+/// Which variable is wrong, and what it takes.
+fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option<Ranks>, String> {
+    let text = |name: &str| variable(name).ok().filter(|value| !value.is_empty());
+    let number = |name: &str, takes: &str, most: u64| -> Result<Option<u64>, String> {
+        let Some(value) = text(name) else { return Ok(None) };
+        let parsed = value.parse().ok().filter(|number| *number <= most);
+        parsed.map(Some).ok_or_else(|| format!("{name}={value} in the environment: it takes {takes}"))
+    };
+    let (Some(_), Some(_)) = (text("RANK"), text("WORLD_SIZE")) else { return Ok(None) };
+    let ranks = number("WORLD_SIZE", "how many ranks there are, 1 to 65536", 1 << 16)?.unwrap_or_default() as usize;
+    if ranks == 0 {
+        return Err("WORLD_SIZE=0 in the environment: it takes how many ranks there are, 1 to 65536".to_owned());
+    }
+    let takes = format!("the number of a rank, 0 to {}", ranks - 1);
+    let rank = number("RANK", &takes, ranks as u64 - 1)?.unwrap_or_default() as usize;
+    let device = number("LOCAL_RANK", "the number of a device", u64::from(u32::MAX))?.unwrap_or(rank as u64);
+    let port = number("MASTER_PORT", "a port, 1 to 65535", 65_535)?.unwrap_or(PORT.into());
+    let host = text("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".to_owned());
+    let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    Ok(Some(Ranks::Process(Part { rank, ranks }, device as u32, address)))
+}
+
+/// Runs what was selected, and shows the first rank's report.
+pub(crate) fn run(
+    several: Several,
+    selected: &[Selection],
+    request: &Request<'_>,
+    env: &Env<'_>,
+    to: &mut Output<'_>,
+) -> Result<u8, Error> {
+    let Several { ranks, wait, through_host } = several;
+    let settings = Settings { kernels: env.catalog.kernels, time_limit: request.time_limit, wait, through_host };
+    let count = match &ranks {
+        Ranks::Threads(devices) => group::count(request.device, devices)?,
+        Ranks::Process(part, ..) => part.ranks,
+    };
+    let mut problems = Vec::new();
+    for own in selected {
+        let options = of_ranks(own, count)?;
+        // What is wrong with the request is said before devices are opened.
+        let problem = own.ladder.problem(&options)?;
+        group::check(&asked(own, &*problem, request.block, None), count)?;
+        problems.push(problem);
+    }
+    let runs: Vec<Option<u32>> = selected.iter().map(request.runs).collect();
+    let block = request.block;
+    let job = |member: &mut Member| {
+        let each = selected
+            .iter()
+            .zip(&problems)
+            .zip(&runs)
+            .map(|((own, whole), runs)| group::measure(member, &asked(own, &**whole, block, *runs)));
+        each.collect::<Result<Vec<Report>, engine::Error>>()
+    };
+    let reports = match &ranks {
+        Ranks::Threads(devices) => group::run_threads(request.device, devices, settings, job)?.swap_remove(0),
+        Ranks::Process(part, number, address) => {
+            group::run_process(request.device, *number, *part, address, settings, job)?
+        }
+    };
+    let code = if reports.iter().all(Report::all_right) { 0 } else { WRONG };
+    if reports.iter().any(|report| report.part.rank > 0) {
+        // The first rank shows what is the same for all.
+        return Ok(code);
+    }
+    let mut printer = Printer::new(*request.format, env.style(), to.out);
+    for (report, runs) in reports.iter().zip(&runs) {
+        let provenance = (env.provenance)(&report.device);
+        printer.show(&document(report, *runs, &provenance))?;
+    }
+    printer.finish()?;
+    Ok(code)
+}
+
+/// A selection as the ranks take it.
+fn asked<'a>(
+    own: &'a Selection,
+    whole: &'a dyn Problem,
+    block: Option<[u32; 3]>,
+    runs: Option<u32>,
+) -> group::Request<'a> {
+    group::Request { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs }
+}
+
+/// The options of a problem, with as many ranks as devices where the ladder is about ranks.
+fn of_ranks(own: &Selection, count: usize) -> Result<Options, Error> {
+    let options = own.options();
+    if !own.ladder.options.iter().any(|option| option.name == RANKS) {
+        return Ok(options);
+    }
+    match options.get(RANKS) {
+        Some(given) if given.to_string() != count.to_string() => {
+            Err(Error::Request(format!("--ranks {given} contradicts --devices, which are {count}: leave out --ranks")))
+        }
+        _ => Ok(options.with(RANKS, count)),
+    }
+}
+
+/// What is said of a rung in JSON.
+#[derive(Serialize)]
+struct Record<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    problem: &'a str,
+    devices: usize,
+    device: &'a str,
+    combined_by: &'a str,
+    result: &'a str,
+    median_ns: Option<f64>,
+    gb_per_s: Option<f64>,
+    gflop_per_s: Option<f64>,
+    algbw_gb_per_s: Option<f64>,
+    busbw_gb_per_s: Option<f64>,
+}
+
+/// A rung's rates, in 10^9 a second.
+struct Rates {
+    bytes: Option<f64>,
+    flops: Option<f64>,
+    /// nccl-tests' algorithm bandwidth and bus bandwidth.
+    all_reduce: Option<[f64; 2]>,
+}
+
+impl Rates {
+    fn of(report: &Report, outcome: &Outcome) -> Self {
+        let median = outcome.samples.as_ref().map(|samples| samples.median()).filter(|time| *time > 0.0);
+        let rate = |amount: u64| median.map(|time| amount as f64 / time);
+        let algorithm = report.all_reduced.and_then(rate);
+        let ranks = report.part.ranks as f64;
+        Self {
+            bytes: rate(report.bytes).filter(|_| report.all_reduced.is_none()),
+            flops: report.flops.and_then(rate),
+            all_reduce: algorithm.map(|rate| [rate, rate * 2.0 * (ranks - 1.0) / ranks]),
+        }
+    }
+}
+
+fn document(report: &Report, runs: Option<u32>, provenance: &Provenance) -> Document {
+    let is_timed = report.outcomes.iter().any(|own| own.samples.is_some());
+    let rates = match report.all_reduced {
+        _ if !is_timed => vec![],
+        Some(_) => vec!["time", "algbw GB/s", "busbw GB/s"],
+        None if report.flops.is_some() => vec!["time", "GFLOP/s"],
+        None => vec!["time", "GB/s"],
+    };
+    let grid = if report.all_reduced.is_some() { "grid × block" } else { "rank 0's grid × block" };
+    let columns = [Column::name("rung"), Column::text(grid), Column::text("result")];
+    let mut table = Table::new(columns.into_iter().chain(rates.iter().map(|heading| Column::number(*heading))));
+    let mut document = Document::default();
+    let mut notes = Vec::new();
+    for own in &report.outcomes {
+        let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
+        let (is_right, median) = (own.verdict.is_right(), own.samples.as_ref().map(|samples| samples.median()));
+        let launch = own.launch.as_ref().map(|launch| format!("{} × {}", dims(launch.grid), dims(launch.block)));
+        let cells = [
+            own.name.clone().into(),
+            launch.unwrap_or(NOTHING.to_owned()).into(),
+            if is_right { Cell::good("right") } else { Cell::bad("WRONG") },
+        ];
+        let shown = |rate: Option<f64>| rate.map_or(NOTHING.to_owned(), |rate| format!("{rate:.1}"));
+        let rate = match (all_reduce, report.all_reduced, flops) {
+            (Some(both), ..) => both.map(|rate| shown(Some(rate))).to_vec(),
+            (None, Some(_), _) => vec![NOTHING.to_owned(); 2],
+            (None, None, Some(_)) => vec![shown(flops)],
+            (None, None, None) => vec![shown(bytes)],
+        };
+        let time = median.map_or(NOTHING.to_owned(), duration);
+        table.row(cells.into_iter().chain([time].into_iter().chain(rate).take(rates.len()).map(Cell::from)));
+        if let Verdict::Wrong(why) = &own.verdict {
+            notes.push(format!("wrong: {}: {why}", own.name));
+        }
+        document.record(&Record {
+            ladder: report.ladder.name,
+            rung: &own.name,
+            problem: &report.title,
+            devices: report.part.ranks,
+            device: &report.device.name,
+            combined_by: &report.combined_by,
+            result: if is_right { "right" } else { "wrong" },
+            median_ns: median,
+            gb_per_s: bytes,
+            gflop_per_s: flops,
+            algbw_gb_per_s: all_reduce.map(|[rate, _]| rate),
+            busbw_gb_per_s: all_reduce.map(|[_, rate]| rate),
+        });
+    }
+    document.table(table);
+    let timing = match runs {
+        Some(runs) if is_timed => {
+            format!("median of {runs} runs after {WARM_UP} to warm up, each the slowest device's, with what combines")
+        }
+        _ => "checked and not timed".to_owned(),
+    };
+    let devices = match report.part.ranks {
+        1 => "1 device".to_owned(),
+        count => format!("{count} devices"),
+    };
+    let mut lines = vec![
+        format!(
+            "{} on {devices}, rank 0's: {}; results combined by {}",
+            report.ladder.name, report.device, report.combined_by
+        ),
+        format!("{}, {timing}; {}; {}", report.title, provenance.date, provenance.toolchain),
+    ];
+    lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
+    document.caption(lines);
+    notes.into_iter().for_each(|note| document.note(note));
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ranks, process};
+    use std::env::VarError;
+
+    /// What the variables make of a process: rank, ranks, device and address, or why they are wrong.
+    fn of(variables: &[(&str, &str)]) -> Result<Option<(usize, usize, u32, String)>, String> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(own, _)| *own == name);
+            found.map(|(_, value)| (*value).to_owned()).ok_or(VarError::NotPresent)
+        };
+        process(&variable).map(|ranks| match ranks {
+            Some(Ranks::Process(part, device, address)) => Some((part.rank, part.ranks, device, address)),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn the_environment_makes_a_rank_of_a_process() {
+        assert_eq!(of(&[]), Ok(None));
+        assert_eq!(of(&[("RANK", "1")]), Ok(None));
+        let both = [("RANK", "3"), ("WORLD_SIZE", "4")];
+        assert_eq!(of(&both), Ok(Some((3, 4, 3, "127.0.0.1:29500".to_owned()))));
+        let more = [("LOCAL_RANK", "1"), ("MASTER_ADDR", "::1"), ("MASTER_PORT", "7")];
+        assert_eq!(of(&[&both[..], &more].concat()), Ok(Some((3, 4, 1, "[::1]:7".to_owned()))));
+        for (name, value, takes) in [
+            ("RANK", "4", "0 to 3"),
+            ("RANK", "-1", "0 to 3"),
+            ("MASTER_PORT", "70000", "a port"),
+            ("LOCAL_RANK", "x", "a device"),
+        ] {
+            let mut variables = vec![("WORLD_SIZE", "4"), ("RANK", "3")];
+            variables.insert(0, (name, value));
+            let why = of(&variables).expect_err("it is wrong");
+            assert!(why.starts_with(&format!("{name}={value} ")) && why.contains(takes), "{why}");
+        }
+        assert!(of(&[("RANK", "0"), ("WORLD_SIZE", "0")]).is_err_and(|why| why.contains("WORLD_SIZE=0")));
+    }
+}

@@ -1,0 +1,284 @@
+//! The ranks of a group meet: they exchange a few bytes with each other by way of the first, over TCP, in one process or
+//! several, on one host or several.
+//!
+//! Every wait has a limit. A rank that fails tells the others; one that ends, or does not answer, is found by the first rank,
+//! which tells the others. So every rank gets the same error, and none waits forever.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::divide::Part;
+use crate::error::Error;
+
+/// What a connection begins with; the number changes with what is sent.
+const GREETING: [u8; 8] = *b"ladder 1";
+
+/// How often a rank that does not find the first one looks again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The most bytes of a message.
+const MOST_BYTES: u64 = 1 << 36;
+
+/// The ways from a rank to the others.
+pub struct Meeting {
+    /// Which of the ranks this one is.
+    pub part: Part,
+    /// Of the first rank those to all others, in their order; of another the one to the first.
+    links: Vec<TcpStream>,
+    limit: Duration,
+    /// What has gone wrong: nobody meets any more then.
+    failed: Option<(usize, String)>,
+}
+
+impl Meeting {
+    /// Meets the others at the first rank's address. `listener` is given to the first rank, which the others connect to.
+    /// From then on, the ranks wait for each other as long as the limit is.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] with the number of a rank that does not come within the limit, that is there twice, or that counts other
+    /// ranks.
+    pub fn new(part: Part, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
+        let mut meeting = Self { part, links: Vec::new(), limit, failed: None };
+        let met = match part.rank {
+            0 => meeting.welcome(address, listener),
+            _ => meeting.come(address),
+        };
+        match met {
+            Ok(()) => Ok(meeting),
+            Err((rank, reason)) => Err(Error::Rank { rank, reason }),
+        }
+    }
+
+    /// Waits for all other ranks.
+    fn welcome(&mut self, address: &str, listener: Option<TcpListener>) -> Result<(), (usize, String)> {
+        let Part { ranks, .. } = self.part;
+        let own = |error: io::Error| (0, format!("cannot wait for the other ranks at {address}: {error}"));
+        let listener = listener.map_or_else(|| TcpListener::bind(address), Ok).map_err(own)?;
+        listener.set_nonblocking(true).map_err(own)?;
+        let mut come: Vec<Option<TcpStream>> = (1..ranks).map(|_| None).collect();
+        let end = Instant::now() + self.limit;
+        let mut wrong = None;
+        while wrong.is_none() && come.iter().any(Option::is_none) {
+            match listener.accept() {
+                // Who does not greet is somebody else.
+                Ok((stream, _)) => match greeted(&stream, self.limit) {
+                    Ok((rank, others)) if others != ranks => {
+                        wrong = Some((rank, format!("counts {others} ranks, and rank 0 counts {ranks}")));
+                        self.links.push(stream);
+                    }
+                    Ok((rank, _)) => match rank.checked_sub(1).and_then(|at| come.get_mut(at)) {
+                        Some(place @ None) => *place = Some(stream),
+                        _ => {
+                            wrong = Some((rank, "there are two of this number".to_owned()));
+                            self.links.push(stream);
+                        }
+                    },
+                    Err(_) => {}
+                },
+                Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < end => thread::sleep(PAUSE),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let missing = come.iter().position(Option::is_none).unwrap_or_default() + 1;
+                    wrong = Some((missing, format!("did not come to {address} within {:?}", self.limit)));
+                }
+                Err(error) => wrong = Some(own(error)),
+            }
+        }
+        self.links.extend(come.into_iter().flatten());
+        let answer = wrong.map_or_else(|| Ok(Vec::new()), Err);
+        self.answer(&answer);
+        answer.map(drop)
+    }
+
+    /// Comes to the first rank.
+    fn come(&mut self, address: &str) -> Result<(), (usize, String)> {
+        let end = Instant::now() + self.limit;
+        let stream = loop {
+            let connected = connect(address, self.limit);
+            match connected {
+                Ok(stream) => break stream,
+                Err(_) if Instant::now() < end => thread::sleep(PAUSE),
+                Err(error) => return Err((0, format!("was not at {address} within {:?} ({error})", self.limit))),
+            }
+        };
+        let mut greeting = GREETING.to_vec();
+        for number in [self.part.rank, self.part.ranks] {
+            greeting.extend((number as u64).to_le_bytes());
+        }
+        prepared(&stream, self.limit)
+            .and_then(|()| (&stream).write_all(&greeting))
+            .map_err(|error| (0, format!("does not listen at {address}: {error}")))?;
+        self.links.push(stream);
+        self.heard().map(drop)
+    }
+
+    /// Gives every rank what each has, in the order of the ranks; or what one of them could not do, in words.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], the same for every rank, when one of them failed, has ended or does not answer; and from then on.
+    pub fn exchange(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, Error> {
+        let result = match self.failed.clone() {
+            Some(failed) => Err(failed),
+            None if self.part.rank == 0 => {
+                let all = self.gathered(own);
+                self.answer(&all);
+                all
+            }
+            None => self.told(own),
+        };
+        result.map_err(|(rank, reason)| {
+            self.failed = Some((rank, reason.clone()));
+            Error::Rank { rank, reason }
+        })
+    }
+
+    /// What all ranks have, at the first one.
+    fn gathered(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
+        let end = Instant::now() + self.limit;
+        let mut all = vec![own.map_err(|why| (0, why))];
+        for (at, link) in self.links.iter_mut().enumerate() {
+            // Who has answered in time is heard, whoever was waited for before.
+            let left = end.saturating_duration_since(Instant::now()).max(PAUSE);
+            let heard = link.set_read_timeout(Some(left)).and_then(|()| read(link));
+            all.push(match heard {
+                Ok((0, bytes)) => Ok(bytes),
+                Ok((_, why)) => Err((at + 1, String::from_utf8_lossy(&why).into_owned())),
+                Err(error) => Err((at + 1, silence(&error, self.limit))),
+            });
+        }
+        // Who says what is wrong is more to the point than who says nothing any more.
+        let failed =
+            |all: &[Result<_, (usize, String)>]| all.iter().filter_map(|own| own.as_ref().err()).cloned().collect();
+        let failed: Vec<(usize, String)> = failed(&all);
+        let said = failed.iter().find(|(_, why)| *why != ENDED).or(failed.first());
+        match said {
+            Some(failed) => Err(failed.clone()),
+            None => Ok(all.into_iter().flatten().collect()),
+        }
+    }
+
+    /// Tells the other ranks what all have.
+    fn answer(&mut self, all: &Result<Vec<Vec<u8>>, (usize, String)>) {
+        let (kind, bytes) = match all {
+            Ok(all) => (0, all.iter().flat_map(|own| [&(own.len() as u64).to_le_bytes()[..], own].concat()).collect()),
+            Err((rank, why)) => (1, [&(*rank as u64).to_le_bytes(), why.as_bytes()].concat()),
+        };
+        let bytes: Vec<u8> = bytes;
+        for link in &mut self.links {
+            // Who has ended is found at the next exchange.
+            let _ = write(link, kind, &bytes);
+        }
+    }
+
+    /// What all ranks have, at another one than the first.
+    fn told(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
+        let link = &mut self.links[0];
+        let sent = match &own {
+            Ok(bytes) => write(link, 0, bytes),
+            Err(why) => write(link, 1, why.as_bytes()),
+        };
+        // The first rank may have said before why it has ended.
+        let heard = self.heard();
+        match (sent, own) {
+            (Err(_), Err(why)) if heard.is_err() => Err((self.part.rank, why)),
+            _ => heard,
+        }
+    }
+
+    /// The answer of the first rank.
+    fn heard(&mut self) -> Result<Vec<Vec<u8>>, (usize, String)> {
+        // The first rank waits for others as long as the limit is, and then says so.
+        let (link, patience) = (&mut self.links[0], 2 * self.limit);
+        let heard = link.set_read_timeout(Some(patience)).and_then(|()| read(link));
+        let (kind, bytes) = heard.map_err(|error| (0, silence(&error, patience)))?;
+        let mut rest = &bytes[..];
+        let mut number = || -> Option<u64> {
+            let (first, behind) = rest.split_at_checked(8)?;
+            rest = behind;
+            Some(u64::from_le_bytes(first.try_into().ok()?))
+        };
+        let broken = || (0, "sends what is no message".to_owned());
+        if kind != 0 {
+            let rank = number().ok_or_else(broken)?;
+            return Err((rank as usize, String::from_utf8_lossy(rest).into_owned()));
+        }
+        let mut all = Vec::new();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (length, behind) = rest.split_at_checked(8).ok_or_else(broken)?;
+            let length = u64::from_le_bytes(length.try_into().map_err(|_| broken())?);
+            let (own, behind) = behind.split_at_checked(length as usize).ok_or_else(broken)?;
+            all.push(own.to_vec());
+            rest = behind;
+        }
+        Ok(all)
+    }
+}
+
+/// What is said of a rank whose connection has ended.
+const ENDED: &str = "has ended";
+
+/// Why a rank says nothing.
+fn silence(error: &io::Error, waited: Duration) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("did not answer within {waited:?}"),
+        _ => ENDED.to_owned(),
+    }
+}
+
+fn connect(address: &str, limit: Duration) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "there is no such address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, limit) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn prepared(stream: &TcpStream, limit: Duration) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(limit))?;
+    stream.set_write_timeout(Some(limit))
+}
+
+/// The rank of somebody who has connected, and how many ranks it counts.
+fn greeted(mut stream: &TcpStream, limit: Duration) -> io::Result<(usize, usize)> {
+    prepared(stream, limit.min(Duration::from_secs(5)))?;
+    let mut greeting = [0; 24];
+    stream.read_exact(&mut greeting)?;
+    stream.set_write_timeout(Some(limit))?;
+    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| greeting[at + byte])) as usize;
+    match greeting.starts_with(&GREETING) {
+        true => Ok((number(8), number(16))),
+        false => Err(ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Sends a message: its kind, its length and its bytes.
+fn write(link: &mut TcpStream, kind: u8, bytes: &[u8]) -> io::Result<()> {
+    let mut head = vec![kind];
+    head.extend((bytes.len() as u64).to_le_bytes());
+    link.write_all(&head)?;
+    link.write_all(bytes)
+}
+
+fn read(link: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
+    let mut head = [0; 9];
+    link.read_exact(&mut head)?;
+    let length = u64::from_le_bytes(std::array::from_fn(|byte| head[1 + byte]));
+    if length > MOST_BYTES {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    let mut bytes = Vec::new();
+    match link.take(length).read_to_end(&mut bytes)? as u64 == length {
+        true => Ok((head[0], bytes)),
+        false => Err(ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

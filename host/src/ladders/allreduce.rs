@@ -1,0 +1,167 @@
+//! The sum of one array of each rank, in the memory of every rank: what several devices do with gradients.
+//!
+//! Each kernel takes a table of inputs, one of outputs and one of flags, with an entry for each rank, then the number of
+//! elements, of ranks, and the first rank of the launch. Here one device has all ranks, with a row of blocks for each: what
+//! the kernels do is the same, but the "links" between the ranks are one memory. [`engine::group`] launches the same kernels
+//! with a rank on each of several devices.
+//!
+//! Effective bandwidth is the bytes of all inputs, each read once, and of all outputs, each written once, by the time.
+//!
+//! The elements are whole numbers below 2^20, so that the sum of 8 is exact in any order, and is compared exactly.
+
+use std::sync::OnceLock;
+
+use engine::Error;
+use engine::launch::{Arg, Launch, MOST_RANKS};
+use engine::options::{Opt, Options};
+use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::registry::{Effort, Ladder, Rung, ShownColumns};
+use kernels_gpu::allreduce::{FLAGS, MOST_BLOCKS};
+
+use crate::data::{MAX_ELEMENTS, element, generate};
+
+const _: () = assert!(MOST_RANKS == kernels_gpu::allreduce::MOST_RANKS);
+
+pub(super) const LADDER: Ladder = Ladder {
+    name: "allreduce",
+    summary: "the sum of one array of each rank, in every rank's memory",
+    rungs: kernels_gpu::allreduce::RUNGS,
+    options: &[
+        Opt::size("n", "N", "2^20", "How many elements a rank has, of f32"),
+        Opt::size("ranks", "RANKS", "1", "Ranks of the device, 1 to 8; with --devices each is one"),
+    ],
+    blocks: &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
+    block_rule: "128, 256, 512 or 1024",
+    sweep,
+    problem,
+    shown: ShownColumns::MEMORY,
+};
+
+/// Parts of ranks that are empty, that end within an access, and that take several turns of a row's blocks; each number of
+/// ranks.
+fn sweep(effort: Effort) -> Vec<Options> {
+    let (sizes, ranks): (&[u64], &[u64]) = effort.pick(
+        (&[0, 1, 3, 4, 31, 33, 4099, (1 << 20) + 3], &[2, 3, 8]),
+        (&[0, 1, 33, 20_011, (1 << 17) + 3], &[3, 8]),
+        (&[1, 33], &[3]),
+    );
+    let with = |n: u64, ranks: u64| Options::default().with("n", n).with("ranks", ranks);
+    let all = (1..=MOST_RANKS as u64).map(|ranks| with(1003, ranks));
+    all.chain(sizes.iter().flat_map(|&n| ranks.iter().map(move |&ranks| with(n, ranks)))).collect()
+}
+
+fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
+    let ranks = options.size_within("ranks", 1..=MOST_RANKS as u64)?;
+    Ok(Box::new(AllReduce { n, ranks: ranks as usize, inputs: OnceLock::new() }))
+}
+
+/// An array of `n` elements for each rank.
+struct AllReduce {
+    n: u64,
+    ranks: usize,
+    /// By their ranks.
+    inputs: OnceLock<Vec<Vec<f32>>>,
+}
+
+impl AllReduce {
+    fn inputs(&self) -> &[Vec<f32>] {
+        let of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
+        self.inputs.get_or_init(|| (0..self.ranks as u32).map(of).collect())
+    }
+
+    fn sums(&self) -> Vec<f32> {
+        let inputs = self.inputs();
+        (0..self.n as usize).map(|at| inputs.iter().map(|input| input[at]).sum()).collect()
+    }
+}
+
+// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+unsafe impl Problem for AllReduce {
+    fn size(&self) -> String {
+        format!("n = {}, {} ranks", self.n, self.ranks)
+    }
+
+    fn title(&self) -> String {
+        format!("{}, {} ranks", with_power(self.n), self.ranks)
+    }
+
+    fn smaller(&self, share: f64) -> Option<Options> {
+        Some(Options::default().with("n", round_down(self.n, share)))
+    }
+
+    fn shape(&self) -> Vec<u64> {
+        vec![self.ranks as u64, self.n]
+    }
+
+    fn buffers(&self) -> Vec<Buffer> {
+        let data = self.n * size_of::<f32>() as u64;
+        let flags = (FLAGS * MOST_BLOCKS as usize * size_of::<u32>()) as u64;
+        let roles = [(Role::Input, data), (Role::Output, data), (Role::Workspace, flags)];
+        roles.into_iter().flat_map(|(role, bytes)| vec![Buffer::new(role, bytes); self.ranks]).collect()
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        self.inputs().get(index).map_or(&[], |input| bytemuck::cast_slice(input))
+    }
+
+    fn args(&self, _: &Rung) -> Vec<Arg> {
+        let ranks = self.ranks;
+        let tables = [0, 1, 2].map(|role| Arg::Table { first: role * ranks, ranks });
+        let numbers = [Arg::U32(self.n as u32), Arg::U32(ranks as u32), Arg::FirstRank];
+        tables.into_iter().chain(numbers).collect()
+    }
+
+    fn check_combined(&self, _: &[Vec<u8>], output: &[u8]) -> Verdict {
+        Verdict::of_elements(&[output.to_vec()], &self.sums(), |at| format!("element {at}"))
+    }
+
+    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        if outputs.len() != self.ranks {
+            return Verdict::Wrong(format!("there are outputs of {} ranks instead of {}", outputs.len(), self.ranks));
+        }
+        let expected = self.sums();
+        let wrong = outputs.iter().enumerate().find_map(|(rank, output)| {
+            let found = elements::<f32>(output);
+            if found.len() != expected.len() {
+                let (found, right) = (found.len(), expected.len());
+                return Some(Verdict::Wrong(format!("rank {rank} has {found} results instead of {right}")));
+            }
+            let at = found.iter().zip(&expected).position(|(found, right)| found != right)?;
+            Some(Verdict::wrong_element(format!("element {at} of rank {rank}"), &found[at], found[at], expected[at]))
+        });
+        wrong.unwrap_or(Verdict::Right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn sums_are_exact_and_a_wrong_one_is_named_with_its_rank() {
+        let problem = LADDER.problem(&Options::default().with("n", 1000).with("ranks", 8)).unwrap();
+        let rung = &LADDER.rungs[0];
+        let launch = LADDER.launch(rung, &*problem, None).unwrap();
+        let inputs: Vec<Vec<f32>> = (0..8).map(|rank| elements(problem.input(rank)).into_owned()).collect();
+        assert_ne!(inputs[0], inputs[1]);
+        let mut sum: Vec<f32> = (0..1000).map(|at| inputs.iter().rev().map(|input| input[at]).sum()).collect();
+        let outputs = |sum: &[f32]| vec![bytemuck::cast_slice::<_, u8>(sum).to_vec(); 8];
+        assert_eq!(problem.check(rung, &launch, &outputs(&sum)), Verdict::Right);
+        assert!(!problem.check(rung, &launch, &outputs(&sum)[..7]).is_right());
+        sum[7] += 1.0;
+        let mut wrong = outputs(&sum);
+        wrong[..3].clone_from_slice(
+            &outputs(&{
+                sum[7] -= 1.0;
+                sum
+            })[..3],
+        );
+        match problem.check(rung, &launch, &wrong) {
+            Verdict::Wrong(why) => assert!(why.starts_with("element 7 of rank 3 is "), "{why}"),
+            Verdict::Right => panic!("right"),
+        }
+    }
+}

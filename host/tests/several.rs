@@ -1,0 +1,113 @@
+//! Several devices, which are simulated ones: what happens when one of them, or its process, fails.
+
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use host::device::Choice;
+use host::divide::Part;
+use host::group::{Devices, Member, Report, Request, Settings, measure, run_threads};
+use host::launch::Launch;
+use host::{Error, KERNELS, Options, ladder};
+
+const SETTINGS: Settings = Settings {
+    kernels: &KERNELS,
+    time_limit: Duration::from_secs(60),
+    wait: Duration::from_secs(60),
+    through_host: true,
+};
+
+/// Lets so many ranks reduce, after one of them has done something else. What each gets.
+fn reduce(ranks: usize, before: impl Fn(Part, &mut Member) -> Result<(), Error> + Sync) -> Vec<String> {
+    let ladder = ladder("reduce").unwrap();
+    let whole = ladder.problem(&Options::default().with("n", 1003)).unwrap();
+    let rungs = ["reduce_atomic".to_owned()];
+    let request = || Request { ladder, rungs: &rungs, whole: &*whole, block: None, runs: None };
+    let each = Mutex::new(vec![String::new(); ranks]);
+    let done = run_threads(Choice::Sim, &Devices::First(ranks), SETTINGS, |member| {
+        let part = member.part();
+        let done = before(part, member).and_then(|()| measure(member, &request()));
+        let said = match &done {
+            Ok(report) => format!("right: {}", report.all_right()),
+            Err(error) => error.to_string(),
+        };
+        each.lock().unwrap()[part.rank] = said;
+        done
+    });
+    let done: Result<Vec<Report>, _> = done;
+    let each = each.into_inner().unwrap();
+    // A run that has failed has no results.
+    assert_eq!(done.is_ok(), each.iter().all(|said| said == "right: true"), "{each:?}");
+    each
+}
+
+#[test]
+fn one_to_eight_devices_give_one_sum() {
+    for ranks in [1, 2, 3, 8] {
+        assert_eq!(reduce(ranks, |_, _| Ok(())), vec!["right: true"; ranks]);
+    }
+}
+
+#[test]
+fn a_kernel_that_faults_on_one_device_fails_on_all_ranks() {
+    const WRITES_NOWHERE: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() {\n.reg .u64 a;\n\
+                                  mov.u64 a, 8;\nst.global.u32 [a], 1;\nret;\n}\n";
+    let each = reduce(3, |part, member| {
+        if part.rank != 1 {
+            return Ok(());
+        }
+        let code = member.device.load(WRITES_NOWHERE.to_owned())?;
+        let entry = "k".to_owned();
+        let launch = Launch { code, entry, grid: [1; 3], block: [1; 3], shared_bytes: 0, args: Vec::new() };
+        // SAFETY: the machine checks each address.
+        unsafe { member.device.launch(&launch, &[]) }.map(drop)
+    });
+    assert!(each[1].starts_with("k<<<1, 1, 0>>> failed: "), "{each:?}");
+    let told = format!("rank 1: {}", each[1]);
+    assert_eq!([&each[0], &each[2]], [&told; 2]);
+}
+
+#[test]
+fn a_device_without_memory_fails_on_all_ranks() {
+    let each = reduce(2, |part, member| match part.rank {
+        0 => Ok(()),
+        _ => member.device.alloc(1 << 50).map(drop),
+    });
+    assert!(each[0].starts_with("rank 1: ") && each[0].ends_with(&*each[1]), "{each:?}");
+}
+
+#[test]
+fn a_thread_that_ends_is_missed_by_all_others() {
+    let begin = Instant::now();
+    let each = reduce(3, |part, _| match part.rank {
+        2 => panic!("this rank ends here"),
+        _ => Ok(()),
+    });
+    assert_eq!([&*each[0], &*each[1]], ["rank 2: has ended"; 2]);
+    assert!(begin.elapsed() < SETTINGS.wait);
+}
+
+/// A rank of the program, as `ladder launch` starts it.
+fn rank(number: &str, port: &str, wait: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
+    command.args(["run", "reduce_atomic", "--n", "100", "--device", "sim", "--no-time", "--wait", wait]);
+    command.envs([("RANK", number), ("WORLD_SIZE", "2"), ("MASTER_PORT", port)]);
+    command
+}
+
+#[test]
+fn a_process_that_never_comes_or_is_ended_is_named() {
+    // The port is free, and nobody else takes it that soon.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let said = |output: std::process::Output| String::from_utf8(output.stderr).unwrap();
+    let alone = rank("0", &port, "1").output().unwrap();
+    assert_eq!(alone.status.code(), Some(1));
+    let (wrong, right) = (said(alone), format!("error: rank 1: did not come to 127.0.0.1:{port} within 1s\n"));
+    assert_eq!(wrong, right);
+
+    // It waits for rank 0, and is ended before that comes; then rank 0 waits for it.
+    let mut killed = rank("1", &port, "60").spawn().unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(said(rank("0", &port, "1").output().unwrap()).starts_with("error: rank 1: "));
+}
