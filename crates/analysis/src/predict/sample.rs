@@ -101,8 +101,10 @@ impl<'a> Sampler<'a> {
         let ranges = &self.ranges;
         let session = &mut self.session;
         let mut observe = |chosen: Option<&[u64]>| {
-            session
-                .observe(rung, launch, chosen, |function| CriticalPath::new(function, self.latencies, l1_bytes, ranges))
+            session.launch_with(rung, launch, |machine, prepared| {
+                let path = CriticalPath::new(prepared.function, self.latencies, l1_bytes, ranges);
+                machine.launch_followed(&prepared.with_blocks(chosen), path)
+            })
         };
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
