@@ -93,7 +93,7 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 
 /// Cargo's profile for device code, which inherits one of its two. It is also the name of the folder of what is compiled,
 /// which cargo takes for another's in a folder of another name.
-const PROFILE: &str = "device";
+const PROFILE: &str = "gpu";
 
 /// Compiles the crate and all it uses into one module of unoptimized LLVM IR.
 pub(crate) fn to_ir(

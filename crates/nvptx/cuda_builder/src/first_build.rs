@@ -14,7 +14,7 @@ use locate::device::TARGET;
 /// # Errors
 /// When a file cannot be read, written or locked.
 pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<File>> {
-    let Some(parent) = folder.parent().filter(|_| !folder.join(TARGET).exists()) else {
+    let Some(parent) = folder.parent().filter(|_| !folder.join(TARGET).join(profile).exists()) else {
         return Ok(None);
     };
     let lock = File::create(parent.join("first.lock"))?;
@@ -23,7 +23,7 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
         Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
         locked => locked?,
     }
-    if folder.join(TARGET).exists() {
+    if folder.join(TARGET).join(profile).exists() {
         // Another build into this folder was faster.
         return Ok(None);
     }
