@@ -143,9 +143,11 @@ fn what_is_drawn_is_what_the_machine_counts() {
         fit(&mut selection, 16 << 10).unwrap();
         let plan = selection.plan(None, None).unwrap();
         assert!(plan.left_out().is_empty(), "{:?}", plan.left_out());
-        for (rung, launch) in plan.launches() {
+        for (place, (rung, launch)) in plan.launches().iter().enumerate() {
             let warps = launch.block.iter().map(|side| u64::from(*side)).product::<u64>().div_ceil(32);
-            for warp in [0, warps - 1] {
+            // Of some also the last warp, which may be another one than the first.
+            let last = (warps > 1 && place % 4 == 0).then_some(warps - 1);
+            for warp in [Some(0), last].into_iter().flatten() {
                 let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (0, warp)).unwrap();
                 assert!(verdict.is_right(), "{}: {verdict:?}", rung.name);
                 let figures = check(&recording, rung.name);

@@ -48,19 +48,23 @@ fn without_ptxas_it_is_said_how_to_get_it() {
     assert!(output.stdout.is_empty());
 }
 
-/// What an entry takes alone is what it takes among all of them, and the shared memory is what its rung says.
+/// What an entry takes alone is what it takes among others, and the shared memory is what its rung says.
 #[test]
 fn each_entry_is_assembled_alone() {
     if !has(Tool::Ptxas) {
         return;
     }
-    let whole = usages("sm_90");
+    let among_others = usages("sm_90");
+    let mut compared = 0;
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.rungs {
             let launch = ladder.launch(rung, &*problem, None).unwrap();
             let alone = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
-            assert_eq!(alone, whole[&launch.entry], "{}", rung.name);
+            if let Some(usage) = among_others.get(&launch.entry) {
+                assert_eq!(alone, *usage, "{}", rung.name);
+                compared += 1;
+            }
             let own = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
             let bytes = rung.shared.bytes(launch.block);
             assert_eq!(own.shared_bytes(), bytes, "{}", rung.name);
@@ -68,6 +72,7 @@ fn each_entry_is_assembled_alone() {
             assert!(own.occupancy.blocks > 0, "{}", rung.name);
         }
     }
+    assert!(compared > 10, "{compared} entries");
 }
 
 #[test]

@@ -33,10 +33,10 @@ fn predicted(
     predict::ladder(&KERNELS, device, &Constants::CALIBRATED, own.ladder, plan)
 }
 
-/// Every ladder that has times, at its default size, predicted once for all tests.
+/// Every ladder that has measured times, at its default size, predicted once for all tests.
 static PREDICTED: LazyLock<Vec<LadderPrediction>> = LazyLock::new(|| {
-    let all = ladders().iter().filter(|ladder| timed(ladder) > 0);
-    all.map(|ladder| predicted(&H100, &[ladder.name], &[]).unwrap()).collect()
+    let measured = ladders().iter().filter(|ladder| timed(ladder) > 0);
+    measured.map(|ladder| predicted(&H100, &[ladder.name], &[]).unwrap()).collect()
 });
 
 static TIMES: LazyLock<Times> = LazyLock::new(|| against::read(ladders(), &measured()).unwrap());

@@ -3,7 +3,7 @@
 use engine::device::{Checks, Device as _, Sim};
 use engine::launch::{Code, Launch};
 use engine::problem::{Problem, Role, Verdict as Checked};
-use engine::{Catalog, Session};
+use engine::{Catalog, Rung, Session};
 
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
@@ -227,6 +227,16 @@ struct Run<'a> {
     is_checked: bool,
 }
 
+/// Runs a launch, counts its instructions and follows what it does.
+fn observe(
+    session: &mut Session<'_, Sim>,
+    rung: &Rung,
+    launch: &Launch,
+) -> Result<(Instructions, Trace), engine::Error> {
+    let ranges = session.ranges()?;
+    session.observe(rung, launch, None, |_| (Instructions::default(), Trace::new(ranges)))
+}
+
 impl Run<'_> {
     /// Runs the kernel itself, which has to be right.
     fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
@@ -234,9 +244,7 @@ impl Run<'_> {
         session.limit_instructions(u64::MAX);
         let (rung, is_clean) = (self.kernel.rung, self.stage.is_sanitized());
         let findings = if is_clean { session.sanitize(rung, &launch, Checks::ALL)? } else { Vec::new() };
-        let ranges = session.ranges()?;
-        let (instructions, trace) =
-            session.observe(rung, &launch, None, |_| (Instructions::default(), Trace::new(ranges)))?;
+        let (instructions, trace) = observe(session, rung, &launch)?;
         let why = match (session.verdict(rung, &launch)?, findings.first()) {
             (Checked::Wrong(why), _) => why,
             (_, Some(finding)) => finding.to_string(),
@@ -288,10 +296,10 @@ impl Run<'_> {
                 return Ok(false);
             }
         } else if self.stage.is_traced() {
-            let ranges = session.ranges()?;
-            is_other = session.observe(rung, &launch, None, |_| Trace::new(ranges))?.digest() != expected.trace;
+            let (_, trace) = observe(session, rung, &launch)?;
+            is_other = trace.digest() != expected.trace;
         } else {
-            session.observe(rung, &launch, None, |_| ())?;
+            session.launch_with(rung, &launch, |machine, prepared| machine.launch(prepared))?;
         }
         if let Checked::Wrong(what) = session.verdict(rung, &launch)? {
             let at = self.at();

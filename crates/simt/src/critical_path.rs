@@ -28,6 +28,7 @@ use crate::host_simd;
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
 use crate::regs::lanes;
+use crate::run::{Launch, LaunchError, Machine};
 use crate::traffic::{Banks, SECTOR};
 use asynchronous::{Copied, Units};
 pub use cost::{Cost, Latencies, Pipe, Rates};
@@ -424,6 +425,18 @@ impl CriticalPath {
 /// The later of two times, both if the L2 serves the loads and if memory does.
 fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
+}
+
+impl Machine {
+    /// Runs a kernel to its end and follows its critical path: [`Machine::launch_observed`] by a [`CriticalPath`].
+    ///
+    /// # Errors
+    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
+    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
+    pub fn launch_followed(&mut self, launch: &Launch<'_>, path: CriticalPath) -> Result<CriticalPath, LaunchError> {
+        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
+        self.launch_observed(launch, path)
+    }
 }
 
 impl Observer for CriticalPath {

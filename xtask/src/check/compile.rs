@@ -128,13 +128,13 @@ impl<'a> Unit<'a> {
         self.value("-C opt-level").is_some_and(|level| level != "0")
     }
 
-    /// Whether it is a library, a program or an example, and neither a test nor a build script.
+    /// Whether `cargo doc` takes it: a library, or a program that does not have its library's name.
     fn is_documented(&self) -> bool {
-        let for_tests = ["--test", "--cfg test"];
-        let is_test = self.options.iter().any(|(text, _)| for_tests.contains(&text.as_str()));
-        // Some examples are compiled as tests only.
+        let name = self.value("--crate-name").unwrap_or_default();
+        let library = format!("--extern {name}=");
+        let is_left_out = |text: &str| ["--test", "--cfg test"].contains(&text) || text.starts_with(&library);
         let is_example = self.value("--out-dir").is_some_and(|folder| Path::new(folder).ends_with("examples"));
-        (is_example || !is_test) && self.value("--crate-name") != Some("build_script_build")
+        !is_example && name != "build_script_build" && !self.options.iter().any(|(text, _)| is_left_out(text))
     }
 }
 
@@ -172,7 +172,9 @@ mod tests {
             [unit.is_optimized(), unit.is_documented(), unit.is_a_question()]
         };
         assert_eq!(of("--crate-name a --test"), [false; 3]);
-        assert_eq!(of("--crate-name a --test --out-dir target/debug/examples"), [false, true, false]);
+        assert_eq!(of("--crate-name a --crate-type bin --out-dir target/debug/examples"), [false; 3]);
+        assert_eq!(of("--crate-name a --crate-type bin --extern a=liba.rmeta --out-dir target/debug/deps"), [false; 3]);
+        assert_eq!(of("--crate-name a --crate-type bin --extern b=libb.rmeta"), [false, true, false]);
         assert_eq!(of("--crate-name a --cfg test -C opt-level=0"), [false; 3]);
         assert_eq!(of("--crate-name build_script_build --crate-type bin"), [false; 3]);
         assert!(of("- --crate-name ___ --print=file-names")[2]);

@@ -54,19 +54,21 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let Some(end) = spans.iter().map(|span| span.to).max() else { return Vec::new() };
     let each = end.div_ceil(COLUMNS).max(1);
     let columns = end.div_ceil(each);
-    let row = |warp: u32| {
-        let own = || spans.iter().filter(move |span| span.warp == warp);
-        let cell = |column: u64| {
+    // For each warp and column, the cycles of each thing that it does.
+    let mut times = vec![vec![[0; Doing::ALL.len()]; columns as usize]; recording.residence.warps as usize];
+    for span in spans {
+        let Some(own) = times.get_mut(span.warp as usize) else { continue };
+        for column in span.from / each..span.to.div_ceil(each) {
             let part = column * each..(column + 1) * each;
-            let within = |span: &Span| span.to.min(part.end).saturating_sub(span.from.max(part.start));
-            let times = Doing::ALL.map(|(doing, letter, _, shade)| {
-                let time: u64 = own().filter(|span| Doing::of(span) == doing).map(within).sum();
-                (time, letter, shade)
-            });
-            let longest = times.into_iter().max_by_key(|(time, ..)| *time).filter(|(time, ..)| *time > 0);
-            longest.map_or_else(Cell::default, |(_, letter, shade)| Cell::new(letter, shade))
+            own[column as usize][Doing::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
+        }
+    }
+    let row = |(warp, cells): (usize, &Vec<[u64; 6]>)| {
+        let cell = |times: &[u64; 6]| {
+            let longest = times.iter().zip(Doing::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
+            longest.map_or_else(Cell::default, |(_, (_, letter, _, shade))| Cell::new(letter, shade))
         };
-        Row { label: format!("warp {warp}"), cells: (0..columns).map(cell).collect() }
+        Row { label: format!("warp {warp}"), cells: cells.iter().map(cell).collect() }
     };
     let residence = &recording.residence;
     let time = Grid {
@@ -76,7 +78,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
         ),
         columns: vec![String::new(); columns as usize],
         together: 8,
-        rows: (0..residence.warps).map(row).collect(),
+        rows: times.iter().enumerate().map(row).collect(),
         arrows: Vec::new(),
     };
     let cycles =

@@ -117,10 +117,11 @@ impl<'a> Sampler<'a> {
         let ranges = &self.ranges;
         let session = &mut self.session;
         let mut observe = |chosen: Option<&[u64]>| {
-            session.observe(rung, launch, chosen, |function| {
-                CriticalPath::new(function, self.latencies, l1_bytes, ranges)
+            session.launch_with(rung, launch, |machine, prepared| {
+                let path = CriticalPath::new(prepared.function, self.latencies, l1_bytes, ranges)
                     .with_rates(rates)
-                    .with_blocks_at_once(at_once)
+                    .with_blocks_at_once(at_once);
+                machine.launch_followed(&prepared.with_blocks(chosen), path)
             })
         };
         let all = launch.blocks();

@@ -69,14 +69,25 @@ impl Sim {
         chosen: Option<&[u64]>,
         observer: impl FnOnce(&Function) -> O,
     ) -> Result<O, Error> {
-        self.with(Some(launch), |state| {
-            state.launch_with(launch, bound, |machine, prepared| {
-                machine.launch_observed(&prepared.with_blocks(chosen), observer(prepared.function))
-            })
+        self.launch_with(launch, bound, |machine, prepared| {
+            machine.launch_observed(&prepared.with_blocks(chosen), observer(prepared.function))
         })
     }
 
-    /// Ends launches that are observed, counted or checked after so many instructions of warps, with [`Error::Launch`].
+    /// Lets `run` run a launch on the machine.
+    ///
+    /// # Errors
+    /// When [`Sim::observe`] fails.
+    pub fn launch_with<R>(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
+    ) -> Result<R, Error> {
+        self.with(Some(launch), |state| state.launch_with(launch, bound, run))
+    }
+
+    /// Ends launches that are observed, counted, checked or given to [`Sim::launch_with`] after so many instructions of warps, with [`Error::Launch`].
     pub fn limit_instructions(&mut self, most: u64) {
         // There is nothing in it that fails.
         let _ = self.with(None, |state| {

@@ -1,7 +1,7 @@
 //! What a session can do on the SIMT machine and on no other device.
 
-use simt::Function;
 use simt::observe::Observer;
+use simt::{Function, LaunchError, Machine};
 
 use super::Session;
 use crate::device::{Checks, Device, Finding, Sim};
@@ -26,6 +26,21 @@ impl Session<'_, Sim> {
         self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         device.observe(launch, ids, chosen, observer)
+    }
+
+    /// Launches once, as [`Session::check`] does, and lets `run` do it: [`Sim::launch_with`].
+    ///
+    /// # Errors
+    /// When [`Session::observe`] fails.
+    pub fn launch_with<R>(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
+    ) -> Result<R, Error> {
+        self.buffers.prepare_poisoned()?;
+        let (device, ids) = self.buffers.for_launch_of(rung);
+        device.launch_with(launch, ids, run)
     }
 
     /// Launches once, as [`Session::check`] does, with checks, and returns what they have found; of a launch that fails
@@ -54,7 +69,7 @@ impl Session<'_, Sim> {
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
-    /// Ends the following launches with an observer after so many instructions of warps: [`Sim::limit_instructions`].
+    /// Ends the following launches with an observer, or by [`Session::launch_with`], after so many instructions of warps: [`Sim::limit_instructions`].
     pub fn limit_instructions(&mut self, most: u64) {
         self.buffers.device.limit_instructions(most);
     }

@@ -91,6 +91,10 @@ pub(crate) fn watch_environment() {
 /// be convergent: that threads have to make them together.
 const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 
+/// Cargo's profile for device code, which inherits one of its two. It is also the name of the folder of what is compiled,
+/// which cargo takes for another's in a folder of another name.
+const PROFILE: &str = "gpu";
+
 /// Compiles the crate and all it uses into one module of unoptimized LLVM IR.
 pub(crate) fn to_ir(
     builder: &CudaBuilder,
@@ -100,19 +104,22 @@ pub(crate) fn to_ir(
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(&cargo);
     clear_outer_cargo(&mut command);
-    let profile = if builder.release { "release" } else { "dev" };
+    let inherited = if builder.release { "release" } else { "dev" };
+    let set = |setting: &str| ["--config".to_owned(), format!("profile.{PROFILE}.{setting}")];
     command
         .args(["rustc", "--quiet", "--manifest-path"])
         .arg(builder.path_to_crate().join("Cargo.toml"))
-        .args(["--lib", "--crate-type=cdylib", "--target", TARGET, "--profile", profile])
+        .args(["--lib", "--crate-type=cdylib", "--target", TARGET, "--profile", PROFILE])
+        .args(set(&format!("inherits={inherited:?}")))
         .arg("--target-dir")
         .arg(&paths.target_dir)
-        .args(["--config", &format!("profile.{profile}.lto=\"fat\"")])
-        .args(["--config", &format!("profile.{profile}.codegen-units=1")])
-        .args(["--config", &format!("profile.{profile}.panic=\"abort\"")])
+        .args(set("lto=\"fat\""))
+        .args(set("codegen-units=1"))
+        .args(set("panic=\"abort\""))
         // A setting for line tables in the host's profile does not apply to device code.
-        .args(["--config", &format!("profile.{profile}.debug=false")])
-        .args(["-Zprofile-rustflags", "--config", &format!("profile.{profile}.rustflags=[{NO_JUMP_THREADING:?}]")])
+        .args(set("debug=false"))
+        .arg("-Zprofile-rustflags")
+        .args(set(&format!("rustflags=[{NO_JUMP_THREADING:?}]")))
         .args(&builder.build_args)
         .env("RUSTC", &toolchain.rustc.path)
         .env("RUSTC_BOOTSTRAP", "1")
@@ -121,7 +128,15 @@ pub(crate) fn to_ir(
         command.arg("-Zbuild-std=core,alloc");
         // These synchronize nothing themselves, and their iterators need the pass to be as fast as loops.
         for name in ["core", "alloc"] {
-            command.args(["--config", &format!("profile.{profile}.package.{name}.rustflags=[]")]);
+            command.args(set(&format!("package.{name}.rustflags=[]")));
+        }
+    }
+    // The same in both profiles, so that what is compiled for the one serves the other.
+    command.args(set("incremental=false"));
+    let packages = ["core", "alloc", "compiler_builtins"].map(|name| (format!("package.{name}"), 3));
+    for (which, level) in packages.into_iter().chain([("build-override".to_owned(), 0)]) {
+        for setting in [&*format!("opt-level={level}"), "debug-assertions=false", "overflow-checks=false"] {
+            command.args(set(&format!("{which}.{setting}")));
         }
     }
     let mut emit = OsString::from("--emit=llvm-ir=");
@@ -139,8 +154,7 @@ pub(crate) fn to_ir(
     if builder.line_info() {
         command.arg("-Cdebuginfo=line-directives-only");
     }
-    let folder = if builder.release { "release" } else { "debug" };
-    let first = first_build::copy_or_wait(&paths.target_dir, folder).map_err(io(&paths.target_dir))?;
+    let first = first_build::copy_or_wait(&paths.target_dir, PROFILE).map_err(io(&paths.target_dir))?;
     let output = command.output();
     drop(first);
     let output = output.map_err(|error| CudaBuilderError::Tool {
@@ -157,7 +171,7 @@ pub(crate) fn to_ir(
             None => CudaBuilderError::BuildFailed { krate, messages },
         });
     }
-    watch_sources(builder, paths, folder);
+    watch_sources(builder, paths);
     read(&paths.raw)
 }
 
@@ -193,13 +207,13 @@ fn clear_outer_cargo(command: &mut Command) {
 }
 
 /// Tells cargo every file that the crate was made from, as the inner cargo wrote them down.
-fn watch_sources(builder: &CudaBuilder, paths: &Paths, folder: &str) {
+fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if !in_build_script() {
         return;
     }
     // The folder is shared with other crates' builds; the crate's own list has its sources in it.
     let krate = builder.path_to_crate().canonicalize().unwrap_or_default();
-    let mut sources: Vec<PathBuf> = std::fs::read_dir(paths.target_dir.join(TARGET).join(folder))
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(paths.target_dir.join(TARGET).join(PROFILE))
         .into_iter()
         .flatten()
         .flatten()

@@ -1,5 +1,5 @@
-//! The first build for an architecture takes over what the build for another one has compiled: `core` and the other
-//! dependencies are the same for all of them, and take most of a first build's time.
+//! The first build for an architecture or a profile takes over what the build for another one has compiled: `core` and
+//! macros are the same for all of them, other dependencies for all architectures. They take most of a first build's time.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -7,31 +7,35 @@ use std::path::Path;
 
 use locate::device::TARGET;
 
-/// Copies cargo's files of another architecture to this one's target folder, named `ARCHITECTURE-PROFILE`, if it has none.
-/// If there are none to copy, this is the first build of all: others wait in this function until the returned file is
-/// dropped.
+/// Copies cargo's files of another target folder beside this one, which is named `ARCHITECTURE-PROFILE`, if this one has
+/// none. Those of the same profile come first. If there are none to copy, this is the first build of all: others wait in
+/// this function until the returned file is dropped.
 ///
 /// # Errors
 /// When a file cannot be read, written or locked.
 pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<File>> {
-    let Some(parent) = folder.parent().filter(|_| !folder.join(TARGET).exists()) else {
+    let Some(parent) = folder.parent().filter(|_| !folder.join(TARGET).join(profile).exists()) else {
         return Ok(None);
     };
-    let lock = File::create(parent.join(format!("first-{profile}.lock")))?;
+    let lock = File::create(parent.join("first.lock"))?;
     match lock.lock() {
         // Some file systems have no locks. cargo does without, too.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
         locked => locked?,
     }
-    if folder.join(TARGET).exists() {
+    if folder.join(TARGET).join(profile).exists() {
         // Another build into this folder was faster.
         return Ok(None);
     }
     let entries = fs::read_dir(parent)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    let alike = entries.into_iter().filter(|other| other.to_string_lossy().ends_with(&format!("-{profile}")));
+    let suffix = |folder: &Path| folder.to_str().and_then(|name| name.rsplit_once('-')).map(|(_, own)| own.to_owned());
     // The one into which something was compiled last is the likeliest to have what this build needs.
     let compiled = |other: &Path| fs::metadata(other.join(TARGET).join(profile).join("deps"))?.modified();
-    let Some((_, other)) = alike.filter_map(|other| Some((compiled(&other).ok()?, other))).max() else {
+    let found = entries.into_iter().filter_map(|other| {
+        let key = (suffix(&other) == suffix(folder), compiled(&other).ok()?);
+        Some((key, other))
+    });
+    let Some((_, other)) = found.max() else {
         return Ok(Some(lock));
     };
     let parts = [Path::new(profile).to_owned(), Path::new(TARGET).join(profile)];

@@ -97,8 +97,8 @@ fn modules() {
     let Some(ptxas) = assembler::find() else {
         return;
     };
-    let rows = include_str!("modules.txt").lines();
-    let all: Vec<&str> = rows.filter(|row| !row.starts_with('#')).collect();
+    let rows = include_str!("modules.txt").lines().filter(|row| !row.starts_with('#'));
+    let all = cases::sample(rows.map(str::to_owned).collect(), if full() { 1 } else { 2 });
     let texts: Vec<String> = all.iter().map(|row| cases::module(row)).collect();
     let mut found = Disagreements::default();
     for ((row, text), verdict) in all.iter().zip(&texts).zip(assembler::modules(&ptxas, &texts)) {
