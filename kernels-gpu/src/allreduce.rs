@@ -47,13 +47,15 @@ const END: usize = 2;
 /// Elements of a thread in one turn: one access of 16 bytes.
 const WIDTH: u32 = wide::width::<f32>() as u32;
 
-/// The most blocks of a row: few enough that the blocks of eight ranks run at the same time on one device, and enough that
-/// their accesses keep a link busy.
+/// The most blocks of a row: enough that their accesses keep a link busy.
 pub const MOST_BLOCKS: u32 = 32;
+/// The most blocks of all rows on one device: one for each multiprocessor of the GPUs that this book measures, because
+/// blocks of 512 threads with these kernels' registers are alone on theirs, and all have to run at the same time.
+const MOST_AT_ONCE: u32 = 128;
 
 /// A rung of this ladder.
 const RANKS: Rung = Rung {
-    geometry: Geometry::Rows { items_per_thread: WIDTH, most_blocks: MOST_BLOCKS },
+    geometry: Geometry::Rows { items_per_thread: WIDTH, most_blocks: MOST_BLOCKS, most_at_once: MOST_AT_ONCE },
     default_block: [512, 1, 1],
     single_pass: true,
     ..Rung::USUAL
