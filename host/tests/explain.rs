@@ -35,7 +35,7 @@ fn source(recording: &Recording, figure: &Figure) {
     let totals = [
         get("ptx_inst_executed.sum"),
         sum("l1tex_t_sectors_") + sum("l1tex__t_sectors_"),
-        sum("wavefronts_mem_shared"),
+        sum("l1tex__data_pipe_lsu_wavefronts_mem_shared"),
         get("smsp__sass_branch_targets_threads_divergent.sum"),
     ];
     for (column, total) in totals.into_iter().enumerate() {

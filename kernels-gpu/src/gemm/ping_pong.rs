@@ -10,7 +10,7 @@
 //! it must not begin to wait while the stage is more than one phase behind.
 //!
 //! A tile has 192 columns, and needs 53 bytes from the L2 cache for each cycle of its products, or 128, and needs 64.
-//! The narrow ones are taken where they fill the SMs so much better that the product is over sooner ([`is_wide`]).
+//! The narrow ones are taken where they fill the SMs so much better that the product is over sooner (`is_wide`).
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
