@@ -287,7 +287,13 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let counters = counters?.metrics();
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
-        let timed = self.with(Some(launch), |state| state.launch(launch, bound))?;
+        let timed = self.with(Some(launch), |state| {
+            // The SIMT machine runs all blocks side by side.
+            if !SIMULATED {
+                state.check_ranks_run_together(launch)?;
+            }
+            state.launch(launch, bound)
+        })?;
         // The SIMT machine has no clock of its own.
         Ok(if SIMULATED { LaunchResult::default() } else { timed })
     }
@@ -305,6 +311,9 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             // SAFETY: as in `call`.
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
             let failed = |reason: String| Error::launch(launch, reason);
+            if !SIMULATED {
+                state.check_ranks_run_together(launch)?;
+            }
             before(&stream, &memory).map_err(failed)?;
             state.enqueue_often(launch, bound, times)?;
             behind(&stream, &memory).map_err(failed)?;

@@ -123,10 +123,12 @@ impl Log {
     }
 
     fn add(&mut self, warp: usize, lanes: u32, (from, to): (u64, u64), activity: Activity) {
+        let own = &mut self.warps[warp];
+        // Who looked at an mbarrier in vain goes on from the last arrival, which may be before the end of its last look.
+        let from = own.last.map_or(from, |last| from.max(self.spans[last].to));
         if from >= to {
             return;
         }
-        let own = &mut self.warps[warp];
         let span = Span { warp: warp as u32, from, to, activity, lanes, alive: own.alive };
         if let Some(last) = own.last.map(|last| &mut self.spans[last])
             && (Span { from: last.from, to, ..span }) == (Span { to, ..*last })

@@ -211,6 +211,20 @@ impl State {
         Ok(DeviceMemory { address: buffer.as_device_ptr().as_raw(), bytes: buffer.len() as u64 })
     }
 
+    /// Refuses a launch whose blocks wait for each other, as those of several ranks do, and do not all run at a time.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] when more blocks are launched than the device runs at a time.
+    pub(super) fn check_ranks_run_together(&mut self, launch: &Launch) -> Result<(), Error> {
+        if !launch.args.iter().any(|arg| matches!(arg, Arg::Table { ranks: 2.., .. } | Arg::Addresses(_))) {
+            return Ok(());
+        }
+        let blocks = launch.blocks();
+        let most = u64::from(self.resident(launch)?.blocks) * u64::from(self.info.multiprocessors.unwrap_or(1));
+        let problem = || format!("its {blocks} blocks wait for each other, and the device runs {most} at a time");
+        if blocks > most { Err(Error::launch(launch, problem())) } else { Ok(()) }
+    }
+
     /// The driver's figures for a launch's function, with the launch's threads and shared memory.
     pub(super) fn resident(&mut self, launch: &Launch) -> Result<Resident, Error> {
         let cuda = refused_by_cuda(launch);
