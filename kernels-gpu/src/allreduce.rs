@@ -85,21 +85,7 @@ pub struct Group<'a> {
     rank: u32,
 }
 
-impl<'a> Group<'a> {
-    /// # Safety
-    /// The arguments are those of a kernel of this ladder.
-    #[inline(always)]
-    unsafe fn new(
-        inputs: &'a Table<f32>,
-        outputs: &'a Table<f32>,
-        flags: &'a Table<u32>,
-        n: u32,
-        ranks: u32,
-        first: u32,
-    ) -> Self {
-        Self { inputs, outputs, flags, n, ranks, rank: first + thread::block_idx_y() }
-    }
-
+impl Group<'_> {
     /// The elements that one of so many equal parts begins at: a multiple of an access's.
     #[inline(always)]
     fn part(&self, part: u32, parts: u32) -> u32 {
@@ -294,8 +280,9 @@ macro_rules! all_reduce {
                 first: u32,
             ) {
                 launch_bounds!($block);
+                let rank = first + ::cuda_std::thread::block_idx_y();
                 // SAFETY: the body has the kernel's contract.
-                unsafe { $body(&$crate::allreduce::Group::new(inputs, outputs, flags, n, ranks, first)) }
+                unsafe { $body(&$crate::allreduce::Group { inputs, outputs, flags, n, ranks, rank }) }
             }
         }
     };

@@ -226,7 +226,7 @@ impl Member {
     ) -> Result<Self, Error> {
         communicator::check_versions(&mut meeting, "ladder", Ok(env!("CARGO_PKG_VERSION").into()))?;
         let opened = opener.open(settings.kernels);
-        meeting.exchange(opened.as_ref().map(|_| Vec::new()).map_err(ToString::to_string))?;
+        meeting.report(&opened)?;
         let mut device = opened?;
         device.set_time_limit(settings.time_limit);
         let is_simulated = device.info().kind == "sim" || libcuda::status().is_simulated();
@@ -269,7 +269,7 @@ impl Member {
                 self.communicator.abort();
                 Err(self.meeting.exchange(Err(error.to_string())).err().unwrap_or(error))
             }
-            Ok(own) => self.meeting.exchange(Ok(Vec::new())).map(|_| own),
+            Ok(own) => self.meeting.barrier().map(|()| own),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In flow addresses of device memory and streams, as numbers and pointers; out flow errors in words, NCCL's own where it has
 //! some. Every call that waits for other ranks has a time limit, behind which the communicator is aborted: nothing hangs.
-//! The crate knows no CUDA: whoever calls it has made the device's context current. It must not know ladders.
+//! The crate calls no CUDA functions: its caller makes the device's context current first. It must not know about ladders.
 //!
 //! cudarc has bindings too, with devices, streams and memory of its own and a panic where a library is missing. Here the
 //! devices are cust's, and a machine without NCCL is an ordinary one; so these are our own, of the functions that are used.

@@ -97,6 +97,21 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
     ) -> Result<R, Error> {
         self.state.with(act, |error, reason| error.because(launch, &reason))
     }
+
+    /// Launches with the driver's state. A launch whose ranks wait for each other is refused when the device cannot run all its
+    /// blocks at the same time; the SIMT machine always can.
+    fn with_launch<R>(
+        &mut self,
+        launch: &Launch,
+        act: impl FnOnce(&mut State) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.with(Some(launch), |state| {
+            if !SIMULATED {
+                state.check_ranks_run_together(launch)?;
+            }
+            act(state)
+        })
+    }
 }
 
 impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
@@ -287,13 +302,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let counters = counters?.metrics();
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
-        let timed = self.with(Some(launch), |state| {
-            // The SIMT machine runs all blocks side by side.
-            if !SIMULATED {
-                state.check_ranks_run_together(launch)?;
-            }
-            state.launch(launch, bound)
-        })?;
+        let timed = self.with_launch(launch, |state| state.launch(launch, bound))?;
         // The SIMT machine has no clock of its own.
         Ok(if SIMULATED { LaunchResult::default() } else { timed })
     }
@@ -305,15 +314,12 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         before: Enqueue<'_>,
         behind: Enqueue<'_>,
     ) -> Result<LaunchResult, Error> {
-        self.with(Some(launch), |state| {
+        self.with_launch(launch, |state| {
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
             // SAFETY: as in `call`.
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
             let failed = |reason: String| Error::launch(launch, reason);
-            if !SIMULATED {
-                state.check_ranks_run_together(launch)?;
-            }
             before(&stream, &memory).map_err(failed)?;
             state.enqueue_often(launch, bound, times)?;
             behind(&stream, &memory).map_err(failed)?;

@@ -39,7 +39,7 @@ pub trait Communicator {
     fn describe(&self) -> String;
 
     /// Does it with a buffer of each rank, and waits for the end: what it takes the data from, and where the result goes. These may be
-    /// the same buffer, but for [`Collective::Gather`]. How long it took, in nanoseconds of the device's clock, if that is known.
+    /// the same buffer, but for [`Collective::Gather`].
     ///
     /// # Errors
     /// [`Error::Call`] when it fails here, [`Error::Rank`] when a rank has failed, as far as it is known.
@@ -49,7 +49,7 @@ pub trait Communicator {
         device: &mut dyn Device,
         from_to: [BufferId; 2],
         what: &Collective,
-    ) -> Result<Option<f64>, Error>;
+    ) -> Result<(), Error>;
 
     /// Puts it into a device's stream. `None` when it needs the host.
     fn enqueue(
@@ -96,7 +96,7 @@ impl Nccl {
         let joined = id
             .map_err(|error| error.to_string())
             .and_then(|id| library.join(nccl::UniqueId(id), part.ranks, part.rank, limit));
-        meeting.exchange(joined.as_ref().map(|_| Vec::new()).map_err(Clone::clone))?;
+        meeting.report(&joined)?;
         let communicator = joined.map_err(|reason| Error::Rank { rank: part.rank, reason })?;
         Ok(Self { library, communicator, part })
     }
@@ -123,7 +123,7 @@ impl Communicator for Nccl {
         device: &mut dyn Device,
         bound: [BufferId; 2],
         what: &Collective,
-    ) -> Result<Option<f64>, Error> {
+    ) -> Result<(), Error> {
         let ran = device.call("NCCL", &bound, &mut |stream, memory| match *memory {
             [from, to] => self.enqueue(stream, [from, to], what).unwrap_or(Ok(())),
             _ => Err("two buffers are bound".to_owned()),
@@ -133,7 +133,7 @@ impl Communicator for Nccl {
         if ran.is_err() {
             self.communicator.abort();
         }
-        Ok(ran?.time_ns)
+        ran.map(drop)
     }
 
     fn enqueue(
@@ -207,7 +207,7 @@ impl Communicator for ThroughHost {
         device: &mut dyn Device,
         [from, to]: [BufferId; 2],
         what: &Collective,
-    ) -> Result<Option<f64>, Error> {
+    ) -> Result<(), Error> {
         let rank = meeting.part.rank;
         let bytes = match what {
             Collective::AllReduce { count, element, .. } => count * element.bytes(),
@@ -227,8 +227,7 @@ impl Communicator for ThroughHost {
             Collective::Broadcast { .. } => all.swap_remove(0),
             Collective::Gather { .. } => all.concat(),
         };
-        device.overwrite(to, &combined)?;
-        Ok(None)
+        device.overwrite(to, &combined)
     }
 }
 

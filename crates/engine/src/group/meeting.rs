@@ -4,6 +4,7 @@
 //! Every wait has a limit. A rank that fails tells the others; one that ends, or does not answer, is found by the first rank,
 //! which tells the others. So every rank gets the same error, and none waits forever.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::thread;
@@ -21,14 +22,14 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The most bytes of a message.
 const MOST_BYTES: u64 = 1 << 36;
 
-/// The ways from a rank to the others.
+/// A rank's connections to the others.
 pub struct Meeting {
     /// Which of the ranks this one is.
     pub part: Part,
-    /// Of the first rank those to all others, in their order; of another the one to the first.
+    /// On the first rank, the connections to all others in their order; on another, the one to the first.
     links: Vec<TcpStream>,
     limit: Duration,
-    /// What has gone wrong: nobody meets any more then.
+    /// The rank that failed, and why; every later exchange fails with it.
     failed: Option<(usize, String)>,
 }
 
@@ -42,8 +43,8 @@ impl Meeting {
     pub fn new(part: Part, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
         let mut meeting = Self { part, links: Vec::new(), limit, failed: None };
         let met = match part.rank {
-            0 => meeting.welcome(address, listener),
-            _ => meeting.come(address),
+            0 => meeting.accept_others(address, listener),
+            _ => meeting.connect_to_first(address),
         };
         match met {
             Ok(()) => Ok(meeting),
@@ -51,8 +52,8 @@ impl Meeting {
         }
     }
 
-    /// Waits for all other ranks.
-    fn welcome(&mut self, address: &str, listener: Option<TcpListener>) -> Result<(), (usize, String)> {
+    /// Accepts the connections of all other ranks.
+    fn accept_others(&mut self, address: &str, listener: Option<TcpListener>) -> Result<(), (usize, String)> {
         let Part { ranks, .. } = self.part;
         let own = |error: io::Error| (0, format!("cannot wait for the other ranks at {address}: {error}"));
         let listener = listener.map_or_else(|| TcpListener::bind(address), Ok).map_err(own)?;
@@ -62,8 +63,8 @@ impl Meeting {
         let mut wrong = None;
         while wrong.is_none() && come.iter().any(Option::is_none) {
             match listener.accept() {
-                // Who does not greet is somebody else.
-                Ok((stream, _)) => match greeted(&stream, self.limit) {
+                // A connection without our greeting is not from a rank.
+                Ok((stream, _)) => match read_greeting(&stream, self.limit) {
                     Ok((rank, others)) if others != ranks => {
                         wrong = Some((rank, format!("counts {others} ranks, and rank 0 counts {ranks}")));
                         self.links.push(stream);
@@ -87,12 +88,12 @@ impl Meeting {
         }
         self.links.extend(come.into_iter().flatten());
         let answer = wrong.map_or_else(|| Ok(Vec::new()), Err);
-        self.answer(&answer);
+        self.send_to_others(&answer);
         answer.map(drop)
     }
 
-    /// Comes to the first rank.
-    fn come(&mut self, address: &str) -> Result<(), (usize, String)> {
+    /// Connects to the first rank and waits until all others have come there too.
+    fn connect_to_first(&mut self, address: &str) -> Result<(), (usize, String)> {
         let end = Instant::now() + self.limit;
         let stream = loop {
             let connected = connect(address, self.limit);
@@ -106,11 +107,11 @@ impl Meeting {
         for number in [self.part.rank, self.part.ranks] {
             greeting.extend((number as u64).to_le_bytes());
         }
-        prepared(&stream, self.limit)
+        set_up(&stream, self.limit)
             .and_then(|()| (&stream).write_all(&greeting))
             .map_err(|error| (0, format!("does not listen at {address}: {error}")))?;
         self.links.push(stream);
-        self.heard().map(drop)
+        self.receive().map(drop)
     }
 
     /// Gives every rank what each has, in the order of the ranks; or what one of them could not do, in words.
@@ -121,11 +122,11 @@ impl Meeting {
         let result = match self.failed.clone() {
             Some(failed) => Err(failed),
             None if self.part.rank == 0 => {
-                let all = self.gathered(own);
-                self.answer(&all);
+                let all = self.gather(own);
+                self.send_to_others(&all);
                 all
             }
-            None => self.told(own),
+            None => self.exchange_with_first(own),
         };
         result.map_err(|(rank, reason)| {
             self.failed = Some((rank, reason.clone()));
@@ -133,21 +134,49 @@ impl Meeting {
         })
     }
 
-    /// What all ranks have, at the first one.
-    fn gathered(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
+    /// Waits until all ranks have come here.
+    ///
+    /// # Errors
+    /// As [`Meeting::exchange`].
+    pub fn barrier(&mut self) -> Result<(), Error> {
+        self.exchange(Ok(Vec::new())).map(drop)
+    }
+
+    /// Tells the others whether this rank's step has succeeded. The step's own error stays with the caller.
+    ///
+    /// # Errors
+    /// As [`Meeting::exchange`], so also when `own` is an error.
+    pub fn report<T, E: Display>(&mut self, own: &Result<T, E>) -> Result<(), Error> {
+        self.exchange(own.as_ref().map(|_| Vec::new()).map_err(ToString::to_string)).map(drop)
+    }
+
+    /// Gives every rank the numbers of all, in the order of the ranks.
+    ///
+    /// # Errors
+    /// As [`Meeting::exchange`].
+    pub fn exchange_number(&mut self, own: u64) -> Result<Vec<u64>, Error> {
+        let all = self.exchange(Ok(own.to_le_bytes().to_vec()))?;
+        let broken = |rank| Error::Rank { rank, reason: "sends what is no number".to_owned() };
+        let number =
+            |(rank, bytes): (usize, &Vec<u8>)| Ok(u64::from_le_bytes(bytes[..].try_into().map_err(|_| broken(rank))?));
+        all.iter().enumerate().map(number).collect()
+    }
+
+    /// Receives what all ranks have, on the first one.
+    fn gather(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
         let end = Instant::now() + self.limit;
         let mut all = vec![own.map_err(|why| (0, why))];
         for (at, link) in self.links.iter_mut().enumerate() {
-            // Who has answered in time is heard, whoever was waited for before.
+            // The limit may be used up by an earlier rank; an answer that has come in meanwhile is still read.
             let left = end.saturating_duration_since(Instant::now()).max(PAUSE);
             let heard = link.set_read_timeout(Some(left)).and_then(|()| read(link));
             all.push(match heard {
                 Ok((0, bytes)) => Ok(bytes),
                 Ok((_, why)) => Err((at + 1, String::from_utf8_lossy(&why).into_owned())),
-                Err(error) => Err((at + 1, silence(&error, self.limit))),
+                Err(error) => Err((at + 1, why_silent(&error, self.limit))),
             });
         }
-        // Who says what is wrong is more to the point than who says nothing any more.
+        // A rank's own error says more than the lost connection of another one, which may be its consequence.
         let failed =
             |all: &[Result<_, (usize, String)>]| all.iter().filter_map(|own| own.as_ref().err()).cloned().collect();
         let failed: Vec<(usize, String)> = failed(&all);
@@ -158,28 +187,28 @@ impl Meeting {
         }
     }
 
-    /// Tells the other ranks what all have.
-    fn answer(&mut self, all: &Result<Vec<Vec<u8>>, (usize, String)>) {
+    /// Sends the other ranks what all have, or which rank failed.
+    fn send_to_others(&mut self, all: &Result<Vec<Vec<u8>>, (usize, String)>) {
         let (kind, bytes) = match all {
             Ok(all) => (0, all.iter().flat_map(|own| [&(own.len() as u64).to_le_bytes()[..], own].concat()).collect()),
             Err((rank, why)) => (1, [&(*rank as u64).to_le_bytes(), why.as_bytes()].concat()),
         };
         let bytes: Vec<u8> = bytes;
         for link in &mut self.links {
-            // Who has ended is found at the next exchange.
+            // A rank that has ended is found at the next exchange.
             let _ = write(link, kind, &bytes);
         }
     }
 
-    /// What all ranks have, at another one than the first.
-    fn told(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
+    /// Sends this rank's bytes to the first rank and receives those of all.
+    fn exchange_with_first(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
         let link = &mut self.links[0];
         let sent = match &own {
             Ok(bytes) => write(link, 0, bytes),
             Err(why) => write(link, 1, why.as_bytes()),
         };
-        // The first rank may have said before why it has ended.
-        let heard = self.heard();
+        // When the first rank has ended, its last message may say why.
+        let heard = self.receive();
         match (sent, own) {
             (Err(_), Err(why)) if heard.is_err() => Err((self.part.rank, why)),
             _ => heard,
@@ -187,11 +216,11 @@ impl Meeting {
     }
 
     /// The answer of the first rank.
-    fn heard(&mut self) -> Result<Vec<Vec<u8>>, (usize, String)> {
-        // The first rank waits for others as long as the limit is, and then says so.
+    fn receive(&mut self) -> Result<Vec<Vec<u8>>, (usize, String)> {
+        // The first rank itself waits up to the limit for the others before it answers.
         let (link, patience) = (&mut self.links[0], 2 * self.limit);
         let heard = link.set_read_timeout(Some(patience)).and_then(|()| read(link));
-        let (kind, bytes) = heard.map_err(|error| (0, silence(&error, patience)))?;
+        let (kind, bytes) = heard.map_err(|error| (0, why_silent(&error, patience)))?;
         let mut rest = &bytes[..];
         let mut number = || -> Option<u64> {
             let (first, behind) = rest.split_at_checked(8)?;
@@ -219,14 +248,15 @@ impl Meeting {
 /// What is said of a rank whose connection has ended.
 const ENDED: &str = "has ended";
 
-/// Why a rank says nothing.
-fn silence(error: &io::Error, waited: Duration) -> String {
+/// Why nothing came from a rank.
+fn why_silent(error: &io::Error, waited: Duration) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("did not answer within {waited:?}"),
         _ => ENDED.to_owned(),
     }
 }
 
+/// Connects to the first of the address's resolutions that answers.
 fn connect(address: &str, limit: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "there is no such address");
     for address in address.to_socket_addrs()? {
@@ -238,16 +268,17 @@ fn connect(address: &str, limit: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn prepared(stream: &TcpStream, limit: Duration) -> io::Result<()> {
+/// Lets every later read and write fail after the limit.
+fn set_up(stream: &TcpStream, limit: Duration) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(limit))?;
     stream.set_write_timeout(Some(limit))
 }
 
-/// The rank of somebody who has connected, and how many ranks it counts.
-fn greeted(mut stream: &TcpStream, limit: Duration) -> io::Result<(usize, usize)> {
-    prepared(stream, limit.min(Duration::from_secs(5)))?;
+/// Reads a new connection's greeting: its rank, and the number of ranks it counts.
+fn read_greeting(mut stream: &TcpStream, limit: Duration) -> io::Result<(usize, usize)> {
+    set_up(stream, limit.min(Duration::from_secs(5)))?;
     let mut greeting = [0; 24];
     stream.read_exact(&mut greeting)?;
     stream.set_write_timeout(Some(limit))?;
@@ -266,6 +297,7 @@ fn write(link: &mut TcpStream, kind: u8, bytes: &[u8]) -> io::Result<()> {
     link.write_all(bytes)
 }
 
+/// Receives a message: its kind and its bytes.
 fn read(link: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
     let mut head = [0; 9];
     link.read_exact(&mut head)?;

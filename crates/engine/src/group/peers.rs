@@ -34,9 +34,8 @@ pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut R
         return Err(Error::NotOffered(format!("the ladder {} reads other ranks' memory: {why}", request.ladder.name)));
     }
     let launches = launches(request, member.part().ranks)?;
-    let numbers = member.meeting.exchange(Ok(member.number.to_le_bytes().to_vec()))?;
-    let numbers: Vec<u32> =
-        numbers.iter().map(|own| u32::from_le_bytes(own[..].try_into().unwrap_or_default())).collect();
+    let numbers = member.meeting.exchange_number(member.number.into())?;
+    let numbers: Vec<u32> = numbers.into_iter().map(|number| number as u32).collect();
     let reached = member.device.reach(member.number, &numbers);
     member.agree(reached)?;
 
@@ -74,9 +73,7 @@ fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<Shared>, Erro
             Ok((id, member.device.address(id)?))
         });
         let (id, address) = member.agree(made)?;
-        let addresses = member.meeting.exchange(Ok(address.to_le_bytes().to_vec()))?;
-        let addresses =
-            addresses.iter().map(|own| u64::from_le_bytes(own[..].try_into().unwrap_or_default())).collect();
+        let addresses = member.meeting.exchange_number(address)?;
         own.push(Shared { index, id, role: all[index].role, bytes: all[index].bytes, addresses });
     }
     Ok(own)
@@ -95,7 +92,7 @@ fn rows(
         }
         let launch = own_launch(member, launch, buffers);
         poison(&mut *member.device, buffers)?;
-        member.meeting.exchange(Ok(Vec::new()))?;
+        member.meeting.barrier()?;
         let ran = run(member, launch.as_ref());
         member.agree(ran)?;
         let verdict = checked(member, request.whole, buffers)?;
@@ -104,7 +101,7 @@ fn rows(
         let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
         if let (Some(runs), Some(launch)) = (runs, &launch) {
             for run in 0..WARM_UP.saturating_add(runs) {
-                member.meeting.exchange(Ok(Vec::new()))?;
+                member.meeting.barrier()?;
                 // SAFETY: as in `run`; a kernel leaves its flags as it found them.
                 let ran = unsafe {
                     member.device.launch_with((launch, TOGETHER), &[], &mut |_, _| Ok(()), &mut |_, _| Ok(()))
@@ -221,7 +218,7 @@ fn baseline(
         let runs = if is_host { runs.min(3) } else { runs };
         for run in 0..WARM_UP.saturating_add(runs) {
             let Member { device, communicator, meeting, .. } = &mut *member;
-            meeting.exchange(Ok(Vec::new()))?;
+            meeting.barrier()?;
             let time = if is_host {
                 let begin = Instant::now();
                 ThroughHost.run(meeting, &mut **device, ids, &collective)?;

@@ -186,11 +186,11 @@ fn outcome(
         .find(|&index| matches!(buffers[index].role, Role::Output | Role::Sum));
     let output = output.ok_or_else(|| Error::NotOffered(format!("{} has no output to combine", rung.name)))?;
     let written = problem.written_bytes(launch, output);
-    let lengths = member.meeting.exchange(Ok(written.to_le_bytes().to_vec()))?;
+    let lengths = member.meeting.exchange_number(written)?;
     let mut end = 0;
     let parts = lengths.iter().map(|length| {
         let start = end;
-        end += u64::from_le_bytes(length[..].try_into().unwrap_or_default());
+        end += length;
         start..end
     });
     let parts: Vec<_> = parts.collect();
@@ -231,7 +231,7 @@ fn with_buffers(
         Some(_) => Session::timed(device, problem),
         None => Session::new(device, problem, true),
     };
-    meeting.exchange(session.as_ref().map(|_| Vec::new()).map_err(ToString::to_string))?;
+    meeting.report(&session)?;
     let mut session = session?;
     for &index in &divided.shared {
         let bytes = problem.buffers()[index].bytes;
@@ -244,8 +244,8 @@ fn with_buffers(
     }
 
     let ran = session.launch_poisoned(rung, launch);
-    // A rank whose kernel has failed would be waited for in vain.
-    meeting.exchange(ran.as_ref().map(|_| Vec::new()).map_err(ToString::to_string))?;
+    // Without this, the others would wait in the collective for a rank whose kernel has failed.
+    meeting.report(&ran)?;
     let has_clock = ran?.time_ns.is_some();
     {
         let (device, ids) = session.device_and_buffers();
@@ -327,8 +327,8 @@ fn timed(
         let ran = session.once_with(rung, launch, &mut before, &mut behind)?;
         let mut time = ran.time_ns.unwrap_or_default();
         if needs_host {
-            // What the host does is seen by nobody's clock but its own.
-            meeting.exchange(Ok(Vec::new()))?;
+            // The device's clock does not see the host's work, so the host's clock measures it.
+            meeting.barrier()?;
             let begin = Instant::now();
             let (device, ids) = session.device_and_buffers();
             let from = ids[output];
