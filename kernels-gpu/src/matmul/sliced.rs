@@ -117,7 +117,7 @@ unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
 /// The sums and four neighbouring elements of `c`, or those of them that it has, together.
 ///
 /// # Safety
-/// The contract of [`write`]: the four elements are this thread's alone, and with `WIDE`, `n` is a multiple of 4.
+/// The contract of [`write`](fn@write): the four elements are this thread's alone, and with `WIDE`, `n` is a multiple of 4.
 #[inline(always)]
 unsafe fn add_what_is_there<const WIDE: bool>(product: &Product, row: u32, column: u32, sums: [f32; 4]) -> [f32; 4] {
     let at = product.c.wrapping_add((row * product.n + column) as usize);

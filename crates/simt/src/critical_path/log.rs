@@ -124,7 +124,7 @@ impl Log {
 
     fn add(&mut self, warp: usize, lanes: u32, (from, to): (u64, u64), activity: Activity) {
         let own = &mut self.warps[warp];
-        // Who looked at an mbarrier in vain goes on from the last arrival, which may be before the end of its last look.
+        // A warp that tests an mbarrier too early goes on at the last arrival, which may be before the end of its last test.
         let from = own.last.map_or(from, |last| from.max(self.spans[last].to));
         if from >= to {
             return;
