@@ -169,20 +169,22 @@ impl Contest {
 }
 
 /// All contestants of a case: each rung followed by its CUDA port, the baselines, and plain reading if the ladder is
-/// measured in bytes per second.
+/// measured in bytes per second. And the reasons why rungs are left out that cannot run this problem.
 ///
 /// # Errors
-/// [`host::Error::UnknownName`] when a name is not a rung's, [`host::Error::NotCompiled`] when a rung has no entry for
-/// its block.
+/// [`host::Error::UnknownName`] when a name is not a rung's, and the reason of the first rung when none of them can run this problem.
 pub fn contestants(
     case: &Case,
     names: &[String],
     problem: &dyn Problem,
     cuda: &CudaCode,
-) -> Result<Vec<Contestant>, Error> {
+) -> Result<(Vec<Contestant>, Vec<String>), Error> {
+    let (launches, mut refused) = case.ladder.launches(case.rungs(names, problem)?, problem, |_| Vec::new(), true)?;
+    if launches.is_empty() && !refused.is_empty() {
+        return Err(refused.swap_remove(0).into());
+    }
     let mut all = Vec::new();
-    for rung in case.rungs(names, problem)? {
-        let launch = case.ladder.launch(rung, problem, None)?;
+    for (rung, launch) in launches {
         let port = cuda.port(case.ladder.name, &launch);
         let contestant = |launch, is_port| Contestant::launch(rung, launch, is_port, problem);
         all.push(contestant(launch, false));
@@ -195,7 +197,7 @@ pub fn contestants(
     if problem.flops().is_none() {
         all.push(Contestant::read(problem));
     }
-    Ok(all)
+    Ok((all, refused.iter().map(|error| format!("left out: {error}")).collect()))
 }
 
 /// The complete options of a case's problem.
@@ -227,18 +229,17 @@ pub fn contest(
 ) -> Result<Contest, Error> {
     let problem = case.ladder.problem(&case.options)?;
     let problem = &*problem;
-    let all = contestants(case, names, problem, cuda)?;
+    let (all, mut left_out) = contestants(case, names, problem, cuda)?;
     let info = device.info().clone();
     let mut session = Session::timed(device, problem)?;
     let sets = session.sets();
 
     let mut results: Vec<(Contestant, Result<f64, String>)> = Vec::new();
-    let mut too_new = Vec::new();
     for contestant in all {
         match contestant.check_supported(&session) {
             Some(error) if !names.is_empty() => return Err(error.into()),
             Some(error) => {
-                too_new.push(format!("left out: {}", Error::from(error)));
+                left_out.push(format!("left out: {}", Error::from(error)));
                 continue;
             }
             None => {}
@@ -291,7 +292,7 @@ pub fn contest(
         flops: problem.flops(),
         regime: info.l2_bytes.map(|l2| cli::regime(problem.bytes(), sets, l2)),
         contestants: measured,
-        missing: [cuda.missing(case.ladder.name), too_new].concat(),
+        missing: [cuda.missing(case.ladder.name), left_out].concat(),
     })
 }
 

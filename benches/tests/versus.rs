@@ -137,6 +137,21 @@ fn the_readme_gets_its_tables() {
 }
 
 #[test]
+fn a_rung_that_cannot_run_a_problem_is_left_out_with_the_reason() {
+    let nvcc = FakeNvcc::new(None);
+    let run = |args: &str| run(|| clocked(""), &|| nvcc.cuda(), &args.split(' ').collect::<Vec<_>>());
+    let shape = "--m 20 --n 20 --k 9 --runs 5";
+    let (code, out, err) = run(&format!("gemm {shape}"));
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("│ gemm_mma ") && !out.contains("│ gemm_tma "), "{out}");
+    assert!(out.contains("left out: gemm_tma cannot compute this: "), "{out}");
+
+    let (code, out, err) = run(&format!("gemm_tma {shape}"));
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.starts_with("error: gemm_tma cannot compute this: "), "{err}");
+}
+
+#[test]
 fn what_cannot_be_asked_for_is_refused() {
     let nvcc = whole();
     for line in [

@@ -80,9 +80,9 @@ fn group(
     }
     cuda.prepare(device, ports, libraries);
 
-    let mut all = contestants(case, &[], problem, cuda)?;
+    let (mut all, left_out) = contestants(case, &[], problem, cuda)?;
     all.retain(|contestant| takes(&contestant.name));
-    let missing = cuda.missing(case.ladder.name);
+    let missing = [cuda.missing(case.ladder.name), left_out].concat();
     let mut group = criterion.benchmark_group(&title);
     if filter.is_listing() {
         for contestant in all {
