@@ -20,8 +20,8 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::ldmatrix::SwizzledTile;
-use super::operand::{Chunks, DEPTH};
-use super::tiles::corner;
+use super::operand::{Chunks, DEPTH, Places, THREADS};
+use super::tiles::{Corner, corner};
 use super::warp_tile::{self, DOWN, ROWS, WarpTile};
 use super::{Product, unknown};
 use crate::copy_async;
@@ -43,8 +43,8 @@ type TileB<const COLUMN_MAJOR: bool> = SwizzledTile<COLUMN_MAJOR, COLUMNS>;
 /// A thread's chunks of a tile.
 const CHUNKS_A: u32 = TileA::BYTES / TileA::BYTES_APART;
 const CHUNKS_B: u32 = TileB::<true>::BYTES / TileA::BYTES_APART;
-/// Bytes of a stage.
-const STAGE: u32 = TileA::BYTES + TileB::<true>::BYTES;
+/// Bytes of a stage: both tiles, and a word for each chunk ([`Places::tail`]).
+const STAGE: u32 = TileA::BYTES + TileB::<true>::BYTES + (CHUNKS_A + CHUNKS_B) * THREADS * 4;
 
 products! {
     /// A tile of 128 × 256 elements for each block, from four stages that asynchronous copies fill.
@@ -64,40 +64,55 @@ products! {
 #[inline(always)]
 unsafe fn cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &Product<A, C>) {
     let corner = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), product.m, product.n);
-    let mut part = WarpTile::<ALONG>::of_this_warp();
     let (row, column) = TileA::place();
-    let chunks_a = product.chunks_of_a(corner.row, row, column);
+    let a = product.chunks_of_a(corner.row, row, column);
     let (row, column) = TileB::<COLUMN_MAJOR>::place();
-    let chunks_b = product.chunks_of_b(corner.column, row, column);
-    let mut stage = Stage::<COLUMN_MAJOR> { shared, at: 0 };
-    let mut copies = Copies { a: chunks_a, b: chunks_b, stage, left: product.k };
+    let b = product.chunks_of_b(corner.column, row, column);
+    let copies = Copies { a, b, stage: Stage::<COLUMN_MAJOR> { shared, at: 0 }, left: product.k };
+    // A loop for each alignment: the usual one has no branch between its multiplications.
+    // SAFETY: as the caller promises.
+    unsafe {
+        match copies.a.alignment().min(copies.b.alignment()) {
+            16 => multiply::<A, C, COLUMN_MAJOR, 16>(copies, corner, product),
+            4 => multiply::<A, C, COLUMN_MAJOR, 4>(copies, corner, product),
+            _ => multiply::<A, C, COLUMN_MAJOR, 2>(copies, corner, product),
+        }
+    }
+}
+
+/// Multiplies a block's tile, and writes it. The chunks of both factors are aligned to `ALIGNMENT`.
+///
+/// # Safety
+/// As [`cp_async`]; the copies are those of the tile at `corner`.
+#[inline(always)]
+unsafe fn multiply<A: MmaElement, C: Output, const COLUMN_MAJOR: bool, const ALIGNMENT: u32>(
+    mut copies: Copies<COLUMN_MAJOR>,
+    corner: Corner,
+    product: &Product<A, C>,
+) {
+    let mut part = WarpTile::<ALONG>::of_this_warp();
+    let mut stage = copies.stage;
     // SAFETY: a stage is read when its copies have been waited for and a barrier has been passed, and filled again when
     // one has been passed since it was read. All threads go through all steps together.
     unsafe {
         for _ in 1..unknown(STAGES) {
-            copies.start_next();
+            copies.start_next::<ALIGNMENT>();
         }
-        wait_for_next_stage();
+        copies.wait_for_next_stage(stage, ALIGNMENT == 2 && product.k > 0);
         let mut now = stage.fragments::<A>(&part, 0);
         for first in (0..product.k).step_by(DEPTH as usize) {
             let next = stage.fragments::<A>(&part, 1);
-            copies.start_next();
+            copies.start_next::<ALIGNMENT>();
             part.multiply_add(&now.0, &now.1);
-            wait_for_next_stage();
             // The last one is read once more, for nothing: that costs less than a branch in every turn.
-            stage = if first + DEPTH < product.k { stage.after() } else { stage };
+            let is_there_more = first + DEPTH < product.k;
+            stage = if is_there_more { stage.after() } else { stage };
+            copies.wait_for_next_stage(stage, ALIGNMENT == 2 && is_there_more);
             now = stage.fragments(&part, 0);
             part.multiply_add(&next.0, &next.1);
         }
         part.write(corner, product);
     }
-}
-
-/// Waits until the stage that is multiplied next has arrived, for all threads of the block.
-#[inline(always)]
-fn wait_for_next_stage() {
-    copy_async::wait::<{ STAGES - 2 }>();
-    thread::sync_threads();
 }
 
 /// A stage, `at` bytes behind the beginning of the block's shared memory. The tile of `b` lies behind that of `a`.
@@ -112,6 +127,17 @@ impl<const COLUMN_MAJOR: bool> Stage<COLUMN_MAJOR> {
     fn tiles(self) -> (TileA, TileB<COLUMN_MAJOR>) {
         let Self { shared, at } = self;
         (SwizzledTile { shared, at }, SwizzledTile { shared, at: at + TileA::BYTES })
+    }
+
+    /// Where this thread's chunks of both tiles go.
+    #[inline(always)]
+    fn places(self) -> (Places, Places) {
+        let (tile_a, tile_b) = self.tiles();
+        let tails = self.shared.wrapping_add((self.at + TileA::BYTES + TileB::<COLUMN_MAJOR>::BYTES) as usize);
+        let tail = tails.cast::<u32>().wrapping_add(thread::thread_idx_x() as usize);
+        let bytes = TileA::BYTES_APART;
+        let b_tail = tail.wrapping_add((CHUNKS_A * THREADS) as usize);
+        (Places { to: tile_a.first_chunk(), bytes, tail }, Places { to: tile_b.first_chunk(), bytes, tail: b_tail })
     }
 
     /// The next stage. Behind the last one comes the first.
@@ -151,13 +177,13 @@ impl<const COLUMN_MAJOR: bool> Copies<COLUMN_MAJOR> {
     /// # Safety
     /// The matrices are valid for reads, and no thread reads the next stage any more.
     #[inline(always)]
-    unsafe fn start_next(&mut self) {
+    unsafe fn start_next<const ALIGNMENT: u32>(&mut self) {
         if self.left > 0 {
-            let (tile_a, tile_b) = self.stage.tiles();
+            let (a, b) = self.stage.places();
             // SAFETY: as the caller promises.
             unsafe {
-                self.a.copy::<CHUNKS_A>(TileA::APART, tile_a.first_chunk(), TileA::BYTES_APART);
-                self.b.copy::<CHUNKS_B>(TileB::<COLUMN_MAJOR>::APART, tile_b.first_chunk(), TileA::BYTES_APART);
+                self.a.copy::<CHUNKS_A, ALIGNMENT>(TileA::APART, a);
+                self.b.copy::<CHUNKS_B, ALIGNMENT>(TileB::<COLUMN_MAJOR>::APART, b);
             }
             self.a.advance();
             self.b.advance();
@@ -165,5 +191,23 @@ impl<const COLUMN_MAJOR: bool> Copies<COLUMN_MAJOR> {
             self.left = self.left.saturating_sub(DEPTH);
         }
         copy_async::commit();
+    }
+
+    /// Waits until the stage that is multiplied next has arrived, for all threads of the block.
+    ///
+    /// # Safety
+    /// All threads of the block call it. With an alignment of 2, `realigns` is true once for each stage that they have filled.
+    #[inline(always)]
+    unsafe fn wait_for_next_stage(&self, next: Stage<COLUMN_MAJOR>, realigns: bool) {
+        copy_async::wait::<{ STAGES - 2 }>();
+        if realigns {
+            let (a, b) = next.places();
+            // SAFETY: this thread's copies have arrived, and it alone accesses their places before the barrier.
+            unsafe {
+                self.a.realign::<CHUNKS_A>(a);
+                self.b.realign::<CHUNKS_B>(b);
+            }
+        }
+        thread::sync_threads();
     }
 }

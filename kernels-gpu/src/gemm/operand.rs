@@ -123,17 +123,22 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         array::from_fn(|pair| element(2 * pair as i32) | element(2 * pair as i32 + 1) << 16)
     }
 
-    /// Has this thread's chunks of a tile come to shared memory by asynchronous copies, in the group that is ended
-    /// next, `N` chunks that are `apart` rows apart. They go to `to`, and so many bytes further each. Where addresses
-    /// are odd, it loads and stores them instead.
+    /// Starts asynchronous copies of this thread's chunks of a tile to shared memory, in the group that is ended next: `N`
+    /// chunks that are `apart` rows apart. They go to `places`.
+    ///
+    /// `cp.async` copies 4, 8 or 16 bytes. Where rows have an odd number of elements, every other row begins in the middle of a
+    /// word. Its chunks are copied one element early, as five words, and [`Chunks::realign`] moves them when they have arrived.
+    ///
+    /// `ALIGNMENT` is at most that of this matrix's chunks.
     ///
     /// # Safety
-    /// The matrix is valid for reads. Each place is 16 bytes of this block's shared memory, a multiple of 16, which no
-    /// thread accesses before the copies have been waited for and a barrier has been passed.
+    /// The matrix is valid for reads, and `apart` is even. No thread accesses the places before the copies have been waited for,
+    /// this thread has realigned them, and a barrier has been passed.
     #[inline(always)]
-    pub(super) unsafe fn copy<const N: u32>(&self, apart: u32, to: *mut u32, bytes: u32) {
+    pub(super) unsafe fn copy<const N: u32, const ALIGNMENT: u32>(&self, apart: u32, places: Places) {
+        let Places { to, bytes, .. } = places;
         let shared = Shared::of(to);
-        if self.alignment == 16 {
+        if ALIGNMENT == 16 || self.alignment == 16 {
             for i in 0..N {
                 let (from, columns) = self.place(i * apart);
                 // SAFETY: as the caller promises; with this alignment, the matrix has whole chunks only.
@@ -147,15 +152,96 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
             let (from, columns) = self.place(i * apart);
             // SAFETY: as the caller promises; where pairs are aligned, the matrix has whole pairs only.
             unsafe {
-                if self.alignment == 4 {
+                if ALIGNMENT == 4 || self.alignment == 4 {
                     for pair in 0..CHUNK / 2 {
                         let from = from.wrapping_add(2 * pair as usize).cast();
                         copy_one(shared.byte_add(i * bytes + 4 * pair), from, columns > 2 * pair as i32);
                     }
                 } else {
-                    wide::store(to.wrapping_byte_add((i * bytes) as usize), self.elements(from, columns));
+                    self.copy_early(from, columns, places.chunk(i));
                 }
             }
         }
+    }
+
+    /// Starts the copies of a chunk of a matrix with an odd number of columns. A chunk at the edge is loaded and stored.
+    ///
+    /// # Safety
+    /// As [`Chunks::copy`]; `from` has so many columns from there on.
+    #[inline(always)]
+    unsafe fn copy_early(&self, from: *const u16, columns: i32, [to, tail]: [*mut u32; 2]) {
+        // SAFETY: as the caller promises; inside the matrix, there is an element before the chunk and one behind it.
+        unsafe {
+            if columns > CHUNK as i32 && from > self.matrix {
+                let words = from.wrapping_byte_sub(self.early_bytes()).cast::<f32>();
+                for word in 0..CHUNK / 2 {
+                    copy_one(Shared::of(to).byte_add(4 * word), words.wrapping_add(word as usize), true);
+                }
+                if self.early_bytes() > 0 {
+                    copy_one(Shared::of(tail), words.wrapping_add(4), true);
+                }
+            } else {
+                let [a, b, c, d] = self.elements(from, columns);
+                if self.early_bytes() > 0 {
+                    wide::store(to, [a << 16, a >> 16 | b << 16, b >> 16 | c << 16, c >> 16 | d << 16]);
+                    *tail = d >> 16;
+                } else {
+                    wide::store(to, [a, b, c, d]);
+                }
+            }
+        }
+    }
+
+    /// How many bytes before this thread's chunks the words begin that they are copied in: 0 or 2, for all of them.
+    #[inline(always)]
+    fn early_bytes(&self) -> usize {
+        self.first as usize & 2
+    }
+
+    /// The bytes that addresses of chunks are a multiple of: 16, 4 or 2.
+    #[inline(always)]
+    pub(super) fn alignment(&self) -> u32 {
+        self.alignment
+    }
+
+    /// Moves chunks to their places that were copied one element early.
+    ///
+    /// # Safety
+    /// As [`Chunks::copy`], whose copies to these places have been waited for.
+    #[inline(always)]
+    pub(super) unsafe fn realign<const N: u32>(&self, places: Places) {
+        if self.alignment > 2 || self.early_bytes() == 0 {
+            return;
+        }
+        for i in 0..unknown(N) {
+            let [to, tail] = places.chunk(i);
+            // SAFETY: as the caller promises.
+            unsafe {
+                let [a, b, c, d]: [u32; 4] = wide::load(to);
+                let e = *tail;
+                wide::store(to, [a >> 16 | b << 16, b >> 16 | c << 16, c >> 16 | d << 16, d >> 16 | e << 16]);
+            }
+        }
+    }
+}
+
+/// Where a thread's chunks of a tile go in shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    /// The first chunk's 16 bytes, at a multiple of 16.
+    pub(super) to: *mut u32,
+    /// Bytes from one chunk to the next.
+    pub(super) bytes: u32,
+    /// The first chunk's tail: the word behind a chunk that is copied one element early. The next chunk's is [`THREADS`] words
+    /// further.
+    pub(super) tail: *mut u32,
+}
+
+impl Places {
+    /// A chunk, and its tail.
+    #[inline(always)]
+    fn chunk(self, i: u32) -> [*mut u32; 2] {
+        let tail = self.tail.wrapping_add((i * THREADS) as usize);
+        [self.to.wrapping_byte_add((i * self.bytes) as usize), tail]
     }
 }
