@@ -260,12 +260,13 @@ fn with_the_other_kind(metric: &ComparedMetric, (sim, gpu): (&Numbers, &Numbers)
     why
 }
 
-/// The explanation when all excess sectors are those of copies that bypass the L1.
+/// The explanation when the whole difference is in copies that bypass the L1. By instruction, the GPU counts more sectors for them
+/// than they have, or fewer; a wrong count of ours would also show in the global load sectors, which are compared by themselves.
 fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
     let own = sim - through;
-    (through + past == ncu && 0.0 < own && own < past).then(|| {
+    (through + past == ncu && own > 0.0 && own != past).then(|| {
         format!(
             "all of it is in copies that pass by L1: by instruction the GPU counts {past} sectors for their {own}, its \
              global load sectors have each once"
