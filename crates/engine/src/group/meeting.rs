@@ -177,9 +177,7 @@ impl Meeting {
             });
         }
         // A rank's own error says more than the lost connection of another one, which may be its consequence.
-        let failed =
-            |all: &[Result<_, (usize, String)>]| all.iter().filter_map(|own| own.as_ref().err()).cloned().collect();
-        let failed: Vec<(usize, String)> = failed(&all);
+        let failed: Vec<(usize, String)> = all.iter().filter_map(|own| own.as_ref().err()).cloned().collect();
         let said = failed.iter().find(|(_, why)| *why != ENDED).or(failed.first());
         match said {
             Some(failed) => Err(failed.clone()),
@@ -222,22 +220,15 @@ impl Meeting {
         let heard = link.set_read_timeout(Some(patience)).and_then(|()| read(link));
         let (kind, bytes) = heard.map_err(|error| (0, why_silent(&error, patience)))?;
         let mut rest = &bytes[..];
-        let mut number = || -> Option<u64> {
-            let (first, behind) = rest.split_at_checked(8)?;
-            rest = behind;
-            Some(u64::from_le_bytes(first.try_into().ok()?))
-        };
         let broken = || (0, "sends what is no message".to_owned());
         if kind != 0 {
-            let rank = number().ok_or_else(broken)?;
-            return Err((rank as usize, String::from_utf8_lossy(rest).into_owned()));
+            let (rank, why) = rest.split_first_chunk().ok_or_else(broken)?;
+            return Err((u64::from_le_bytes(*rank) as usize, String::from_utf8_lossy(why).into_owned()));
         }
         let mut all = Vec::new();
-        let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let (length, behind) = rest.split_at_checked(8).ok_or_else(broken)?;
-            let length = u64::from_le_bytes(length.try_into().map_err(|_| broken())?);
-            let (own, behind) = behind.split_at_checked(length as usize).ok_or_else(broken)?;
+            let (length, behind) = rest.split_first_chunk().ok_or_else(broken)?;
+            let (own, behind) = behind.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(broken)?;
             all.push(own.to_vec());
             rest = behind;
         }
