@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use std::{io::ErrorKind, iter, process, thread};
@@ -14,9 +15,14 @@ use crate::compile::{hash, io, read, write};
 use crate::error::CudaBuilderError;
 
 const INPUT: &str = "input.ll";
+const LOCK: &str = "lock";
 
-/// A folder of results.
-pub(crate) struct Store(PathBuf);
+/// A folder of results, which several builds may use at the same time.
+pub(crate) struct Store {
+    folder: PathBuf,
+    /// Shared by all builds that use the store, so that none removes what another one needs; see `forget`.
+    lock: File,
+}
 
 /// One part with its optimized IR.
 pub(crate) struct Part {
@@ -29,7 +35,11 @@ pub(crate) struct Part {
 impl Store {
     pub(crate) fn open(folder: PathBuf) -> Result<Self, CudaBuilderError> {
         fs::create_dir_all(&folder).map_err(io(&folder))?;
-        Ok(Self(folder))
+        let path = folder.join(LOCK);
+        let lock = File::create(&path).map_err(io(&path))?;
+        // Where the file system has no locks, nothing is ever removed.
+        let _ = lock.lock_shared();
+        Ok(Self { folder, lock })
     }
 
     /// The optimized form of the IR: a kept one, or else what `optimize` writes into a file. `tools` names everything
@@ -41,7 +51,7 @@ impl Store {
         optimize: impl FnOnce(&Path) -> Result<(), CudaBuilderError>,
     ) -> Result<Part, CudaBuilderError> {
         let input = format!("; {tools}\n{ir}");
-        let folder = self.0.join(hash(&input));
+        let folder = self.folder.join(hash(&input));
         let is_kept = || fs::read(folder.join(INPUT)).is_ok_and(|kept| kept == input.as_bytes());
         if is_kept() {
             // Says when it was last used; see `forget`.
@@ -49,15 +59,13 @@ impl Store {
             let used = used.and_then(|it| it.set_modified(SystemTime::now()));
             used.map_err(io(&folder))?;
         } else {
-            let _ = fs::remove_dir_all(&folder);
-            let new = NewFolder::within(&self.0)?;
+            let new = NewFolder::within(&self.folder)?;
             write(&new.0.join(INPUT), &input)?;
             optimize(&new.0.join("optimized.ll"))?;
-            // Another build may have been faster.
-            if let Err(error) = fs::rename(&new.0, &folder)
-                && !is_kept()
-            {
-                return Err(io(&folder)(error));
+            // Another build may have been faster, or another input have the same hash.
+            if fs::rename(&new.0, &folder).is_err() && !is_kept() {
+                let _ = fs::remove_dir_all(&folder);
+                fs::rename(&new.0, &folder).map_err(io(&folder))?;
             }
         }
         let path = folder.join("optimized.ll");
@@ -65,12 +73,16 @@ impl Store {
         Ok(Part { folder, path, optimized })
     }
 
-    /// Removes what has not been used for longest, so that at most twice as much stays as the last build used.
-    pub(crate) fn forget(&self, used: usize) {
-        let age = |folder: &PathBuf| fs::metadata(folder.join(INPUT)).and_then(|it| it.modified());
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let mut entries: Vec<_> = entries.map(|entry| entry.path()).collect();
-        entries.sort_by_cached_key(|folder| std::cmp::Reverse(age(folder).ok()));
+    /// Ends the use of the store: removes what has not been used for longest, so that at most twice as much stays as
+    /// this build used. While another build uses the store it removes nothing.
+    pub(crate) fn forget(self, used: usize) {
+        if self.lock.unlock().and_then(|()| Ok(self.lock.try_lock()?)).is_err() {
+            return;
+        }
+        let last_use = |folder: &PathBuf| fs::metadata(folder.join(INPUT)).and_then(|it| it.modified());
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut entries: Vec<_> = entries.filter(|entry| entry.is_dir()).collect();
+        entries.sort_by_cached_key(|folder| std::cmp::Reverse(last_use(folder).ok()));
         for old in entries.iter().skip(2 * used) {
             let _ = fs::remove_dir_all(old);
         }
@@ -101,11 +113,15 @@ struct NewFolder(PathBuf);
 
 impl NewFolder {
     fn within(folder: &Path) -> Result<Self, CudaBuilderError> {
-        let mut number = 0;
+        // No number is given twice: the folder of one thread may have been moved but not dropped yet, and when it is,
+        // a folder with the same name, made by another thread since, would go with it.
+        static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let new = folder.join(format!("new-{}-{number}", process::id()));
             match fs::create_dir(&new) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                // An earlier process with this number was killed.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => return made.map(|()| Self(new)).map_err(io(folder)),
             }
         }

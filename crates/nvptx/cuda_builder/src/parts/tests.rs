@@ -51,6 +51,39 @@ fn what_was_not_used_for_longest_goes() {
 }
 
 #[test]
+fn nothing_goes_while_another_build_uses_the_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, other] = [(); 2].map(|()| Store::open(folder.path().to_owned()).expect("a store"));
+    let part = other.part("", "a", |to| write(to, "A")).expect("a part");
+    one.forget(0);
+    assert!(part.path.is_file());
+    other.forget(0);
+    assert!(!part.path.exists());
+}
+
+/// A folder that one thread has moved has a name that another one may take before the first one drops it.
+#[test]
+fn threads_that_keep_results_at_once_keep_all_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path().to_owned()).expect("a store");
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..200 {
+                    let ir = format!("{thread} {number}");
+                    let part = store.part("", &ir, |to| {
+                        std::thread::yield_now();
+                        write(to, &ir)
+                    });
+                    assert_eq!(part.expect("a part").optimized, ir);
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn results_come_in_order() {
     let items: Vec<usize> = (0..100).collect();
     let doubled = in_parallel(&items, |it| Ok(it * 2)).expect("no errors");
