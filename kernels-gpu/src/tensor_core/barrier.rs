@@ -74,12 +74,11 @@ impl Barrier {
     }
 }
 
-/// Makes this thread's initialized barriers known to the cluster and to bulk copies (`fence.mbarrier_init`,
-/// `fence.proxy.async`). A barrier of the block, or of the cluster, follows.
+/// Makes this thread's initialized barriers known to the cluster and to bulk copies (`fence.mbarrier_init`). A barrier
+/// of the block, or of the cluster, follows.
 #[inline(always)]
 pub fn publish() {
     ptx!("fence.mbarrier_init.release.cluster;", options(nostack, preserves_flags));
-    fence_for_bulk_copies();
 }
 
 /// Lets bulk copies that are started later see what this thread has written to shared memory before

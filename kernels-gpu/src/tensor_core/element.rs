@@ -75,13 +75,27 @@ impl Element for Bf16 {
 impl Output for Bf16 {
     #[inline(always)]
     fn from_f32(sum: f32) -> Self {
-        let bits = sum.to_bits();
-        if sum.is_nan() {
-            return Self(0x7fff);
+        #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
+        {
+            let bits;
+            // SAFETY: a conversion accesses nothing.
+            unsafe {
+                core::arch::asm!("cvt.rn.bf16.f32 {}, {};", out(reg16) bits, in(reg32) sum,
+                    options(pure, nomem, nostack));
+            }
+            Self(bits)
         }
-        // Half a unit of the last place that stays, and a little less where that place is even.
-        let half = 0x7fff + (bits >> 16 & 1);
-        Self((bits.wrapping_add(half) >> 16) as u16)
+        // Older devices have no instruction for it.
+        #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
+        {
+            let bits = sum.to_bits();
+            if sum.is_nan() {
+                return Self(0x7fff);
+            }
+            // Half a unit of the last place that stays, and a little less where that place is even.
+            let half = 0x7fff + (bits >> 16 & 1);
+            Self((bits.wrapping_add(half) >> 16) as u16)
+        }
     }
 
     type Pair = u32;

@@ -24,6 +24,9 @@ const fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
+/// The bits of the NaN that every conversion to a format of 16 bits gives (PTX ISA, `cvt`).
+pub(super) const NAN: u16 = 0x7fff;
+
 impl Format {
     /// The one of this name, of [`TYPES`].
     pub(super) fn named(name: &str) -> Self {
@@ -98,6 +101,7 @@ impl Format {
     /// The bits of a number of a format of 16 bits.
     pub(super) fn encode(self, value: f32) -> u16 {
         match self {
+            _ if value.is_nan() => NAN,
             Self::F16 => f16::from_f32(value).to_bits(),
             _ => (value.to_bits() >> 16) as u16,
         }

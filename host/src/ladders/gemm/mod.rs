@@ -15,7 +15,8 @@
 //! (k + 1) u Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition,
 //! §3.1), with u = 2^-23, for tensor cores truncate. Both ends of that interval, rounded as the output is, are the
 //! least and the greatest number that an element may be: so the bound has one rounding to the output's format and its
-//! overflow to infinity. A NaN has to be NaN, and an exact infinity that infinity.
+//! overflow to infinity. A NaN has to be NaN, in 16 bits the one that conversions give, and an exact infinity that
+//! infinity.
 //!
 //! Up to 2^30 multiplications every element is compared. Beyond that, one of each patch of 32 × 32 elements is, and of
 //! each row the sum of the elements with random signs is compared with A (B x) for these signs x (Freivalds,
@@ -42,7 +43,7 @@ use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
 use engine::registry::{Form, Ladder, Rung};
 
 use super::product;
-use formats::{Format, TYPES};
+use formats::{Format, NAN, TYPES};
 use inputs::{DATA, Data, Inputs};
 use reference::{Reference, WrongElement};
 
@@ -292,8 +293,14 @@ unsafe impl Problem for Gemm {
                 Some(verdict(&wrong, n, &found[wrong.at], found[wrong.at]))
             }),
             out => Verdict::of_output(outputs, m * n, |found: &[u16]| {
-                let wrong = self.reference().first_wrong(self.inputs(), &|at| out.decode(found[at]))?;
-                Some(verdict(&wrong, n, &found[wrong.at], out.decode(found[wrong.at])))
+                let value = |at: usize| out.decode(found[at]);
+                let wrong = self.reference().first_wrong(self.inputs(), &value);
+                let wrong = wrong.map(|wrong| verdict(&wrong, n, &found[wrong.at], value(wrong.at)));
+                wrong.or_else(|| {
+                    let at = (0..found.len()).find(|&at| value(at).is_nan() && found[at] != NAN)?;
+                    let right = format_args!("the NaN {NAN:#x}");
+                    Some(Verdict::wrong_element(place(at, n), &found[at], format_args!("{:#x}", found[at]), right))
+                })
             }),
         }
     }
@@ -301,16 +308,18 @@ unsafe impl Problem for Gemm {
 
 /// The verdict on a wrong element, with its bytes and its value, of a product of `n` columns.
 fn verdict<T: bytemuck::NoUninit>(wrong: &WrongElement, n: usize, found: &T, value: f32) -> Verdict {
-    let (row, column) = (wrong.at / n, wrong.at % n);
     match wrong.right {
-        Some(right) => {
-            let which = format_args!("row {row}, column {column} of the product");
-            Verdict::wrong_element(which, found, format_args!("{value:e}"), right)
-        }
-        None => {
-            Verdict::Wrong(format!("the sum of row {row} of the product, each element with a sign, is too far off"))
-        }
+        Some(right) => Verdict::wrong_element(place(wrong.at, n), found, format_args!("{value:e}"), right),
+        None => Verdict::Wrong(format!(
+            "the sum of row {} of the product, each element with a sign, is too far off",
+            wrong.at / n
+        )),
     }
+}
+
+/// An element of a product of `n` columns, in words.
+fn place(at: usize, n: usize) -> String {
+    format!("row {}, column {} of the product", at / n, at % n)
 }
 
 #[cfg(test)]

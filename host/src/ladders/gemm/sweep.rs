@@ -23,6 +23,37 @@ const EDGES: &[[u32; 3]] = &[
     [7, 2056, 24],
 ];
 
+/// Further shapes for the kernels that `cargo xtask mutate` changes, each of which showed mutants that no other shape did:
+/// square tiles of each size, every number of stages and every rest of k, whole and broken tiles of a row.
+const TILES: &[[u32; 3]] = &[
+    [15, 15, 15],
+    [16, 16, 16],
+    [32, 32, 32],
+    [64, 64, 64],
+    [33, 16, 33],
+    [33, 32, 33],
+    [33, 63, 33],
+    [33, 96, 33],
+    [33, 128, 33],
+    [33, 257, 33],
+    [33, 383, 33],
+    [255, 33, 33],
+    [256, 33, 33],
+    [257, 33, 33],
+    [65, 65, 8],
+    [129, 129, 9],
+    [33, 33, 64],
+    [33, 33, 96],
+    [33, 33, 127],
+    [33, 33, 128],
+    [33, 33, 129],
+    [33, 33, 191],
+    [33, 33, 255],
+    [33, 33, 256],
+    [33, 33, 512],
+    [16, 16, 512],
+];
+
 /// What fills a device, or is long: these take some seconds for their reference, so that few variants have them.
 const LARGE: &[[u32; 3]] =
     &[[1024, 1024, 1024], [1000, 1100, 1304], [128, 256, 8192], [2304, 2048, 72], [2500, 2496, 64], [1111, 3001, 101]];
@@ -47,6 +78,11 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     // The default variant is that of the kernels that `cargo xtask mutate` changes.
     for (turn, &shape) in effort.pick(product::EDGES, product::EDGES, &[]).iter().enumerate() {
         add(shape, 0, turn);
+    }
+    for &shape in effort.pick(TILES, TILES, &[]) {
+        for data in 0..DATA.len() {
+            add(shape, 0, data);
+        }
     }
     for (turn, &shape) in small.iter().enumerate() {
         for variant in 0..variants.len() {

@@ -94,6 +94,19 @@ fn an_exact_sum_is_that_sum_rounded_once() {
 }
 
 #[test]
+fn a_nan_of_16_bits_is_the_one_that_conversions_give() {
+    for kind in ["bf16", "f16"] {
+        let gemm = gemm([64, 64, 30], &[("type", kind), ("data", "special")]);
+        let mut c: Vec<u16> = gemm.right().into_iter().map(|value| gemm.out.encode(value)).collect();
+        let at = c.iter().position(|bits| *bits == NAN).unwrap();
+        c[at] = 0x7ffe;
+        let Verdict::Wrong(why) = gemm.check_bytes(&output_of(&c)) else { panic!("another NaN is wrong") };
+        let (row, column) = (at / 64, at % 64);
+        assert_eq!(why, format!("row {row}, column {column} of the product is 0x7ffe; the NaN 0x7fff is right"));
+    }
+}
+
+#[test]
 fn special_numbers_travel_as_ieee_754_says() {
     for (kind, out) in TYPES_AND_OUTS {
         let gemm = gemm([64, 64, 30], &[("type", kind), ("out", out), ("data", "special")]);
