@@ -92,6 +92,15 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     start!("ca", 4, to, from, exists);
 }
 
+/// Starts a copy of two floats, or of zeros unless `exist`.
+///
+/// # Safety
+/// The caller guarantees what [`copy_one`] asks for, of 8 bytes on both sides, at addresses that are multiples of 8.
+#[inline(always)]
+pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
+    start!("ca", 8, to, from, exist);
+}
+
 /// Starts a copy of four floats, or of zeros unless `exist`. They pass by the L1 cache.
 ///
 /// # Safety

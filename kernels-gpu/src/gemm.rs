@@ -44,6 +44,7 @@ rungs! {
     mma,
     ldmatrix,
     cp_async,
+    small_blocks,
     wgmma,
     tma,
     warp_specialized,

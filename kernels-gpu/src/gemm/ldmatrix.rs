@@ -23,9 +23,9 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::Product;
-use super::operand::{CHUNK, DEPTH, THREADS};
+use super::operand::{CHUNK, DEPTH, Places, THREADS};
 use super::tiles::corner;
-use super::warp_tile::{self, ROWS, WarpTile};
+use super::warp_tile::{self, WarpTile};
 use crate::copy_async::Shared;
 use crate::tensor_core::element::Output;
 use crate::tensor_core::mma::{Fragment, MmaElement, SIDE};
@@ -34,8 +34,10 @@ use crate::wide;
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_LDMATRIX];
 
-/// Fragments side by side in a warp's part of the tile, and the tile's columns.
+/// Fragments below each other and side by side in a warp's part of the tile, and the tile's sides.
+const DOWN: usize = 4;
 const ALONG: usize = 2;
+const ROWS: u32 = warp_tile::rows(DOWN);
 const COLUMNS: u32 = warp_tile::columns(ALONG);
 
 products! {
@@ -62,7 +64,7 @@ unsafe fn ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *
     let mut chunks_a = product.chunks_of_a(corner.row, row, column);
     let (row, column) = SwizzledTile::<COLUMN_MAJOR, COLUMNS>::place();
     let mut chunks_b = product.chunks_of_b::<COLUMN_MAJOR>(corner.column, row, column);
-    let mut part = WarpTile::<ALONG>::of_this_warp();
+    let mut part = WarpTile::<DOWN, ALONG>::of_this_warp();
     for _ in (0..product.k).step_by(DEPTH as usize) {
         // SAFETY: each chunk of the tiles is written by one thread; barriers part that from the reading.
         unsafe {
@@ -99,7 +101,9 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
     /// Rows from one of a thread's chunks to the next, and the bytes between them in the tile: those of all threads'
     /// chunks.
     pub(super) const APART: u32 = THREADS / Self::ACROSS;
-    pub(super) const BYTES_APART: u32 = THREADS * 16;
+    const BYTES_APART: u32 = THREADS * 16;
+    /// A thread's chunks.
+    pub(super) const CHUNKS: u32 = Self::BYTES / Self::BYTES_APART;
     /// Chunks in a row.
     const ACROSS: u32 = if ALONG_K { DEPTH } else { LINES } / CHUNK;
     /// Chunks that change their places with each other: of a row, and in 128 bytes.
@@ -118,9 +122,15 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
         (thread::thread_idx_x() / Self::ACROSS, thread::thread_idx_x() % Self::ACROSS * CHUNK)
     }
 
+    /// Where this thread's chunks go, the first of which has this tail.
+    #[inline(always)]
+    pub(super) fn places(self, tail: *mut u32) -> Places {
+        Places { to: self.first_chunk(), bytes: Self::BYTES_APART, count: Self::CHUNKS, tail }
+    }
+
     /// Where this thread's first chunk goes.
     #[inline(always)]
-    pub(super) fn first_chunk(self) -> *mut u32 {
+    fn first_chunk(self) -> *mut u32 {
         const { assert!(Self::APART.is_multiple_of(8), "all of a thread's chunks are swizzled alike") };
         let (row, column) = Self::place();
         self.shared.wrapping_add((self.at + Self::offset(row, column / CHUNK)) as usize).cast()
@@ -132,7 +142,7 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
     /// The tile is shared memory, which no thread reads before a barrier.
     #[inline(always)]
     unsafe fn write(self, chunks: [[u32; 4]; 2]) {
-        const { assert!(Self::BYTES == 2 * Self::BYTES_APART) };
+        const { assert!(Self::CHUNKS == 2) };
         let [first, second] = chunks;
         // SAFETY: in the tile, and this thread's own.
         unsafe {

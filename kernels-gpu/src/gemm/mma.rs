@@ -27,7 +27,7 @@ use rung::{Geometry, Rung};
 use super::Product;
 use super::operand::{CHUNK, Chunks, DEPTH};
 use super::tiles::corner;
-use super::warp_tile::{self, ROWS, WarpTile};
+use super::warp_tile::{self, WarpTile};
 use crate::tensor_core::element::Output;
 use crate::tensor_core::mma::{Fragment, MmaElement, SIDE};
 use crate::wide;
@@ -35,8 +35,10 @@ use crate::wide;
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_MMA];
 
-/// Fragments side by side in a warp's part of the tile, and the tile's columns.
+/// Fragments below each other and side by side in a warp's part of the tile, and the tile's sides.
+const DOWN: usize = 4;
 const ALONG: usize = 2;
+const ROWS: u32 = warp_tile::rows(DOWN);
 const COLUMNS: u32 = warp_tile::columns(ALONG);
 const _: () = assert!(ROWS == COLUMNS, "both factors have tiles of one size");
 
@@ -64,7 +66,7 @@ unsafe fn mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u
     let mut chunks_a = product.chunks_of_a(corner.row, row, column);
     let (row, column) = PaddedTile::<COLUMN_MAJOR>::place();
     let mut chunks_b = product.chunks_of_b::<COLUMN_MAJOR>(corner.column, row, column);
-    let mut part = WarpTile::<ALONG>::of_this_warp();
+    let mut part = WarpTile::<DOWN, ALONG>::of_this_warp();
     for _ in (0..product.k).step_by(DEPTH as usize) {
         // SAFETY: each word of the tiles is written by one thread; barriers part that from the reading.
         unsafe {

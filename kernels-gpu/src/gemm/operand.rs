@@ -8,7 +8,7 @@
 use core::array;
 
 use super::{Product, unknown};
-use crate::copy_async::{Shared, copy_four, copy_one};
+use crate::copy_async::{Shared, copy_four, copy_one, copy_two};
 use crate::wide;
 
 /// Elements of a tile along `k`.
@@ -31,7 +31,7 @@ pub(super) struct Chunks<const ALONG_K: bool> {
     /// Rows and columns from the first chunk's first element on to the end of the matrix; negative beyond.
     rows: i32,
     columns: i32,
-    /// The bytes that addresses of chunks are a multiple of: 16, 4 or 2.
+    /// The bytes that addresses of chunks are a multiple of: 16, 8, 4 or 2.
     alignment: u32,
 }
 
@@ -55,15 +55,15 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
     #[inline(always)]
     fn new(matrix: *const u16, [rows, columns]: [u32; 2], line: u32, row: u32, column: u32) -> Self {
         let (row, column) = if ALONG_K { (line + row, column) } else { (row, line + column) };
-        // The lowest bit of an address and a pitch that is set in one of them.
-        let bits = matrix as u32 | (columns * 2);
+        // The lowest bit that is set in the address or in the bytes of a row.
+        let bits = matrix as u32 | (columns * 2) | 16;
         Self {
             matrix,
             first: matrix.wrapping_add((row * columns + column) as usize),
             pitch: columns,
             rows: rows as i32 - row as i32,
             columns: columns as i32 - column as i32,
-            alignment: if bits.is_multiple_of(16) { 16 } else { 4 - bits % 4 },
+            alignment: bits & bits.wrapping_neg(),
         }
     }
 
@@ -123,23 +123,23 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         array::from_fn(|pair| element(2 * pair as i32) | element(2 * pair as i32 + 1) << 16)
     }
 
-    /// Starts asynchronous copies of this thread's chunks of a tile to shared memory, in the group that is ended next: `N`
-    /// chunks that are `apart` rows apart. They go to `places`.
+    /// Starts asynchronous copies of this thread's chunks of a tile, `apart` rows apart, to their places in shared
+    /// memory, in the group that is ended next.
     ///
     /// `cp.async` copies 4, 8 or 16 bytes. Where rows have an odd number of elements, every other row begins in the middle of a
     /// word. Its chunks are copied one element early, as five words, and [`Chunks::realign`] moves them when they have arrived.
     ///
-    /// `ALIGNMENT` is at most that of this matrix's chunks.
+    /// `ALIGNMENT` is 16, 4 or 2, and at most that of this matrix's chunks.
     ///
     /// # Safety
     /// The matrix is valid for reads, and `apart` is even. No thread accesses the places before the copies have been waited for,
     /// this thread has realigned them, and a barrier has been passed.
     #[inline(always)]
-    pub(super) unsafe fn copy<const N: u32, const ALIGNMENT: u32>(&self, apart: u32, places: Places) {
-        let Places { to, bytes, .. } = places;
+    pub(super) unsafe fn copy<const ALIGNMENT: u32>(&self, apart: u32, places: Places) {
+        let Places { to, bytes, count, .. } = places;
         let shared = Shared::of(to);
         if ALIGNMENT == 16 || self.alignment == 16 {
-            for i in 0..N {
+            for i in 0..count {
                 let (from, columns) = self.place(i * apart);
                 // SAFETY: as the caller promises; with this alignment, the matrix has whole chunks only.
                 unsafe { copy_four(shared.byte_add(i * bytes), from.cast(), columns > 0) };
@@ -148,11 +148,16 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         }
         // A loop that stays one: nobody waits here for instructions, and eight times as many would be in the way of
         // others.
-        for i in 0..unknown(N) {
+        for i in 0..unknown(count) {
             let (from, columns) = self.place(i * apart);
-            // SAFETY: as the caller promises; where pairs are aligned, the matrix has whole pairs only.
+            // SAFETY: as the caller promises; where pieces are aligned, the matrix has whole pieces only.
             unsafe {
-                if ALIGNMENT == 4 || self.alignment == 4 {
+                if self.alignment == 8 {
+                    for half in 0..2 {
+                        let from = from.wrapping_add((CHUNK / 2 * half) as usize).cast();
+                        copy_two(shared.byte_add(i * bytes + 8 * half), from, columns > (CHUNK / 2 * half) as i32);
+                    }
+                } else if ALIGNMENT == 4 || self.alignment == 4 {
                     for pair in 0..CHUNK / 2 {
                         let from = from.wrapping_add(2 * pair as usize).cast();
                         copy_one(shared.byte_add(i * bytes + 4 * pair), from, columns > 2 * pair as i32);
@@ -198,7 +203,7 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         self.first as usize & 2
     }
 
-    /// The bytes that addresses of chunks are a multiple of: 16, 4 or 2.
+    /// The bytes that addresses of chunks are a multiple of: 16, 8, 4 or 2.
     #[inline(always)]
     pub(super) fn alignment(&self) -> u32 {
         self.alignment
@@ -209,11 +214,11 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
     /// # Safety
     /// As [`Chunks::copy`], whose copies to these places have been waited for.
     #[inline(always)]
-    pub(super) unsafe fn realign<const N: u32>(&self, places: Places) {
+    pub(super) unsafe fn realign(&self, places: Places) {
         if self.alignment > 2 || self.early_bytes() == 0 {
             return;
         }
-        for i in 0..unknown(N) {
+        for i in 0..unknown(places.count) {
             let [to, tail] = places.chunk(i);
             // SAFETY: as the caller promises.
             unsafe {
@@ -232,6 +237,8 @@ pub(super) struct Places {
     pub(super) to: *mut u32,
     /// Bytes from one chunk to the next.
     pub(super) bytes: u32,
+    /// The chunks.
+    pub(super) count: u32,
     /// The first chunk's tail: the word behind a chunk that is copied one element early. The next chunk's is [`THREADS`] words
     /// further.
     pub(super) tail: *mut u32,

@@ -13,25 +13,26 @@ use crate::warp::WARP_SIZE;
 
 /// Warps of a block, below each other and side by side.
 const WARPS: [u32; 2] = [2, 4];
-/// Fragments below each other in a warp's part, which has 64 rows.
-pub(super) const DOWN: usize = 4;
-/// Rows of a block's tile.
-pub(super) const ROWS: u32 = WARPS[0] * (DOWN * SIDE) as u32;
 
-/// Columns of the tile of a block whose warps' parts are `ALONG` fragments wide.
+/// Rows of the tile of a block whose warps' parts are `down` fragments high.
+pub(super) const fn rows(down: usize) -> u32 {
+    WARPS[0] * (down * SIDE) as u32
+}
+
+/// Columns of the tile of a block whose warps' parts are `along` fragments wide.
 pub(super) const fn columns(along: usize) -> u32 {
     WARPS[1] * (along * SIDE) as u32
 }
 
-/// The sums of a warp's part: 64 rows and 16 · `ALONG` columns.
-pub(super) struct WarpTile<const ALONG: usize> {
+/// The sums of a warp's part: 16 · `DOWN` rows and 16 · `ALONG` columns.
+pub(super) struct WarpTile<const DOWN: usize, const ALONG: usize> {
     /// The part's place in the block's tile.
     pub(super) row: u32,
     pub(super) column: u32,
     sums: [[Sums; ALONG]; DOWN],
 }
 
-impl<const ALONG: usize> WarpTile<ALONG> {
+impl<const DOWN: usize, const ALONG: usize> WarpTile<DOWN, ALONG> {
     /// This warp's part, all sums zero.
     #[inline(always)]
     pub(super) fn of_this_warp() -> Self {
@@ -44,7 +45,7 @@ impl<const ALONG: usize> WarpTile<ALONG> {
         }
     }
 
-    /// Adds the products of 64 rows of `a` and the part's columns of `b`, 16 deep: 4 · `ALONG` · 2 `mma.sync`.
+    /// Adds the products of the part's rows of `a` and columns of `b`, 16 deep: `DOWN` · `ALONG` · 2 `mma.sync`.
     ///
     /// # Safety
     /// All lanes of the warp call it together.

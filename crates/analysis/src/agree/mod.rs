@@ -260,13 +260,17 @@ fn with_the_other_kind(metric: &ComparedMetric, (sim, gpu): (&Numbers, &Numbers)
     why
 }
 
+/// How far a sum of two counters may be from a third, relatively: ncu runs the kernel again for each, and of one kernel on an
+/// H200 it has counted 4592 sectors of copies past L1 in one run and 4608 in the next.
+const OTHER_RUN: f64 = 0.01;
+
 /// The explanation when the whole difference is in copies that bypass the L1. By instruction, the GPU counts more sectors for them
 /// than they have, or fewer; a wrong count of ours would also show in the global load sectors, which are compared by themselves.
 fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
     let own = sim - through;
-    (through + past == ncu && own > 0.0 && own != past).then(|| {
+    ((through + past - ncu).abs() <= OTHER_RUN * ncu && own > 0.0 && own != past).then(|| {
         format!(
             "all of it is in copies that pass by L1: by instruction the GPU counts {past} sectors for their {own}, its \
              global load sectors have each once"
