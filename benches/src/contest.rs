@@ -11,6 +11,7 @@ use crate::cases::Case;
 use crate::contestant::{Contestant, Kind, port_name};
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
+use crate::failures::Failure;
 
 /// A launch of more nanoseconds than this is long.
 const LONG: f64 = 50e6;
@@ -217,14 +218,16 @@ pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Erro
 ///
 /// # Errors
 /// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownName`] when a name is not a
-/// rung's, [`Error::Request`] when the device is too old for a named rung or has no clock. Any other failure of a
-/// contestant is its [`Outcome::Wrong`].
+/// rung's, [`Error::Request`] when the device is too old for a named rung or has no clock, and [`Error::Unusable`] when a
+/// contestant has failed after which the device runs nothing more. Any other failure of a contestant is its
+/// [`Outcome::Wrong`], and so is one of `failures`, which is not launched.
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
     names: &[String],
     cuda: &mut CudaCode,
     runs: u32,
+    failures: &[Failure],
     mut progress: impl FnMut(&str),
 ) -> Result<Contest, Error> {
     let problem = case.ladder.problem(&case.options)?;
@@ -244,6 +247,10 @@ pub fn contest(
             }
             None => {}
         }
+        if let Some(failure) = failures.iter().find(|own| own.is_of(case, &contestant.name)) {
+            results.push((contestant, Err(failure.why.clone())));
+            continue;
+        }
         progress(&format!("trying {}", contestant.name));
         let tried = match contestant.once(&mut session) {
             Ok(Some(time)) => Ok(time),
@@ -253,7 +260,7 @@ pub fn contest(
                 cuda.refuse_ports(case.ladder.name, error.to_string());
                 continue;
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(failed(case, &contestant, &mut session, &error)?),
         };
         if contestant.kind != Kind::CudaPort || !cuda.lacks_ports(case.ladder.name) {
             results.push((contestant, tried));
@@ -274,13 +281,13 @@ pub fn contest(
                 match contestant.check(&mut session) {
                     Ok(Verdict::Right) => Outcome::Timed(Vec::new()),
                     Ok(Verdict::Wrong(why)) => Outcome::Wrong(why),
-                    Err(error) => Outcome::Wrong(error.to_string()),
+                    Err(error) => Outcome::Wrong(failed(case, &contestant, &mut session, &error)?),
                 }
             }
         };
         measured.push(Measured { contestant, outcome });
     }
-    rounds(&mut measured, &mut session, runs, progress);
+    rounds(case, &mut measured, &mut session, runs, progress)?;
     drop(session);
 
     Ok(Contest {
@@ -296,13 +303,29 @@ pub fn contest(
     })
 }
 
+/// Why a contestant has failed, as long as the device runs others.
+fn failed<D: Device + ?Sized>(
+    case: &Case,
+    contestant: &Contestant,
+    session: &mut Session<'_, D>,
+    error: &host::Error,
+) -> Result<String, Error> {
+    let why = error.to_string();
+    if session.is_usable_after(true) {
+        return Ok(why);
+    }
+    let (ladder, label) = (case.ladder.name.to_owned(), case.label.to_owned());
+    Err(Error::Unusable(Failure { ladder, case: label, contestant: contestant.name.clone(), why }))
+}
+
 /// Times the contestants whose outcome is a time, in rounds.
 fn rounds<D: Device + ?Sized>(
+    case: &Case,
     measured: &mut [Measured],
     session: &mut Session<'_, D>,
     runs: u32,
     mut progress: impl FnMut(&str),
-) {
+) -> Result<(), Error> {
     for round in 0..WARM_UP + runs {
         let counts = round >= WARM_UP;
         progress(&match counts {
@@ -320,8 +343,9 @@ fn rounds<D: Device + ?Sized>(
             match own.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => own.outcome = Outcome::Wrong(error.to_string()),
+                Err(error) => own.outcome = Outcome::Wrong(failed(case, &own.contestant, session, &error)?),
             }
         }
     }
+    Ok(())
 }

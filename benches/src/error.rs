@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::failures::Failure;
+
 /// Everything that can keep a measurement from being made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,6 +17,9 @@ pub enum Error {
     /// The CUDA C++ cannot be compiled or loaded.
     #[error("{0}")]
     Cuda(String),
+    /// A contestant has failed, and this process can use the device no more.
+    #[error("{} made the device unusable: {}", .0.contestant, .0.why)]
+    Unusable(Failure),
 }
 
 impl From<host::Error> for Error {
@@ -54,7 +59,7 @@ impl Error {
         match self {
             Self::Ladder(error) => error.exit_code(),
             Self::Request(_) => 2,
-            Self::Cuda(_) => 1,
+            Self::Cuda(_) | Self::Unusable(_) => 1,
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::cases::{self, Case};
 use crate::contest::contest;
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
+use crate::failures::Failure;
 use crate::show::{self, Circumstances, Failed, Results};
 
 /// The exit code when a result was wrong or something could not be measured.
@@ -49,6 +50,9 @@ struct Request {
     /// Put each ladder's tables between its markers, ladder:versus-NAME, in a file
     #[arg(long, value_name = "PATH", conflicts_with = "rung")]
     update_readme: Option<PathBuf>,
+    /// Report the contestants in this file without launching them, and add the one that makes the device unusable
+    #[arg(long, value_name = "PATH", hide = true)]
+    failures: Option<PathBuf>,
 }
 
 fn program(catalog: &'static Catalog, args: &[OsString]) -> Command {
@@ -68,8 +72,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
         Ok(matches) => matches,
         Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
     };
-    let words = args.iter().skip(1).map(|arg| arg.to_string_lossy());
-    let command: Vec<_> = words.collect();
+    // What a person has asked for: `--failures` comes last, from the process that supervises this one.
+    let asked = args.iter().skip(1).take_while(|arg| *arg != "--failures");
+    let command: Vec<_> = asked.map(|arg| arg.to_string_lossy()).collect();
     let command = format!("cargo xtask versus {}", command.join(" "));
     match run(&matches, command.trim_end(), env, out, err) {
         Ok(code) => code,
@@ -114,6 +119,10 @@ fn run(
         }
     }
 
+    let failures = match &request.failures {
+        Some(path) => Failure::read(path).map_err(cli::Error::from)?,
+        None => Vec::new(),
+    };
     let mut device = (env.open)()?;
     let bar = progress_bar(cases.len(), env.terminal);
     bar.set_message("nvcc");
@@ -126,12 +135,19 @@ fn run(
     let mut failed = Vec::new();
     for (own, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
-        let result = contest(&mut *device, case, own.rung_names(), &mut cuda, request.runs, |doing| {
+        let result = contest(&mut *device, case, own.rung_names(), &mut cuda, request.runs, &failures, |doing| {
             bar.set_message(format!("{name}: {doing}"));
         });
         bar.inc(1);
         match result {
             Ok(contest) => contests.push(contest),
+            // This process can measure no further case either.
+            Err(Error::Unusable(failure)) => {
+                if let Some(path) = &request.failures {
+                    failure.append(path).map_err(cli::Error::from)?;
+                }
+                return Err(Error::Unusable(failure));
+            }
             // One of several problems that does not fit into the memory does not stop the others.
             Err(error) if cases.len() > 1 => failed.push(Failed { what: name, why: error.to_string() }),
             Err(error) => return Err(error),

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::common::stand_in::clocked::Clocked;
 use crate::common::{FakeNvcc, LIBRARY, clocked};
 use benches::cuda_code::CudaCode;
+use benches::failures::{Failure, supervise};
 use benches::nvcc::Nvcc;
 use benches::versus::{self, Env};
 use host::{CATALOG, Catalog, Ladder, Provenance};
@@ -166,5 +169,61 @@ fn what_cannot_be_asked_for_is_refused() {
         let (code, out, err) = run(|| clocked(""), &|| nvcc.cuda(), args);
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
         assert!(err.contains(message), "{err}");
+    }
+}
+
+#[test]
+fn a_contestant_that_takes_the_device_down_is_reported_and_the_others_are_measured_by_the_next_process() {
+    let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
+    let device = || {
+        let mut device = clocked("");
+        device.faulty = "transpose_naive";
+        device
+    };
+    let failures = tempfile::NamedTempFile::new().unwrap();
+    let path = failures.path().to_str().unwrap();
+    let args = [&TRANSPOSE[..], &["--failures", path]].concat();
+
+    let (code, out, err) = run_of(two_rungs(), device, &none, &args);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.starts_with("error: transpose_naive made the device unusable: "), "{err}");
+    let known = Failure::read(failures.path()).unwrap();
+    let [Failure { ladder, contestant, why, .. }] = &known[..] else { panic!("{known:?}") };
+    assert_eq!((ladder.as_str(), contestant.as_str()), ("transpose", "transpose_naive"));
+    assert!(why.contains("an illegal address"), "{why}");
+
+    let (code, out, err) = run_of(two_rungs(), device, &none, &args);
+    assert_eq!((code, err.as_str()), (1, ""));
+    assert!(out.contains("an illegal address"), "{out}");
+    let copy = out.lines().find(|line| line.contains("copy_gmem")).unwrap();
+    assert!(copy.contains("100.00 µs"), "{out}");
+    assert!(out.trim_end().ends_with("`cargo xtask versus transpose --rows 100 --cols 50 --runs 5`"), "{out}");
+    assert_eq!(Failure::read(failures.path()).unwrap(), known);
+
+    fs::write(path, "{}\n").unwrap();
+    let (code, _, err) = run_of(two_rungs(), || clocked(""), &none, &args);
+    assert!(code != 0 && err.contains("missing field"), "{code} {err}");
+}
+
+/// A program that notes each start, and fails as often as `times` says.
+fn failing(times: u32, then: &str) -> String {
+    format!(
+        r#"echo start >> "$0"
+        if [ "$(grep -c start "$0")" -le {times} ]; then echo '{{"ladder":"l","case":"","contestant":"c","why":"w"}}' >> "$2"; {then}; fi
+        exit $(grep -c contestant "$2")"#
+    )
+}
+
+#[test]
+fn a_process_that_has_failed_is_followed_by_another_one() {
+    for then in ["exit 1", "sleep 100"] {
+        let notes = tempfile::NamedTempFile::new().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c".as_ref(), failing(2, then).as_ref(), notes.path().as_os_str()]);
+        let begin = Instant::now();
+        let status = supervise(&mut shell, Duration::from_millis(200)).unwrap();
+        assert_eq!(status.code(), Some(2), "{then}");
+        assert_eq!(fs::read_to_string(notes.path()).unwrap(), "start\n".repeat(3), "{then}");
+        assert!(begin.elapsed() < Duration::from_secs(20), "{then}");
     }
 }

@@ -18,6 +18,10 @@ const PATIENCE: (u64, u64) = (5, 50_000);
 /// The largest cost of a problem that is run with the sanitizers, and how many of them are.
 const MOST_SANITIZED: (u64, usize) = (1 << 12, 24);
 
+/// The same for mutants that change only a fence, a scope or an order, and that the small problems do not show: such a change
+/// matters where blocks wait for each other or tiles are whole.
+const MOST_ORDERED: (u64, usize) = (1 << 21, 48);
+
 /// The largest cost of a problem on which all mutants are run that are not caught before, and how many of them there are at
 /// least. Their accesses are compared.
 const MOST_TRACED: (u64, usize) = (1 << 14, 64);
@@ -93,6 +97,8 @@ enum Stage {
     Rest,
     /// Whether the sanitizers find something.
     Findings,
+    /// Whether the sanitizers find something on the check's larger problems, for a change of order.
+    LargerFindings,
     /// Whether the sanitizers find something on further problems.
     FurtherFindings,
 }
@@ -104,7 +110,7 @@ impl Stage {
     }
 
     fn is_sanitized(self) -> bool {
-        matches!(self, Self::Findings | Self::FurtherFindings)
+        matches!(self, Self::Findings | Self::LargerFindings | Self::FurtherFindings)
     }
 }
 
@@ -146,6 +152,7 @@ impl<'a> Trial<'a> {
         batch.each(&mut self.checked, &rest.iter().rev().step_by(step).copied().collect::<Vec<_>>(), Stage::Others)?;
         batch.each(&mut self.checked, &rest, Stage::Rest)?;
         batch.each(&mut self.checked, &problems::few(&checked, MOST_SANITIZED), Stage::Findings)?;
+        batch.each(&mut self.checked, &problems::few(&checked, MOST_ORDERED), Stage::LargerFindings)?;
         batch.each(&mut self.further, &problems::few(&further, MOST_SANITIZED), Stage::FurtherFindings)?;
         let Batch { living, mut done, .. } = batch;
         done.extend(living.into_iter().map(|own| (own.index, own.end())));
@@ -349,6 +356,7 @@ impl Living<'_> {
             Stage::Others => !is_order && (self.other.is_some() || self.missed.is_some()),
             Stage::Rest => self.missed.is_some(),
             Stage::Findings => is_order || self.other.is_some() || self.missed.is_some(),
+            Stage::LargerFindings => is_order,
             Stage::FurtherFindings => (is_order || self.other.is_some()) && self.missed.is_none(),
         }
     }

@@ -19,6 +19,9 @@ pub struct Clocked {
     sizes: HashMap<BufferId, usize>,
     /// Whether the entries of loaded code do nothing.
     pub is_idle: bool,
+    /// What the entries begin with whose launch fails, after which the device runs nothing more.
+    pub faulty: &'static str,
+    is_usable: bool,
 }
 
 impl Clocked {
@@ -31,6 +34,8 @@ impl Clocked {
             entries: Vec::new(),
             sizes: HashMap::new(),
             is_idle: false,
+            faulty: "",
+            is_usable: true,
         }
     }
 
@@ -84,11 +89,19 @@ impl Device for Clocked {
     }
 
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
+        self.is_usable &= self.faulty.is_empty() || !launch.entry.starts_with(self.faulty);
+        if !self.is_usable {
+            return Err(Error::Launch { launch: Box::new(launch.clone()), reason: "an illegal address".to_owned() });
+        }
         if !(self.is_idle && launch.code != Code::Kernels) {
             // SAFETY: it is the simulator.
             unsafe { self.machine.launch(launch, bound) }?;
         }
         Ok(LaunchResult::timed(self.time(launch.code, &launch.entry)))
+    }
+
+    fn is_usable(&mut self) -> bool {
+        self.is_usable
     }
 
     fn read(&mut self, _: BufferId) -> Result<LaunchResult, Error> {
