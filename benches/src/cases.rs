@@ -42,6 +42,10 @@ const VERSUS: &[Written] = &[
     ("gemm", "8192x8192x1024", "m=8192 n=8192 k=1024"),
     ("gemm", "4096x14336x4096", "m=4096 n=14336 k=4096"),
     ("gemm", "1000x1100x1304", "m=1000 n=1100 k=1304 b=columns"),
+    // Rows of B that no tensor map describes, then of A too, then of 2 bytes' alignment both ways.
+    ("gemm", "1000x1100x1304 rows", "m=1000 n=1100 k=1304 b=rows"),
+    ("gemm", "1000x1100x1301 rows", "m=1000 n=1100 k=1301 b=rows"),
+    ("gemm", "1001x1101x1301", "m=1001 n=1101 k=1301 b=columns"),
     ("gemm", "4096^3 tf32", "m=4096 n=4096 k=4096 type=tf32 b=columns"),
     ("histogram", "2^28 uniform", "n=2^28 data=uniform"),
     ("histogram", "2^28 constant", "n=2^28 data=constant"),

@@ -11,7 +11,7 @@ use crate::cases::Case;
 use crate::contestant::{Contestant, Kind, port_name};
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
-use crate::failures::Failure;
+use crate::failures::{Failure, Failures};
 
 /// A launch of more nanoseconds than this is long.
 const LONG: f64 = 50e6;
@@ -227,7 +227,7 @@ pub fn contest(
     names: &[String],
     cuda: &mut CudaCode,
     runs: u32,
-    failures: &[Failure],
+    failures: &Failures,
     mut progress: impl FnMut(&str),
 ) -> Result<Contest, Error> {
     let problem = case.ladder.problem(&case.options)?;
@@ -247,7 +247,7 @@ pub fn contest(
             }
             None => {}
         }
-        if let Some(failure) = failures.iter().find(|own| own.is_of(case, &contestant.name)) {
+        if let Some(failure) = failures.of(case, &contestant.name) {
             results.push((contestant, Err(failure.why.clone())));
             continue;
         }
@@ -260,7 +260,7 @@ pub fn contest(
                 cuda.refuse_ports(case.ladder.name, error.to_string());
                 continue;
             }
-            Err(error) => Err(failed(case, &contestant, &mut session, &error)?),
+            Err(error) => Err(failed(case, &contestant, &mut session, failures, &error)?),
         };
         if contestant.kind != Kind::CudaPort || !cuda.lacks_ports(case.ladder.name) {
             results.push((contestant, tried));
@@ -281,13 +281,13 @@ pub fn contest(
                 match contestant.check(&mut session) {
                     Ok(Verdict::Right) => Outcome::Timed(Vec::new()),
                     Ok(Verdict::Wrong(why)) => Outcome::Wrong(why),
-                    Err(error) => Outcome::Wrong(failed(case, &contestant, &mut session, &error)?),
+                    Err(error) => Outcome::Wrong(failed(case, &contestant, &mut session, failures, &error)?),
                 }
             }
         };
         measured.push(Measured { contestant, outcome });
     }
-    rounds(case, &mut measured, &mut session, runs, progress)?;
+    rounds(case, &mut measured, &mut session, failures, runs, progress)?;
     drop(session);
 
     Ok(Contest {
@@ -308,6 +308,7 @@ fn failed<D: Device + ?Sized>(
     case: &Case,
     contestant: &Contestant,
     session: &mut Session<'_, D>,
+    failures: &Failures,
     error: &host::Error,
 ) -> Result<String, Error> {
     let why = error.to_string();
@@ -315,7 +316,9 @@ fn failed<D: Device + ?Sized>(
         return Ok(why);
     }
     let (ladder, label) = (case.ladder.name.to_owned(), case.label.to_owned());
-    Err(Error::Unusable(Failure { ladder, case: label, contestant: contestant.name.clone(), why }))
+    let failure = Failure { ladder, case: label, contestant: contestant.name.clone(), why };
+    failures.report(&failure).map_err(cli::Error::from)?;
+    Err(Error::Unusable(failure))
 }
 
 /// Times the contestants whose outcome is a time, in rounds.
@@ -323,6 +326,7 @@ fn rounds<D: Device + ?Sized>(
     case: &Case,
     measured: &mut [Measured],
     session: &mut Session<'_, D>,
+    failures: &Failures,
     runs: u32,
     mut progress: impl FnMut(&str),
 ) -> Result<(), Error> {
@@ -343,7 +347,7 @@ fn rounds<D: Device + ?Sized>(
             match own.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => own.outcome = Outcome::Wrong(failed(case, &own.contestant, session, &error)?),
+                Err(error) => own.outcome = Outcome::Wrong(failed(case, &own.contestant, session, failures, &error)?),
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,28 +31,45 @@ pub struct Failure {
     pub why: String,
 }
 
-impl Failure {
-    /// Whether this contestant of this case is the one.
-    pub fn is_of(&self, case: &Case, contestant: &str) -> bool {
-        self.ladder == case.ladder.name && self.case == case.label && self.contestant == contestant
-    }
+/// The contestants that are not launched again, and the file for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Failures {
+    known: Vec<Failure>,
+    file: Option<PathBuf>,
+}
 
-    /// The failures in a file, one a line.
+impl Failures {
+    /// The failures in a file, one a line; the next one is added to it. Without a file there are none, and none is kept.
     ///
     /// # Errors
     /// When the file cannot be read, or has something else in it.
-    pub fn read(path: &Path) -> io::Result<Vec<Self>> {
-        let text = fs::read_to_string(path)?;
-        text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::from)).collect()
+    pub fn read(file: Option<PathBuf>) -> io::Result<Self> {
+        let text = file.as_ref().map_or(Ok(String::new()), fs::read_to_string)?;
+        let known: Result<_, _> = text.lines().map(serde_json::from_str).collect();
+        Ok(Self { known: known?, file })
     }
 
-    /// Adds it to a file.
+    /// All of them, in order.
+    pub fn known(&self) -> &[Failure] {
+        &self.known
+    }
+
+    /// The failure of a contestant of a case.
+    pub fn of(&self, case: &Case, contestant: &str) -> Option<&Failure> {
+        let is_own =
+            |own: &&Failure| own.ladder == case.ladder.name && own.case == case.label && own.contestant == contestant;
+        self.known.iter().find(is_own)
+    }
+
+    /// Tells the process that supervises this one. That has to come before anything of the device is freed, which may
+    /// wait for ever for a kernel that never ends.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&self, path: &Path) -> io::Result<()> {
-        let line = serde_json::to_string(self)? + "\n";
-        OpenOptions::new().append(true).create(true).open(path)?.write_all(line.as_bytes())
+    pub fn report(&self, failure: &Failure) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let line = serde_json::to_string(failure)? + "\n";
+        OpenOptions::new().append(true).open(file)?.write_all(line.as_bytes())
     }
 }
 
@@ -71,7 +88,9 @@ pub fn supervise(command: &mut Command, patience: Duration) -> io::Result<ExitSt
         if fs::metadata(file.path())?.len() == known {
             return Ok(status);
         }
-        eprintln!("measuring again, without it");
+        if let Some(Failure { contestant, why, .. }) = Failures::read(Some(file.path().into()))?.known().last() {
+            eprintln!("error: {contestant} made the device unusable: {why}; measuring again without it");
+        }
     }
 }
 

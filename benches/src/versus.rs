@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use analysis::document;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -17,11 +18,13 @@ use crate::cases::{self, Case};
 use crate::contest::contest;
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
-use crate::failures::Failure;
+use crate::failures::Failures;
 use crate::show::{self, Circumstances, Failed, Results};
 
 /// The exit code when a result was wrong or something could not be measured.
 const WRONG: u8 = 1;
+/// How long a launch may take: that of the slowest rung of the largest problem takes seconds.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The least rounds that are worth quartiles.
 const FEWEST_RUNS: u32 = 5;
 
@@ -79,6 +82,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
     match run(&matches, command.trim_end(), env, out, err) {
         Ok(code) => code,
         Err(Error::Ladder(cli::Error::Output(error))) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        // The process that supervises this one says so.
+        Err(error @ Error::Unusable(_)) if args.iter().any(|arg| arg == "--failures") => error.exit_code(),
         Err(error) => {
             let _ = writeln!(err, "error: {error}");
             error.exit_code()
@@ -119,11 +124,9 @@ fn run(
         }
     }
 
-    let failures = match &request.failures {
-        Some(path) => Failure::read(path).map_err(cli::Error::from)?,
-        None => Vec::new(),
-    };
+    let failures = Failures::read(request.failures.clone()).map_err(cli::Error::from)?;
     let mut device = (env.open)()?;
+    device.set_time_limit(TIME_LIMIT);
     let bar = progress_bar(cases.len(), env.terminal);
     bar.set_message("nvcc");
     bar.tick();
@@ -142,12 +145,7 @@ fn run(
         match result {
             Ok(contest) => contests.push(contest),
             // This process can measure no further case either.
-            Err(Error::Unusable(failure)) => {
-                if let Some(path) = &request.failures {
-                    failure.append(path).map_err(cli::Error::from)?;
-                }
-                return Err(Error::Unusable(failure));
-            }
+            Err(error @ Error::Unusable(_)) => return Err(error),
             // One of several problems that does not fit into the memory does not stop the others.
             Err(error) if cases.len() > 1 => failed.push(Failed { what: name, why: error.to_string() }),
             Err(error) => return Err(error),
