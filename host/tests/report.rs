@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use browser_test::{Browser, Look, Value};
+use browser_test::{Appearance, Browser, Value};
 
 use crate::common::program::{env, within};
 use host::KERNELS;
@@ -61,14 +61,14 @@ fn check(browser: &mut Browser, pictures: u64) {
     assert_eq!(found["without"], Value::Array(Vec::new()));
     assert!(found["count"].as_u64() >= Some(pictures), "{found}");
     for (dark, width) in [(false, 1200), (true, 360)] {
-        browser.look(Look { dark, print: false });
+        browser.look(Appearance { dark, print: false });
         browser.window(width, 800);
         let least = seen(browser, CONTRAST);
         assert!(least["ratio"].as_f64() >= Some(4.5), "dark: {dark}, {least}");
         let wide = browser.evaluate("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(width.into()), "a window of {width} pixels has a page of {wide}");
     }
-    browser.look(Look::default());
+    browser.look(Appearance::default());
     assert_eq!(browser.errors(), [""; 0]);
     assert_eq!(browser.requests().len(), 1, "{:?}", browser.requests());
 }
@@ -118,7 +118,7 @@ fn a_report_is_read_with_eyes_keys_and_on_paper() {
     let pdf = browser.pdf();
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 20_000, "{} bytes", pdf.len());
     assert_eq!(browser.evaluate(folded), true, "what is folded is printed");
-    browser.look(Look { dark: true, print: true });
+    browser.look(Appearance { dark: true, print: true });
     assert_eq!(browser.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)");
     assert_eq!(browser.evaluate("document.querySelector('nav').offsetWidth"), 0);
 }

@@ -13,12 +13,12 @@ const WITH_VALUE: &str = "
 /// What criterion's command line asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
-    chosen: Chosen,
+    chosen: FilterRule,
     is_listing: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Chosen {
+enum FilterRule {
     All,
     None,
     Matching(Regex),
@@ -42,11 +42,11 @@ impl Filter {
             }
         }
         let chosen = match wanted {
-            _ if is_ignored => Chosen::None,
-            None => Chosen::All,
-            Some(wanted) if is_exact => Chosen::Exactly(wanted),
+            _ if is_ignored => FilterRule::None,
+            None => FilterRule::All,
+            Some(wanted) if is_exact => FilterRule::Exactly(wanted),
             // Criterion refuses what is no expression, before anything runs.
-            Some(wanted) => Regex::new(&wanted).map_or(Chosen::None, Chosen::Matching),
+            Some(wanted) => Regex::new(&wanted).map_or(FilterRule::None, FilterRule::Matching),
         };
         Self { chosen, is_listing }
     }
@@ -55,10 +55,10 @@ impl Filter {
     pub(crate) fn takes(&self, group: &str, function: &str) -> bool {
         let id = format!("{group}/{function}");
         match &self.chosen {
-            Chosen::All => true,
-            Chosen::None => false,
-            Chosen::Matching(expression) => expression.is_match(&id),
-            Chosen::Exactly(wanted) => *wanted == id,
+            FilterRule::All => true,
+            FilterRule::None => false,
+            FilterRule::Matching(expression) => expression.is_match(&id),
+            FilterRule::Exactly(wanted) => *wanted == id,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::arguments::{value, words};
-use crate::command::{Ended, Wanted};
+use crate::command::{CommandOutput, OutputKind};
 use crate::context::Context;
 use crate::fault::at;
 use crate::recorded::Recorded;
@@ -79,19 +79,19 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
         let shown = cut(&recorded.printed)?.with_dots();
         return Ok(fenced("console", &format!("{}\n{shown}", body.join("\n"))));
     }
-    let wanted = if has("gpu") { Wanted::Parsing } else { Wanted::Text };
+    let wanted = if has("gpu") { OutputKind::Parsing } else { OutputKind::Text };
     // All are asked for before the first that has not run ends this.
     let ended = commands.iter().map(|(_, line)| {
         let Some(command) = line.strip_prefix("$ ") else { return Ok(None) };
         let command = command.split(" # ").next().unwrap_or_default().trim();
         context.commands.ended(arguments_of_ladder(command)?, wanted).map(Some)
     });
-    let ended: Vec<Result<Option<&Ended>, String>> = ended.collect();
+    let ended: Vec<Result<Option<&CommandOutput>, String>> = ended.collect();
     let (mut text, mut rendered) = (String::new(), String::new());
     for ((written, _), ended) in commands.iter().zip(ended) {
         text += written;
         text.push('\n');
-        let Some(ended) = ended?.filter(|_| wanted == Wanted::Text) else { continue };
+        let Some(ended) = ended?.filter(|_| wanted == OutputKind::Text) else { continue };
         let shown = cut(&ended.out)?;
         if has("rendered") {
             rendered += &format!("\n{}\n", shown.text);
@@ -129,7 +129,7 @@ fn joined(body: &[&str]) -> Vec<(String, String)> {
 
 /// A part of what a command printed.
 #[derive(Debug, PartialEq, Eq)]
-struct Shown {
+struct Excerpt {
     /// The number of its first line.
     start: usize,
     text: String,
@@ -137,7 +137,7 @@ struct Shown {
     is_cut: bool,
 }
 
-impl Shown {
+impl Excerpt {
     /// The text, with dots for what is left out.
     fn with_dots(&self) -> String {
         let dots = |is_cut: bool| if is_cut { "…\n" } else { "" };
@@ -174,7 +174,7 @@ fn folded(line: &str) -> String {
 }
 
 /// The lines from the one that contains `from` to the one before that which contains `until`.
-fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Shown, String> {
+fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Excerpt, String> {
     let lines: Vec<&str> = printed.trim_end().lines().collect();
     let find = |part: &str, start: usize| {
         let found = lines.iter().skip(start).position(|line| line.contains(part)).map(|place| place + start);
@@ -183,17 +183,17 @@ fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Sho
     let start = from.map_or(Ok(0), |part| find(part, 0))?;
     let end = until.map_or(Ok(lines.len()), |part| find(part, start + 1))?;
     let text = lines[start..end].join("\n").trim_end().to_owned();
-    Ok(Shown { start, text, is_cut: end < lines.len() })
+    Ok(Excerpt { start, text, is_cut: end < lines.len() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Shown, between, folded, joined};
+    use super::{Excerpt, between, folded, joined};
 
     #[test]
     fn output_is_cut_where_it_is_said() {
         let printed = "a\nb 1\nc\nd\n";
-        let shown = |start, text: &str, is_cut| Ok(Shown { start, text: text.to_owned(), is_cut });
+        let shown = |start, text: &str, is_cut| Ok(Excerpt { start, text: text.to_owned(), is_cut });
         assert_eq!(between(printed, None, None), shown(0, "a\nb 1\nc\nd", false));
         assert_eq!(between(printed, Some("b"), Some("d")), shown(1, "b 1\nc", true));
         assert!(between(printed, None, Some("e")).is_err());

@@ -16,14 +16,14 @@ use crate::arguments::words;
 
 /// A command, and what is wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Asked {
+pub(crate) struct CommandUse {
     /// The arguments of `ladder`.
     pub arguments: String,
-    pub wanted: Wanted,
+    pub wanted: OutputKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wanted {
+pub(crate) enum OutputKind {
     /// What it prints.
     Text,
     /// The figures that it draws.
@@ -34,7 +34,7 @@ pub(crate) enum Wanted {
 
 /// What became of a command.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct CommandOutput {
     pub code: u8,
     pub out: String,
     pub err: String,
@@ -45,8 +45,8 @@ pub(crate) struct Ended {
 /// The commands that somebody has asked for, and what became of those that have run.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
-    asked: RefCell<BTreeSet<Asked>>,
-    ended: BTreeMap<Asked, Ended>,
+    asked: RefCell<BTreeSet<CommandUse>>,
+    ended: BTreeMap<CommandUse, CommandOutput>,
 }
 
 /// Why no device is opened.
@@ -59,22 +59,22 @@ impl Commands {
     ///
     /// # Errors
     /// When it has not run yet, and when it did not succeed.
-    pub(crate) fn ended(&self, arguments: &str, wanted: Wanted) -> Result<&Ended, String> {
-        let asked = Asked { arguments: arguments.to_owned(), wanted };
+    pub(crate) fn ended(&self, arguments: &str, wanted: OutputKind) -> Result<&CommandOutput, String> {
+        let asked = CommandUse { arguments: arguments.to_owned(), wanted };
         let Some(ended) = self.ended.get(&asked) else {
             self.asked.borrow_mut().insert(asked);
             return Err(format!("`ladder {arguments}` has not run"));
         };
         let is_fine = match wanted {
-            Wanted::Parsing => ended.code == 0 || NOT_HERE.iter().any(|why| ended.err.contains(why)),
-            Wanted::Text | Wanted::Svg => ended.code == 0,
+            OutputKind::Parsing => ended.code == 0 || NOT_HERE.iter().any(|why| ended.err.contains(why)),
+            OutputKind::Text | OutputKind::Svg => ended.code == 0,
         };
         if is_fine { Ok(ended) } else { Err(format!("`ladder {arguments}`: {}{}", ended.err.trim(), refusal(ended))) }
     }
 
     /// Runs all commands that were asked for, side by side.
     pub(crate) fn run(&mut self) {
-        let asked: Vec<Asked> = self.asked.take().into_iter().collect();
+        let asked: Vec<CommandUse> = self.asked.take().into_iter().collect();
         let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         std::thread::scope(|scope| {
             for _ in 0..available_parallelism().map_or(1, usize::from) {
@@ -96,13 +96,13 @@ impl Commands {
 }
 
 /// What a command printed that ended with an error and said nothing.
-fn refusal(ended: &Ended) -> String {
+fn refusal(ended: &CommandOutput) -> String {
     if ended.err.is_empty() { format!("exit code {}: {}", ended.code, ended.out.trim()) } else { String::new() }
 }
 
 /// Runs a command.
-pub(crate) fn ended(asked: &Asked) -> Ended {
-    let refused = |err: String| Ended { code: 2, err, ..Ended::default() };
+pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
+    let refused = |err: String| CommandOutput { code: 2, err, ..CommandOutput::default() };
     let mut arguments = match words(&asked.arguments) {
         Ok(words) => words,
         Err(why) => return refused(why),
@@ -112,12 +112,12 @@ pub(crate) fn ended(asked: &Asked) -> Ended {
         Err(why) => return refused(why.to_string()),
     };
     let drawn = folder.path().join("figures.svg");
-    if asked.wanted == Wanted::Svg {
+    if asked.wanted == OutputKind::Svg {
         arguments.extend(["--svg".to_owned(), drawn.display().to_string()]);
     }
     let open = |choice| -> Result<Box<dyn Device>, Error> {
         match (asked.wanted, choice) {
-            (Wanted::Parsing, _) | (_, Choice::Gpu) => Err(Error::NoGpu { what: NO_GPU.to_owned() }),
+            (OutputKind::Parsing, _) | (_, Choice::Gpu) => Err(Error::NoGpu { what: NO_GPU.to_owned() }),
             _ => Ok(Box::new(Sim::open(&KERNELS, 1)?)),
         }
     };
@@ -139,5 +139,5 @@ pub(crate) fn ended(asked: &Asked) -> Ended {
     // Wherever this repository lies, the book is the same.
     let here = std::env::current_dir().map(|root| format!("{}/", root.display())).unwrap_or_default();
     let [out, svg] = [out, svg].map(|text| if here.is_empty() { text } else { text.replace(&here, "") });
-    Ended { code, out, err, svg }
+    CommandOutput { code, out, err, svg }
 }

@@ -4,7 +4,7 @@ use engine::Rung;
 use host::CATALOG;
 
 use crate::arguments::{value, words};
-use crate::command::Wanted;
+use crate::command::OutputKind;
 use crate::context::Context;
 use crate::numbers::{holds, number};
 use crate::{exercises, figure, item, links, read, record};
@@ -112,7 +112,7 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
     let known = analysis::profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
     let known = known.ok_or_else(|| format!("no metric of `ladder profile` is named `{metric}`"))?;
     let arguments = [&["profile", name, "--device", "sim", "--json"], options].concat().join(" ");
-    let printed = &context.commands.ended(&arguments, Wanted::Text)?.out;
+    let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
     let number = json[0]["metrics"][&known.name]["sim"].as_f64();
     // In a sentence, 4 sectors are not 4.00.

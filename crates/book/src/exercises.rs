@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::command::{Commands, Wanted};
+use crate::command::{Commands, OutputKind};
 
 /// A list of the exercises with this topic, from `ladder learn --list --json`.
 pub(crate) fn of(topic: &str, commands: &Commands) -> Result<String, String> {
-    let printed = match commands.ended("learn --list --json", Wanted::Text) {
+    let printed = match commands.ended("learn --list --json", OutputKind::Text) {
         Ok(ended) => &ended.out,
         // A program without exercises.
         Err(why) if why.contains("unrecognized subcommand") => return Ok(String::new()),

@@ -1,6 +1,6 @@
 //! Figures of `ladder explain`, as files beside the pages.
 
-use crate::command::Wanted;
+use crate::command::OutputKind;
 use crate::context::Context;
 
 /// How a figure begins in the text of an SVG file.
@@ -13,7 +13,7 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
         all => (None, all),
     };
     let command = format!("explain {}", arguments.join(" "));
-    let svg = &context.commands.ended(&command, Wanted::Svg)?.svg;
+    let svg = &context.commands.ended(&command, OutputKind::Svg)?.svg;
     let (svg, described) = chosen(svg, range).map_err(|why| format!("`ladder {command}`: {why}"))?;
     let words = arguments.iter().map(|word| word.trim_start_matches('-')).chain([words[0].as_str()]);
     let is_fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };

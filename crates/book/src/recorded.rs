@@ -5,7 +5,7 @@ use std::fs;
 use host::KERNELS;
 use toolkit::Tool;
 
-use crate::command::{Asked, Wanted, ended};
+use crate::command::{CommandUse, OutputKind, ended};
 use crate::{FOLDER, read};
 
 /// A file of `docs/book/recorded`: comments that say what made it, the command, and what it printed.
@@ -53,7 +53,7 @@ impl Recorded {
     /// When it does not succeed.
     pub fn again(&self) -> Result<Option<Self>, String> {
         let Ok(ptxas) = toolkit::find(Tool::Ptxas) else { return Ok(None) };
-        let ended = ended(&Asked { arguments: self.arguments.clone(), wanted: Wanted::Text });
+        let ended = ended(&CommandUse { arguments: self.arguments.clone(), wanted: OutputKind::Text });
         if ended.code != 0 {
             return Err(format!("`ladder {}`: {}", self.arguments, ended.err.trim()));
         }

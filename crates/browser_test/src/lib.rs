@@ -36,12 +36,12 @@ pub struct Browser {
     devtools: DevTools,
     /// The page's session of the protocol.
     page: String,
-    seen: Seen,
+    seen: PageEvents,
 }
 
 /// What the page did since it was opened.
 #[derive(Default)]
-struct Seen {
+struct PageEvents {
     requests: Vec<String>,
     errors: Vec<String>,
     has_loaded: bool,
@@ -49,7 +49,7 @@ struct Seen {
 
 /// How a page is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct Appearance {
     /// As `prefers-color-scheme: dark` asks for.
     pub dark: bool,
     /// As it is printed.
@@ -72,7 +72,7 @@ impl Browser {
             return None;
         };
         let devtools = DevTools::start(&program);
-        let mut own = Self { devtools, page: String::new(), seen: Seen::default() };
+        let mut own = Self { devtools, page: String::new(), seen: PageEvents::default() };
         let targets = own.call("Target.getTargets", json!({}));
         let mut targets = targets["targetInfos"].as_array().into_iter().flatten();
         let Some(target) = targets.find(|own| own["type"] == "page").map(|own| own["targetId"].clone()) else {
@@ -94,7 +94,7 @@ impl Browser {
         // What the page before did may still be on its way.
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         self.evaluate("0");
-        self.seen = Seen::default();
+        self.seen = PageEvents::default();
         let answer = self.call("Page.navigate", json!({ "url": address }));
         if let Some(why) = answer["errorText"].as_str() {
             self.devtools.fail(&format!("opening {address}"), why);
@@ -174,7 +174,7 @@ impl Browser {
     }
 
     /// Sets how the page is shown, from now on.
-    pub fn look(&mut self, Look { dark, print }: Look) {
+    pub fn look(&mut self, Appearance { dark, print }: Appearance) {
         let scheme = if dark { "dark" } else { "light" };
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let media = if print { "print" } else { "screen" };
@@ -246,7 +246,7 @@ impl Browser {
     }
 }
 
-/// Lets a session of the protocol tell of a page or a worker what [`Seen`] keeps.
+/// Lets a session of the protocol tell of a page or a worker what [`PageEvents`] keeps.
 fn watch(devtools: &mut DevTools, session: &str) {
     let workers = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
     devtools.send(session, "Target.setAutoAttach", &workers);
@@ -256,7 +256,7 @@ fn watch(devtools: &mut DevTools, session: &str) {
     devtools.send(session, "Runtime.runIfWaitingForDebugger", &json!({}));
 }
 
-impl Seen {
+impl PageEvents {
     /// Keeps what an event tells.
     fn take(&mut self, devtools: &mut DevTools, page: &str, event: &Value) {
         let own = &event["params"];

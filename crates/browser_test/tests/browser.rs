@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use browser_test::{Browser, Look, Server};
+use browser_test::{Appearance, Browser, Server};
 
 const PAGE: &str = r##"<!doctype html><html lang="en"><title>ä page</title>
 <style>body { color: rgb(1, 2, 3) } @media (prefers-color-scheme: dark) { body { color: rgb(4, 5, 6) } }
@@ -29,11 +29,11 @@ fn a_page_is_opened_seen_and_used() {
 
     let color = "getComputedStyle(document.body).color";
     assert_eq!(browser.evaluate(color), "rgb(1, 2, 3)");
-    browser.look(Look { dark: true, print: false });
+    browser.look(Appearance { dark: true, print: false });
     assert_eq!(browser.evaluate(color), "rgb(4, 5, 6)");
-    browser.look(Look { dark: false, print: true });
+    browser.look(Appearance { dark: false, print: true });
     assert_eq!(browser.evaluate("document.querySelector('#box').offsetWidth"), 0);
-    browser.look(Look::default());
+    browser.look(Appearance::default());
     browser.window(400, 300);
     assert_eq!(browser.evaluate("innerWidth"), 400);
 

@@ -37,7 +37,7 @@ const MODEL: &str = "h100";
 
 /// Where times come from, ready to give them.
 pub(crate) struct Timing<'a> {
-    given: Option<Given<'a>>,
+    given: Option<TimesFile<'a>>,
     gpu: Option<Box<dyn Device>>,
     /// The device whose limits are shown.
     pub description: Description,
@@ -45,7 +45,7 @@ pub(crate) struct Timing<'a> {
 }
 
 /// What a file of times says.
-struct Given<'a> {
+struct TimesFile<'a> {
     path: &'a Path,
     times: Times,
     origin: against::Origin,
@@ -94,10 +94,10 @@ impl<'a> Timing<'a> {
             (Some(_), _) | (_, Choice::Sim) => None,
             (None, choice) => Some((env.open)(choice)?).filter(|device| device.info().kind == "gpu"),
         };
-        let read = |path| -> Result<Given<'a>, Error> {
+        let read = |path| -> Result<TimesFile<'a>, Error> {
             let (times, origin) =
                 (against::read(env.catalog.ladders, path)?, against::origin(env.catalog.ladders, path)?);
-            Ok(Given { path, times, origin })
+            Ok(TimesFile { path, times, origin })
         };
         let given = args.times.as_deref().map(read).transpose()?;
         let name = match (&gpu, &given) {
@@ -124,7 +124,7 @@ impl<'a> Timing<'a> {
 
     /// The times of a device of this name, if that is known, beside the limits of the one that is described.
     fn new(
-        given: Option<Given<'a>>,
+        given: Option<TimesFile<'a>>,
         gpu: Option<Box<dyn Device>>,
         name: Option<&str>,
         description: Description,
@@ -132,7 +132,7 @@ impl<'a> Timing<'a> {
         let device = description.name.clone();
         let (is_measured, words) = match (&gpu, &given) {
             (Some(gpu), _) => (true, format!("measured on {}", gpu.info())),
-            (None, Some(Given { path, .. })) => {
+            (None, Some(TimesFile { path, .. })) => {
                 let on = name.map_or(String::new(), |name| format!(" on {name}"));
                 (true, format!("measured{on}, as {} has them", path.display()))
             }
@@ -154,7 +154,7 @@ impl<'a> Timing<'a> {
             return Err(Error::Request(format!("no rung of {} is left: {why}", ladder.name)));
         }
         let (mut measured, mut wrong) = (None, Vec::new());
-        if let Some(Given { path, times, origin }) = &self.given {
+        if let Some(TimesFile { path, times, origin }) = &self.given {
             origin.check(ladder, plan.problem(), path)?;
             if !plan.launches().iter().any(|(rung, _)| times.contains_key(rung.name)) {
                 return Err(predict::no_times(path, [ladder.name].into_iter()).into());

@@ -67,7 +67,7 @@ impl Simulation {
         let gpus = kept.map_or_else(|| Gpus::start(threads, count), Ok).map_err(words)?;
         let used = Arc::new(Use { gpus, is_broken: false.into() });
         let open = |device| {
-            let _inside = Inside::enter(gpus, device);
+            let _inside = EnteredGpu::enter(gpus, device);
             gpus.contexts[device].retain().map_err(words)?;
             Ok(Self { gpus, device, used: used.clone() })
         };
@@ -89,7 +89,7 @@ impl Simulation {
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        let _inside = Inside::enter(self.gpus, self.device);
+        let _inside = EnteredGpu::enter(self.gpus, self.device);
         if self.gpus.contexts[self.device].release().is_err() {
             self.used.is_broken.store(true, Ordering::Relaxed);
         }
@@ -117,13 +117,13 @@ impl Gpus {
 
 /// How long this thread's calls of the driver mean a simulated GPU, whose context is the current one. Other threads that call the
 /// same driver wait.
-struct Inside {
+struct EnteredGpu {
     previous: Option<&'static Driver>,
     contexts: Vec<Arc<Context>>,
     _turn: MutexGuard<'static, ()>,
 }
 
-impl Inside {
+impl EnteredGpu {
     fn enter(gpus: &'static Gpus, device: usize) -> Self {
         let turn = lock(&gpus.turn);
         let previous = state::enter(Some(gpus.driver));
@@ -136,7 +136,7 @@ impl Inside {
     }
 }
 
-impl Drop for Inside {
+impl Drop for EnteredGpu {
     fn drop(&mut self) {
         context::replace_stack(std::mem::take(&mut self.contexts));
         state::enter(self.previous);
@@ -159,7 +159,7 @@ impl<T> Resources<T> {
         simulation: Option<Simulation>,
         make: impl FnOnce() -> std::result::Result<T, E>,
     ) -> std::result::Result<Self, E> {
-        let inside = simulation.as_ref().map(Inside::of);
+        let inside = simulation.as_ref().map(EnteredGpu::of);
         let value = make();
         drop(inside);
         Ok(Self { value: ManuallyDrop::new(value?), simulation })
@@ -181,7 +181,7 @@ impl<T> Resources<T> {
         because: impl FnOnce(E, String) -> E,
     ) -> std::result::Result<R, E> {
         let Some(simulation) = &self.simulation else { return act(&mut self.value) };
-        let _inside = Inside::of(simulation);
+        let _inside = EnteredGpu::of(simulation);
         let result = act(&mut self.value);
         let driver = simulation.gpus.driver;
         let said = std::mem::take(&mut *lock(&driver.messages)).pop();
@@ -195,7 +195,7 @@ impl<T> Resources<T> {
 
 impl<T> Drop for Resources<T> {
     fn drop(&mut self) {
-        let _inside = self.simulation.as_ref().map(Inside::of);
+        let _inside = self.simulation.as_ref().map(EnteredGpu::of);
         // SAFETY: it is not used any more.
         unsafe { ManuallyDrop::drop(&mut self.value) };
     }

@@ -13,14 +13,14 @@ use crate::values::Values;
 
 /// A goal with what an answer has reached.
 #[derive(Debug, Clone, Copy)]
-pub struct Reached {
+pub struct GoalResult {
     /// The goal.
     pub goal: Goal,
     /// The counter after the launch.
     pub value: f64,
 }
 
-impl Reached {
+impl GoalResult {
     /// Whether it is enough.
     #[must_use]
     pub fn is_met(&self) -> bool {
@@ -28,7 +28,7 @@ impl Reached {
     }
 }
 
-impl fmt::Display for Reached {
+impl fmt::Display for GoalResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { goal: Goal { counter, at_most, what }, value } = self;
         let value = (value * 100.0).round() / 100.0;
@@ -42,22 +42,22 @@ pub struct Verdict {
     /// The sizes at which it is right.
     pub right: Vec<usize>,
     /// What counters have reached, if it came to that.
-    pub reached: Vec<Reached>,
+    pub reached: Vec<GoalResult>,
     /// The first thing that is wrong with it; nothing, if it is solved.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AnswerError>,
 }
 
 impl Verdict {
     /// That of an answer which cannot be launched.
     #[must_use]
-    pub fn of(trouble: Trouble) -> Self {
+    pub fn of(trouble: AnswerError) -> Self {
         Self { right: Vec::new(), reached: Vec::new(), trouble: Some(trouble) }
     }
 }
 
 /// What is wrong with an answer.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum AnswerError {
     /// It does not compile: the compiler's messages.
     Compiler(String),
     /// Its kernel is not the one that the exercise launches.
@@ -80,12 +80,12 @@ pub struct Launched {
     /// The fault that ended it, if none of the findings says it: what happened, and the line of the source.
     pub fault: Option<(String, Option<(String, u32)>)>,
     /// The result that differs from what is right.
-    pub wrong: Option<Wrong>,
+    pub wrong: Option<WrongResult>,
 }
 
 /// A result that differs from what is right.
 #[derive(Debug)]
-pub struct Wrong {
+pub struct WrongResult {
     /// The name of the parameter.
     pub name: &'static str,
     /// The index of the first element that differs.
@@ -102,7 +102,7 @@ pub struct Wrong {
     pub is_input: bool,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for WrongResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, index, found, expected, count, of, is_input } = self;
         match (found, is_input) {
@@ -140,7 +140,7 @@ impl Launched {
                 "The launch was ended there. Which index or condition does a panic speak of? Does each loop end, for every \
                  thread?"
             }
-            (None, None, Some(Wrong { found: None, .. })) => {
+            (None, None, Some(WrongResult { found: None, .. })) => {
                 "Some elements are left out. Which thread is to write the first of them, and what does it do instead?"
             }
             (None, None, _) => {
@@ -172,9 +172,9 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict
             Ok(function) if function.name() == kernel => function,
             Ok(_) | Err(simt::LoadError::NoSuchKernel { .. }) => {
                 let trouble = format!("there is no kernel `{kernel}`: give it this name and `#[kernel]`");
-                return Ok(Verdict::of(Trouble::Signature(trouble)));
+                return Ok(Verdict::of(AnswerError::Signature(trouble)));
             }
-            Err(error) => return Ok(Verdict::of(Trouble::Signature(error.to_string()))),
+            Err(error) => return Ok(Verdict::of(AnswerError::Signature(error.to_string()))),
         };
         for schedule in SCHEDULES {
             let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
@@ -186,7 +186,7 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict
                 }
                 Ok(_) => {}
                 Err(mut trouble) => {
-                    if let (Trouble::Launch(launched), true) = (&mut trouble, schedule != Schedule::Fixed) {
+                    if let (AnswerError::Launch(launched), true) = (&mut trouble, schedule != Schedule::Fixed) {
                         launched.geometry += ", when they run in another order";
                     }
                     return Ok(Verdict { reached: Vec::new(), trouble: Some(trouble), ..verdict });
@@ -195,15 +195,15 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict
         }
         verdict.right.push(size);
     }
-    if !verdict.reached.iter().all(Reached::is_met) {
-        verdict.trouble = Some(Trouble::Goal);
+    if !verdict.reached.iter().all(GoalResult::is_met) {
+        verdict.trouble = Some(AnswerError::Goal);
     }
     Ok(verdict)
 }
 
-fn reached(goal: &Goal, counters: &simt::Counters) -> Reached {
+fn reached(goal: &Goal, counters: &simt::Counters) -> GoalResult {
     let value = counters.get(goal.counter).and_then(Value::number).unwrap_or(0.0);
-    Reached { goal: *goal, value }
+    GoalResult { goal: *goal, value }
 }
 
 /// A buffer of a launch, and what is to be in it.
@@ -221,7 +221,7 @@ fn run(
     function: &Function,
     case: &Case,
     size: usize,
-) -> Result<Result<simt::Counters, Trouble>, String> {
+) -> Result<Result<simt::Counters, AnswerError>, String> {
     let (mut args, mut names) = (Vec::new(), Vec::new());
     let mut buffers = Vec::new();
     for argument in &case.arguments {
@@ -247,7 +247,7 @@ fn run(
         }
     }
     if let Err(problem) = signature(function, &args) {
-        return Ok(Err(Trouble::Signature(problem)));
+        return Ok(Err(AnswerError::Signature(problem)));
     }
     let launch = Launch::new(function, case.grid, case.block, &args).with_shared_bytes(case.shared_bytes);
     let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, Checks::ALL);
@@ -269,7 +269,7 @@ fn run(
         _ => {
             let fault = fault.filter(|_| findings.is_empty());
             let geometry = geometry(case);
-            Ok(Err(Trouble::Launch(Box::new(Launched { size, geometry, findings, fault, wrong }))))
+            Ok(Err(AnswerError::Launch(Box::new(Launched { size, geometry, findings, fault, wrong }))))
         }
     }
 }
@@ -323,7 +323,7 @@ fn with_names(finding: &mut Finding, buffers: &[(usize, &str)]) {
     }
 }
 
-fn compare(own: &Checked<'_>, mut found: Values, case: &Case) -> Option<Wrong> {
+fn compare(own: &Checked<'_>, mut found: Values, case: &Case) -> Option<WrongResult> {
     let mut after = own.after.clone();
     if case.any_order && !own.is_input {
         found.sort();
@@ -333,7 +333,7 @@ fn compare(own: &Checked<'_>, mut found: Values, case: &Case) -> Option<Wrong> {
     let poison = after.poison();
     let is_poison = found.element(index) == poison.element(index);
     let found = (!is_poison || own.is_input).then_some(value);
-    Some(Wrong { name: own.name, index, found, expected, count, of: after.len(), is_input: own.is_input })
+    Some(WrongResult { name: own.name, index, found, expected, count, of: after.len(), is_input: own.is_input })
 }
 
 /// Checks that a kernel has these parameters.

@@ -8,7 +8,7 @@ use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 use simt::Module;
 
 use crate::Error;
-use crate::check::Trouble;
+use crate::check::AnswerError;
 use crate::exercise::Exercise;
 
 /// Modules of `kernels-gpu` that exercises use. They are copied: a build script that watches the sources of `kernels-gpu`
@@ -29,19 +29,19 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
 }
 
-/// Compiles an answer. What is wrong with it is [`Trouble`]. `repository` is this repository, in whose target folder it is
+/// Compiles an answer. What is wrong with it is [`AnswerError`]. `repository` is this repository, in whose target folder it is
 /// compiled.
 ///
 /// # Errors
 /// When the repository is not there, when this machine lacks a compiler for the device, and when files cannot be read or
 /// written.
-pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, Trouble>, Error> {
+pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, AnswerError>, Error> {
     let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
     // Inside of the workspace, whose builds have compiled `core` and more already.
     let folder = repository.join("target/learn").join(exercise.name);
     let root = library([(exercise.name, path.as_path())]);
     let built = build(repository, &folder, &root)?;
-    Ok(built.map_err(|messages| Trouble::Compiler(own_messages(&messages, &path, file))))
+    Ok(built.map_err(|messages| AnswerError::Compiler(own_messages(&messages, &path, file))))
 }
 
 /// Compiles a crate with this root, in this folder below the repository; or else returns the compiler's messages.

@@ -24,7 +24,7 @@ mod progress;
 mod topics;
 mod values;
 
-pub use check::{Launched, Reached, Trouble, Verdict, Wrong, check};
+pub use check::{AnswerError, GoalResult, Launched, Verdict, WrongResult, check};
 pub use compile::{build, compile, library};
 pub use exercise::{Argument, Case, Exercise, Goal, Topic};
 pub use progress::{Progress, State};

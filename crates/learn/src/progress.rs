@@ -40,7 +40,7 @@ impl State {
 /// What is kept from one run of the program to the next.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct SavedProgress {
     /// Exercises whose last check found nothing wrong.
     #[serde(default)]
     solved: BTreeSet<String>,
@@ -53,7 +53,7 @@ struct Kept {
 #[derive(Debug)]
 pub struct Progress {
     folder: PathBuf,
-    kept: Kept,
+    kept: SavedProgress,
 }
 
 impl Progress {
@@ -74,7 +74,7 @@ impl Progress {
         let path = folder.join(FILE);
         let kept = match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|why| Error::Progress { path, why })?,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => Kept::default(),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => SavedProgress::default(),
             Err(why) => return Err(Error::file("read", path)(why)),
         };
         Ok(Self { folder, kept })
@@ -158,7 +158,7 @@ impl Progress {
     }
 
     /// Changes what is kept, as it is in the file now: another process may have changed it.
-    fn change(&mut self, change: impl FnOnce(&mut Kept)) -> Result<(), Error> {
+    fn change(&mut self, change: impl FnOnce(&mut SavedProgress)) -> Result<(), Error> {
         let mut kept = Self::read(&self.folder)?.kept;
         let before = kept.clone();
         change(&mut kept);

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use learn::{Exercise, Progress, State, Trouble, Verdict, check, compile, exercises};
+use learn::{AnswerError, Exercise, Progress, State, Verdict, check, compile, exercises};
 use mistakes::{MISTAKES, Mistake};
 use simt::Module;
 
@@ -88,9 +88,9 @@ fn in_words(verdict: &Verdict) -> String {
     let reached: Vec<String> = verdict.reached.iter().map(ToString::to_string).collect();
     match &verdict.trouble {
         None => format!("right; {}", reached.join("; ")),
-        Some(Trouble::Compiler(text) | Trouble::Signature(text)) => text.clone(),
-        Some(Trouble::Goal) => format!("goal; {}", reached.join("; ")),
-        Some(Trouble::Launch(launched)) => {
+        Some(AnswerError::Compiler(text) | AnswerError::Signature(text)) => text.clone(),
+        Some(AnswerError::Goal) => format!("goal; {}", reached.join("; ")),
+        Some(AnswerError::Launch(launched)) => {
             let findings = launched.findings.iter().map(|finding| format!("{finding}\n"));
             let fault = launched.fault.clone().unwrap_or_default().0;
             let wrong = launched.wrong.as_ref().map_or(String::new(), ToString::to_string);
@@ -116,7 +116,7 @@ fn exercises_are_not_solved_yet() {
         let verdict = answer.verdict();
         println!("{}: {}\n", answer.exercise.name, in_words(&verdict));
         match verdict.trouble {
-            Some(Trouble::Launch(_) | Trouble::Goal) => {}
+            Some(AnswerError::Launch(_) | AnswerError::Goal) => {}
             _ => wrong.push(format!("{}: {}", answer.exercise.name, in_words(&verdict))),
         }
     }
@@ -131,7 +131,7 @@ fn what_does_not_compile_is_told_with_the_learners_line() {
     for exercise in exercises().filter(|exercise| does_not_compile(exercise)) {
         progress.begin(exercise).unwrap();
         let file = progress.file(exercise);
-        let Err(Trouble::Compiler(messages)) = compile(exercise, &file, repository()).unwrap() else {
+        let Err(AnswerError::Compiler(messages)) = compile(exercise, &file, repository()).unwrap() else {
             panic!("{} is compiled", exercise.name);
         };
         let name = file.display().to_string();

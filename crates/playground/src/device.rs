@@ -6,7 +6,7 @@ use engine::{Error, Kernels};
 use ptx::extract::{SourceLines, extract};
 use simt::{Buffer, Counters, LaunchError, Machine, MemoryError, Module};
 
-use crate::run::{self, Checked, MOST_MEMORY, Problem, Recorded, Shown};
+use crate::run::{self, BufferView, Checked, MOST_MEMORY, Problem, Recorded};
 
 /// What launches are for.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(crate) struct Last {
     pub(crate) recorded: Option<Recorded>,
     pub(crate) checked: Option<Checked>,
     /// The buffers, in the problem's order.
-    pub(crate) buffers: Vec<Shown>,
+    pub(crate) buffers: Vec<BufferView>,
 }
 
 impl Simulator {
@@ -196,7 +196,7 @@ impl Device for Simulator {
                 counters
             }
         };
-        let shown = buffers.iter().zip(before).enumerate().map(|(index, (buffer, before))| Shown {
+        let shown = buffers.iter().zip(before).enumerate().map(|(index, (buffer, before))| BufferView {
             name: format!("buffer {index}"),
             address: buffer.address(),
             bytes: buffer.len() as u64,

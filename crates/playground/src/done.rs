@@ -6,12 +6,12 @@ use simt::counters::{Counters, Metric, Value};
 
 use crate::listing::Listing;
 use crate::request::Argument;
-use crate::run::{Problem, Run, Shown};
+use crate::run::{BufferView, Problem, Run};
 use crate::trace::Trace;
 
 /// What the page is told of a run.
 #[derive(Serialize)]
-pub(crate) struct Done<'a> {
+pub(crate) struct RunReport<'a> {
     title: &'a str,
     launch: &'a str,
     grid: [u32; 3],
@@ -31,7 +31,7 @@ pub(crate) struct Done<'a> {
     wrong: Option<&'a str>,
     fault: Option<Problem>,
     counters: Vec<Counted>,
-    buffers: &'a [Shown],
+    buffers: &'a [BufferView],
     printed: &'a str,
     listing: &'a Listing,
 }
@@ -45,7 +45,7 @@ struct Counted {
     value: Option<f64>,
 }
 
-impl<'a> Done<'a> {
+impl<'a> RunReport<'a> {
     pub(crate) fn of(run: &'a Run, listing: &'a Listing) -> Self {
         let trace = run.trace.as_ref();
         let metrics = run.counters.as_ref().map_or_else(Vec::new, Counters::metrics);

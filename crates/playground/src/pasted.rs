@@ -4,7 +4,7 @@ use serde::Serialize;
 use simt::{Arg, Buffer, Function, LaunchError, Machine, Module};
 
 use crate::request::{Argument, Pasted};
-use crate::run::{self, Checked, Problem, Run, Shown};
+use crate::run::{self, BufferView, Checked, Problem, Run};
 
 /// The most elements of a buffer: filling them takes a browser a moment.
 const MOST_ELEMENTS: u64 = 1 << 22;
@@ -122,7 +122,7 @@ pub(crate) fn run(asked: &Pasted) -> Result<Run, Problem> {
         // Nothing was run.
         Err(refused) => return Err(Problem::new(refused.to_string())),
     };
-    let shown = buffers.iter().zip(before).map(|((index, buffer), before)| Shown {
+    let shown = buffers.iter().zip(before).map(|((index, buffer), before)| BufferView {
         name: format!("argument {index}"),
         address: buffer.address(),
         bytes: buffer.len() as u64,

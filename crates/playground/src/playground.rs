@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::done::Done;
+use crate::done::RunReport;
 use crate::listing::Listing;
 use crate::request::{Pasted, Request, RungRun};
 use crate::run::{Checked, Problem, Run};
@@ -10,7 +10,7 @@ use crate::{pasted, rungs, view};
 
 /// What was run last.
 #[derive(Clone)]
-enum Ran {
+enum RunSource {
     Rung(RungRun),
     Pasted(Pasted),
 }
@@ -18,7 +18,7 @@ enum Ran {
 /// A playground: what was run last, to be looked at.
 #[derive(Default)]
 pub struct Playground {
-    last: Option<(Ran, Run)>,
+    last: Option<(RunSource, Run)>,
 }
 
 #[derive(Serialize)]
@@ -50,18 +50,18 @@ impl Playground {
                 // The memory of the last run is needed for this one.
                 self.last = None;
                 let run = rungs::run(&asked)?;
-                self.keep(Ran::Rung(asked), run)
+                self.keep(RunSource::Rung(asked), run)
             }
             Request::Pasted(asked) => {
                 self.last = None;
                 let run = pasted::run(&asked)?;
-                self.keep(Ran::Pasted(asked), run)
+                self.keep(RunSource::Pasted(asked), run)
             }
             Request::Check => {
                 let (ran, _) = self.last()?;
                 let checked: Checked = match ran {
-                    Ran::Rung(asked) => rungs::check(asked)?,
-                    Ran::Pasted(asked) => pasted::check(asked)?,
+                    RunSource::Rung(asked) => rungs::check(asked)?,
+                    RunSource::Pasted(asked) => pasted::check(asked)?,
                 };
                 json(&checked)
             }
@@ -73,13 +73,13 @@ impl Playground {
         }
     }
 
-    fn keep(&mut self, ran: Ran, run: Run) -> Result<serde_json::Value, Problem> {
-        let done = json(&Done::of(&run, &Listing::of(&run)));
+    fn keep(&mut self, ran: RunSource, run: Run) -> Result<serde_json::Value, Problem> {
+        let done = json(&RunReport::of(&run, &Listing::of(&run)));
         self.last = Some((ran, run));
         done
     }
 
-    fn last(&self) -> Result<&(Ran, Run), Problem> {
+    fn last(&self) -> Result<&(RunSource, Run), Problem> {
         self.last.as_ref().ok_or_else(|| Problem::new("nothing was run yet"))
     }
 

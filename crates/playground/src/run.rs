@@ -53,7 +53,7 @@ impl From<LoadError> for Problem {
 
 /// A buffer of a launch, with what the kernel left in it.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct BufferView {
     /// What it is: `input`, `argument 0`.
     pub(crate) name: String,
     /// Its first address.
@@ -86,7 +86,7 @@ pub(crate) struct Run {
     pub(crate) error: Option<LaunchError>,
     /// What one of its blocks did.
     pub(crate) trace: Option<Trace>,
-    pub(crate) buffers: Vec<Shown>,
+    pub(crate) buffers: Vec<BufferView>,
     /// Whether the results are right, and if not, why; `None` where nobody knows.
     pub(crate) verdict: Option<Result<(), String>>,
     /// What the kernel printed.

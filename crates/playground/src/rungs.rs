@@ -18,12 +18,12 @@ const FIRST_BYTES: f64 = 8192.0;
 
 /// A ladder, as the page shows it.
 #[derive(Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct LadderView {
     name: &'static str,
     summary: &'static str,
     options: Vec<Option>,
     block_rule: &'static str,
-    rungs: Vec<ShownRung>,
+    rungs: Vec<RungView>,
 }
 
 /// An option of a ladder.
@@ -38,7 +38,7 @@ struct Option {
 }
 
 #[derive(Serialize)]
-struct ShownRung {
+struct RungView {
     name: &'static str,
     lesson: &'static str,
     source: &'static str,
@@ -47,12 +47,12 @@ struct ShownRung {
 }
 
 /// All ladders, with the problem that each offers first.
-pub(crate) fn catalog() -> &'static [Shown] {
-    static CATALOG: OnceLock<Vec<Shown>> = OnceLock::new();
-    CATALOG.get_or_init(|| ladders().iter().map(Shown::of).collect())
+pub(crate) fn catalog() -> &'static [LadderView] {
+    static CATALOG: OnceLock<Vec<LadderView>> = OnceLock::new();
+    CATALOG.get_or_init(|| ladders().iter().map(LadderView::of).collect())
 }
 
-impl Shown {
+impl LadderView {
     fn of(ladder: &'static Ladder) -> Self {
         let first = first_options(ladder);
         let problem = ladder.problem(&first).ok();
@@ -71,7 +71,7 @@ impl Shown {
             let others = problem.as_ref().map_or_else(Vec::new, |problem| ladder.blocks_of(rung, &**problem));
             let others = others.into_iter().filter(|block| *block != default);
             let blocks = std::iter::once(default).chain(others).map(dims).collect();
-            ShownRung { name: rung.name, lesson: rung.lesson, source: rung.source, blocks }
+            RungView { name: rung.name, lesson: rung.lesson, source: rung.source, blocks }
         };
         Self {
             name: ladder.name,
@@ -94,13 +94,13 @@ fn first_options(ladder: &'static Ladder) -> Options {
 }
 
 /// A rung, and how it is launched.
-struct Wanted {
+struct SelectedRung {
     rung: &'static Rung,
     problem: Box<dyn engine::Problem>,
     launch: Launch,
 }
 
-fn wanted(asked: &RungRun) -> Result<Wanted, Problem> {
+fn wanted(asked: &RungRun) -> Result<SelectedRung, Problem> {
     let ladder = ladders().iter().find(|ladder| ladder.rungs.iter().any(|rung| rung.name == asked.rung));
     let ladder = ladder.ok_or_else(|| {
         let known: Vec<&str> = CATALOG.names().collect();
@@ -132,12 +132,12 @@ fn wanted(asked: &RungRun) -> Result<Wanted, Problem> {
         let text = format!("there is no block {} to record: {launch} has blocks 0 to {}", asked.record, blocks - 1);
         return Err(Problem::new(text));
     }
-    Ok(Wanted { rung, problem, launch })
+    Ok(SelectedRung { rung, problem, launch })
 }
 
 /// Runs a rung, and records one of its blocks.
 pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
-    let Wanted { rung, problem, launch } = wanted(asked)?;
+    let SelectedRung { rung, problem, launch } = wanted(asked)?;
     let mut device = Simulator::new(&KERNELS, Purpose::Record(asked.record))?;
     let checked = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
     let Some(Last { function, ptx, recorded: Some(recorded), mut buffers, .. }) = device.last else {
@@ -197,7 +197,7 @@ fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
 
 /// Runs a rung with all checks.
 pub(crate) fn check(asked: &RungRun) -> Result<Checked, Problem> {
-    let Wanted { rung, problem, launch } = wanted(asked)?;
+    let SelectedRung { rung, problem, launch } = wanted(asked)?;
     let mut device = Simulator::new(&KERNELS, Purpose::Check)?;
     let result = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
     match device.last.and_then(|last| last.checked) {

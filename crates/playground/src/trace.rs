@@ -89,7 +89,7 @@ pub(crate) struct Uses {
 
 /// What a warp does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum WarpActivity {
     /// It has not begun.
     Nothing,
     Runs,
@@ -142,12 +142,12 @@ impl Trace {
     }
 
     /// What a warp does after a step.
-    pub(crate) fn doing(&self, warp: u32, step: u32) -> Doing {
+    pub(crate) fn doing(&self, warp: u32, step: u32) -> WarpActivity {
         if self.own_step(warp, step).is_none() {
-            return Doing::Nothing;
+            return WarpActivity::Nothing;
         }
         if self.exited(warp, step) == self.threads_of(warp) {
-            return Doing::Ended;
+            return WarpActivity::Ended;
         }
         let waits = &self.warps[warp as usize].waits;
         let last = waits[..waits.partition_point(|(at, _)| *at <= step)].last();
@@ -156,7 +156,7 @@ impl Trace {
             let goes_on = self.own_step(warp, step).is_some_and(|own| self.warps[warp as usize].steps[own] > *since);
             !released && !goes_on
         });
-        waiting.map_or(Doing::Runs, |(_, id)| Doing::Waits(*id))
+        waiting.map_or(WarpActivity::Runs, |(_, id)| WarpActivity::Waits(*id))
     }
 
     /// The activity of the warps over the steps: of each warp, so many columns, each with the mean number of lanes of

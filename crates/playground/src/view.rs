@@ -7,7 +7,7 @@ use simt::observe::{AccessKind, FramePlace, Observer as _, Site, Space, Waits, W
 
 use crate::listing::named;
 use crate::run::{Problem, Run};
-use crate::trace::{Access, Doing, Trace};
+use crate::trace::{Access, Trace, WarpActivity};
 
 /// The state after a step.
 #[derive(Serialize)]
@@ -218,10 +218,10 @@ impl Warp {
             active: last.map_or(0, |own| own.active),
             exited: trace.exited(warp, step),
             doing: match trace.doing(warp, step) {
-                Doing::Nothing => "has not begun".to_owned(),
-                Doing::Runs => "runs".to_owned(),
-                Doing::Waits(id) => format!("waits at barrier {id}"),
-                Doing::Ended => "has ended".to_owned(),
+                WarpActivity::Nothing => "has not begun".to_owned(),
+                WarpActivity::Runs => "runs".to_owned(),
+                WarpActivity::Waits(id) => format!("waits at barrier {id}"),
+                WarpActivity::Ended => "has ended".to_owned(),
             },
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use browser_test::{Browser, Look, Server, Value, json};
+use browser_test::{Appearance, Browser, Server, Value, json};
 use engine::device::{Device, Sim};
 use engine::options::Options;
 use engine::{Session, dims};
@@ -129,7 +129,7 @@ fn the_page_is_stepped_by_keys_and_asks_nobody() {
 
     // From a server, in a dark and narrow window, as a frame with parameters.
     let server = Server::of(folder());
-    browser.look(Look { dark: true, print: false });
+    browser.look(Appearance { dark: true, print: false });
     browser.window(420, 800);
     browser.open(&format!(
         "{}?rung=transpose_smem&rows=64&cols=64&step=40&warp=2&lane=5&tab=shared&embed",

@@ -373,14 +373,14 @@ pub struct Program {
     /// The registers that the instructions of each function read and write, once somebody has asked.
     pub(crate) register_uses: OnceLock<Vec<Vec<RegisterUses>>>,
     /// What checks have found out about it.
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) kept: Arc<AnalysisCache>,
 }
 
 /// What others have found out about a program, for its next launch: one value of each type.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+pub(crate) struct AnalysisCache(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
-impl Kept {
+impl AnalysisCache {
     /// The value of this type, which `make` finds out if nobody has asked before.
     pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ use ptx::{ParseError, Source};
 
 /// Where the variables of a loaded module lie.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct ModuleAddresses {
     /// The number of its machine.
     pub(crate) machine: u64,
     /// The number of the instance, unique within the process.
@@ -66,7 +66,7 @@ pub struct Function {
     pub(crate) program: Arc<Program>,
     pub(crate) module: Arc<Text>,
     /// The variables that it uses; at each launch new ones where there are none.
-    pub(crate) placed: Option<Arc<Placed>>,
+    pub(crate) placed: Option<Arc<ModuleAddresses>>,
 }
 
 impl Function {

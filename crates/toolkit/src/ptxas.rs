@@ -110,16 +110,16 @@ fn assemble(ptxas: &Found, ptx: &str, arch: &str, folder: &Path, options: &[&str
     })
 }
 
-struct Done {
+struct ProcessOutput {
     success: bool,
     out: String,
     err: String,
 }
 
-fn run(command: &mut Command) -> Result<Done, Error> {
+fn run(command: &mut Command) -> Result<ProcessOutput, Error> {
     let done = command.stdin(Stdio::null()).output();
     let done = done.map_err(|error| Error::Start { program: command.get_program().into(), why: error.to_string() })?;
-    Ok(Done {
+    Ok(ProcessOutput {
         success: done.status.success(),
         out: String::from_utf8_lossy(&done.stdout).into_owned(),
         err: String::from_utf8_lossy(&done.stderr).into_owned(),

@@ -18,7 +18,7 @@ const WAVES: u64 = 8;
 
 /// What a warp does, as it is drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Doing {
+enum WarpActivity {
     Works,
     Splits,
     Memory,
@@ -27,7 +27,7 @@ enum Doing {
     Barrier,
 }
 
-impl Doing {
+impl WarpActivity {
     const ALL: [(Self, &'static str, &'static str, Shade); 6] = [
         (Self::Works, "w", "w works", Shade::Used),
         (Self::Splits, "s", "s works while lanes are idle", Shade::Turn(1)),
@@ -55,17 +55,18 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let each = end.div_ceil(COLUMNS).max(1);
     let columns = end.div_ceil(each);
     // For each warp and column, the cycles of each thing that it does.
-    let mut times = vec![vec![[0; Doing::ALL.len()]; columns as usize]; recording.residence.warps as usize];
+    let mut times = vec![vec![[0; WarpActivity::ALL.len()]; columns as usize]; recording.residence.warps as usize];
     for span in spans {
         let Some(own) = times.get_mut(span.warp as usize) else { continue };
         for column in span.from / each..span.to.div_ceil(each) {
             let part = column * each..(column + 1) * each;
-            own[column as usize][Doing::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
+            own[column as usize][WarpActivity::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
         }
     }
     let row = |(warp, cells): (usize, &Vec<[u64; 6]>)| {
         let cell = |times: &[u64; 6]| {
-            let longest = times.iter().zip(Doing::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
+            let longest =
+                times.iter().zip(WarpActivity::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
             longest.map_or_else(Cell::default, |(_, (_, letter, _, shade))| Cell::new(letter, shade))
         };
         Row { label: format!("warp {warp}"), cells: cells.iter().map(cell).collect() }
@@ -74,18 +75,19 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let time = Grid {
         caption: format!(
             "warps (rows) over {end} cycles, {each} a column: {}",
-            Doing::ALL.map(|(_, _, what, _)| what).join(", ")
+            WarpActivity::ALL.map(|(_, _, what, _)| what).join(", ")
         ),
         columns: vec![String::new(); columns as usize],
         together: 8,
         rows: times.iter().enumerate().map(row).collect(),
         arrows: Vec::new(),
     };
-    let cycles =
-        |doing: Doing| spans.iter().filter(|span| Doing::of(span) == doing).map(|span| span.to - span.from).sum();
+    let cycles = |doing: WarpActivity| {
+        spans.iter().filter(|span| WarpActivity::of(span) == doing).map(|span| span.to - span.from).sum()
+    };
     let names = ["of work", "of split work", "for memory", "for shared memory", "for results", "at barriers"];
     let mut counts = vec![("cycles", end)];
-    counts.extend(names.into_iter().zip(Doing::ALL.map(|(doing, ..)| cycles(doing))));
+    counts.extend(names.into_iter().zip(WarpActivity::ALL.map(|(doing, ..)| cycles(doing))));
     let Residence { resident, warps, most_warps, blocks, multiprocessors, .. } = *residence;
     let at_once = u64::from(resident) * u64::from(multiprocessors);
     counts.extend([

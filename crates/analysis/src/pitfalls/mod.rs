@@ -38,13 +38,13 @@ pub struct Recorded {
     pub cure: Outcome,
     /// What the tools of compute-sanitizer say of the faulty kernel, by their names. Empty if they were not run.
     #[serde(default)]
-    pub tools: BTreeMap<String, Said>,
+    pub tools: BTreeMap<String, ToolReport>,
 }
 
 /// What a tool says of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Said {
+pub struct ToolReport {
     /// Whether it finds anything.
     pub finds: bool,
     /// Its first words about it.
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let said = Said { finds: true, says: "Invalid __shared__ write of size 4 bytes".to_owned() };
+        let said = ToolReport { finds: true, says: "Invalid __shared__ write of size 4 bytes".to_owned() };
         let recorded = Recorded {
             faulty: Outcome::Wrong { elements: 3, of: 64 },
             cure: Outcome::Right,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use engine::pitfall::Outcome;
 
-use super::Said;
+use super::ToolReport;
 use crate::Error;
 
 /// What stands before each line of compute-sanitizer's.
@@ -17,7 +17,7 @@ const MARGIN: &str = "========= ";
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ended {
+struct ProcessOutput {
     /// What it printed, to both outputs.
     said: String,
     /// Whether it ended by itself, within its time.
@@ -25,7 +25,7 @@ struct Ended {
 }
 
 /// Runs a program and ends it when it takes longer than `limit`.
-fn run(program: &Path, args: &[OsString], limit: Duration) -> std::io::Result<Ended> {
+fn run(program: &Path, args: &[OsString], limit: Duration) -> std::io::Result<ProcessOutput> {
     let mut output = tempfile::tempfile()?;
     let mut command = Command::new(program);
     command.args(args).env("LC_ALL", "C").stdin(Stdio::null());
@@ -46,7 +46,7 @@ fn run(program: &Path, args: &[OsString], limit: Duration) -> std::io::Result<En
     output.rewind()?;
     let mut said = Vec::new();
     output.read_to_end(&mut said)?;
-    Ok(Ended { said: String::from_utf8_lossy(&said).into_owned(), in_time })
+    Ok(ProcessOutput { said: String::from_utf8_lossy(&said).into_owned(), in_time })
 }
 
 /// Runs this program with these arguments, of which it prints an [`Outcome`] in a line, as JSON. A process that prints
@@ -76,7 +76,7 @@ pub fn sanitize(
     program: &Path,
     args: &[OsString],
     limit: Duration,
-) -> Result<Said, Error> {
+) -> Result<ToolReport, Error> {
     // The driver's errors are those of the launch, which is measured without a tool.
     let own = ["--tool", tool, "--report-api-errors", "no"].map(OsString::from);
     let mut all = own.to_vec();
@@ -99,7 +99,7 @@ pub fn version(sanitizer: &Path) -> Result<String, Error> {
 
 /// What a tool found, by what it printed: `ERROR SUMMARY: 2 errors`, `RACECHECK SUMMARY: 1 hazard displayed …`. A tool
 /// that was ended has no summary, and what it said before counts.
-fn said(ended: &Ended) -> Said {
+fn said(ended: &ProcessOutput) -> ToolReport {
     let lines = || ended.said.lines().filter_map(|line| line.strip_prefix(MARGIN)).map(str::trim);
     let is_summary = |line: &&str| line.contains("SUMMARY: ");
     let count = |line: &str| {
@@ -118,7 +118,7 @@ fn said(ended: &Ended) -> Said {
         (false, _, true) => "nothing",
         (false, _, false) => "nothing, and had to be ended",
     };
-    Said { finds, says: says.to_owned() }
+    ToolReport { finds, says: says.to_owned() }
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str, in_time: bool) -> (bool, String) {
-        let Said { finds, says } = said(&Ended { said: text.to_owned(), in_time });
+        let ToolReport { finds, says } = said(&ProcessOutput { said: text.to_owned(), in_time });
         (finds, says)
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Label {
 const TEMPLATES: [(&str, &str); 4] = [
     ("chart.css", include_str!("chart.css")),
     ("roofline.svg", include_str!("roofline.svg")),
-    ("climb.svg", include_str!("climb.svg")),
+    ("ladder_chart.svg", include_str!("ladder_chart.svg")),
     ("file.svg", include_str!("file.svg")),
 ];
 

@@ -11,9 +11,9 @@ use engine::selection::Selection;
 use engine::{Kernels, Rung};
 use serde::Serialize;
 
-use super::climb::Climb;
 use super::code::{Changed, difference, from_rust, from_terminal};
 use super::data::{Bound, Counter, Data, LadderData, RungData};
+use super::ladder_chart::LadderChart;
 use crate::env::{Env, progress_bar};
 use crate::error::Error;
 use crate::explain::{Sourced, svg};
@@ -48,7 +48,7 @@ pub(super) struct Report {
 
 #[derive(Debug, Serialize)]
 pub(super) struct LadderShown {
-    climb: Option<Climb>,
+    chart: Option<LadderChart>,
     roofline: Option<Chart>,
     /// The least time of the rungs over that of the first, and the rung.
     best: Option<String>,
@@ -120,8 +120,15 @@ pub(super) fn report(
         // There is a launch, and all of a device are in one module.
         let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
         let texts = Texts::of(kernels, module)?;
-        let own =
-            OfLadder { selection, block, timed: &timed, description, kernels, texts, roots: kernel_roots(kernels) };
+        let own = LadderCollector {
+            selection,
+            block,
+            timed: &timed,
+            description,
+            kernels,
+            texts,
+            roots: kernel_roots(kernels),
+        };
         let (of_data, of_page) = own.collect(&mut sim)?;
         data.push(of_data);
         shown.push(of_page);
@@ -134,7 +141,7 @@ pub(super) fn report(
 }
 
 /// What is known of a ladder.
-struct OfLadder<'a> {
+struct LadderCollector<'a> {
     selection: &'a Selection,
     block: Option<[u32; 3]>,
     timed: &'a Timed,
@@ -144,7 +151,7 @@ struct OfLadder<'a> {
     roots: Vec<PathBuf>,
 }
 
-impl OfLadder<'_> {
+impl LadderCollector<'_> {
     fn collect(&self, sim: &mut Sim) -> Result<(LadderData, LadderShown), Error> {
         let (ladder, plan) = (self.selection.ladder, &self.timed.plan);
         let counted = self.counted_plan()?;
@@ -179,7 +186,7 @@ impl OfLadder<'_> {
             shown.push(self.shown(prediction, &data.rungs[index], before, figures));
         }
         let page = LadderShown {
-            climb: Climb::new(&data, None),
+            chart: LadderChart::new(&data, None),
             roofline: self.is_timed().then(|| {
                 let timed = self.timed;
                 let found = roofline(self.description, data.flops, &timed.predictions, timed.measured.as_ref());

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::climb::Climb;
 use super::code::{Changed, difference};
 use super::data::{Data, LadderData, RungData};
+use super::ladder_chart::LadderChart;
 use crate::output::{NOTHING, duration};
 
 /// Two reports, for the page.
@@ -29,7 +29,7 @@ struct Side {
 struct Ladder {
     name: String,
     problem: String,
-    climb: Option<Climb>,
+    chart: Option<LadderChart>,
     rungs: Vec<Rung>,
 }
 
@@ -96,7 +96,7 @@ fn compared(old: &LadderData, new: &LadderData) -> Ladder {
     Ladder {
         name: new.name.clone(),
         problem: new.problem.clone(),
-        climb: Climb::new(new, Some(old)),
+        chart: LadderChart::new(new, Some(old)),
         rungs: rungs.chain(gone).collect(),
     }
 }

@@ -3,11 +3,11 @@
 //! [`collect`] makes the [data](data::Data) of a report and what else its page shows, [`compare`] takes two of them
 //! together, and the templates beside this file, with the charts', make pages of both.
 
-mod climb;
 mod code;
 mod collect;
 mod compare;
 mod data;
+mod ladder_chart;
 mod page;
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use learn::{Exercise, Launched, Progress, State, Trouble, Verdict};
+use learn::{AnswerError, Exercise, Launched, Progress, State, Verdict};
 use serde::Serialize;
 use simt::sanitize::Finding;
 
@@ -113,7 +113,7 @@ pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bo
         }
     }
     let findings: &[Finding] = match &verdict.trouble {
-        Some(Trouble::Launch(launched)) => &launched.findings,
+        Some(AnswerError::Launch(launched)) => &launched.findings,
         _ => &[],
     };
     document.value(&Checked {
@@ -127,7 +127,7 @@ pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bo
     document
 }
 
-fn counter(reached: &learn::Reached) -> Counter {
+fn counter(reached: &learn::GoalResult) -> Counter {
     Counter { name: reached.goal.counter, value: reached.value, at_most: reached.goal.at_most }
 }
 
@@ -135,12 +135,12 @@ fn list_of(sizes: &[usize]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn trouble_in_words(trouble: &Trouble, file: &Path) -> String {
+fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
     match trouble {
-        Trouble::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
-        Trouble::Signature(problem) => problem.clone(),
-        Trouble::Launch(launched) => launch_in_words(launched, file),
-        Trouble::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),
+        AnswerError::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
+        AnswerError::Signature(problem) => problem.clone(),
+        AnswerError::Launch(launched) => launch_in_words(launched, file),
+        AnswerError::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),
     }
 }
 

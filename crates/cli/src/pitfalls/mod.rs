@@ -61,7 +61,7 @@ struct Arguments {
 }
 
 /// A pitfall with what the checks say of it.
-struct Shown {
+struct CheckedPitfall {
     pitfall: &'static Pitfall,
     checked: Checked,
 }
@@ -92,7 +92,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
         if is_interrupted() {
             break;
         }
-        shown.push(Shown { pitfall, checked });
+        shown.push(CheckedPitfall { pitfall, checked });
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use analysis::pitfalls::{Record, Recorded, Said, TOOLS};
+use analysis::pitfalls::{Record, Recorded, TOOLS, ToolReport};
 use engine::pitfall::{Check, FAULT, OTHER, Outcome, Pitfall};
 use serde::Serialize;
 use simt::sanitize::Finding;
 
-use super::Shown;
+use super::CheckedPitfall;
 use crate::output::{Cell, Column, Document, Table};
 
 /// What stands where a GPU has not been asked.
@@ -31,7 +31,7 @@ struct Row<'a> {
     on_gpu: &'a str,
     /// What one did: `null` where it was not measured.
     measured: Option<Measured<'a>>,
-    tools: Option<&'a BTreeMap<String, Said>>,
+    tools: Option<&'a BTreeMap<String, ToolReport>>,
 }
 
 #[derive(Serialize)]
@@ -49,10 +49,10 @@ struct Measured<'a> {
 }
 
 /// All pitfalls: for each check a table of them, and then one of what compute-sanitizer says.
-pub(super) fn tables(shown: &[Shown], record: &Record) -> Document {
+pub(super) fn tables(shown: &[CheckedPitfall], record: &Record) -> Document {
     let mut document = Document::default();
     for check in Check::ALL {
-        let own: Vec<&Shown> = shown.iter().filter(|own| own.pitfall.check == check).collect();
+        let own: Vec<&CheckedPitfall> = shown.iter().filter(|own| own.pitfall.check == check).collect();
         if own.is_empty() {
             continue;
         }
@@ -75,7 +75,7 @@ pub(super) fn tables(shown: &[Shown], record: &Record) -> Document {
     let found = shown.iter().filter(|own| own.checked.is_found());
     document.note(format!("{} of {} are found here", found.count(), shown.len()));
     for tool in TOOLS {
-        let said: Vec<&Said> = shown.iter().filter_map(|own| said(own, record, tool)).collect();
+        let said: Vec<&ToolReport> = shown.iter().filter_map(|own| said(own, record, tool)).collect();
         if !said.is_empty() {
             let found = said.iter().filter(|said| said.finds).count();
             document.note(format!("{found} of {} by {tool}", said.len()));
@@ -87,7 +87,7 @@ pub(super) fn tables(shown: &[Shown], record: &Record) -> Document {
 }
 
 /// The pitfalls one after the other, each with everything that is known of it.
-pub(super) fn one_by_one(shown: &[Shown], record: &Record) -> Document {
+pub(super) fn one_by_one(shown: &[CheckedPitfall], record: &Record) -> Document {
     let mut document = Document::default();
     for own in shown {
         let pitfall = own.pitfall;
@@ -136,7 +136,7 @@ fn lines(label: &'static str, texts: Vec<String>) -> impl Iterator<Item = (&'sta
 }
 
 /// What the checks say of the faulty kernel, the fault first.
-fn said_here(own: &Shown) -> Vec<String> {
+fn said_here(own: &CheckedPitfall) -> Vec<String> {
     let checked = &own.checked;
     let others = checked.findings.iter().enumerate().filter(|(index, _)| Some(*index) != checked.fault);
     let others = others.map(|(_, finding)| finding.to_string());
@@ -147,7 +147,7 @@ fn said_here(own: &Shown) -> Vec<String> {
     [fault].into_iter().chain(others).collect()
 }
 
-fn cured(own: &Shown) -> Vec<String> {
+fn cured(own: &CheckedPitfall) -> Vec<String> {
     let findings = match own.checked.in_cure.len() {
         0 => "no check finds anything".to_owned(),
         count => format!("{count} findings:"),
@@ -172,26 +172,26 @@ fn in_words(outcome: &Outcome) -> String {
     }
 }
 
-fn found(own: &Shown) -> Cell {
+fn found(own: &CheckedPitfall) -> Cell {
     match (own.checked.is_found(), own.pitfall.marked(FAULT)) {
         (true, Some(line)) => Cell::good(format!("line {line}")),
         _ => Cell::bad("NO"),
     }
 }
 
-fn clean(own: &Shown) -> Cell {
+fn clean(own: &CheckedPitfall) -> Cell {
     if own.checked.is_clean() { Cell::good("clean") } else { Cell::bad("NOT CLEAN") }
 }
 
 /// What finds which fault: the checks here, and each tool of compute-sanitizer.
-fn beside(shown: &[Shown], record: &Record) -> Table {
+fn beside(shown: &[CheckedPitfall], record: &Record) -> Table {
     let headings = ["here"].into_iter().chain(TOOLS).map(Column::text);
     let mut table = Table::new([Column::name("pitfall")].into_iter().chain(headings));
     for own in shown {
         let here = if own.checked.is_found() { own.pitfall.check.name() } else { "no" };
         let tools = TOOLS.map(|tool| match said(own, record, tool) {
             None => NOT_MEASURED,
-            Some(Said { finds: true, .. }) => "yes",
+            Some(ToolReport { finds: true, .. }) => "yes",
             Some(_) => "no",
         });
         table.row([own.pitfall.name, here].into_iter().chain(tools));
@@ -200,11 +200,11 @@ fn beside(shown: &[Shown], record: &Record) -> Table {
 }
 
 /// What a tool of compute-sanitizer says of a pitfall.
-fn said<'r>(own: &Shown, record: &'r Record, tool: &str) -> Option<&'r Said> {
+fn said<'r>(own: &CheckedPitfall, record: &'r Record, tool: &str) -> Option<&'r ToolReport> {
     record.pitfalls.get(own.pitfall.name)?.tools.get(tool)
 }
 
-fn has_tools(own: &Shown, record: &Record) -> bool {
+fn has_tools(own: &CheckedPitfall, record: &Record) -> bool {
     TOOLS.iter().any(|tool| said(own, record, tool).is_some())
 }
 
@@ -214,7 +214,7 @@ fn circumstances(record: &Record, document: &mut Document) {
     }
 }
 
-fn add_record(own: &Shown, record: &Record, document: &mut Document) {
+fn add_record(own: &CheckedPitfall, record: &Record, document: &mut Document) {
     let (pitfall, checked) = (own.pitfall, &own.checked);
     let recorded = record.pitfalls.get(pitfall.name);
     document.record(&Row {

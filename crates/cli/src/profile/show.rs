@@ -49,7 +49,7 @@ impl<'a> View<'a> {
     fn records(&self, profile: &Profile, document: &mut Document) {
         for row in &profile.rows {
             let both =
-                |metric: &Metric| BothSides { sim: row.number(metric, Side::Sim), gpu: row.number(metric, Side::Gpu) };
+                |metric: &Metric| SimAndGpu { sim: row.number(metric, Side::Sim), gpu: row.number(metric, Side::Gpu) };
             let metrics = self.metrics.iter();
             document.record(&RungRecord {
                 ladder: profile.ladder.name,
@@ -272,11 +272,11 @@ pub(crate) fn how_near(found: &verdict::Verdict) -> String {
 struct RungRecord<'a> {
     ladder: &'a str,
     rung: &'a str,
-    metrics: BTreeMap<&'a str, BothSides>,
+    metrics: BTreeMap<&'a str, SimAndGpu>,
 }
 
 #[derive(Serialize)]
-struct BothSides {
+struct SimAndGpu {
     sim: Option<f64>,
     gpu: Option<f64>,
 }

@@ -78,7 +78,7 @@ fn active_blocks(count: Out<i32>, function: Handle, threads: i32, shared_bytes: 
 }
 
 /// What [`potential_block`] is asked.
-struct Question {
+struct BlockSizeQuery {
     function: Handle,
     shared_bytes_of: Option<SharedBytes>,
     shared_bytes: usize,
@@ -89,7 +89,7 @@ struct Question {
 
 /// The block that fills the most threads of a multiprocessor, the largest if several do, and the grid of such blocks that
 /// fills the device. As NVIDIA's calculator does it, whole warps are tried from the largest block down.
-fn potential_block(grid: Out<i32>, block: Out<i32>, asked: &Question) -> Result<()> {
+fn potential_block(grid: Out<i32>, block: Out<i32>, asked: &BlockSizeQuery) -> Result<()> {
     grid.check()?;
     block.check()?;
     let limit = u32::try_from(asked.limit).map_err(|_| Code::INVALID_VALUE)?;
@@ -137,14 +137,14 @@ functions! {
         grid: Out<i32>, block: Out<i32>, function: Handle, shared_bytes_of: Option<SharedBytes>, shared_bytes: usize,
         limit: i32,
     ) {
-        potential_block(grid, block, &Question { function, shared_bytes_of, shared_bytes, limit, flags: 0 })
+        potential_block(grid, block, &BlockSizeQuery { function, shared_bytes_of, shared_bytes, limit, flags: 0 })
     }
 
     fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         grid: Out<i32>, block: Out<i32>, function: Handle, shared_bytes_of: Option<SharedBytes>, shared_bytes: usize,
         limit: i32, flags: u32,
     ) {
-        potential_block(grid, block, &Question { function, shared_bytes_of, shared_bytes, limit, flags })
+        potential_block(grid, block, &BlockSizeQuery { function, shared_bytes_of, shared_bytes, limit, flags })
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: Handle, count: i32, threads: i32) {

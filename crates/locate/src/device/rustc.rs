@@ -67,9 +67,9 @@ fn places() -> Vec<(String, PathBuf)> {
     places
 }
 
-type Judged = Result<(DeviceRustc, PathBuf), (String, Option<PathBuf>)>;
+type Inspection = Result<(DeviceRustc, PathBuf), (String, Option<PathBuf>)>;
 
-fn judge(path: &Path, origin: &str) -> Judged {
+fn judge(path: &Path, origin: &str) -> Inspection {
     let unusable = |missing: String| (missing, None);
     let about = output_of(path, &["-vV"]).map_err(unusable)?;
     let field = |name: &str| {

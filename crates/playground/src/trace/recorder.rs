@@ -23,7 +23,7 @@ pub(crate) struct Recorder {
     /// Whether it is the turn of one of the block's warps.
     is_turn: bool,
     /// By warp, registers whose new values are not known yet.
-    written: Vec<Vec<Written>>,
+    written: Vec<Vec<PendingWrite>>,
     /// Words of shared memory whose new values are not known yet.
     touched: Vec<u32>,
     /// Whether any word may have changed.
@@ -39,7 +39,7 @@ pub(crate) struct Recorder {
 
 /// An instruction that was told of before it was executed.
 #[derive(Clone, Copy)]
-struct Written {
+struct PendingWrite {
     site: Site,
     frame: FramePlace,
     lanes: u32,
@@ -214,7 +214,7 @@ impl Observer for Recorder {
         trace.steps.push(Step { site, warp, active: step.active, lanes: step.lanes, stack, frame });
         trace.warps[warp as usize].steps.push(now);
         if step.lanes != 0 && !step.writes().is_empty() {
-            self.written[warp as usize].push(Written { site, frame: place, lanes: step.lanes, step: now });
+            self.written[warp as usize].push(PendingWrite { site, frame: place, lanes: step.lanes, step: now });
         }
         self.is_all_touched |= self.is_asynchronous(site);
     }
@@ -244,7 +244,7 @@ impl Observer for Recorder {
         let arrived = own.iter().rev().map(|number| trace.steps[*number as usize]).find(|step| step.site == site);
         if let Some(arrived) = arrived {
             let frame = trace.frames[arrived.frame as usize];
-            self.written[warp_id.warp as usize].push(Written { site, frame, lanes, step: now });
+            self.written[warp_id.warp as usize].push(PendingWrite { site, frame, lanes, step: now });
         }
     }
 

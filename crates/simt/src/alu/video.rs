@@ -13,7 +13,7 @@ pub struct Video {
     pub(crate) signed: u8,
     /// Whether the result is clamped to its type.
     pub(crate) saturates: bool,
-    pub(crate) then: Then,
+    pub(crate) then: ThirdOperand,
     /// The part that is written, as [`part`] has it; of several, a bit for each that is.
     pub(crate) mask: u8,
     /// For each number of `a`, then of `b`, the part that it is taken from: a digit of four bits each. That of a single
@@ -46,7 +46,7 @@ pub enum VideoOp {
 
 /// The use of `c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum ThirdOperand {
     /// It gives the parts that are not written.
     Merge,
     /// The result, or the sum of several, is added to it.
@@ -143,12 +143,12 @@ impl Video {
         let is_less = wide < own && (signed || wide >= 0);
         let result = result as u32;
         match self.then {
-            Then::Add => result.wrapping_add(c),
-            Then::Min if is_less => result,
-            Then::Max if !is_less => result,
-            Then::Min | Then::Max => c,
-            Then::Merge if bits == 32 => result,
-            Then::Merge => {
+            ThirdOperand::Add => result.wrapping_add(c),
+            ThirdOperand::Min if is_less => result,
+            ThirdOperand::Max if !is_less => result,
+            ThirdOperand::Min | ThirdOperand::Max => c,
+            ThirdOperand::Merge if bits == 32 => result,
+            ThirdOperand::Merge => {
                 let ones = ((1 << bits) - 1) << at;
                 let placed = if (bits, at) == (16, 16) { result } else { result << at };
                 placed & ones | c & !ones
@@ -189,7 +189,7 @@ impl Video {
             merged = merged & !ones | result << (index * bits) & ones;
             sum = sum.wrapping_add(result);
         }
-        if self.then == Then::Merge { merged } else { sum }
+        if self.then == ThirdOperand::Merge { merged } else { sum }
     }
 
     /// Runs it on the lanes of `mask`.

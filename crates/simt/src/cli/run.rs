@@ -128,7 +128,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
                 break;
             }
             Err(error) => return Err(Failure::usage(error.to_string())),
-            Ok(counters) => done.push(Done {
+            Ok(counters) => done.push(FinishedLaunch {
                 entry: function.name(),
                 seconds,
                 metrics: counters
@@ -154,7 +154,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         if let Some(fault) = fault.filter(|_| findings.is_empty()) {
             return Err(fault);
         }
-        let launches: Vec<String> = done.iter().map(Done::json).collect();
+        let launches: Vec<String> = done.iter().map(FinishedLaunch::json).collect();
         match (args.is_single(), launches.is_empty()) {
             (true, true) => write!(out, "{{\"buffers\": {{")?,
             (true, false) => write!(out, "{{{}, \"buffers\": {{", launches.concat())?,
@@ -183,13 +183,13 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         write_elements(out, &machine, print, held, false)?;
         writeln!(out)?;
     }
-    for Done { entry, metrics, .. } in &done {
+    for FinishedLaunch { entry, metrics, .. } in &done {
         if !args.is_single() && args.count {
             writeln!(out, "{}:", demangled(entry))?;
         }
         write!(out, "{}", table(metrics))?;
     }
-    for Done { entry, seconds, .. } in &done {
+    for FinishedLaunch { entry, seconds, .. } in &done {
         writeln!(err, "{} ran in {seconds:.3} s", demangled(entry))?;
     }
     for finding in &findings {
@@ -202,13 +202,13 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
 }
 
 /// A launch that has run to its end.
-struct Done<'a> {
+struct FinishedLaunch<'a> {
     entry: &'a str,
     seconds: f64,
     metrics: Vec<Metric>,
 }
 
-impl Done<'_> {
+impl FinishedLaunch<'_> {
     /// The members of its JSON object.
     fn json(&self) -> String {
         let (entry, counters) = (json(self.entry), json_counters(&self.metrics));

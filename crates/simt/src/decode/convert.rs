@@ -4,7 +4,7 @@ use ptx::ast::Operand;
 
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
-use crate::alu::convert::fp8::{Fp8, Way};
+use crate::alu::convert::fp8::{Direction, Fp8};
 use crate::alu::convert::{Bits, Conversion, Convert, Move, Type};
 use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::modifiers::Modifiers;
@@ -36,12 +36,12 @@ impl Decoder<'_, '_, '_> {
     /// `cvt.rn.satfinite{.relu}.f8x2.f32 d, a, b`, `.f8x2.f16x2 d, a`, `cvt.rn{.relu}.f16x2.f8x2 d, a`
     fn fp8(&mut self, to: &str, from: &str) -> Decoded<Fp8> {
         let way = match (to, from) {
-            (_, "f32") => Way::FromF32,
-            (_, "f16x2") => Way::FromF16x2,
-            ("f16x2", _) => Way::ToF16x2,
+            (_, "f32") => Direction::FromF32,
+            (_, "f16x2") => Direction::FromF16x2,
+            ("f16x2", _) => Direction::ToF16x2,
             _ => return Err(self.unsupported_form()),
         };
-        let ty = if way == Way::ToF16x2 { "b16" } else { "b32" };
+        let ty = if way == Direction::ToF16x2 { "b16" } else { "b32" };
         let ([destination, upper], rest) = self.first()?;
         let upper = self.src(upper, ty)?;
         let lower = rest.first().map_or(Ok(upper), |lower| self.src(lower, ty))?;

@@ -7,7 +7,7 @@ use crate::alu::float::Half;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{Pred, Reg};
 use crate::memory::async_copy::AsyncCopy;
-use crate::memory::atomic::{Atomic, AtomicOp, Whole};
+use crate::memory::atomic::{Atomic, AtomicOp, WideOp};
 use crate::memory::load_store::{Destination, Load, Store, Width};
 use crate::memory::{Group, Memory, Region};
 use crate::observe::{AsyncGroup, FenceKind, Order, Scope, Semantics};
@@ -152,7 +152,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let (ty, width, order, [to, from]) = self.access()?;
         let to = self.destinations(to)?;
         if order.is_strong() && self.has("b128") {
-            return self.whole(Whole::Load, from, to, Box::default());
+            return self.whole(WideOp::Load, from, to, Box::default());
         }
         Ok(Memory::Load(Load {
             address: self.space_address(from)?,
@@ -173,17 +173,17 @@ impl<'d> Decoder<'d, '_, '_> {
         }
         let from = self.values(from, ty)?;
         if order.is_strong() && self.has("b128") {
-            return self.whole(Whole::Store, to, Box::default(), from);
+            return self.whole(WideOp::Store, to, Box::default(), from);
         }
         Ok(Memory::Store(Store { address, width, order, bytes: width.bytes() * from.len() as u32, from }))
     }
 
     /// An access to 16 bytes as one value.
-    fn whole(&mut self, op: Whole, at: &Operand<'_>, to: Box<[Destination]>, operand: Box<[Reg]>) -> Decoded<Memory> {
+    fn whole(&mut self, op: WideOp, at: &Operand<'_>, to: Box<[Destination]>, operand: Box<[Reg]>) -> Decoded<Memory> {
         Ok(Memory::Atomic(Box::new(Atomic {
             address: self.space_address(at)?,
             width: Width::B8,
-            op: AtomicOp::Whole(op),
+            op: AtomicOp::WideOp(op),
             order: self.order(Semantics::Relaxed, Scope::Gpu),
             to,
             operand,
@@ -199,9 +199,9 @@ impl<'d> Decoder<'d, '_, '_> {
         if self.has("b128") {
             let ([to, at, operand], new) = self.first()?;
             let op = match new.first().map(|new| self.values(new, ty)).transpose()?.as_deref() {
-                Some(&[low, high]) => Whole::CompareExchange { new: [low, high] },
+                Some(&[low, high]) => WideOp::CompareExchange { new: [low, high] },
                 Some(_) => return Err(self.unsupported_form()),
-                None => Whole::Exchange,
+                None => WideOp::Exchange,
             };
             let to = self.destinations(to)?;
             let operand = self.values(operand, ty)?;

@@ -3,7 +3,7 @@
 use ptx::ast::Operand;
 
 use super::{Decoded, Decoder, lookup};
-use crate::alu::video::{Then, Video, VideoOp};
+use crate::alu::video::{ThirdOperand, Video, VideoOp};
 use crate::code::R32;
 
 const OPERATIONS: [(&str, VideoOp); 6] = [
@@ -17,7 +17,8 @@ const OPERATIONS: [(&str, VideoOp); 6] = [
 /// Comparisons: whether they hold where the first is less, equal or greater, from the lowest bit on.
 const ORDERS: [(&str, u8); 6] =
     [("eq", 0b010), ("ne", 0b101), ("lt", 0b001), ("le", 0b011), ("gt", 0b100), ("ge", 0b110)];
-const THEN: [(&str, Then); 3] = [("add", Then::Add), ("min", Then::Min), ("max", Then::Max)];
+const THEN: [(&str, ThirdOperand); 3] =
+    [("add", ThirdOperand::Add), ("min", ThirdOperand::Min), ("max", ThirdOperand::Max)];
 /// Selectors of one part, from 1 on.
 const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
 
@@ -81,7 +82,17 @@ impl Decoder<'_, '_, '_> {
             [] => a,
         };
         let signed = signed | negated << 3;
-        Ok(Video { op, parts, signed, saturates, then: then.unwrap_or(Then::Merge), mask, select, to, from: [a, b, c] })
+        Ok(Video {
+            op,
+            parts,
+            signed,
+            saturates,
+            then: then.unwrap_or(ThirdOperand::Merge),
+            mask,
+            select,
+            to,
+            from: [a, b, c],
+        })
     }
 
     /// An operand without its selector, and the selector.

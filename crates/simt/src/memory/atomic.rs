@@ -40,13 +40,13 @@ pub enum AtomicOp {
     /// `add`, `min` or `max` of one or two numbers of 16 bits.
     Half(Half, Modifiers),
     /// One of 16 bytes, which the host has no atomic for.
-    Whole(Whole),
+    WideOp(WideOp),
 }
 
 /// Operations on 16 bytes at a time: those of all host threads come one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
-pub enum Whole {
+pub enum WideOp {
     Load,
     Store,
     Exchange,
@@ -139,14 +139,14 @@ impl Atomic {
             AtomicOp::MaxUnsigned => each!(|a, b| a.max(b)),
             AtomicOp::MinSigned => each_signed!(min),
             AtomicOp::MaxSigned => each_signed!(max),
-            AtomicOp::AddF32 | AtomicOp::AddF64 | AtomicOp::Half(..) | AtomicOp::Whole(_) => {
+            AtomicOp::AddF32 | AtomicOp::AddF64 | AtomicOp::Half(..) | AtomicOp::WideOp(_) => {
                 unreachable!("decoding gives these the width of their type")
             }
         }
     }
 
     /// Two words at a time, under a lock that all such operations take.
-    fn whole<S: Storage>(&self, op: Whole, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
+    fn whole<S: Storage>(&self, op: WideOp, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let given = |index: usize| {
             let operand = self.operand.get(index);
@@ -154,7 +154,7 @@ impl Atomic {
         };
         let given = [given(0), given(1)];
         let new = match op {
-            Whole::CompareExchange { new } => new.map(|reg| take::<u64>(regs, reg)),
+            WideOp::CompareExchange { new } => new.map(|reg| take::<u64>(regs, reg)),
             _ => given,
         };
         let mut old = [[0u64; LANES]; 2];
@@ -166,9 +166,9 @@ impl Atomic {
             let found = places.map(|at| memory.get::<u64>(lane, at));
             (old[0][lane], old[1][lane]) = (found[0], found[1]);
             let writes = match op {
-                Whole::Load => false,
-                Whole::Store | Whole::Exchange => true,
-                Whole::CompareExchange { .. } => found == [given[0][lane], given[1][lane]],
+                WideOp::Load => false,
+                WideOp::Store | WideOp::Exchange => true,
+                WideOp::CompareExchange { .. } => found == [given[0][lane], given[1][lane]],
             };
             if writes {
                 memory.set(lane, places[0], new[0][lane]);
@@ -213,12 +213,12 @@ impl MemoryOp for Atomic {
         Shape {
             bytes: self.width.bytes() * self.operand.len().max(self.to.len()) as u32,
             kind: match self.op {
-                AtomicOp::Whole(Whole::Load) => AccessKind::Load,
-                AtomicOp::Whole(Whole::Store) => AccessKind::Store,
+                AtomicOp::WideOp(WideOp::Load) => AccessKind::Load,
+                AtomicOp::WideOp(WideOp::Store) => AccessKind::Store,
                 _ if self.to.is_empty() => AccessKind::Reduction,
                 _ => AccessKind::Atomic,
             },
-            write: self.op != AtomicOp::Whole(Whole::Load),
+            write: self.op != AtomicOp::WideOp(WideOp::Load),
             strong: true,
         }
     }
@@ -229,7 +229,7 @@ impl MemoryOp for Atomic {
                 self.each(regs, memory, lanes, |a: u32, b, _| flush32(add32(flush32(a), flush32(b))));
             }
             (AtomicOp::AddF32, _) => self.each(regs, memory, lanes, |a: u32, b, _| add32(a, b)),
-            (AtomicOp::Whole(op), _) => self.whole(op, regs, memory, lanes),
+            (AtomicOp::WideOp(op), _) => self.whole(op, regs, memory, lanes),
             (AtomicOp::AddF64, _) => self.each(regs, memory, lanes, |a: u64, b, _| add64(a, b)),
             (AtomicOp::Half(op, modifiers), _) => {
                 self.halves(regs, memory, lanes, |a, b| one(op, modifiers, u32::from(a), u32::from(b), 0) as u16);

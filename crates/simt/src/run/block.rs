@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::fault::{FaultKind, ravel};
 use super::interrupt::is_interrupted;
-use super::schedule::Turns;
+use super::schedule::WarpOrder;
 pub(super) use super::state::{Exchange, LaunchState};
 use super::warp::{Snapshot, Status, WarpState};
 use crate::memory::{Cluster, Recent, SharedMemory};
@@ -36,12 +36,12 @@ pub(super) struct BlockFault {
     /// The calls that the thread is in, the innermost first, and what is known of the values that it panics for.
     pub(super) callers: Vec<(Site, Vec<u64>)>,
     /// A thread that the first one waits for in vain.
-    pub(super) other: Option<Elsewhere>,
+    pub(super) other: Option<WaitedForThread>,
 }
 
 /// A thread that another one waits for in vain.
 #[derive(Debug)]
-pub(super) struct Elsewhere {
+pub(super) struct WaitedForThread {
     /// What it does, in words.
     pub(super) what: String,
     pub(super) site: Site,
@@ -107,7 +107,7 @@ pub(super) struct RunningCluster<'a, 'm, O> {
     warps: Vec<WarpState>,
     recent: Recent<'m>,
     snapshot: Snapshot,
-    schedule: Turns,
+    schedule: WarpOrder,
     /// Among the launch's clusters.
     pub(super) number: u64,
     /// Instructions executed since the last report.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ptx::Source;
 
 use super::arg::Arg;
-use super::block::{BlockFault, Elsewhere};
+use super::block::{BlockFault, WaitedForThread};
 use super::frames::{Frame, Position, bounds, chain, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
@@ -163,7 +163,7 @@ impl Machine {
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
         let BlockFault { site, thread, kind, callers, other, .. } = fault;
         let program = &*launch.function.program;
-        let other = other.map(|Elsewhere { what, site, block, thread }| {
+        let other = other.map(|WaitedForThread { what, site, block, thread }| {
             let Position { ptx_line, source: origin } = Position::of(launch.function, site);
             let block = unravel(block.unwrap_or(number), launch.grid);
             OtherThread { what, block, thread: unravel(u64::from(thread), launch.block), ptx_line, origin }

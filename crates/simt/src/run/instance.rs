@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::machine::{Buffer, Element, Machine};
 use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
-use crate::module::{Function, LoadError, Module, Placed, Text};
+use crate::module::{Function, LoadError, Module, ModuleAddresses, Text};
 use crate::names;
 
 /// A module that cannot be loaded, or an instance that cannot be used.
@@ -109,7 +109,7 @@ crate::error::debug_like_display!(InstanceError);
 #[derive(Debug, Clone)]
 pub struct Instance {
     module: Module,
-    placed: Arc<Placed>,
+    placed: Arc<ModuleAddresses>,
 }
 
 impl Instance {
@@ -185,7 +185,8 @@ impl Machine {
         let all = 0..module.text.variables.len() as u32;
         let addresses =
             self.place(&module.text, all).map_err(|(variable, source)| InstanceError::Memory { variable, source })?;
-        let placed = Placed { machine: self.number, number: INSTANCES.fetch_add(1, Ordering::Relaxed), addresses };
+        let placed =
+            ModuleAddresses { machine: self.number, number: INSTANCES.fetch_add(1, Ordering::Relaxed), addresses };
         self.instances.insert(placed.number);
         Ok(Instance { module: module.clone(), placed: Arc::new(placed) })
     }
@@ -204,7 +205,7 @@ impl Machine {
     }
 
     /// Refuses an instance that is not this machine's, or not any more.
-    pub(super) fn check_loaded(&self, placed: &Placed) -> Result<(), InstanceError> {
+    pub(super) fn check_loaded(&self, placed: &ModuleAddresses) -> Result<(), InstanceError> {
         if placed.machine != self.number {
             return Err(InstanceError::Foreign);
         }

@@ -28,12 +28,12 @@ pub(super) struct Blocks<'a> {
     /// Blocks that have begun and not ended, and how many there may be.
     resident: AtomicU64,
     limit: u64,
-    stillness: Mutex<Stillness>,
+    stillness: Mutex<Idleness>,
     faults: Mutex<Vec<(u64, BlockFault)>>,
 }
 
 /// Whether anything happens on any host thread.
-struct Stillness {
+struct Idleness {
     /// Host threads that have blocks.
     threads: usize,
     /// Counts up when something has happened.
@@ -55,7 +55,7 @@ impl<'a> Blocks<'a> {
             last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
             limit,
-            stillness: Mutex::new(Stillness { threads, generation: 0, still: 0 }),
+            stillness: Mutex::new(Idleness { threads, generation: 0, still: 0 }),
             faults: Mutex::new(Vec::new()),
         }
     }
@@ -90,12 +90,12 @@ impl<'a> Blocks<'a> {
         self.chosen.map_or(index, |chosen| chosen[index as usize])
     }
 
-    fn stillness(&self) -> std::sync::MutexGuard<'_, Stillness> {
+    fn stillness(&self) -> std::sync::MutexGuard<'_, Idleness> {
         self.stillness.lock().expect("counting cannot panic")
     }
 }
 
-impl Stillness {
+impl Idleness {
     /// Something has happened.
     fn stir(&mut self) {
         self.generation += 1;

@@ -48,9 +48,9 @@ impl FromStr for Schedule {
 
 impl Schedule {
     /// The turns of a block's warps.
-    pub(super) fn turns(self, block: u64) -> Turns {
+    pub(super) fn turns(self, block: u64) -> WarpOrder {
         let random = self.random(block).unwrap_or_else(|| fastrand::Rng::with_seed(0));
-        Turns { schedule: self, order: Vec::new(), random }
+        WarpOrder { schedule: self, order: Vec::new(), random }
     }
 
     /// What a block finds in shared memory that nobody has written; zeros if `None`.
@@ -85,13 +85,13 @@ impl Schedule {
 
 /// The turns of a block's warps.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct WarpOrder {
     schedule: Schedule,
     order: Vec<usize>,
     random: fastrand::Rng,
 }
 
-impl Turns {
+impl WarpOrder {
     /// The warp of a block of `warps` that is executed as number `place` of a round.
     #[inline]
     pub(super) fn warp(&mut self, place: usize, warps: usize) -> usize {

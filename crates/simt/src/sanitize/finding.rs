@@ -103,7 +103,7 @@ fn party(block: [u32; 3], thread: [u32; 3], ptx_line: u32, source: Option<&(Stri
 
 /// A thread at an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Party {
+pub(super) struct ThreadAtSite {
     pub(super) site: Site,
     /// The block's number in the grid, x fastest.
     pub(super) block: u64,
@@ -113,14 +113,14 @@ pub(super) struct Party {
 
 /// A finding before its places are looked up in the text.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct RawFinding {
     /// What is wrong, as [`Finding::what`].
     pub(super) what: String,
-    pub(super) party: Party,
+    pub(super) party: ThreadAtSite,
     pub(super) address: Option<u64>,
     /// The memory that the address belongs to, in words: see [`in_words`].
     pub(super) place: Option<String>,
-    pub(super) other: Option<(String, Party)>,
+    pub(super) other: Option<(String, ThreadAtSite)>,
 }
 
 /// The different findings that are kept; those beyond are counted only.
@@ -131,7 +131,7 @@ const MOST: usize = 256;
 pub(super) struct Findings {
     /// What could not be checked, in a sentence.
     pub(super) note: Option<String>,
-    found: Vec<(Found, u64)>,
+    found: Vec<(RawFinding, u64)>,
     /// By kind and by the places in the text.
     known: HashMap<(&'static str, Site, Option<Site>), usize>,
 }
@@ -145,7 +145,7 @@ impl Findings {
         site: Site,
         other: Option<Site>,
         times: u64,
-        make: impl FnOnce() -> Found,
+        make: impl FnOnce() -> RawFinding,
     ) {
         match self.known.get(&(kind, site, other)) {
             Some(index) => self.found[*index].1 += times,
@@ -160,7 +160,7 @@ impl Findings {
     /// The findings with their places.
     pub(super) fn resolve(&self, check: Check, launch: &Launch<'_>) -> Vec<Finding> {
         let resolved = self.found.iter().map(|(found, times)| {
-            let Party { site, block, thread } = found.party;
+            let ThreadAtSite { site, block, thread } = found.party;
             let Position { ptx_line, source } = Position::of(launch.function, site);
             let other = found.other.as_ref().map(|(what, party)| {
                 let Position { ptx_line, source } = Position::of(launch.function, party.site);

@@ -20,7 +20,7 @@ mod taints;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::finding::{Findings, Party};
+use super::finding::{Findings, ThreadAtSite};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::{Inst, Op};
 use crate::memory::Memory;
@@ -208,7 +208,7 @@ impl Checker for Init {
         for reg in step.reads() {
             let Some(origin) = self.taints().get(*reg).map(|taint| taint.cause.origin) else { continue };
             let party =
-                Party { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
+                ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(active.trailing_zeros() as usize) };
             let origin = &mut self.origins[origin as usize];
             if origin.kind == OriginKind::Register && origin.read.is_none() {
                 let name = step.registers.name(*reg).unwrap_or_default();

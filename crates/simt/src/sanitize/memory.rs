@@ -10,7 +10,7 @@ mod provenance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::finding::{Findings, Found, Party, whose};
+use super::finding::{Findings, RawFinding, ThreadAtSite, whose};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::Op;
 use crate::demangle::demangled;
@@ -205,9 +205,9 @@ impl Memory {
         };
         let outside = || lanes(access.mask).filter_map(|lane| Some((lane, away(access.addresses[lane])?)));
         let Some((lane, place)) = outside().next() else { return };
-        self.findings.add("heap", site, None, outside().count() as u64, || Found {
+        self.findings.add("heap", site, None, outside().count() as u64, || RawFinding {
             what: format!("out of bounds {} of {bytes} bytes", verb(access)),
-            party: Party { site, block: warp_id.block, thread: warp_id.warp * LANES as u32 + lane as u32 },
+            party: ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * LANES as u32 + lane as u32 },
             address: Some(access.addresses[lane]),
             place: Some(place),
             other: None,
@@ -290,9 +290,9 @@ impl Memory {
                 place += &format!(", inside of {}", whose(facts, access.space, &found));
             }
             let thread = warp_id.warp * LANES as u32 + lane as u32;
-            Found {
+            RawFinding {
                 what: format!("out of bounds {} of {} bytes", verb(access), access.bytes),
-                party: Party { site, block: warp_id.block, thread },
+                party: ThreadAtSite { site, block: warp_id.block, thread },
                 address: Some(address),
                 place: Some(place),
                 other: None,

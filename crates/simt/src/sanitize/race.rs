@@ -39,7 +39,7 @@ use actor::Hit;
 use asynchronous::Objects;
 use clocks::Node;
 use grid::{Agent, Grid, WarpNumber};
-use hash::Quick;
+use hash::FastHasher;
 use locations::Locations;
 use pairs::Pairs;
 use shadow::Shadow;
@@ -54,7 +54,7 @@ pub(super) struct Race {
     /// `None` if it is too large to be checked.
     grid: Option<Grid>,
     /// The blocks that run.
-    blocks: HashMap<u64, Block, Quick>,
+    blocks: HashMap<u64, Block, FastHasher>,
     global: Shadow,
     locations: Locations,
     objects: Objects,

@@ -12,7 +12,7 @@ mod objects;
 
 use std::sync::Arc;
 
-use super::finding::{self, Findings, Found, Party};
+use super::finding::{self, Findings, RawFinding, ThreadAtSite};
 use super::observer::{Checker, LaunchFacts};
 use crate::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Places, Scope, Site, Space, WarpId};
 use crate::run::{Machine, unravel};
@@ -99,7 +99,7 @@ impl Checker for Sync {
 
     fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {
         let party = party(site, warp_id, lanes.trailing_zeros());
-        let found = |what: String| Found { what, party, address: None, place: None, other: None };
+        let found = |what: String| RawFinding { what, party, address: None, place: None, other: None };
         match *mistake {
             // Whether the value matters is the business of the check `init`.
             Mistake::AbsentSource => {}
@@ -110,7 +110,7 @@ impl Checker for Sync {
                          instruction with another mask, {its:#010x}: which lanes wait for each other is undefined; \
                          give all lanes that a mask names the same mask"
                     );
-                    Found { party: self::party(site, warp_id, lane), ..found(what) }
+                    RawFinding { party: self::party(site, warp_id, lane), ..found(what) }
                 });
             }
             Mistake::UnderWay { block, at, bytes, write } => {
@@ -123,7 +123,7 @@ impl Checker for Sync {
                          cp.async.bulk.wait_group or its mbarrier) before the last thread of the block ends",
                         in_words(lanes)
                     );
-                    Found { address: Some(at), place: shared_variable(&self.facts, at), ..found(what) }
+                    RawFinding { address: Some(at), place: shared_variable(&self.facts, at), ..found(what) }
                 });
             }
         }
@@ -135,8 +135,8 @@ impl Checker for Sync {
 }
 
 /// A lane of a warp at an instruction.
-fn party(site: Site, warp_id: WarpId, lane: u32) -> Party {
-    Party { site, block: warp_id.block, thread: warp_id.warp * 32 + lane }
+fn party(site: Site, warp_id: WarpId, lane: u32) -> ThreadAtSite {
+    ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * 32 + lane }
 }
 
 /// The variable of shared memory that an address lies in, in words.

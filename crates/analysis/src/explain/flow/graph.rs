@@ -90,7 +90,7 @@ pub struct Graph {
 
 /// Where and by whom a value is made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Maker {
+pub(super) struct Producer {
     pub(super) site: Site,
     pub(super) thread: u32,
     pub(super) phase: u32,
@@ -144,8 +144,8 @@ impl Graph {
     }
 
     /// An element that is loaded for the first time since the last barrier.
-    pub(super) fn load(&mut self, loaded: Loaded, maker: Maker) -> Id {
-        let Maker { site, thread, phase } = maker;
+    pub(super) fn load(&mut self, loaded: Loaded, maker: Producer) -> Id {
+        let Producer { site, thread, phase } = maker;
         let kind = Kind::Loaded(self.loaded.len() as u32);
         let stored = Some(Place::Buffer(loaded.buffer, loaded.at));
         let id = self.push(Value { kind, phase, depth: 0, thread, site, elements: 1, stored, first: 0 });
@@ -176,7 +176,7 @@ impl Graph {
     }
 
     /// What an instruction makes of these values: of one alone the same value, of several a new one.
-    pub(super) fn combine(&mut self, operands: &[Id], maker: Maker, joins: bool) -> Id {
+    pub(super) fn combine(&mut self, operands: &[Id], maker: Producer, joins: bool) -> Id {
         let (mut distinct, mut count) = ([PLAIN; 4], 0);
         let mut many = Vec::new();
         for id in operands.iter().copied().filter(|id| *id > PLAIN) {
@@ -200,7 +200,7 @@ impl Graph {
         let elements = all().map(|id| made_of(id).elements).fold(0, u64::saturating_add);
         let number = (count + many.len()) as u32;
         let (kind, depth) = if joins { (Kind::Joined(number), depth) } else { (Kind::Combined(number), depth + 1) };
-        let Maker { site, thread, phase } = maker;
+        let Producer { site, thread, phase } = maker;
         let first = self.operands.len() as u32;
         let id = self.push(Value { kind, phase, depth, thread, site, elements, stored: None, first });
         if id != PLAIN {

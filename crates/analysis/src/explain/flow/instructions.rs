@@ -28,7 +28,7 @@ impl Flow {
             (yes, registers.depends(pred))
         });
         let held = |reg: &Reg| *registers.get(*reg);
-        let operands: Vec<labels::Held> = match &choice {
+        let operands: Vec<labels::RegisterValues> = match &choice {
             Some(choice) => choice.values.iter().map(held).collect(),
             None => reads.iter().filter(|reg| !matches!(reg, Reg::Pred(_))).map(held).collect(),
         };

@@ -9,13 +9,13 @@ use super::graph::{Id, PLAIN, Place, UNTOUCHED};
 
 /// The values in a register, by lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct RegisterValues {
     /// The lanes that have one.
     pub(super) lanes: u32,
     pub(super) ids: [Id; 32],
 }
 
-impl Held {
+impl RegisterValues {
     pub(super) const NOTHING: Self = Self { lanes: 0, ids: [PLAIN; 32] };
 
     pub(super) fn set(&mut self, lane: usize, id: Id) {
@@ -27,7 +27,7 @@ impl Held {
 /// The values in the registers of a warp.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registers {
-    files: [Vec<Held>; 2],
+    files: [Vec<RegisterValues>; 2],
     /// The lanes whose predicates depend on values.
     predicates: Vec<u32>,
     /// For each lane, where the registers of the function begin that it is in.
@@ -51,16 +51,16 @@ impl Registers {
         }
     }
 
-    pub(super) fn get(&self, reg: Reg) -> &Held {
+    pub(super) fn get(&self, reg: Reg) -> &RegisterValues {
         let held = self.place(reg).and_then(|(file, number)| self.files[file].get(number));
-        held.unwrap_or(&Held::NOTHING)
+        held.unwrap_or(&RegisterValues::NOTHING)
     }
 
     pub(super) fn set(&mut self, reg: Reg, lanes: u32, ids: &[Id; 32]) {
         let Some((file, number)) = self.place(reg) else { return };
         let file = &mut self.files[file];
         if file.len() <= number {
-            file.resize(number + 1, Held::NOTHING);
+            file.resize(number + 1, RegisterValues::NOTHING);
         }
         simt::regs::lanes(lanes).for_each(|lane| file[number].set(lane, ids[lane]));
     }

@@ -20,7 +20,7 @@ use simt::memory::Memory as MemoryOp;
 use simt::observe::{Access, AccessKind, FrameChange, Issue, Observer, Places, Reg, Site, Step, WarpId};
 
 use super::meeting::Meeting;
-use graph::Maker;
+use graph::Producer;
 pub use graph::{Graph, Id, Kind, Loaded, Place, Value};
 use labels::{Memory, Registers};
 
@@ -66,8 +66,8 @@ impl Flow {
         }
     }
 
-    fn maker(&self, site: Site, lane: usize) -> Maker {
-        Maker { site, thread: self.thread(lane), phase: self.phase }
+    fn maker(&self, site: Site, lane: usize) -> Producer {
+        Producer { site, thread: self.thread(lane), phase: self.phase }
     }
 
     fn thread(&self, lane: usize) -> u32 {

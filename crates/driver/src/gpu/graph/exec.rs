@@ -48,28 +48,28 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Exec>> {
 }
 
 /// Why a graph cannot be made executable: with a result of its own, and a node that is wrong.
-struct Refusal {
+struct InstantiateError {
     error: Error,
     result: u32,
     node: Handle,
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for InstantiateError {
     fn from(error: Error) -> Self {
         Self { error, result: FAILURE, node: 0 }
     }
 }
 
-impl From<Code> for Refusal {
+impl From<Code> for InstantiateError {
     fn from(code: Code) -> Self {
         Error::from(code).into()
     }
 }
 
-fn check_order(inner: &Inner) -> std::result::Result<(), Refusal> {
+fn check_order(inner: &Inner) -> std::result::Result<(), InstantiateError> {
     inner.order().map_err(|node| {
         let error = Error::new(Code::INVALID_VALUE, "the graph has a circle");
-        Refusal { error, result: INVALID_STRUCTURE, node }
+        InstantiateError { error, result: INVALID_STRUCTURE, node }
     })?;
     inner.nodes.values().try_for_each(|node| match &node.work {
         Work::Child(child) => check_order(&child.graph().lock()),
@@ -77,7 +77,7 @@ fn check_order(inner: &Inner) -> std::result::Result<(), Refusal> {
     })
 }
 
-fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, Refusal> {
+fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, InstantiateError> {
     capture::check_unsafe()?;
     let source = graph(source)?;
     if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0

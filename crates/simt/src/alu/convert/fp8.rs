@@ -11,7 +11,7 @@ use crate::regs::{R32, Regs};
 pub struct Fp8 {
     pub to: R32,
     pub from: [R32; 2],
-    pub way: Way,
+    pub way: Direction,
     /// Whether the format is `.e5m2`.
     pub wide_range: bool,
     pub relu: bool,
@@ -19,7 +19,7 @@ pub struct Fp8 {
 
 /// From where to where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// Two `f32`, the upper first.
     FromF32,
     /// `f16x2`
@@ -86,9 +86,9 @@ impl Fp8 {
         let values = each(|lane| {
             let (upper, lower) = (upper[lane], lower[lane]);
             match self.way {
-                Way::FromF32 => narrow(f32::from_bits(upper)) << 8 | narrow(f32::from_bits(lower)),
-                Way::FromF16x2 => narrow(half(upper >> 16)) << 8 | narrow(half(upper)),
-                Way::ToF16x2 => widen(upper >> 8) << 16 | widen(upper),
+                Direction::FromF32 => narrow(f32::from_bits(upper)) << 8 | narrow(f32::from_bits(lower)),
+                Direction::FromF16x2 => narrow(half(upper >> 16)) << 8 | narrow(half(upper)),
+                Direction::ToF16x2 => widen(upper >> 8) << 16 | widen(upper),
             }
         });
         regs.set32(self.to, mask, &values);

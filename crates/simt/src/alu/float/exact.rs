@@ -81,13 +81,13 @@ impl Format {
     /// Builds the result from an integer number of quanta. `exponent` is the number's, `inexact` says which
     /// part of a quantum was cut off: nothing, less than a half, a half, more.
     #[inline(always)]
-    fn finish(self, negative: bool, exponent: i32, quanta: u64, rest: Rest, rounding: Rounding) -> u64 {
+    fn finish(self, negative: bool, exponent: i32, quanta: u64, rest: Remainder, rounding: Rounding) -> u64 {
         let up = match rounding {
-            Rounding::Nearest => rest == Rest::More || rest == Rest::Half && quanta & 1 == 1,
-            Rounding::Away => rest == Rest::More || rest == Rest::Half,
+            Rounding::Nearest => rest == Remainder::More || rest == Remainder::Half && quanta & 1 == 1,
+            Rounding::Away => rest == Remainder::More || rest == Remainder::Half,
             Rounding::Zero => false,
-            Rounding::Down => negative && rest != Rest::Nothing,
-            Rounding::Up => !negative && rest != Rest::Nothing,
+            Rounding::Down => negative && rest != Remainder::Nothing,
+            Rounding::Up => !negative && rest != Remainder::Nothing,
         };
         let quanta = quanta + u64::from(up);
         // A carry out of the significand raises the exponent, as it should: infinity follows the largest
@@ -125,36 +125,36 @@ impl Format {
         let exponent = (low + 52).max(self.smallest());
         let shift = (exponent - self.mantissa() - low).clamp(0, 63) as u32;
         let quanta = significand >> shift;
-        let rest = Rest::of(u128::from(significand), shift);
+        let rest = Remainder::of(u128::from(significand), shift);
         self.finish(negative, low + 52, quanta, rest, rounding)
     }
 }
 
 /// The part that a shift cut off, in units of the new lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum Remainder {
     Nothing,
     Less,
     Half,
     More,
 }
 
-impl Rest {
+impl Remainder {
     #[inline(always)]
     fn of(significand: u128, shift: u32) -> Self {
         if shift == 0 {
-            return Rest::Nothing;
+            return Remainder::Nothing;
         }
         let cut = significand & ((1 << shift) - 1);
         let half = 1 << (shift - 1);
         if cut == 0 {
-            Rest::Nothing
+            Remainder::Nothing
         } else if cut < half {
-            Rest::Less
+            Remainder::Less
         } else if cut == half {
-            Rest::Half
+            Remainder::Half
         } else {
-            Rest::More
+            Remainder::More
         }
     }
 }
@@ -205,13 +205,13 @@ impl Exact {
         if shift <= 0 {
             // Fewer bits than the format has: the shifted significand fits.
             let quanta = (self.significand << -shift) as u64;
-            return format.finish(self.negative, exponent, quanta, Rest::Nothing, rounding);
+            return format.finish(self.negative, exponent, quanta, Remainder::Nothing, rounding);
         }
         let (quanta, rest) = if shift > 127 {
-            (0, Rest::Less)
+            (0, Remainder::Less)
         } else {
             let shift = shift as u32;
-            ((self.significand >> shift) as u64, Rest::of(self.significand, shift))
+            ((self.significand >> shift) as u64, Remainder::of(self.significand, shift))
         };
         format.finish(self.negative, exponent, quanta, rest, rounding)
     }

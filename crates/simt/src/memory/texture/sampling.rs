@@ -27,14 +27,14 @@ impl Default for Coordinates {
 
 /// The index of a texel along a side, the share of the texel behind it in 256ths, and how the side goes on.
 #[derive(Clone, Copy)]
-struct Along {
+struct SideSample {
     index: i64,
     share: u32,
     length: i64,
     addressing: Addressing,
 }
 
-impl Along {
+impl SideSample {
     /// The texel that this one, or the one behind it, is; `None` in the border.
     fn texel(self, behind: bool) -> Option<u32> {
         let (index, length) = (self.index + i64::from(behind), self.length);
@@ -101,7 +101,7 @@ fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
 impl TextureDescription {
     /// The texels that a point lies between, along each side. Texels beside a [`Filter::Point`] have no share, but
     /// gathering takes them whatever the filter is.
-    fn along(&self, point: &Point, linear: bool) -> [Along; 3] {
+    fn along(&self, point: &Point, linear: bool) -> [SideSample; 3] {
         let lengths = self.image.sides.lengths();
         let is_cube = matches!(self.image.sides, Sides::Cube(_));
         let is_normalized = self.normalized_coordinates || is_cube;
@@ -131,7 +131,7 @@ impl TextureDescription {
                 true => (index.saturating_add(i64::from(point.offsets[side])), share),
                 false => (0, 0),
             };
-            Along {
+            SideSample {
                 index,
                 share,
                 length: i64::from(length),
@@ -218,7 +218,7 @@ impl TextureDescription {
         let is_row = matches!(self.image.sides, Sides::One(_)) && self.image.layers.is_none();
         if is_row && matches!(along[0].addressing, Addressing::Border) {
             // One row is filtered as the lower edge of two.
-            along[1] = Along { index: -1, share: 128, length: 1, addressing: Addressing::Border };
+            along[1] = SideSample { index: -1, share: 128, length: 1, addressing: Addressing::Border };
         }
         let (mut sum, mut unit) = ([0.0; 4], 1.0);
         for (corner, weight) in weights(along.map(|own| own.share)).into_iter().enumerate() {

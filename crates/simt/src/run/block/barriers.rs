@@ -1,6 +1,6 @@
 //! The barriers of a block and of a cluster.
 
-use super::{BARRIERS, BarrierState, BlockFault, CLUSTER_BARRIER, Elsewhere, RunningCluster};
+use super::{BARRIERS, BarrierState, BlockFault, CLUSTER_BARRIER, RunningCluster, WaitedForThread};
 use crate::code::ReduceOp;
 use crate::observe::{BarrierArrival, Observer, WarpId};
 use crate::run::fault::FaultKind;
@@ -30,7 +30,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             let fault = bad(format!("waits for {before} threads and for {now} at the same time"));
             let other = barrier.first.map(|(site, thread)| {
                 let what = format!("waits at it for {before} threads");
-                Elsewhere { what, site, block: None, thread }
+                WaitedForThread { what, site, block: None, thread }
             });
             return Err(BlockFault { other, ..fault });
         }

@@ -1,6 +1,6 @@
 //! The faults of a cluster that no instruction causes: it does not get on, or is interrupted.
 
-use super::{BlockFault, CLUSTER_BARRIER, Elsewhere, RunningCluster};
+use super::{BlockFault, CLUSTER_BARRIER, RunningCluster, WaitedForThread};
 use crate::memory::AccessFault;
 use crate::observe::{Observer, Site, WarpId};
 use crate::regs::{LANES, lanes};
@@ -50,7 +50,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
     }
 
     /// A thread that lanes may wait for: one that waits for something else, or that has ended without coming.
-    fn awaited(&self, rank: usize, first: &Waiting, waits: Vec<(usize, u32, Waiting)>) -> Option<Elsewhere> {
+    fn awaited(&self, rank: usize, first: &Waiting, waits: Vec<(usize, u32, Waiting)>) -> Option<WaitedForThread> {
         let within = first.barrier.is_some_and(|id| id != CLUSTER_BARRIER);
         let differs = |(of, _, own): &(usize, u32, Waiting)| match within {
             true => *of == rank && own.barrier != first.barrier,

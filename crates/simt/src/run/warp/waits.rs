@@ -5,7 +5,7 @@ use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
 use crate::code::{Barrier, Op, ReduceOp, Reg};
 use crate::observe::Site;
 use crate::regs::{ALL, LANES, lanes};
-use crate::run::block::{BlockFault, CLUSTER_BARRIER, Elsewhere, LaunchState};
+use crate::run::block::{BlockFault, CLUSTER_BARRIER, LaunchState, WaitedForThread};
 use crate::run::fault::FaultKind;
 use crate::warp::Warp;
 
@@ -322,10 +322,10 @@ impl WarpState {
     }
 
     /// Where threads of the warp have ended, if some have.
-    pub(in crate::run) fn ended(&self) -> Option<Elsewhere> {
+    pub(in crate::run) fn ended(&self) -> Option<WaitedForThread> {
         let (site, lane) = self.ended_at?;
         let thread = self.number * LANES as u32 + lane;
-        Some(Elsewhere { what: "has ended there".to_owned(), site, block: None, thread })
+        Some(WaitedForThread { what: "has ended there".to_owned(), site, block: None, thread })
     }
 }
 
@@ -353,8 +353,8 @@ impl Waiting {
     }
 
     /// As a thread that another one waits for.
-    pub(in crate::run) fn elsewhere(self, block: Option<u64>) -> Elsewhere {
+    pub(in crate::run) fn elsewhere(self, block: Option<u64>) -> WaitedForThread {
         let thread = self.thread();
-        Elsewhere { what: self.what, site: self.site, block, thread }
+        WaitedForThread { what: self.what, site: self.site, block, thread }
     }
 }

@@ -7,7 +7,7 @@ use super::taints::Cause;
 use crate::code::Op;
 use crate::matrix::Matrix;
 use crate::memory::Memory;
-use crate::memory::atomic::{AtomicOp, Whole};
+use crate::memory::atomic::{AtomicOp, WideOp};
 use crate::memory::load_store::{Destination, Load, Width};
 use crate::observe::{Access, Places, Site, Space};
 use crate::regs::{ALL, LANES, Lanes64, R32, Reg, lanes};
@@ -190,8 +190,8 @@ impl Init {
             Op::Memory(Memory::Atomic(op)) => op.op,
             _ => return,
         };
-        let replaces = matches!(op, AtomicOp::Exchange | AtomicOp::Whole(Whole::Exchange));
-        let compares = matches!(op, AtomicOp::CompareExchange | AtomicOp::Whole(Whole::CompareExchange { .. }));
+        let replaces = matches!(op, AtomicOp::Exchange | AtomicOp::WideOp(WideOp::Exchange));
+        let compares = matches!(op, AtomicOp::CompareExchange | AtomicOp::WideOp(WideOp::CompareExchange { .. }));
         if !replaces && (compares || access.space == Space::Global) {
             let concerned =
                 lanes(access.mask).filter(|lane| unwritten[*lane] != 0).fold(0, |all, lane| all | 1 << lane);

@@ -7,7 +7,7 @@ use crate::code::{Callee, Op};
 use crate::matrix::Matrix;
 use crate::memory::Memory;
 use crate::memory::address_op::AddressOp;
-use crate::memory::atomic::{Atomic, AtomicOp, Whole};
+use crate::memory::atomic::{Atomic, AtomicOp, WideOp};
 use crate::memory::bulk::BulkSource;
 use crate::memory::load_store::Store;
 use crate::observe::Step;
@@ -149,10 +149,10 @@ impl Init {
                 self.decides(ADDRESS, step, &step.addresses, mask);
                 let Atomic { operand, new, width, op, .. } = &**op;
                 let mut registers: Vec<Reg> = operand.iter().copied().chain(*new).collect();
-                if let AtomicOp::Whole(Whole::CompareExchange { new }) = op {
+                if let AtomicOp::WideOp(WideOp::CompareExchange { new }) = op {
                     registers.extend(new);
                 }
-                let plain = matches!(op, AtomicOp::Whole(Whole::Load | Whole::Store));
+                let plain = matches!(op, AtomicOp::WideOp(WideOp::Load | WideOp::Store));
                 if plain {
                     let bytes = self.bytes_of(&registers, width.bytes(), mask);
                     self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));

@@ -3,7 +3,7 @@
 use super::Init;
 use crate::observe::{Access, Places, Site, Space};
 use crate::regs::{LANES, Lanes64, lanes};
-use crate::sanitize::finding::{Found, Party, in_words};
+use crate::sanitize::finding::{RawFinding, ThreadAtSite, in_words};
 
 /// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
 const MOST_ORIGINS: usize = 1 << 14;
@@ -11,7 +11,7 @@ const MOST_ORIGINS: usize = 1 << 14;
 /// Where undefined bits come from.
 pub(super) struct Origin {
     /// What it does, and where: `read of 4 bytes`; of a register once it is known.
-    pub(super) read: Option<(String, Party)>,
+    pub(super) read: Option<(String, ThreadAtSite)>,
     pub(super) address: Option<u64>,
     /// The memory or register, in words.
     pub(super) place: String,
@@ -69,7 +69,7 @@ impl Init {
             (None, Space::Local) => format!("byte {address} of the thread's local memory"),
             (None, _) => String::new(),
         };
-        let party = Party { site, block: warp_id.block, thread: self.thread(lane) };
+        let party = ThreadAtSite { site, block: warp_id.block, thread: self.thread(lane) };
         let read = Some((format!("read of {bytes} bytes"), party));
         self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
         self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
@@ -83,7 +83,7 @@ impl Init {
             return known;
         }
         let number = self.origins.len() as u32;
-        let party = Party { site, block: self.warp_id.block, thread: self.thread(lane) };
+        let party = ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
         let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
         self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
         if self.origins.len() < MOST_ORIGINS {
@@ -96,7 +96,7 @@ impl Init {
     pub(super) fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
         let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
         let other = read.clone();
-        let party = |lane: usize| Party { site, block: self.warp_id.block, thread: self.thread(lane) };
+        let party = |lane: usize| ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
         // The lane that has read it, if it is among these.
         let first = mask.trailing_zeros() as usize;
         let reader = other.as_ref().map(|(_, other)| (other.thread as usize % LANES, other.thread as usize / LANES));
@@ -104,7 +104,7 @@ impl Init {
             Some((lane, warp)) if warp == self.warp_id.warp as usize && mask >> lane & 1 != 0 => lane,
             _ => first,
         };
-        let found = Found {
+        let found = RawFinding {
             what: match origin_kind {
                 OriginKind::Register => format!("{what} depends on a register that nobody has written"),
                 OriginKind::Memory => format!("{what} depends on memory that nobody has written"),

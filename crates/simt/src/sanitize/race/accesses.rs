@@ -15,7 +15,7 @@ use crate::observe::{
     Access, AccessKind, Issue, MbarrierEvent, MbarrierUse, Order, Places, Scope, Site, Space, StoredValues, WarpId,
 };
 use crate::regs::lanes;
-use crate::sanitize::finding::{Party, in_words};
+use crate::sanitize::finding::{ThreadAtSite, in_words};
 
 /// An access to memory.
 struct Touch<'a, 'p> {
@@ -84,10 +84,10 @@ impl Race {
                             true => issuers.get(&(warp, lane)).copied().unwrap_or(0),
                             false => lane,
                         };
-                        Party { site, block: u64::from(grid.block(warp)), thread: warp % 32 * 32 + lane }
+                        ThreadAtSite { site, block: u64::from(grid.block(warp)), thread: warp % 32 * 32 + lane }
                     };
                     let (earlier, later) = hit.lanes;
-                    let later = Party { thread: home % 32 * 32 + later, ..party(home, 0, site) };
+                    let later = ThreadAtSite { thread: home % 32 * 32 + later, ..party(home, 0, site) };
                     let earlier = party(hit.earlier.warp, earlier, actor.sites.site(hit.earlier.site));
                     let address = line * LINE + u64::from(hit.byte);
                     let place = || Some(in_words(facts, space, &places.find(space, address)?, address));

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::asynchronous::Waited;
+use super::asynchronous::WaitedClocks;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use super::shadow::Run;
@@ -73,7 +73,7 @@ pub(super) struct Actor<'a> {
     pub(super) writes: bool,
     pub(super) is_strong: bool,
     pub(super) classes: &'a [Class],
-    pub(super) waited: Option<&'a Waited>,
+    pub(super) waited: Option<&'a WaitedClocks>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
     /// A warp, and the clock up to which all of these threads know of all its lanes.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::clocks::Node;
 use super::grid::{Agent, Grid, WarpNumber};
-use super::hash::Quick;
+use super::hash::FastHasher;
 use super::threads::Tree;
 use crate::observe::AsyncGroup;
 use crate::regs::{LANES, lanes};
@@ -22,12 +22,12 @@ pub(super) struct Issued {
     /// Of each lane the clocks at which its groups were committed: of `cp.async`, of bulk copies, and of
     /// products.
     groups: [[VecDeque<u32>; LANES]; 3],
-    pub(super) waited: Waited,
+    pub(super) waited: WaitedClocks,
 }
 
 /// The clocks of the last operations that each lane has waited for, of the agents that belong to lanes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Waited(Arc<[[u32; LANES]; 3]>);
+pub(super) struct WaitedClocks(Arc<[[u32; LANES]; 3]>);
 
 impl Issued {
     /// The clock of the last one.
@@ -81,7 +81,7 @@ impl Issued {
     }
 }
 
-impl Waited {
+impl WaitedClocks {
     /// The lanes that have waited for what an agent of theirs did at this clock.
     #[inline]
     pub(super) fn lanes(&self, agent: usize, clock: u32) -> u32 {
@@ -127,7 +127,7 @@ impl Object {
 
 /// The mbarriers of the blocks that run: by block and offset.
 #[derive(Debug, Default)]
-pub(super) struct Objects(HashMap<u64, Object, Quick>);
+pub(super) struct Objects(HashMap<u64, Object, FastHasher>);
 
 /// The name of an object.
 pub(super) fn object(block: u64, at: u64) -> u64 {

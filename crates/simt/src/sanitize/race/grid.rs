@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::hash::Quick;
+use super::hash::FastHasher;
 use crate::observe::Scope;
 
 /// 32 lanes of the tree of clocks: a warp's threads, or those that do its asynchronous operations. Warps of one block follow
@@ -59,7 +59,7 @@ pub(super) struct Grid {
     /// Rooms for 32 warps that each block has.
     rooms: u32,
     /// The blocks of each cluster: by the number of a block, that of the cluster's first one.
-    clusters: HashMap<u32, u32, Quick>,
+    clusters: HashMap<u32, u32, FastHasher>,
 }
 
 impl Grid {

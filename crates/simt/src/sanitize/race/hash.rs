@@ -24,4 +24,4 @@ impl Hasher for Multiply {
     }
 }
 
-pub(super) type Quick = BuildHasherDefault<Multiply>;
+pub(super) type FastHasher = BuildHasherDefault<Multiply>;

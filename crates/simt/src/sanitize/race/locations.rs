@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::clocks::Node;
 use super::grid::Grid;
-use super::hash::Quick;
+use super::hash::FastHasher;
 use super::threads::{Release, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
 use crate::regs::lanes;
@@ -21,9 +21,9 @@ const MOST: usize = 8;
 /// What strong writes to places hand over.
 #[derive(Debug, Default)]
 pub(super) struct Locations {
-    all: HashMap<u64, Vec<Release>, Quick>,
+    all: HashMap<u64, Vec<Release>, FastHasher>,
     /// What those knew at a `fence.sc` that have written to a place since.
-    heard: HashMap<u64, Node, Quick>,
+    heard: HashMap<u64, Node, FastHasher>,
 }
 
 impl Locations {

@@ -7,7 +7,7 @@ use super::actor::{Hit, Reason};
 use super::grid::Nearness;
 use super::sites::{COPY, Info, PRODUCT, SiteNumber, Sites};
 use crate::observe::{AccessKind, Order, Scope, Semantics};
-use crate::sanitize::finding::{Findings, Found, Party};
+use crate::sanitize::finding::{Findings, RawFinding, ThreadAtSite};
 
 /// A kind of race between two instructions.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ struct Pair {
     hit: Hit,
     /// Whether both wrote the same value.
     same_value: bool,
-    later: Party,
-    earlier: Party,
+    later: ThreadAtSite,
+    earlier: ThreadAtSite,
     address: u64,
     place: Option<String>,
     times: u64,
@@ -38,7 +38,7 @@ impl Pairs {
         &mut self,
         hit: &Hit,
         same_value: bool,
-        (site, later, earlier): (SiteNumber, Party, Party),
+        (site, later, earlier): (SiteNumber, ThreadAtSite, ThreadAtSite),
         address: u64,
         place: impl FnOnce() -> Option<String>,
     ) {
@@ -79,7 +79,7 @@ impl Pairs {
                 (Reason::InStep, _) => "in step",
                 (Reason::Proxy, _) => "proxy",
             };
-            let make = || Found {
+            let make = || RawFinding {
                 what: what(&hit, same_value, one, other, later.site == earlier.site),
                 party: later,
                 address: Some(address),

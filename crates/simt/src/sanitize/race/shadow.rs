@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::actor::{Actor, Hit, Toucher};
 use super::grid::WarpNumber;
-use super::hash::Quick;
+use super::hash::FastHasher;
 use super::sites::SiteNumber;
 use super::words::{Entry, Word};
 
@@ -108,18 +108,18 @@ enum Line {
 
 /// A few, the oldest first.
 #[derive(Debug, Clone, Copy, Default)]
-struct Few {
+struct RecentRuns {
     len: u8,
     runs: [Run; RUNS],
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Runs {
-    writes: Few,
-    reads: Few,
+    writes: RecentRuns,
+    reads: RecentRuns,
 }
 
-impl Few {
+impl RecentRuns {
     #[inline]
     fn all(&self) -> &[Run] {
         &self.runs[..usize::from(self.len)]
@@ -282,7 +282,7 @@ type Page = [Line; PAGE as usize];
 pub(super) struct Shadow {
     /// Those of the lowest addresses, as shared memory has them.
     low: [Option<Box<Page>>; LOW],
-    pages: HashMap<u64, Box<Page>, Quick>,
+    pages: HashMap<u64, Box<Page>, FastHasher>,
     /// The bytes that it takes, about.
     pub(super) bytes: u64,
 }

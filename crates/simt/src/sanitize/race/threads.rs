@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::asynchronous::{Issued, Waited};
+use super::asynchronous::{Issued, WaitedClocks};
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use crate::observe::Scope;
@@ -98,7 +98,7 @@ pub(super) struct Snapshot {
     pub(super) clock: u32,
     classes: Vec<Class>,
     /// The asynchronous operations that each lane has waited for.
-    waited: Option<Waited>,
+    waited: Option<WaitedClocks>,
     /// What others had released that is handed over together with it.
     others: Tree,
 }

@@ -7,7 +7,7 @@ use super::party;
 use crate::code::{Barrier, Op};
 use crate::module::Function;
 use crate::observe::{BarrierArrival, Site};
-use crate::sanitize::finding::{Findings, Found, Party};
+use crate::sanitize::finding::{Findings, RawFinding, ThreadAtSite};
 use crate::sanitize::observer::LaunchFacts;
 
 /// The barriers that threads have come to and that are not complete.
@@ -27,7 +27,7 @@ struct Arrived {
     count: u32,
     aligned: bool,
     reduces: bool,
-    party: Party,
+    party: ThreadAtSite,
 }
 
 impl Barriers {
@@ -112,9 +112,9 @@ impl Barriers {
 }
 
 impl Arrived {
-    fn found(&self, other: &Arrived, does: &str, how: String, what: impl FnOnce() -> String) -> Found {
+    fn found(&self, other: &Arrived, does: &str, how: String, what: impl FnOnce() -> String) -> RawFinding {
         let other = (format!("{does} {how}"), other.party);
-        Found { what: what(), party: self.party, address: None, place: None, other: Some(other) }
+        RawFinding { what: what(), party: self.party, address: None, place: None, other: Some(other) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::code::Op;
 use crate::memory::Memory;
 use crate::observe::{AccessKind, MbarrierUse, Site};
 use crate::run::unravel;
-use crate::sanitize::finding::{Findings, Found, Party};
+use crate::sanitize::finding::{Findings, RawFinding, ThreadAtSite};
 use crate::sanitize::observer::LaunchFacts;
 
 /// The clusters that run.
@@ -29,7 +29,7 @@ struct Cluster {
     /// By rank; empty for a block that is alone.
     members: Vec<Member>,
     /// Lanes that have arrived at the cluster's barrier in its current phase, by block and warp.
-    arrived: Vec<(u64, u32, Site, Party)>,
+    arrived: Vec<(u64, u32, Site, ThreadAtSite)>,
 }
 
 /// A block of a cluster.
@@ -39,7 +39,7 @@ struct Member {
     alive: u32,
     /// The last access of another block to its shared memory that nothing is behind which it may have waited for, what it is, and
     /// whether its warp had arrived at the cluster's barrier already.
-    accessed: Option<(Party, &'static str, bool)>,
+    accessed: Option<(ThreadAtSite, &'static str, bool)>,
 }
 
 impl Clusters {
@@ -68,7 +68,7 @@ impl Clusters {
     }
 
     /// A thread accesses memory, perhaps the shared memory of the block with this rank.
-    pub(super) fn accesses(&mut self, facts: &LaunchFacts, party: Party, kind: AccessKind, of: Option<u32>) {
+    pub(super) fn accesses(&mut self, facts: &LaunchFacts, party: ThreadAtSite, kind: AccessKind, of: Option<u32>) {
         let Some((cluster, rank)) = self.of(party.block) else { return };
         let Some(of) = of.map(|of| of as usize).filter(|of| *of != rank) else {
             let waits = match kind {
@@ -91,7 +91,7 @@ impl Clusters {
     }
 
     /// A thread does something with an mbarrier of the block with this rank.
-    pub(super) fn uses_object(&mut self, party: Party, what: MbarrierUse, of: u32) {
+    pub(super) fn uses_object(&mut self, party: ThreadAtSite, what: MbarrierUse, of: u32) {
         let Some((cluster, rank)) = self.of(party.block) else { return };
         match what {
             MbarrierUse::Wait { over: true, .. } => cluster.members[rank].accessed = None,
@@ -110,8 +110,8 @@ impl Clusters {
     }
 
     /// Lanes of a warp arrive at the cluster's barrier.
-    pub(super) fn arrives(&mut self, facts: &LaunchFacts, party: Party, findings: &mut Findings) {
-        let Party { site, block, thread } = party;
+    pub(super) fn arrives(&mut self, facts: &LaunchFacts, party: ThreadAtSite, findings: &mut Findings) {
+        let ThreadAtSite { site, block, thread } = party;
         let warp = thread / 32;
         let first = self.first.get(&block).copied().unwrap_or(block);
         let cluster = self.clusters.entry(first).or_default();
@@ -122,7 +122,7 @@ impl Clusters {
         let mut own = cluster.arrived.iter().filter(|(of, number, ..)| (*of, *number) == (block, warp));
         let other = own.find(|(_, _, earlier, _)| *earlier != site && (aligned(site) || aligned(*earlier)));
         if let Some((_, _, earlier, other)) = other {
-            findings.add("divergent cluster barrier", site, Some(*earlier), 1, || Found {
+            findings.add("divergent cluster barrier", site, Some(*earlier), 1, || RawFinding {
                 what: "the cluster's barrier in divergent code: lanes of a warp arrive here and others at another instruction, \
                        where an .aligned barrier has to be the same one for all threads of the warp; move it out of the branches"
                     .to_owned(),
@@ -148,7 +148,7 @@ impl Clusters {
     }
 
     /// Threads of a block end; the first of them is `party`.
-    pub(super) fn exited(&mut self, facts: &LaunchFacts, party: Party, threads: u32, findings: &mut Findings) {
+    pub(super) fn exited(&mut self, facts: &LaunchFacts, party: ThreadAtSite, threads: u32, findings: &mut Findings) {
         let Some((cluster, rank)) = self.of(party.block) else { return };
         let member = &mut cluster.members[rank];
         member.alive = member.alive.saturating_sub(threads);
@@ -158,7 +158,7 @@ impl Clusters {
         let Some((accessor, what, _)) = member.accessed.take() else { return };
         findings.add("block ends", accessor.site, Some(party.site), 1, || {
             let [x, y, z] = unravel(party.block, facts.grid);
-            Found {
+            RawFinding {
                 what: format!(
                     "{what} the shared memory of block ({x}, {y}, {z}) of the cluster, and nothing keeps that block from \
                      ending before; let all blocks wait for each other behind it (barrier.cluster, cluster.sync())"
@@ -181,7 +181,7 @@ impl Clusters {
 
 impl Cluster {
     /// A thread of another block does something with the shared memory of the block with this rank.
-    fn touch(&mut self, of: usize, party: Party, what: &'static str) {
+    fn touch(&mut self, of: usize, party: ThreadAtSite, what: &'static str) {
         let key = (party.block, party.thread / 32);
         let late = self.arrived.iter().any(|(block, warp, ..)| (*block, *warp) == key);
         if let Some(member) = self.members.get_mut(of)

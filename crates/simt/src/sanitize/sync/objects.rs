@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::shared_variable;
 use crate::observe::{MbarrierEvent, MbarrierUse};
 use crate::run::{ravel, unravel};
-use crate::sanitize::finding::{Findings, Found, Party};
+use crate::sanitize::finding::{Findings, RawFinding, ThreadAtSite};
 use crate::sanitize::observer::LaunchFacts;
 
 /// The mbarriers of all blocks, by block and place in its shared memory.
@@ -17,7 +17,7 @@ use crate::sanitize::observer::LaunchFacts;
 pub(super) struct Objects(HashMap<(u64, u64), Object>);
 
 struct Object {
-    initialized: Party,
+    initialized: ThreadAtSite,
     /// The number of the current phase, from 0.
     phase: u64,
     /// By warp of its block: how many phases it knows to be over. And as many as any warp knows.
@@ -30,7 +30,7 @@ impl Objects {
     pub(super) fn happens(
         &mut self,
         facts: &LaunchFacts,
-        party: Party,
+        party: ThreadAtSite,
         event: &MbarrierEvent,
         findings: &mut Findings,
     ) {
@@ -43,7 +43,7 @@ impl Objects {
                 let new = Object { initialized: party, phase: 0, known: HashMap::new(), most: 0 };
                 if let Some(before) = self.0.insert(key, new) {
                     let before = before.initialized;
-                    findings.add("initialized twice", party.site, Some(before.site), 1, || Found {
+                    findings.add("initialized twice", party.site, Some(before.site), 1, || RawFinding {
                         what: "an mbarrier is initialized that is in use since it was initialized before, which is \
                                undefined; invalidate it first (mbarrier.inval), or initialize it once"
                             .to_owned(),
@@ -81,7 +81,7 @@ impl Objects {
                 let Some(known) = object.known.get(&warp).copied() else { return };
                 let missed = object.phase.saturating_sub(known);
                 if missed >= 2 && missed.is_multiple_of(2) {
-                    findings.add("phase missed", party.site, None, 1, || Found {
+                    findings.add("phase missed", party.site, None, 1, || RawFinding {
                         what: format!(
                             "waits for phase {known} of an mbarrier, counted from 0, by its parity {}, when {missed} more \
                              phases are over: it waits for phase {} instead, which has the same parity; let the others wait \

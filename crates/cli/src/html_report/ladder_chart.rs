@@ -1,4 +1,4 @@
-//! A ladder's climb as a chart: the time of each rung, from what the device's limits would allow.
+//! A ladder as a chart: the time of each rung, from what the device's limits would allow.
 
 use serde::Serialize;
 
@@ -13,9 +13,9 @@ const COLUMNS: [f64; 3] = [722.0, 816.0, 880.0];
 const TOP: f64 = 34.0;
 const ROW: f64 = 24.0;
 
-/// What `charts/climb.svg` draws.
+/// What `charts/ladder_chart.svg` draws.
 #[derive(Debug, Serialize)]
-pub(super) struct Climb {
+pub(super) struct LadderChart {
     title: String,
     words: String,
     width: f64,
@@ -39,11 +39,11 @@ struct Row {
     cells: Vec<Label>,
 }
 
-impl Drawn for Climb {
-    const TEMPLATE: &'static str = "climb.svg";
+impl Drawn for LadderChart {
+    const TEMPLATE: &'static str = "ladder_chart.svg";
 }
 
-impl Climb {
+impl LadderChart {
     /// The chart of a ladder, with the times of an older report of it where there is one; `None` where nothing is timed.
     pub(super) fn new(ladder: &LadderData, old: Option<&LadderData>) -> Option<Self> {
         let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|own| Some((own, own.time_ns?))).collect();
