@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use crate::check::Extent;
 use crate::console::{Failure, Result, nearest};
 
 /// What `cargo xtask --help` prints.
@@ -21,8 +22,8 @@ pub(crate) enum Task {
     Setup { nvidia: bool },
     /// Show what the machine has.
     Doctor,
-    /// Run all checks.
-    Test,
+    /// Run the checks, with the usual tests or all of them.
+    Test(Extent),
     /// Run the check for import circles alone.
     Circles,
     /// Write a new rung, which comes after another.
@@ -85,7 +86,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         ("setup", []) => Ok(Task::Setup { nvidia: false }),
         ("setup", ["--nvidia"]) => Ok(Task::Setup { nvidia: true }),
         ("doctor", []) => Ok(Task::Doctor),
-        ("test", []) => Ok(Task::Test),
+        ("test", []) => Ok(Task::Test(Extent::Usual)),
+        ("test", ["--all"]) => Ok(Task::Test(Extent::All)),
         ("circles", []) => Ok(Task::Circles),
         ("new", ["rung", name, "--after", after] | ["rung", "--after", after, name]) => {
             let [name, after] = [name, after].map(|word| (*word).to_owned());
@@ -146,6 +148,7 @@ fn ladder(command: String, mut rest: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::{LADDER, OWN, Task, parse};
+    use crate::check::Extent;
     use crate::console::Result;
 
     fn parsed(line: &str) -> Result<Task> {
@@ -200,7 +203,8 @@ mod tests {
         assert_eq!(parsed("setup"), Ok(Task::Setup { nvidia: false }));
         assert_eq!(parsed("setup --nvidia"), Ok(Task::Setup { nvidia: true }));
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
-        assert_eq!(parsed("test"), Ok(Task::Test));
+        assert_eq!(parsed("test"), Ok(Task::Test(Extent::Usual)));
+        assert_eq!(parsed("test --all"), Ok(Task::Test(Extent::All)));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
         assert_eq!(parsed("playground"), Ok(Task::Playground { folder: None, is_for_tests: false }));
         let folder = Some("a/b".to_owned());

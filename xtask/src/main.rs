@@ -41,7 +41,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Help => print!("{}", arguments::HELP),
         Task::Setup { nvidia } => install::setup(*nvidia)?,
         Task::Doctor => print!("{}", doctor::report()),
-        Task::Test => check::everything()?,
+        Task::Test(extent) => check::everything(*extent)?,
         Task::Circles => check::circles()?,
         Task::NewRung { name, after } => new::rung(name, after)?,
         Task::NewLadder { name } => new::ladder(name)?,

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all checks of the repository, in steps. When a step fails, the others still run; the failures
+//! `cargo xtask test`: the checks of the repository, in steps. When a step fails, the others still run; the failures
 //! are summed up at the end.
 
 mod circles;
@@ -19,6 +19,7 @@ use crate::console::{Failure, Result, status};
 use crate::install;
 use crate::process::{cargo, root};
 use output::Outcome;
+pub(crate) use programs::Extent;
 
 /// A run of cargo that checks something.
 struct Step {
@@ -39,6 +40,9 @@ enum Work {
     /// It compiles what is left, which is examples, and runs the tests.
     Testing,
 }
+
+/// How many programs of tests the summary names with their times.
+const SLOWEST: usize = 12;
 
 const FORMATTING: Step = Step {
     name: "formatting",
@@ -81,8 +85,8 @@ impl Report {
     }
 }
 
-/// Runs all checks.
-pub(crate) fn everything() -> Result<()> {
+/// Runs all checks, with the usual tests or all of them.
+pub(crate) fn everything(extent: Extent) -> Result<()> {
     let start = Instant::now();
     install::device()?;
     let tools = install::nvidia::install_if_missing();
@@ -95,25 +99,37 @@ pub(crate) fn everything() -> Result<()> {
         time: start.elapsed(),
         failed: tools.map_err(|failure| vec![failure.to_string()]),
     }];
-    let mut formatting = run(&FORMATTING, Path::new(""), &[])?.0;
+    let mut formatting = run(&FORMATTING, Path::new(""), extent, &[])?.0;
     if let (Ok(()), Err(lines)) = (&formatting.failed, format_of_kernels()) {
         formatting.failed = Err(lines);
     }
     reports.push(formatting);
     reports.push(own("circles", "the imports between each crate's modules", circles));
     reports.push(own("dependencies", "licences, sources, versions and advisories", dependencies::check));
-    let mut passed = 0;
+    let (mut passed, mut times) = (0, Vec::new());
     let compiler = own_copy()?;
     for step in &COMPILED {
-        let (report, outcome) = run(step, &compiler, &reports)?;
+        let (report, outcome) = run(step, &compiler, extent, &reports)?;
         passed += outcome.passed;
+        times.extend(outcome.times);
         reports.push(report);
         if outcome.does_not_compile {
             // The other steps would report the same error again.
             break;
         }
     }
+    status("Longest", slowest(times));
+    if extent == Extent::Usual {
+        status("Left out", "tests that build whole projects: `cargo xtask test --all` runs them too, as CI does");
+    }
     summary(&reports, passed, start.elapsed())
+}
+
+/// The programs of tests that took longest, for who wants to shorten the whole.
+fn slowest(mut times: Vec<(Duration, String)>) -> String {
+    times.sort_by(|a, b| b.cmp(a));
+    let longest = times.iter().take(SLOWEST).map(|(time, target)| format!("{} {target}", seconds(*time)));
+    longest.collect::<Vec<_>>().join(", ")
 }
 
 /// Runs a check of this program's own.
@@ -180,7 +196,7 @@ fn own_copy() -> Result<PathBuf> {
 }
 
 /// Runs a step. Cargo repeats in later steps what lints and rustdoc said in `earlier` ones.
-fn run(step: &Step, compiler: &Path, earlier: &[Report]) -> Result<(Report, Outcome)> {
+fn run(step: &Step, compiler: &Path, extent: Extent, earlier: &[Report]) -> Result<(Report, Outcome)> {
     let Step { name, arguments, work, .. } = step;
     status("Checking", format_args!("{name}: cargo {arguments}"));
     let time = Instant::now();
@@ -195,7 +211,7 @@ fn run(step: &Step, compiler: &Path, earlier: &[Report]) -> Result<(Report, Outc
         command.env("RUSTC_WORKSPACE_WRAPPER", compiler).env(compile::WANTED, "1");
     }
     let outcome = match work {
-        Work::Testing => programs::run(&mut command, compiler)?,
+        Work::Testing => programs::run(&mut command, compiler, extent)?,
         Work::Simple | Work::Compiling => output::follow(&mut command, pass_on)?,
     };
     let known = |line: &String| earlier.iter().any(|report| report.lines().contains(line));

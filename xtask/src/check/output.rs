@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, IsTerminal, PipeReader, stdout};
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use super::compile::UNDOCUMENTED;
 use crate::console::{Failure, Result};
@@ -22,6 +23,8 @@ pub(super) struct Outcome {
     current: Vec<String>,
     /// The targets whose tests failed: the arguments of cargo that run one again, and the failed tests.
     targets: Vec<(String, Vec<String>)>,
+    /// How long each program of tests took, with the arguments of cargo that run it again.
+    pub(super) times: Vec<(Duration, String)>,
 }
 
 impl Outcome {
@@ -52,6 +55,7 @@ impl Outcome {
         self.success &= other.success;
         self.passed += other.passed;
         self.targets.extend(other.targets);
+        self.times.extend(other.times);
     }
 
     /// Reads a line without colours.

@@ -10,10 +10,11 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Condvar, Mutex};
 use std::thread::{available_parallelism, scope};
+use std::time::Instant;
 
 use super::compile::WANTED;
 use super::output::{self, Outcome, failure, plain};
-use crate::console::Result;
+use crate::console::{Result, status};
 use crate::process::exit_code;
 
 /// The argument that makes this program the runner. What is to be run comes behind it.
@@ -60,13 +61,23 @@ fn line(folder: &Path, program: &[OsString], variables: impl Iterator<Item = (Os
     format!("{START}{}", parts.join(PART).replace('\n', LINE_END))
 }
 
-/// Tests that start cargo or a compiler again and again. They run longest, however small their files are.
-const COMPILING: [&str; 4] = [
+/// Tests that start cargo or a compiler again and again: they build projects, workspaces, device crates and the playground's
+/// page. They run longest, however small their files are, and only [`Extent::All`] has them.
+const COMPILING: [&str; 5] = [
     "-p xtask --test project",
     "-p xtask --test new",
+    "-p playground --test integration",
     "-p cuda_builder-tests --test integration",
     "-p cuda_std-tests --test upstream",
 ];
+
+/// Which tests are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All but those that build whole projects.
+    Usual,
+    All,
+}
 
 /// A program to be run.
 #[derive(Debug)]
@@ -101,6 +112,7 @@ impl Program {
 
     /// Runs it to its end. What it prints comes behind the heading. A program that cannot be run has failed.
     fn run(mut self) -> (Vec<u8>, Outcome) {
+        let start = Instant::now();
         let mut text = self.heading;
         let said = text.len();
         let mut to_the_end = || -> Result<ExitStatus> {
@@ -119,6 +131,7 @@ impl Program {
         }
         let mut outcome = Outcome::of(success);
         String::from_utf8_lossy(&text[said..]).lines().for_each(|line| outcome.read(&plain(line)));
+        outcome.times.push((start.elapsed(), self.target));
         (text, outcome)
     }
 }
@@ -188,7 +201,7 @@ impl Queue {
 }
 
 /// Runs `cargo test`, and what it has built of tests.
-pub(super) fn run(cargo: &mut Command, runner: &Path) -> Result<Outcome> {
+pub(super) fn run(cargo: &mut Command, runner: &Path, extent: Extent) -> Result<Outcome> {
     cargo.arg("--config").arg(format!("target.'cfg(all())'.runner = [{runner:?}, {RUNNER:?}]"));
     let queue = Queue::default();
     scope(|scope| {
@@ -201,7 +214,12 @@ pub(super) fn run(cargo: &mut Command, runner: &Path) -> Result<Outcome> {
             // As it is: a variable may have colours in it.
             if let Some(program) = Program::read(&String::from_utf8_lossy(bytes), &section) {
                 section.clear();
-                queue.change(|waiting| waiting.programs.push(program));
+                let (compiles, ..) = program.length;
+                if compiles && extent == Extent::Usual {
+                    status("Leaving out", format_args!("cargo test {}", program.target));
+                } else {
+                    queue.change(|waiting| waiting.programs.push(program));
+                }
                 return;
             }
             if ["Running ", "Doc-tests "].iter().any(|heading| line.trim_start().starts_with(heading)) {
