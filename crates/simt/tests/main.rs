@@ -9,6 +9,7 @@ mod alu;
 mod cli;
 mod counters;
 mod critical_path;
+mod expanded;
 mod faults;
 mod flow;
 mod fuzz;

@@ -100,6 +100,8 @@ pub(crate) struct Context<'l, 'm> {
     read: Option<HashSet<&'m str>>,
     /// The carry flag, once an instruction has asked for it.
     carry: Option<Pred>,
+    /// Registers and variables that are not in the text.
+    hidden: (HashMap<String, Declared<'m>>, HashMap<String, Location>),
 }
 
 impl<'l, 'm> Context<'l, 'm> {
@@ -118,6 +120,7 @@ impl<'l, 'm> Context<'l, 'm> {
             initialized: HashMap::new(),
             read: None,
             carry: None,
+            hidden: Default::default(),
         }
     }
 
@@ -205,6 +208,28 @@ impl<'l, 'm> Context<'l, 'm> {
         Ok(Declared { reg, bits, ty, vector })
     }
 
+    /// The name of a new register of this type that is not in the text.
+    pub(crate) fn hidden_register(&mut self, ty: &str) -> Result<String, LowerError> {
+        let ty = match type_bytes(ty) {
+            _ if ty == "pred" => "pred",
+            Some(2) => "b16",
+            Some(4) => "b32",
+            Some(8) => "b64",
+            _ => return Err(self.unsupported(format!("a register of type .{ty} here"))),
+        };
+        let declared = self.declare(ty, 1, 1)?;
+        let name = format!("#{}", self.hidden.0.len());
+        self.hidden.0.insert(name.clone(), declared);
+        Ok(name)
+    }
+
+    /// The name of a variable at this place that is not in the text.
+    pub(crate) fn hidden_variable(&mut self, place: Location) -> String {
+        let name = format!("#v{}", self.hidden.1.len());
+        self.hidden.1.insert(name.clone(), place);
+        name
+    }
+
     /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
     pub(crate) fn is_for(&self, least: u32) -> bool {
         let targets = self.module.target.iter();
@@ -224,7 +249,7 @@ impl<'l, 'm> Context<'l, 'm> {
     /// The register of this name.
     pub(crate) fn declared(&self, name: &str) -> Option<Declared<'m>> {
         let scopes = self.scopes.iter().rev();
-        scopes.filter_map(|scope| scope.register(name)).next()
+        scopes.filter_map(|scope| scope.register(name)).next().or_else(|| self.hidden.0.get(name).copied())
     }
 
     /// An element of a vector register.
@@ -275,7 +300,10 @@ impl<'l, 'm> Context<'l, 'm> {
         let mut scopes = self.scopes.iter().rev();
         match scopes.find_map(|scope| scope.variables.get(name)) {
             Some((location, _)) => Some(Ok(*location)),
-            None => self.module_variables.module_scope(name),
+            None => match self.hidden.1.get(name) {
+                Some(location) => Some(Ok(*location)),
+                None => self.module_variables.module_scope(name),
+            },
         }
     }
 

@@ -1,5 +1,6 @@
 //! One function: its registers and variables, then its instructions in a row.
 
+mod expand;
 mod jump;
 
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         jumps: Vec::new(),
         loc: None,
         uses: program.register_uses.get().map(|_| Vec::new()),
+        results: Vec::new(),
     };
     if function.entry {
         for (param, variable) in program.params.iter().zip(&function.params) {
@@ -36,15 +38,15 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
             body.name(variable, Location::Param(param.offset))?;
         }
     } else {
-        for variable in function.returns.iter().chain(&function.params) {
-            body.declare_parameter(variable)?;
-        }
+        body.declare_parameters(function)?;
         body.cx.func.slots = slots(&function.returns, &function.params)?.0;
     }
     let Some(statements) = &function.body else {
         return Err(LowerError::invalid(format!("`{}` has no body", function.name), function.at));
     };
     body.scope(statements)?;
+    body.cx.at = function.at;
+    body.store_results(None)?;
     if let (Some(all), Some(mut own)) = (program.register_uses.get_mut(), body.uses.take()) {
         own.push(RegisterUses::default());
         all.push(own);
@@ -91,6 +93,8 @@ struct Body<'l, 'm> {
     loc: Option<Loc>,
     /// Where somebody asks for the registers that instructions read and write.
     uses: Option<Vec<RegisterUses>>,
+    /// The function's results that it has in registers.
+    results: Vec<expand::RegisterParameter<'m>>,
 }
 
 #[derive(Clone)]
@@ -103,22 +107,19 @@ enum Target<'m> {
 }
 
 impl<'m> Body<'_, 'm> {
-    /// A parameter of a `.func`: in the frame, or a register.
-    fn declare_parameter(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
-        self.cx.at = variable.at;
-        if variable.space == Space::Reg {
-            return Err(self.cx.unsupported("a parameter in a register (.reg)"));
-        }
-        self.in_frame(variable)
+    fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
+        let place = self.frame_place(variable)?;
+        self.name(variable, place)
     }
 
-    fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
+    /// Room for a variable in the frame.
+    fn frame_place(&mut self, variable: &Variable<'_>) -> Result<Location, LowerError> {
         let (at, end) = layout(variable)?.place_behind(self.cx.func.frame_bytes, variable)?;
         if end > MAX_FRAME {
             return Err(LowerError::invalid("more local memory than a thread can have", variable.at));
         }
         self.cx.func.frame_bytes = end;
-        self.name(variable, Location::Frame(at))
+        Ok(Location::Frame(at))
     }
 
     /// Makes a variable known in the scope.
@@ -239,20 +240,35 @@ impl<'m> Body<'_, 'm> {
 
     fn instruction(&mut self, inst: &'m Instruction<'m>) -> Result<(), LowerError> {
         let guard = self.cx.guard(inst.guard)?;
-        let class = opcode::class(inst.opcode).unwrap_or(Class::Other);
         let op = match inst.opcode.split('.').next() {
             Some("bra") => self.branch(inst)?,
             Some("brx") => self.branch_indexed(inst)?,
-            Some("call") => self.call(inst)?,
-            _ => decode(inst, &mut self.cx)?,
+            Some("call") => return self.call(inst, guard),
+            Some("ret") => {
+                self.store_results(guard)?;
+                return self.decoded(inst, guard);
+            }
+            _ => return self.expanded(inst, guard),
         };
-        self.note_registers(inst);
-        self.push(guard, op, (inst.at, class));
+        self.add(inst, guard, op);
         Ok(())
     }
 
+    /// Decodes an instruction that is one operation.
+    fn decoded(&mut self, inst: &Instruction<'_>, guard: Option<Guard>) -> Result<(), LowerError> {
+        let op = decode(inst, &mut self.cx)?;
+        self.add(inst, guard, op);
+        Ok(())
+    }
+
+    /// Adds the operation of an instruction.
+    fn add(&mut self, inst: &Instruction<'_>, guard: Option<Guard>, op: Op) {
+        self.note_registers(inst);
+        self.push(guard, op, (inst.at, opcode::class(inst.opcode).unwrap_or(Class::Other)));
+    }
+
     /// Notes which registers an instruction reads and writes, where somebody asks.
-    fn note_registers(&mut self, inst: &Instruction<'m>) {
+    fn note_registers(&mut self, inst: &Instruction<'_>) {
         if self.uses.is_none() {
             return;
         }
@@ -286,7 +302,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The variables that an instruction names.
-    fn variables_of(&mut self, inst: &Instruction<'m>) -> Vec<VariableUse> {
+    fn variables_of(&mut self, inst: &Instruction<'_>) -> Vec<VariableUse> {
         let names = inst.uses().into_iter();
         let named = names.filter_map(|name| {
             if self.cx.register(name).is_some() {

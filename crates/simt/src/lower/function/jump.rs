@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::expand::RegisterParameter;
 use super::slots;
 use super::{Body, Jump, Target};
-use crate::code::{Call, Callee, Op, R32, R64, Reg, Runtime, Signature, Slot};
+use crate::code::{Call, Callee, Guard, Op, R32, R64, Reg, Runtime, Signature, Slot};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
 use ptx::ast::{Function, Instruction, Operand, Variable};
@@ -82,8 +83,8 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// `call (ret), f, (a, b);` with parameters that are `.param` variables of this body.
-    pub(super) fn call(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
+    /// `call (ret), f, (a, b);` with `.param` variables of this body, registers, and numbers for parameters.
+    pub(super) fn call(&mut self, inst: &'m Instruction<'m>, guard: Option<Guard>) -> Result<(), LowerError> {
         self.is_uniform_or_plain(inst)?;
         let mut operands = inst.operands.iter();
         let results = list(&mut operands);
@@ -119,13 +120,21 @@ impl<'m> Body<'_, 'm> {
                 results.len()
             )));
         }
-        let slots = Signature { results: self.slots(results, returns)?, parameters: self.slots(arguments, params)? };
+        let mut copies = Vec::new();
+        let parameters = self.slots(arguments, params, &mut copies)?;
+        for copy in std::mem::take(&mut copies) {
+            self.store(&copy, guard)?;
+        }
+        let slots = Signature { results: self.slots(results, returns, &mut copies)?, parameters };
+        // A result may be the guard itself.
+        let guard = if copies.is_empty() { guard } else { self.copy_of_guard(inst.guard, guard)? };
         if let Callee::Pointer { .. } = &callee
             && !self.pointers.iter().any(|known| known.fits(&slots))
         {
             self.pointers.push(slots.clone());
         }
-        Ok(Op::Call(Box::new(Call { callee, slots })))
+        self.add(inst, guard, Op::Call(Box::new(Call { callee, slots })));
+        copies.iter().try_for_each(|copy| self.load(copy, guard))
     }
 
     /// A function of CUDA's runtime that the module declares and this machine has.
@@ -176,35 +185,47 @@ impl<'m> Body<'_, 'm> {
         Ok((Callee::Pointer { address, listed }, returns, params))
     }
 
-    /// The places of a call's operands in the frame.
-    fn slots(&mut self, operands: &[Operand<'_>], wanted: &[Variable<'_>]) -> Result<Vec<Slot>, LowerError> {
+    /// The places of a call's operands in the frame. What is in no `.param` variable gets a place, and is added to `copies`.
+    fn slots<'i>(
+        &mut self,
+        operands: &'i [Operand<'m>],
+        wanted: &'m [Variable<'m>],
+        copies: &mut Vec<RegisterParameter<'i>>,
+    ) -> Result<Vec<Slot>, LowerError>
+    where
+        'm: 'i,
+    {
         let mut found = Vec::new();
         for (operand, variable) in operands.iter().zip(wanted) {
             let bytes = layout(variable)?.small_bytes(variable)?;
-            let at = self.frame_place(operand)?;
-            if let Operand::Name(name) = operand
-                && let Some(own) = self.cx.variable_declared(name)
-                && layout(own)?.bytes != u64::from(bytes)
-            {
-                let wanted = variable.name;
-                return Err(self.cx.invalid(format!("`{name}` is not as large as the parameter `{wanted}`")));
+            if let Some(at) = self.place_of(operand)? {
+                if let Operand::Name(name) = operand
+                    && let Some(own) = self.cx.variable_declared(name)
+                    && layout(own)?.bytes != u64::from(bytes)
+                {
+                    let wanted = variable.name;
+                    return Err(self.cx.invalid(format!("`{name}` is not as large as the parameter `{wanted}`")));
+                }
+                found.push(Slot { at, bytes });
+                continue;
             }
+            let (copy, at) = self.parameter_in_frame(variable, operand.clone())?;
+            copies.push(copy);
             found.push(Slot { at, bytes });
         }
         Ok(found)
     }
 
-    /// The frame offset of a call's operand: a `.param` variable, or a register or number that is put
-    /// into one.
-    fn frame_place(&mut self, operand: &Operand<'_>) -> Result<u32, LowerError> {
+    /// The frame offset of a call's operand that is a `.param` variable.
+    fn place_of(&mut self, operand: &Operand<'_>) -> Result<Option<u32>, LowerError> {
         if let Operand::Name(name) = operand
             && self.cx.register(name).is_none()
             && let Some(place) = self.cx.variable(name)
             && let Location::Frame(at) = place?
         {
-            return Ok(at);
+            return Ok(Some(at));
         }
-        Err(self.cx.unsupported("a call's operand that is no .param variable"))
+        Ok(None)
     }
 
     /// Resolves the jumps from number `from` on that name a label of this scope.
