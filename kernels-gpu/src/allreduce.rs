@@ -21,7 +21,7 @@
 //! is less. All ranks' kernels are launched with the same `n`, `ranks`, block and row of blocks, all blocks of all rows run
 //! at the same time, and nothing else uses the memory meanwhile.
 
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Release};
 
 use cuda_std::atomic::mid::{atomic_load_32_system, atomic_store_32_system};
 use cuda_std::thread;
@@ -142,10 +142,10 @@ impl Group<'_> {
     /// Sets a flag of a rank, behind all that the block has done. One thread calls it, behind a barrier of the block.
     ///
     /// # Safety
-    /// The flag is 0, or its rank is about to put it back and waits for nothing else that this one does later.
+    /// The flag is 0, and if its rank put it back, that happened before.
     #[inline(always)]
     unsafe fn set(&self, rank: u32, flag: usize) {
-        // SAFETY: the flag exists, and flags are accessed by atomics only.
+        // SAFETY: the flag exists, and whoever waits for it reads it by atomics only.
         unsafe { atomic_store_32_system(self.flag(rank, flag), Release, 1) };
     }
 
@@ -156,10 +156,11 @@ impl Group<'_> {
     #[inline(always)]
     unsafe fn wait(&self, flag: usize) {
         let flag = self.flag(self.rank, flag);
-        // SAFETY: the flag exists, and flags are accessed by atomics only.
+        // SAFETY: the flag exists. The write of 0 happens after the one that the loop has read, and before the next one: that
+        // stands behind another flag in the opposite direction, which this rank sets behind a barrier of this block.
         unsafe {
             while atomic_load_32_system(flag, Acquire) == 0 {}
-            atomic_store_32_system(flag, Relaxed, 0);
+            *flag = 0;
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Reason {
     /// What was done, as [`Edit::what`](crate::mutations::Edit) says it; anything where there is none.
     #[serde(default = "anything")]
     pub edit: String,
+    /// Which of the kernel's instructions with this text it is about, from 0 on; about all where there is none.
+    pub occurrences: Option<Vec<usize>>,
     /// Whether the changed kernel means the same, so that there is nothing to notice.
     pub equivalent: bool,
     /// The reason, in words.
@@ -54,6 +56,7 @@ impl Reason {
             && matches(&self.mutation, mutant.mutation.name)
             && matches(&self.instruction, &mutant.instruction)
             && matches(&self.edit, &mutant.edit.what)
+            && self.occurrences.as_ref().is_none_or(|own| own.contains(&mutant.occurrence))
     }
 }
 

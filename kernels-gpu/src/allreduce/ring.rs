@@ -50,12 +50,10 @@ unsafe fn ring(group: &Group<'_>) {
                     store(others, at, count, sum);
                 }
             });
-            if steps > 0 {
+            // The barrier says that the last step's data are there.
+            if step + 1 < steps {
                 group.tell(next, step as usize);
             }
-        }
-        if steps > 0 {
-            group.await_step(steps as usize - 1);
         }
         group.barrier(END);
     }

@@ -41,7 +41,7 @@ fn the_group_that_is_waited_for_counts() {
     };
     clean(&two("1", ""), 1, 64);
     clean(&two("0", "+1024"), 1, 64);
-    races(&two("1", "+1024"), 1, 64, "nobody has waited for that one");
+    races(&two("1", "+1024"), 1, 64, "by the same thread: it has not waited for that one (cp.async.wait_group)");
 }
 
 #[test]

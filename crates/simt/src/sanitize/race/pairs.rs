@@ -80,7 +80,7 @@ impl Pairs {
                 (Reason::Proxy, _) => "proxy",
             };
             let make = || RawFinding {
-                what: what(&hit, same_value, one, other, later.site == earlier.site),
+                what: what(&hit, same_value, (one, &later), (other, &earlier)),
                 party: later,
                 address: Some(address),
                 place,
@@ -114,9 +114,13 @@ fn words(info: &Info, wrote: bool) -> String {
 }
 
 /// The whole finding in words.
-fn what(hit: &Hit, same_value: bool, one: &Info, other: &Info, same_site: bool) -> String {
+fn what(hit: &Hit, same_value: bool, (one, later): (&Info, &ThreadAtSite), (other, earlier): (&Info, &ThreadAtSite)) -> String {
     let writes = hit.writes;
+    let same_site = later.site == earlier.site;
+    // Of a copy that it has issued.
+    let is_own = (later.block, later.thread) == (earlier.block, earlier.thread);
     let of = match hit.nearness {
+        _ if is_own => "the same thread",
         Nearness::Warp => "another lane of the warp",
         Nearness::Block => "another thread of the block",
         Nearness::Cluster => "a thread of another block of the cluster",
@@ -150,7 +154,12 @@ fn what(hit: &Hit, same_value: bool, one: &Info, other: &Info, same_site: bool) 
                 Some(COPY) => "cp.async.wait_group",
                 _ => "cp.async.bulk.wait_group or its mbarrier",
             };
-            let _ = write!(what, ": nobody has waited for that one ({wait}), or no barrier stands behind the wait");
+            let _ = match is_own {
+                true => write!(what, ": it has not waited for that one ({wait})"),
+                false => {
+                    write!(what, ": nobody has waited for that one ({wait}), or no barrier stands behind the wait")
+                }
+            };
         }
         (Reason::Size, _) => what.push_str(": they are atomic for each other with the same size only"),
         (Reason::InStep, _) => what.push_str(
