@@ -114,7 +114,12 @@ fn words(info: &Info, wrote: bool) -> String {
 }
 
 /// The whole finding in words.
-fn what(hit: &Hit, same_value: bool, (one, later): (&Info, &ThreadAtSite), (other, earlier): (&Info, &ThreadAtSite)) -> String {
+fn what(
+    hit: &Hit,
+    same_value: bool,
+    (one, later): (&Info, &ThreadAtSite),
+    (other, earlier): (&Info, &ThreadAtSite),
+) -> String {
     let writes = hit.writes;
     let same_site = later.site == earlier.site;
     // Of a copy that it has issued.
