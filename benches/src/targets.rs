@@ -6,11 +6,11 @@ use crate::contest::{Contest, Measured};
 use crate::contestant::Contestant;
 
 /// A target, with the ladder or case that it is about.
-pub type Target = (&'static str, Wants);
+pub type Target = (&'static str, TargetKind);
 
 /// The kinds of targets. A case is the name of a ladder and a label of [`cases`](crate::cases).
 #[derive(Clone, Copy, Debug)]
-pub enum Wants {
+pub enum TargetKind {
     /// No rung takes more than this many times its CUDA port's time; of this ladder, or of any.
     EachPort(Option<&'static str>, f64),
     /// The geometric mean of these ratios is at most this.
@@ -25,7 +25,7 @@ pub enum Wants {
 
 type Case = (&'static str, &'static str);
 
-use Wants::{Bandwidth, Baseline, EachPort, MeanPort, OtherCase};
+use TargetKind::{Bandwidth, Baseline, EachPort, MeanPort, OtherCase};
 
 /// The tolerance: the ratio by which two measurements of the same work may differ.
 const SAME: f64 = 1.01;
@@ -69,7 +69,7 @@ pub const TARGETS: &[Target] = &[
 
 /// A target, with its measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reached {
+pub struct TargetResult {
     /// The ladder or case that it is about.
     pub what: &'static str,
     /// The target, in words.
@@ -162,17 +162,17 @@ pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
 }
 
 /// The targets that were measured.
-pub fn reached(contests: &[Contest]) -> Vec<Reached> {
+pub fn reached(contests: &[Contest]) -> Vec<TargetResult> {
     let all = TARGETS.iter();
     all.filter_map(|target| one(target, contests)).collect()
 }
 
-fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
+fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<TargetResult> {
     let case = |of: Case| {
         let mut all = contests.iter();
         all.find(|contest| (contest.ladder.name, contest.label) == of)
     };
-    let at_most = |bound: f64, measured: f64, by: String| Reached {
+    let at_most = |bound: f64, measured: f64, by: String| TargetResult {
         what,
         target: format!("≤ {bound:.3}"),
         measured,
@@ -201,7 +201,7 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<Reached> {
         Bandwidth(of, at_least) => {
             let top = case(of)?.top()?;
             let measured = top.bytes_per_s()? / 1e9;
-            Reached {
+            TargetResult {
                 what,
                 target: format!("≥ {at_least:.0} GB/s"),
                 measured,

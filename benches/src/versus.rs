@@ -19,7 +19,7 @@ use crate::contest::contest;
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
 use crate::failures::Failures;
-use crate::show::{self, Circumstances, Failed, Results};
+use crate::show::{self, FailedCase, MeasurementContext, Results};
 
 /// The exit code when a result was wrong or something could not be measured.
 const WRONG: u8 = 1;
@@ -147,7 +147,7 @@ fn run(
             // This process can measure no further case either.
             Err(error @ Error::Unusable(_)) => return Err(error),
             // One of several problems that does not fit into the memory does not stop the others.
-            Err(error) if cases.len() > 1 => failed.push(Failed { what: name, why: error.to_string() }),
+            Err(error) if cases.len() > 1 => failed.push(FailedCase { what: name, why: error.to_string() }),
             Err(error) => return Err(error),
         }
     }
@@ -155,7 +155,7 @@ fn run(
 
     let Provenance { date, toolchain } = (env.provenance)(device.info());
     let results = Results {
-        circumstances: Circumstances {
+        circumstances: MeasurementContext {
             device: device.info().to_string(),
             toolchain,
             nvcc: cuda.nvcc_version().map(str::to_owned),

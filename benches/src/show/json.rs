@@ -2,21 +2,21 @@
 
 use serde::Serialize;
 
-use super::{Circumstances, Failed, Results};
+use super::{FailedCase, MeasurementContext, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::Contestant;
-use crate::targets::{self, Ceiling, Ratio, Reached, geometric_mean};
+use crate::targets::{self, Ceiling, Ratio, TargetResult, geometric_mean};
 
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
-    circumstances: &'a Circumstances,
+    circumstances: &'a MeasurementContext,
     cases: Vec<Case<'a>>,
-    failed: &'a [Failed],
+    failed: &'a [FailedCase],
     cuda_ports: Vec<Ratio>,
     cuda_ports_geometric_mean: Option<f64>,
     ceilings: Vec<Ceiling>,
-    targets: Vec<Reached>,
+    targets: Vec<TargetResult>,
 }
 
 #[derive(Serialize)]

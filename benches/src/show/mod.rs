@@ -12,7 +12,7 @@ pub use tables::{markdown, table};
 
 /// The circumstances of a measurement.
 #[derive(Clone, Debug, Serialize)]
-pub struct Circumstances {
+pub struct MeasurementContext {
     /// The device and its driver.
     pub device: String,
     /// The compilers of this program.
@@ -31,7 +31,7 @@ pub struct Circumstances {
 
 /// A case that could not be measured.
 #[derive(Clone, Debug, Serialize)]
-pub struct Failed {
+pub struct FailedCase {
     /// The case.
     pub what: String,
     /// The reason.
@@ -42,11 +42,11 @@ pub struct Failed {
 #[derive(Clone)]
 pub struct Results {
     /// The circumstances.
-    pub circumstances: Circumstances,
+    pub circumstances: MeasurementContext,
     /// The cases, in order.
     pub contests: Vec<Contest>,
     /// The cases that could not be measured.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<FailedCase>,
 }
 
 impl Results {

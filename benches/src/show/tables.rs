@@ -2,10 +2,10 @@
 
 use cli::output::{Cell, Column, Document, NOTHING, OutputStyle, Table, duration};
 
-use super::{Circumstances, Results};
+use super::{MeasurementContext, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::{Kind, port_name};
-use crate::targets::{self, Ratio, Reached, geometric_mean};
+use crate::targets::{self, Ratio, TargetResult, geometric_mean};
 
 /// How the ratios are to be read.
 const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
@@ -43,7 +43,7 @@ pub fn table(results: &Results, terminal: bool) -> String {
 }
 
 /// The cases of a ladder as Markdown, with their caption.
-pub fn markdown(contests: &[&Contest], circumstances: &Circumstances) -> String {
+pub fn markdown(contests: &[&Contest], circumstances: &MeasurementContext) -> String {
     let mut document = Document::default();
     for contest in contests {
         document.paragraph(format!("**{}**", contest.title));
@@ -66,8 +66,8 @@ fn add(document: &mut Document, tables: [Table; 2]) {
 }
 
 /// Where, when and with which compilers it was measured.
-fn caption(circumstances: &Circumstances) -> Vec<String> {
-    let Circumstances { device, rounds, date, command, .. } = circumstances;
+fn caption(circumstances: &MeasurementContext) -> Vec<String> {
+    let MeasurementContext { device, rounds, date, command, .. } = circumstances;
     let mut with = vec![circumstances.toolchain.clone()];
     let nvcc = circumstances.nvcc.iter();
     with.extend(nvcc.map(|version| format!("CUDA ports by nvcc {version}")));
@@ -194,7 +194,7 @@ fn means(ratios: &[Ratio]) -> Table {
 }
 
 /// A row for each target.
-fn reached_or_not(reached: &[Reached]) -> Table {
+fn reached_or_not(reached: &[TargetResult]) -> Table {
     let mut table = Table::new([
         Column::text("what"),
         Column::number("target"),

@@ -33,13 +33,13 @@ const MOST_OTHERS: usize = 16;
 pub(crate) struct Trial<'a> {
     kernel: &'a Kernel,
     /// The problems of its ladder's check.
-    checked: Vec<Known>,
+    checked: Vec<TrialProblem>,
     /// Others.
-    further: Vec<Known>,
+    further: Vec<TrialProblem>,
 }
 
 /// A problem, and what the kernel does on it.
-struct Known {
+struct TrialProblem {
     case: Case,
     /// Made when it is first needed.
     problem: Option<Box<dyn Problem>>,
@@ -64,12 +64,12 @@ struct Batch<'a> {
     kernel: &'a Kernel,
     sim: Sim,
     original: Code,
-    living: Vec<Living<'a>>,
+    living: Vec<PendingMutant<'a>>,
     done: Vec<(usize, Verdict)>,
 }
 
 /// A mutant that nothing has caught yet.
-struct Living<'a> {
+struct PendingMutant<'a> {
     /// Its place among the mutants that were asked about.
     index: usize,
     mutant: &'a Mutant,
@@ -118,7 +118,7 @@ impl<'a> Trial<'a> {
     pub(crate) fn new(kernel: &'a Kernel) -> Self {
         let known = |case: Case, is_checked| {
             let expected = vec![None; case.launches.len()];
-            Known { problem: None, expected, is_checked, case }
+            TrialProblem { problem: None, expected, is_checked, case }
         };
         let checked = problems::checked(kernel);
         let complete = |case: &Case| kernel.ladder.complete(&case.options).ok();
@@ -139,10 +139,10 @@ impl<'a> Trial<'a> {
         let mut living = Vec::new();
         for (index, &mutant) in mutants.iter().enumerate() {
             let code = sim.load(mutant.edit.apply(&self.kernel.text))?;
-            living.push(Living { index, mutant, code, launches: 0, other: None, missed: None, verdict: None });
+            living.push(PendingMutant { index, mutant, code, launches: 0, other: None, missed: None, verdict: None });
         }
         let mut batch = Batch { kernel: self.kernel, sim, original, living, done: Vec::new() };
-        let costs = |known: &[Known]| known.iter().map(|own| own.case.cost).collect::<Vec<_>>();
+        let costs = |known: &[TrialProblem]| known.iter().map(|own| own.case.cost).collect::<Vec<_>>();
         let (checked, further) = (costs(&self.checked), costs(&self.further));
         let traced = problems::few(&checked, MOST_TRACED);
         let rest: Vec<usize> = (0..checked.len()).filter(|own| !traced.contains(own)).collect();
@@ -163,7 +163,7 @@ impl<'a> Trial<'a> {
 
 impl Batch<'_> {
     /// Asks all living mutants on these problems, one problem after the other, and takes away those that have a verdict.
-    fn each(&mut self, all: &mut [Known], chosen: &[usize], stage: Stage) -> Result<(), Error> {
+    fn each(&mut self, all: &mut [TrialProblem], chosen: &[usize], stage: Stage) -> Result<(), Error> {
         for &index in chosen {
             if !self.living.iter().any(|own| own.is_asked(stage)) {
                 return Ok(());
@@ -174,7 +174,7 @@ impl Batch<'_> {
     }
 
     /// Asks all living mutants on one problem.
-    fn ask(&mut self, known: &mut Known, stage: Stage) -> Result<(), Error> {
+    fn ask(&mut self, known: &mut TrialProblem, stage: Stage) -> Result<(), Error> {
         let Self { kernel, sim, original, living, done } = self;
         let problem = match &mut known.problem {
             Some(problem) => problem,
@@ -277,7 +277,7 @@ impl Run<'_> {
     }
 
     /// Runs a mutant once, and says whether everything is as it shall be.
-    fn is_unnoticed(&self, own: &mut Living<'_>, session: &mut Session<'_, Sim>, expected: &Expected) -> bool {
+    fn is_unnoticed(&self, own: &mut PendingMutant<'_>, session: &mut Session<'_, Sim>, expected: &Expected) -> bool {
         self.ask(own, session, expected).unwrap_or_else(|error| {
             self.ended(&error, own);
             false
@@ -286,7 +286,7 @@ impl Run<'_> {
 
     fn ask(
         &self,
-        own: &mut Living<'_>,
+        own: &mut PendingMutant<'_>,
         session: &mut Session<'_, Sim>,
         expected: &Expected,
     ) -> Result<bool, engine::Error> {
@@ -328,7 +328,7 @@ impl Run<'_> {
     }
 
     /// Judges a mutant whose launch has ended early.
-    fn ended(&self, error: &engine::Error, own: &mut Living<'_>) {
+    fn ended(&self, error: &engine::Error, own: &mut PendingMutant<'_>) {
         let loaded = simt::Module::from_ptx(own.mutant.edit.apply(&self.kernel.text));
         if let Err(why) = loaded.and_then(|module| module.function(&self.kernel.entry)) {
             own.verdict = Some(Verdict::Refused { why: first_line(&why.to_string()) });
@@ -346,7 +346,7 @@ impl Run<'_> {
     }
 }
 
-impl Living<'_> {
+impl PendingMutant<'_> {
     /// Whether it is asked in this stage.
     fn is_asked(&self, stage: Stage) -> bool {
         let is_order = self.mutant.mutation.proof == Proof::Nothing;

@@ -8,10 +8,10 @@ pub mod histogram;
 pub mod matmul;
 mod product;
 pub mod reduce;
+#[cfg(test)]
+mod rung_fixture;
 pub mod shuffle;
 pub mod transpose;
-#[cfg(test)]
-mod tried;
 
 /// All ladders, in the order in which they are taught. A new ladder is a module and a line here.
 #[rustfmt::skip]

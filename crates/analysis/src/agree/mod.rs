@@ -35,7 +35,7 @@ use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
 use metrics::{ComparedMetric, METRICS};
-use record::{Circumstances, Comparison, Row, Run};
+use record::{Comparison, MeasurementContext, Row, Run};
 
 /// Finds the changes that `ptxas` made to an entry's memory instructions.
 pub trait Explain {
@@ -121,8 +121,8 @@ impl Gpu<'_> {
     }
 
     /// The circumstances of its measurements.
-    pub fn measured(&self) -> Circumstances {
-        Circumstances {
+    pub fn measured(&self) -> MeasurementContext {
+        MeasurementContext {
             device: self.info.name.clone(),
             capability: self.info.compute_capability,
             driver: self.info.driver.clone(),

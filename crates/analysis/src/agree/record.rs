@@ -39,7 +39,7 @@ pub struct Run {
     /// The block, if one was given.
     pub block: Option<String>,
     /// The circumstances in which the GPU was measured.
-    pub measured: Circumstances,
+    pub measured: MeasurementContext,
     /// The metrics that were compared. A metric that is missing in a rung's row was 0 on both sides, or a quotient
     /// whose divisor was 0 on both sides.
     pub metrics: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Run {
 /// The circumstances in which the GPU was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Circumstances {
+pub struct MeasurementContext {
     /// The GPU.
     pub device: String,
     /// Its compute capability, which determines the PTX that it ran.

@@ -2,7 +2,7 @@
 
 use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
-use analysis::agree::record::{COUNTED, Circumstances, Comparison, Record, Run};
+use analysis::agree::record::{COUNTED, Comparison, MeasurementContext, Record, Run};
 
 use crate::output::{Column, Document, Table, number};
 
@@ -150,7 +150,7 @@ fn compared() -> Table {
 
 /// Adds each place of measurement once, with the runs that were measured there and the rungs that they lack.
 fn circumstances(record: &Record, report: &mut Document) {
-    let mut places: Vec<(&Circumstances, Vec<&str>)> = Vec::new();
+    let mut places: Vec<(&MeasurementContext, Vec<&str>)> = Vec::new();
     for run in &record.runs {
         match places.iter_mut().find(|(own, _)| **own == run.measured) {
             Some((_, ladders)) => ladders.push(&run.ladder),
@@ -178,12 +178,12 @@ fn circumstances(record: &Record, report: &mut Document) {
     }
 }
 
-fn place(measured: &Circumstances) -> String {
+fn place(measured: &MeasurementContext) -> String {
     let mut place = measured.device.clone();
     if let Some((major, minor)) = measured.capability {
         place += &format!(", compute capability {major}.{minor}");
     }
-    let Circumstances { ncu, ptxas, .. } = measured;
+    let MeasurementContext { ncu, ptxas, .. } = measured;
     for (label, version) in [("driver ", &measured.driver), ("", ncu), ("ptxas ", ptxas)] {
         if let Some(version) = version {
             place += &format!(", {label}{version}");

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::ladders::tried::output_of;
+use crate::ladders::rung_fixture::output_of;
 use engine::problem::POISON;
 use engine::registry::Effort;
 use proptest::prelude::*;

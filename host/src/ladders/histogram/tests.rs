@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use super::*;
 use crate::ladder;
-use crate::ladders::tried::tried;
+use crate::ladders::rung_fixture::rung_fixture;
 
 fn of(options: &Options) -> Result<Box<dyn Problem>, Error> {
     ladder("histogram").unwrap().problem(options)
@@ -27,13 +27,13 @@ fn the_data_are_what_they_are_called() {
 
 #[test]
 fn the_check_names_what_is_wrong() {
-    let tried = tried("histogram_global", &Options::default().with("n", 1000).with("data", "constant"));
+    let fixture = rung_fixture("histogram_global", &Options::default().with("n", 1000).with("data", "constant"));
     let mut counts = [0; BINS];
     counts[0x41] = 1000;
-    assert_eq!(tried.why(&counts), None);
+    assert_eq!(fixture.why(&counts), None);
     counts[0x41] = 999;
-    assert_eq!(tried.why(&counts).unwrap(), "the count of byte 0x41 is 999; 1000 is right");
-    assert!(tried.needs_an_output());
+    assert_eq!(fixture.why(&counts).unwrap(), "the count of byte 0x41 is 999; 1000 is right");
+    assert!(fixture.needs_an_output());
 }
 
 #[test]

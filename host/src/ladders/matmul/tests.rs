@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ladder;
-use crate::ladders::tried::tried;
+use crate::ladders::rung_fixture::rung_fixture;
 use engine::problem::POISON;
 
 fn sides(m: u64, n: u64, k: u64) -> Options {
@@ -25,31 +25,31 @@ fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
 fn single_precision_is_right_and_a_missing_product_is_not() {
     for shape in [[1, 1, 1], [3, 5, 7], [17, 33, 100], [4, 4, 1000]] {
         let [m, n, k] = shape.map(|side| side as u64);
-        let tried = tried("matmul_naive", &sides(m, n, k));
-        let mut c = right(&*tried.problem, shape);
-        assert_eq!(tried.why(&c), None, "{shape:?}");
+        let fixture = rung_fixture("matmul_naive", &sides(m, n, k));
+        let mut c = right(&*fixture.problem, shape);
+        assert_eq!(fixture.why(&c), None, "{shape:?}");
 
         let last = (m * n - 1) as usize;
-        let a: &[f32] = tried.input();
-        let b: &[f32] = bytemuck::cast_slice(tried.problem.input(1));
+        let a: &[f32] = fixture.input();
+        let b: &[f32] = bytemuck::cast_slice(fixture.problem.input(1));
         let whole = c[last];
         c[last] -= a[a.len() - 1] * b[b.len() - 1];
-        let why = tried.why(&c).unwrap();
+        let why = fixture.why(&c).unwrap();
         let (row, column, found) = (m - 1, n - 1, c[last]);
         let place = format!("row {row}, column {column} of the product");
         assert_eq!(why, format!("{place} is {found:e}; {whole:e} is right"));
 
         c[last] = f32::NAN;
-        assert!(tried.why(&c).is_some(), "a NaN is wrong");
+        assert!(fixture.why(&c).is_some(), "a NaN is wrong");
     }
 }
 
 #[test]
 fn what_is_not_written_is_wrong() {
-    let tried = tried("matmul_naive", &sides(2, 3, 4));
-    let why = tried.why(&[POISON; 6 * 4]).unwrap();
+    let fixture = rung_fixture("matmul_naive", &sides(2, 3, 4));
+    let why = fixture.why(&[POISON; 6 * 4]).unwrap();
     assert!(why.contains(", which is what was there before; "), "{why}");
-    assert!(tried.why::<f32>(&[]).is_some());
+    assert!(fixture.why::<f32>(&[]).is_some());
 }
 
 #[test]

@@ -3,21 +3,21 @@
 use super::*;
 use crate::data::element;
 use crate::ladder;
-use crate::ladders::tried::{Tried, output_of, tried};
+use crate::ladders::rung_fixture::{RungFixture, output_of, rung_fixture};
 use engine::launch::Arg;
 use engine::problem::{POISON, Role, Verdict};
 
-fn with_block(rung: &str, n: u64, block: u32) -> Tried {
-    let mut tried = tried(rung, &Options::default().with("n", n));
-    tried.launch = LADDER.launch(tried.rung, &*tried.problem, Some([block, 1, 1])).unwrap();
-    tried
+fn with_block(rung: &str, n: u64, block: u32) -> RungFixture {
+    let mut fixture = rung_fixture(rung, &Options::default().with("n", n));
+    fixture.launch = LADDER.launch(fixture.rung, &*fixture.problem, Some([block, 1, 1])).unwrap();
+    fixture
 }
 
 /// What a right kernel leaves in the output.
-fn right_output(tried: &Tried) -> Vec<i32> {
-    let elements = tried.rung.geometry.elements(tried.launch.block) as usize;
-    let mut output = vec![0i32; tried.launch.blocks() as usize];
-    for (sum, share) in output.iter_mut().zip(tried.input::<i32>().chunks(elements)) {
+fn right_output(fixture: &RungFixture) -> Vec<i32> {
+    let elements = fixture.rung.geometry.elements(fixture.launch.block) as usize;
+    let mut output = vec![0i32; fixture.launch.blocks() as usize];
+    for (sum, share) in output.iter_mut().zip(fixture.input::<i32>().chunks(elements)) {
         *sum = share.iter().fold(0, |sum, &value| sum.wrapping_add(value));
     }
     output
@@ -28,8 +28,8 @@ fn the_check_accepts_what_is_right_at_every_edge() {
     for n in [0, 1, 31, 63, 64, 65, 127, 1000, 4096, 4097, 100_003] {
         for block in [64, 128, 1024] {
             for rung in ["reduce_neighbored", "reduce_unrolling8", "reduce_smem_unroll4"] {
-                let tried = with_block(rung, n, block);
-                assert_eq!(tried.why(&right_output(&tried)), None, "{} {n}", tried.launch);
+                let fixture = with_block(rung, n, block);
+                assert_eq!(fixture.why(&right_output(&fixture)), None, "{} {n}", fixture.launch);
             }
         }
     }
@@ -37,18 +37,18 @@ fn the_check_accepts_what_is_right_at_every_edge() {
 
 #[test]
 fn the_check_names_the_block_that_is_wrong() {
-    let tried = with_block("reduce_unrolling2", 1000, 64);
-    let right = right_output(&tried);
+    let fixture = with_block("reduce_unrolling2", 1000, 64);
+    let right = right_output(&fixture);
 
     let mut swapped = right.clone();
     swapped.swap(2, 5);
     // Two exchanged sums have the same total, but they are wrong.
-    let why = tried.why(&swapped).unwrap();
+    let why = fixture.why(&swapped).unwrap();
     assert!(why.starts_with("block 2 of 8: its sum is "), "{why}");
 
     let mut unwritten = right.clone();
     unwritten[7] = i32::from_ne_bytes([POISON; 4]);
-    let why = tried.why(&unwritten).unwrap();
+    let why = fixture.why(&unwritten).unwrap();
     let parts = ["block 7 of 8", "what was there before"];
     assert!(parts.iter().all(|part| why.contains(part)), "{why}");
 }
@@ -93,54 +93,54 @@ fn the_input_is_spread_over_all_words() {
 
 /// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
 /// order of the elements.
-fn partial<T: bytemuck::Pod>(tried: &Tried, fold: impl Fn(&[T]) -> T) -> Vec<T> {
-    let input = tried.input();
-    let each = input.len().div_ceil(tried.launch.blocks() as usize);
-    let parts = each.next_multiple_of(tried.launch.block[0] as usize);
+fn partial<T: bytemuck::Pod>(fixture: &RungFixture, fold: impl Fn(&[T]) -> T) -> Vec<T> {
+    let input = fixture.input();
+    let each = input.len().div_ceil(fixture.launch.blocks() as usize);
+    let parts = each.next_multiple_of(fixture.launch.block[0] as usize);
     input.chunks(parts).map(fold).collect()
 }
 
-fn of_operation(op: &str, word: &str, n: u64) -> Tried {
-    tried("reduce_shfl", &Options::default().with("n", n).with("op", op).with("type", word))
+fn of_operation(op: &str, word: &str, n: u64) -> RungFixture {
+    rung_fixture("reduce_shfl", &Options::default().with("n", n).with("op", op).with("type", word))
 }
 
 #[test]
 fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
-    let tried = of_operation("sum", "f32", 1000);
-    assert_eq!(tried.launch.entry, "reduce_shfl_sum_f32_128");
-    let mut sums = partial(&tried, |part: &[f32]| part.iter().sum());
-    assert_eq!(tried.why(&sums), None);
-    sums[0] -= tried.input::<f32>()[3];
-    let why = tried.why(&sums).unwrap();
+    let fixture = of_operation("sum", "f32", 1000);
+    assert_eq!(fixture.launch.entry, "reduce_shfl_sum_f32_128");
+    let mut sums = partial(&fixture, |part: &[f32]| part.iter().sum());
+    assert_eq!(fixture.why(&sums), None);
+    sums[0] -= fixture.input::<f32>()[3];
+    let why = fixture.why(&sums).unwrap();
     assert!(why.starts_with("block 0 of 8: its sum is "), "{why}");
     sums[0] = f32::NAN;
-    assert!(tried.why(&sums).is_some());
+    assert!(fixture.why(&sums).is_some());
 }
 
 #[test]
 fn products_are_of_many_factors_and_stay_in_range() {
-    let tried = of_operation("product", "f64", 5000);
-    let mut products = partial(&tried, |part: &[f64]| part.iter().product());
+    let fixture = of_operation("product", "f64", 5000);
+    let mut products = partial(&fixture, |part: &[f64]| part.iter().product());
     let is_in_range = |p: &f64| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0;
     assert!(products.iter().all(is_in_range));
-    assert_eq!(tried.why(&products), None);
+    assert_eq!(fixture.why(&products), None);
     products[7] *= 1.0 + 1e-9;
-    assert!(tried.why(&products).is_some());
+    assert!(fixture.why(&products).is_some());
 
-    let tried = of_operation("product", "i64", 5000);
-    let products = partial(&tried, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
+    let fixture = of_operation("product", "i64", 5000);
+    let products = partial(&fixture, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
     assert!(!products.contains(&0), "as a product of even numbers is");
-    assert_eq!(tried.why(&products), None);
+    assert_eq!(fixture.why(&products), None);
 }
 
 #[test]
 fn min_and_max_are_exact_and_ignore_nans() {
-    let tried = of_operation("max", "f32", 3000);
-    assert_eq!(tried.input::<f32>().iter().filter(|x| x.is_nan()).count(), 4);
-    let mut greatest = partial(&tried, |part: &[f32]| part.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-    assert_eq!(tried.why(&greatest), None);
+    let fixture = of_operation("max", "f32", 3000);
+    assert_eq!(fixture.input::<f32>().iter().filter(|x| x.is_nan()).count(), 4);
+    let mut greatest = partial(&fixture, |part: &[f32]| part.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    assert_eq!(fixture.why(&greatest), None);
     greatest[2] = greatest[2].next_down();
-    assert!(tried.why(&greatest).is_some());
+    assert!(fixture.why(&greatest).is_some());
     // Of no elements, the identity.
     assert_eq!(of_operation("min", "f64", 0).why(&[f64::INFINITY]), None);
 }
@@ -238,19 +238,19 @@ fn whole_products_stay_in_range_and_notice_what_is_missing() {
 #[test]
 fn a_launch_of_the_whole_gives_one_sum() {
     for (name, role) in [("reduce_atomic", Role::Sum), ("reduce_one_launch", Role::Output)] {
-        let tried = with_block(name, 100_003, 256);
-        let sum = plain_sum(tried.input());
-        let buffers = tried.problem.buffers();
+        let fixture = with_block(name, 100_003, 256);
+        let sum = plain_sum(fixture.input());
+        let buffers = fixture.problem.buffers();
         let written = (0..buffers.len()).filter(|&index| {
-            let takes = tried.launch.args.contains(&Arg::Buffer(index));
+            let takes = fixture.launch.args.contains(&Arg::Buffer(index));
             takes && matches!(buffers[index].role, Role::Output | Role::Sum)
         });
         let written: Vec<usize> = written.collect();
         assert_eq!(written.len(), 1);
         assert_eq!(buffers[written[0]].role, role);
-        assert_eq!(tried.problem.written_bytes(&tried.launch, written[0]), 4);
-        assert_eq!(tried.why(&[sum]), None);
-        let why = tried.why(&[sum ^ 1]).unwrap();
+        assert_eq!(fixture.problem.written_bytes(&fixture.launch, written[0]), 4);
+        assert_eq!(fixture.why(&[sum]), None);
+        let why = fixture.why(&[sum ^ 1]).unwrap();
         assert!(why.starts_with("the sum is "), "{why}");
     }
 }

@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::ladders::tried::{Tried, tried};
+use crate::ladders::rung_fixture::{RungFixture, rung_fixture};
 use engine::problem::POISON;
 
-fn of(rung: &str, rows: u32, cols: u32) -> Tried {
-    tried(rung, &Options::default().with("rows", rows).with("cols", cols))
+fn of(rung: &str, rows: u32, cols: u32) -> RungFixture {
+    rung_fixture(rung, &Options::default().with("rows", rows).with("cols", cols))
 }
 
 /// What a right kernel leaves.
@@ -16,15 +16,15 @@ fn right(input: &[u32], rows: usize, cols: usize) -> Vec<u32> {
 #[test]
 fn the_check_accepts_what_is_right_and_names_what_is_not() {
     for (rows, cols) in [(1, 1), (1, 100), (100, 1), (65, 130)] {
-        let tried = of("transpose_smem", rows, cols);
-        let mut output = right(tried.input(), rows as usize, cols as usize);
-        assert_eq!(tried.why(&output), None);
+        let fixture = of("transpose_smem", rows, cols);
+        let mut output = right(fixture.input(), rows as usize, cols as usize);
+        assert_eq!(fixture.why(&output), None);
         let last = (rows * cols - 1) as usize;
         output[last] ^= 1;
-        let text = tried.why(&output).unwrap();
+        let text = fixture.why(&output).unwrap();
         let place = format!("row {}, column {} of the output is ", cols - 1, rows - 1);
         assert!(text.starts_with(&place), "{text}");
-        assert!(tried.why::<u32>(&[]).is_some());
+        assert!(fixture.why::<u32>(&[]).is_some());
     }
     let text = of("transpose_smem", 3, 5).why(&[POISON; 15 * 4]).unwrap();
     assert!(text.contains("what was there before"), "{text}");

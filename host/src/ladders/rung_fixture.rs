@@ -8,22 +8,22 @@ use engine::problem::{Problem, Verdict};
 use engine::registry::Rung;
 use engine::{Ladder, Options};
 
-pub(super) struct Tried {
+pub(super) struct RungFixture {
     pub(super) problem: Box<dyn Problem>,
     pub(super) rung: &'static Rung,
     pub(super) launch: Launch,
 }
 
 /// A rung, with its usual block, on the problem of its ladder with these options.
-pub(super) fn tried(rung: &str, options: &Options) -> Tried {
+pub(super) fn rung_fixture(rung: &str, options: &Options) -> RungFixture {
     let has_it = |ladder: &&Ladder| ladder.rungs.iter().any(|own| own.name == rung);
     let ladder = crate::ladders().iter().find(has_it).unwrap();
     let (problem, rung) = (ladder.problem(options).unwrap(), ladder.rung(rung).unwrap());
     let launch = ladder.launch(rung, &*problem, None).unwrap();
-    Tried { problem, rung, launch }
+    RungFixture { problem, rung, launch }
 }
 
-impl Tried {
+impl RungFixture {
     pub(super) fn input<T: Pod>(&self) -> &[T] {
         bytemuck::cast_slice(self.problem.input(0))
     }
