@@ -395,8 +395,10 @@ impl CriticalPath {
             }
             AccessKind::Load | AccessKind::AsyncCopy => {
                 self.sums.tags += lines;
-                self.block.loaded.extend(&sectors);
                 let block = &mut self.block;
+                let is_first = sectors.iter().fold(false, |first, sector| block.loaded.insert(*sector) || first);
+                // Blocks that run at once and load the same wait for memory together.
+                let waits_for_memory = is_first && self.at_once && access.kind == AccessKind::Load;
                 let mut missed = 0;
                 for sector in sectors {
                     let there = !block.young.insert(sector) || block.old.contains(&sector);
@@ -416,7 +418,11 @@ impl CriticalPath {
                 }
                 let begins = block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
                 let come = block.units.load(missed, &self.rates, begins);
-                [come[0] - begins[0] + after(latencies.l2), come[1] - begins[1] + after(latencies.memory)]
+                let [near, far] = match waits_for_memory {
+                    true => [latencies.memory + latencies.tile_memory; 2],
+                    false => [latencies.l2, latencies.memory],
+                };
+                [come[0] - begins[0] + after(near), come[1] - begins[1] + after(far)]
             }
         }
     }

@@ -20,12 +20,18 @@ const LATENCIES: Latencies = Latencies {
     mbarrier: 3,
     bulk: 600,
     bulk_memory: 700,
+    tile_memory: 30_000,
     bulk_store: 0,
     cluster: 0,
 };
 
 /// The resources that a kernel with a buffer of 4096 zeroed words and these instructions uses.
 fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> ResourceUse {
+    followed(body, grid, block, chosen, false)
+}
+
+/// The same, of a launch whose blocks may all run at once.
+fn followed(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once: bool) -> ResourceUse {
     let ptx = format!(
         ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[4096];\n.shared .align 8 .b64 full;\n\
          .entry k(.param .u64 p)\n{{\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<40>;\n.reg .pred %p<8>;\n\
@@ -37,7 +43,7 @@ fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> Resource
     let words = machine.zeroed::<u32>(4096).unwrap();
     let args = [Arg::from(words)];
     let range = [(words.address(), 4 * 4096)];
-    let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range);
+    let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range).with_blocks_at_once(at_once);
     machine
         .launch_observed(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen), path)
         .unwrap()
@@ -127,6 +133,39 @@ fn loads_of_global_memory_are_moved_ahead_as_far_as_barriers_and_stores() {
     assert_eq!(loads(""), 1);
     assert_eq!(loads("bar.sync 0;\n"), 2);
     assert_eq!(loads("st.global.u32 [%rd3+1024], %r3;\n"), 2);
+    // `ptxas` makes a predicate of a branch around few instructions, wherever they lie, and not of one around many.
+    let add = "add.s32 %r3, %r3, 1;\n";
+    for (between, alone) in [
+        (format!("setp.eq.u32 %p1, %r1, 99;\n@%p1 bra over;\n{add}over:\n"), 1),
+        (format!("setp.eq.u32 %p1, %r1, 1;\n@%p1 bra some;\nbra.uni over;\nsome:\n{add}over:\n"), 1),
+        (format!("setp.eq.u32 %p1, %r1, 99;\n@%p1 bra over;\n{}over:\n", add.repeat(8)), 2),
+        ("setp.eq.u32 %p1, %r1, 99;\n@!%p1 bra over;\nfor_ever: bra.uni for_ever;\nover:\n".to_owned(), 2),
+        ("setp.eq.u32 %p1, %r1, 99;\n@%p1 bra over;\nmembar.gl;\nover:\n".to_owned(), 2),
+        ("setp.eq.u32 %p1, %r1, 99;\n@%p1 bra over;\natom.shared.add.u32 %r5, [tile], 1;\nover:\n".to_owned(), 2),
+        ("mov.u32 %r5, 0;\nagain:\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 2;\n@%p1 bra again;\n".to_owned(), 2),
+    ] {
+        assert_eq!(loads(&between), alone, "{between}");
+    }
+}
+
+#[test]
+fn the_addresses_of_loads_are_computed_ahead_with_them() {
+    let loads = |address: &str| {
+        let after_first = "ld.global.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\n";
+        cycles(&format!("{after_first}{address}ld.global.u32 %r4, [%rd4];\nst.shared.u32 [tile+4], %r4;"))[0] / 10_000
+    };
+    assert_eq!(loads("add.s32 %r5, %r1, 128;\nmul.wide.u32 %rd5, %r5, 4;\nadd.s64 %rd4, %rd1, %rd5;\n"), 1);
+    assert_eq!(loads("mul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd4, %rd3, %rd5;\n"), 2);
+}
+
+#[test]
+fn a_block_waits_for_memory_where_all_run_at_once_and_load_the_same() {
+    // The second load is of a sector that this block has loaded, past the L1.
+    let body = "ld.global.cg.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\nbar.sync 0;\n\
+                ld.global.cg.u32 %r4, [%rd3];\nst.shared.u32 [tile], %r4;";
+    let cycles = |at_once| followed(body, 2, 32, None, at_once).longest.map(|cycles| cycles / 10_000);
+    assert_eq!(cycles(false), [2, 20]);
+    assert_eq!(cycles(true), [14, 23]);
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn products_take_time_in_the_model() {
             mbarrier: 0,
             bulk: 0,
             bulk_memory: 0,
+            tile_memory: 0,
             bulk_store: 0,
             cluster: 0,
         };

@@ -98,6 +98,7 @@ impl Utilization {
             shared: l1_or_shared.filter(|_| has_shared),
             issue: Some(estimate.share(Resource::Issue).max(estimate.share(Resource::Integers))),
             fma: share(Resource::Floats),
+            tensor: share(Resource::Matrix),
             warps_active: limits.ok().map(|all| active_warps / f64::from(all.warps)),
             waves: Some(waves),
             barrier,

@@ -24,6 +24,8 @@ pub struct Utilization {
     pub issue: Option<f64>,
     /// The pipe for floating-point multiplications and additions.
     pub fma: Option<f64>,
+    /// The tensor pipe.
+    pub tensor: Option<f64>,
     /// Achieved occupancy: active warps, as a share of the most possible.
     pub warps_active: Option<f64>,
     /// Theoretical occupancy: the occupancy that the kernel's registers, shared memory and blocks allow.
@@ -83,6 +85,8 @@ pub enum Resource {
     Issue,
     /// The FP32 pipe.
     Fma,
+    /// The tensor pipe, which multiplies matrices.
+    Tensor,
     /// Latency: too few warps are there to hide it.
     Warps,
     /// Latency: the problem does not have enough blocks for the device.
@@ -105,6 +109,7 @@ impl Resource {
             Self::BankConflicts => "bank conflicts",
             Self::Issue => "issue slots",
             Self::Fma => "FP32 pipe",
+            Self::Tensor => "tensor pipe",
             Self::Warps => "latency, too few warps",
             Self::Size => "latency, too few blocks",
             Self::Barriers => "latency, barriers",
@@ -159,9 +164,9 @@ const MOVED_AGAIN: f64 = 2.0;
 /// The resource that bounds a launch. `None` when no share of a resource is known.
 ///
 /// It is the resource nearest to its limit, if it reaches [`NEAR`]. Among resources that are nearly as near, it is the
-/// first of DRAM, L2, the L2's atomics, L1, shared memory, FP32 pipe and issue slots. FP32 instructions take issue
-/// slots too, so the pipe is named when both are near. Shared memory is a part of the L1, and is named when it has
-/// most of the L1's traffic. Otherwise latency bounds the launch: barriers when warps spend their time there, too few
+/// first of DRAM, L2, the L2's atomics, tensor pipe, L1, shared memory, FP32 pipe and issue slots. FP32 instructions take
+/// issue slots too, so the pipe is named when both are near; the tensor pipe is what shared memory gives its operands to.
+/// Shared memory is a part of the L1, and is named when it has most of the L1's traffic. Otherwise latency bounds the launch: barriers when warps spend their time there, too few
 /// warps when the occupancy is low, and each warp's own accesses in all other cases.
 ///
 /// Bank conflicts come before shared memory and before latency when shared memory spends a quarter of the time on
@@ -172,6 +177,7 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         (Resource::Dram, shares.dram),
         (Resource::L2, shares.l2),
         (Resource::Atomics, shares.l2_atomics),
+        (Resource::Tensor, shares.tensor),
         (Resource::L1, l1),
         (Resource::Shared, shared),
         (Resource::Fma, shares.fma),
@@ -213,7 +219,7 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     match bound {
         Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
         Resource::BankConflicts => Some(Optimization::BankConflicts),
-        Resource::Fma | Resource::Size => None,
+        Resource::Fma | Resource::Tensor | Resource::Size => None,
         // Each block adds its private copy to global memory: fewer blocks that do more work each have fewer copies.
         Resource::Atomics if above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
         Resource::Atomics => Some(Optimization::Privatization),

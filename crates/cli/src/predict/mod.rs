@@ -36,13 +36,10 @@ struct Arguments {
     calibrate: bool,
     #[command(flatten)]
     format: Format,
-    /// Put the Markdown tables between the two markers `predict` in a file
+    /// Put the Markdown tables between the two markers `predict-DEVICE` in a file
     #[arg(long, value_name = "PATH", conflicts_with_all = ["json", "markdown"])]
     update_doc: Option<PathBuf>,
 }
-
-/// The marker of the tables in a file.
-const MARKER: &str = "predict";
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
@@ -51,8 +48,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         Some(path) => Some(against::read(env.catalog.ladders, path)?),
         None => None,
     };
+    let marker = format!("predict-{}", args.on);
     if let Some(path) = &args.update_doc {
-        document::check(path, MARKER)?;
+        document::check(path, &marker)?;
     }
     let selected = targets.select(env.catalog)?;
     let bar = progress_bar(selected.len(), env.terminal);
@@ -87,7 +85,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         times: times.as_ref(),
     };
     if let Some(path) = &args.update_doc {
-        document::update(path, MARKER, &report.document(true).markdown())?;
+        document::update(path, &marker, &report.document(true).markdown())?;
     }
     let document = report.document(args.format.markdown);
     args.format.write(&document, env.style(), to.out)?;

@@ -13,7 +13,7 @@ pub(super) struct Step {
     pub(super) leads: bool,
     /// Whether loads are not moved ahead of it.
     pub(super) holds: bool,
-    /// Whether it is such a load.
+    /// Whether it is such a load, or computes an address for one.
     pub(super) moves: bool,
     /// Registers that it writes.
     pub(super) defs: Vec<u32>,
@@ -192,6 +192,9 @@ pub struct Latencies {
     /// What a bulk copy from memory takes longer than a load from there.
     #[serde(default)]
     pub bulk_memory: u32,
+    /// What the loads of a block's tile take longer from memory than one load from there.
+    #[serde(default)]
+    pub tile_memory: u32,
     /// What a bulk copy from the L2 takes longer than a load from there.
     #[serde(default)]
     pub bulk: u32,

@@ -1,12 +1,12 @@
 //! Each instruction's registers and cost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx::ast::{At, Instruction, Space};
 use ptx::opcode::{self, Class};
 
-use super::cost::{Cost, Kind, Step};
-use crate::code::Op;
+use super::cost::{Cost, Kind, Pipe, Step};
+use crate::code::{Inst, Op};
 use crate::module::Function;
 
 /// Registers by name: each gets a number, and a function's are its own.
@@ -28,17 +28,83 @@ pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
             let origins = func.origins.iter();
             let instructions = origins.map(|origin| instructions.get(&origin.at).copied());
             let mut steps = of_function(&instructions.collect::<Vec<_>>(), number, &mut numbers);
-            for inst in &func.code {
-                if let Op::Branch { target, .. } = inst.op
+            let predicated = predicated(&func.code, &steps);
+            for (at, inst) in func.code.iter().enumerate() {
+                if predicated.contains(&at) {
+                    steps[at].holds = false;
+                } else if let Op::Branch { target, .. } = inst.op
                     && let Some(step) = steps.get_mut(target as usize)
                 {
                     step.leads = true;
                 }
             }
+            move_addresses(&mut steps);
             steps
         })
         .collect();
     (steps, numbers.len())
+}
+
+/// What the addresses of loads that are moved ahead are computed from is moved with them.
+fn move_addresses(steps: &mut [Step]) {
+    let mut wanted: HashSet<u32> = HashSet::new();
+    loop {
+        let known = wanted.len();
+        for step in steps.iter_mut().rev() {
+            step.moves |= is_arithmetic(step) && step.defs.iter().any(|def| wanted.contains(def));
+            if step.moves {
+                wanted.extend(&step.uses);
+            }
+        }
+        if wanted.len() == known {
+            return;
+        }
+    }
+}
+
+/// Whether it computes with registers alone.
+fn is_arithmetic(step: &Step) -> bool {
+    step.kind == Kind::Plain && matches!(step.cost.pipe, Pipe::None | Pipe::Alu | Pipe::Fma | Pipe::Special)
+}
+
+/// Instructions that `ptxas` gives a predicate instead of a branch around them, at most ("CUDA C Programming Guide" of
+/// CUDA 4, section 5.4.2).
+const PREDICATED: f32 = 7.0;
+/// Instructions that are looked at on the way, some of which are free: there are branches that lead to themselves.
+const WAY: usize = 32;
+
+/// The branches that `ptxas` makes predicates of, and what they lead around: their two ways meet again after a few
+/// instructions that compute or load. Of branches around atomics, as the histogram has them, it makes none.
+fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
+    // An instruction and its successors, to the first that gets no predicate.
+    let way = |from: usize| {
+        let mut issued = 0.0;
+        let mut next = Some(from);
+        std::iter::from_fn(move || {
+            let at = next.take().filter(|at| *at < steps.len())?;
+            next = match &code[at] {
+                Inst { guard: None, op: Op::Branch { target, .. } } => Some(*target as usize),
+                _ => {
+                    issued += steps[at].cost.issued;
+                    let may_be = is_arithmetic(&steps[at]) || steps[at].moves;
+                    (may_be && issued <= PREDICATED).then_some(at + 1)
+                }
+            };
+            Some(at)
+        })
+        .take(WAY)
+    };
+    let mut all = HashSet::new();
+    for (at, inst) in code.iter().enumerate() {
+        if let (Some(_), Op::Branch { target, .. }) = (&inst.guard, &inst.op) {
+            let ways = [at + 1, *target as usize].map(|first| way(first).collect::<Vec<_>>());
+            if let Some(meet) = ways[0].iter().find(|at| ways[1].contains(at)) {
+                all.insert(at);
+                all.extend(ways.iter().flat_map(|way| way.iter().take_while(|at| *at != meet)));
+            }
+        }
+    }
+    all
 }
 
 /// The steps of a function, with what `ptxas` fuses put together. The return that ends a function's text has

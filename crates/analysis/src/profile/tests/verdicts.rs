@@ -50,6 +50,10 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         near, issue 0.9, lanes 1.0 => Issue Coarsening;
         near, issue 0.9, fma 0.9 => Fma;
         near, issue 0.9, fma 0.7 => Fma;
+        near, tensor 0.9 => Tensor;
+        near, tensor 0.88, shared 0.9 => Tensor;
+        near, tensor 0.7, shared 0.9 => Shared Tiling;
+        near, tensor 0.6 => Dram;
         far, barrier 0.5, warps_active 0.1 => Barriers Coarsening;
         far, warps_active 0.1 => Warps Occupancy;
         far, warps_active 0.1, waves 0.2 => Size;
@@ -110,13 +114,14 @@ fn shares_of_the_model_and_of_ncu() {
             (model::Resource::L2, l2),
             (model::Resource::Atomics, 10.0),
             (model::Resource::Latency, 30.0),
+            (model::Resource::Matrix, 60.0),
         ],
         resident: 2,
     };
     let of = |l2| Utilization::from_model(&h100, &estimate(l2), &numbers, launch, bytes);
     let shares = of(95.0);
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
-    assert_eq!((shares.issue, shares.fma), (Some(0.0), Some(0.0)));
+    assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.6)));
     // Two blocks of 16 warps, of 64.
     assert_eq!(shares.warps_active, Some(0.5));
     for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {
@@ -169,10 +174,11 @@ fn every_field_is_computed_from_counters_that_are_collected() {
         all.shared,
         all.issue,
         all.fma,
+        all.tensor,
         all.warps_active,
         all.warps_possible,
     ];
-    assert_eq!(shares, [Some(0.01); 9]);
+    assert_eq!(shares, [Some(0.01); 10]);
     // A chip that lacks the counter of atomics.
     names.retain(|name| !name.contains("op_atom"));
     let lacking = Utilization::from_ncu(&ones(&names), 64);
