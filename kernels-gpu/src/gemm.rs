@@ -27,6 +27,8 @@ mod buffers;
 #[macro_use]
 mod formats;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod fitted_tiles;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod large_tile;
 mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]

@@ -5,7 +5,7 @@
 //! eight. So here the tensor cores are given the transposed product: columns of `b` come first, 64 for an instruction,
 //! and rows of `a` second. Where 4096 rows were 32 bands of 128, they are 16 tiles of 248 rows, 128 columns wide, and
 //! one of 128 rows, 256 columns wide: 33 tiles for each 256 columns, so 528 in all, which is four whole waves of tiles
-//! that take 3 % less time ([`Plan`]).
+//! that take 3 % less time (`fitted_tiles.rs`).
 //!
 //! Turns as in `gemm_ping_pong` hide the writing of a tile behind the next one, but their tiles are smaller, and read
 //! more from the L2 cache. Here both warp groups multiply for one tile, and wait at its end only until they have packed
@@ -18,11 +18,12 @@ use core::array;
 use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
+use super::TensorProduct;
+use super::fitted_tiles::{Place, Plan, Turns};
 use super::persistent::{Buffers, LAYOUT, SLOTS, STAGES};
 use super::stage::{depth, fill, stages};
 use super::staged_output::copy_box;
 use super::tiles::Corner;
-use super::{TensorProduct, unknown};
 use crate::copy_async::Shared;
 use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
 use crate::tensor_core::element::{Element, Output};
@@ -35,15 +36,11 @@ use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS,
 /// This file's rungs.
 pub const RUNGS: &[Rung] = &[GEMM_FITTED];
 
-/// The rows of a high tile, whole and fitted, in groups of eight.
-const WHOLE: u32 = 32;
-const FITTED: u32 = 31;
 /// The boxes of a consumer's part of a tile: 256 or 248 rows × 64 columns, or 128 × 128.
 const PARTS: usize = 4;
-/// Registers with the sums of 128 rows, those of 120, and those with a whole part of a tile, packed.
+/// Registers with the sums of 128 rows, or with those of 256 packed, and those with the sums of 120 rows.
 const SUMS: usize = 64;
 const FEWER: usize = 60;
-const PACKED: usize = 64;
 
 products! {
     /// A block for each SM, with tiles that fill the waves; their products are written while the next ones begin.
@@ -58,103 +55,6 @@ products! {
     };
     formats [bf16_to_bf16, f16_to_f16];
     tensor_maps => fitted
-}
-
-/// How a product is divided: each 256 columns of it into `high` rows of two tiles with `groups` × 8 rows and 128 columns,
-/// and below them `wide` tiles with 128 rows and 256 columns.
-#[derive(Clone, Copy)]
-struct Plan {
-    groups: u32,
-    high: u32,
-    wide: u32,
-    /// How often there are 256 columns.
-    pairs: u32,
-}
-
-impl Plan {
-    /// Pairs of columns of tiles that are gone through together, 1024 columns, so that they stay in the L2 cache.
-    const BAND: u32 = 4;
-
-    /// The faster of two plans: whole tiles, or 16 fitted ones and a wide one for each 4096 rows.
-    const fn of(m: u32, n: u32) -> Self {
-        let (whole, fitted) = (Self::with(WHOLE, m / 256, m, n), Self::with(FITTED, m / 4096 * 16, m, n));
-        if fitted.time() < whole.time() { fitted } else { whole }
-    }
-
-    const fn with(groups: u32, high: u32, m: u32, n: u32) -> Self {
-        Self { groups, high, wide: (m - high * groups * 8).div_ceil(128), pairs: n.div_ceil(256) }
-    }
-
-    /// The number of tiles of 256 columns.
-    const fn of_pair(&self) -> u32 {
-        2 * self.high + self.wide
-    }
-
-    const fn tiles(&self) -> u32 {
-        self.pairs * self.of_pair()
-    }
-
-    /// Waves of tiles, times what a tile takes.
-    const fn time(&self) -> u32 {
-        self.tiles().div_ceil(MULTIPROCESSORS) * self.groups
-    }
-
-    /// A tile: from band to band, and in a band row after row.
-    #[inline(always)]
-    fn place(&self, index: u32) -> Place {
-        // At least one, so that the divisions need no check.
-        let in_band = (Self::BAND * self.of_pair()).max(1);
-        let (band, index) = (index / in_band, index % in_band);
-        let first = band * Self::BAND;
-        let pairs = (self.pairs - first).clamp(1, Self::BAND);
-        let high = 2 * pairs * self.high;
-        let is_wide = index >= high;
-        let (index, along, below, rows, columns) =
-            if is_wide { (index - high, pairs, self.high, 128, 256) } else { (index, 2 * pairs, 0, self.groups * 8, 128) };
-        let (down, across) = (index / along, index % along);
-        Place {
-            row: below * self.groups * 8 + down * rows,
-            column: first * 256 + across * columns,
-            is_wide,
-            is_fitted: self.groups == FITTED && !is_wide,
-        }
-    }
-}
-
-/// A tile's first row and first column; whether it has 128 rows × 256 columns, or 248 × 128, or else 256 × 128.
-#[derive(Clone, Copy)]
-struct Place {
-    row: u32,
-    column: u32,
-    is_wide: bool,
-    is_fitted: bool,
-}
-
-/// The tiles of a block: one of each wave, and each time another one, so that wide tiles, which take longer, are not
-/// always the same block's.
-#[derive(Clone, Copy)]
-struct Turns {
-    wave: u32,
-    turn: u32,
-}
-
-impl Turns {
-    #[inline(always)]
-    fn of_block() -> Self {
-        Self { wave: 0, turn: thread::block_idx_x() }
-    }
-
-    /// The block's next tile of a product of this shape, if it has one.
-    #[inline(always)]
-    fn next(&mut self, m: u32, n: u32) -> Option<Place> {
-        // The registers are needed for sums: a plan is soon made anew.
-        let plan = Plan::of(unknown(m), unknown(n));
-        let blocks = thread::grid_dim_x().max(1);
-        let index = self.wave + self.turn;
-        self.wave += blocks;
-        self.turn = (self.turn + 37) % blocks;
-        (index < plan.tiles()).then(|| plan.place(index))
-    }
 }
 
 /// # Safety
@@ -242,23 +142,9 @@ unsafe fn fitted<A: Element, C: Output<Pair = u32>, const COLUMN_MAJOR: bool>(
     }
 }
 
-impl Place {
-    #[inline(always)]
-    fn corner(self) -> Corner {
-        Corner { row: self.row, column: self.column }
-    }
-
-    /// The part of a consumer.
-    #[inline(always)]
-    fn part(self, consumer: u32) -> Self {
-        let columns = if self.is_wide { 128 } else { 64 };
-        Self { column: self.column + consumer * columns, ..self }
-    }
-}
-
 /// A consumer's part of a tile, rounded: two rows to a register, as [`Sums`] has pairs of columns.
 struct Packed {
-    pairs: [u32; PACKED],
+    pairs: [u32; SUMS],
     place: Place,
 }
 
