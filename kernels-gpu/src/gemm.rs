@@ -27,6 +27,8 @@ mod buffers;
 #[macro_use]
 mod formats;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod fitted_tiles;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod large_tile;
 mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -52,6 +54,7 @@ rungs! {
     cluster,
     stream_k,
     ping_pong,
+    fitted,
 }
 
 /// A matrix in global memory, row after row.
@@ -110,14 +113,15 @@ impl<A, C> TensorProduct<'_, A, C> {
     }
 }
 
-/// The same number, which the compiler does not know any more: a loop that counts to it is not unrolled.
+/// The same number, which the compiler does not know any more: a loop that counts to it is not unrolled, and what is
+/// computed from it is computed where it stands, and not kept in registers for later.
 #[inline(always)]
 fn unknown(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let mut number = number;
         // SAFETY: it does nothing.
-        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(pure, nomem, nostack, preserves_flags)) };
+        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(nomem, nostack, preserves_flags)) };
         number
     }
     #[cfg(not(target_arch = "nvptx64"))]

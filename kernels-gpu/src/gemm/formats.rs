@@ -34,19 +34,30 @@ macro_rules! products {
     // The variants of each format: the name that the host knows it by, the end of the kernel's name, the types of the
     // elements, and whether `b` lies column after column.
     (@expand [bf16 $($more:ident)*] [$($all:tt)*] $spec:tt) => {
+        products! { @expand [bf16_to_bf16 $($more)*] [$($all)*] $spec
+            ["f32" [_f32] Bf16 f32 false]
+            ["f32_columns" [_f32_columns] Bf16 f32 true]
+        }
+    };
+    (@expand [f16 $($more:ident)*] [$($all:tt)*] $spec:tt) => {
+        products! { @expand [f16_to_f16 $($more)*] [$($all)*] $spec
+            ["f16_f32" [_f16_f32] F16 f32 false]
+            ["f16_f32_columns" [_f16_f32_columns] F16 f32 true]
+        }
+    };
+    // The product in the factors' type alone, or with further variants behind.
+    (@expand [bf16_to_bf16 $($more:ident)*] [$($all:tt)*] $spec:tt $($variant:tt)*) => {
         products! { @expand [$($more)*] [$($all)*
             ["" [] Bf16 Bf16 false]
             ["columns" [_columns] Bf16 Bf16 true]
-            ["f32" [_f32] Bf16 f32 false]
-            ["f32_columns" [_f32_columns] Bf16 f32 true]
+            $($variant)*
         ] $spec }
     };
-    (@expand [f16 $($more:ident)*] [$($all:tt)*] $spec:tt) => {
+    (@expand [f16_to_f16 $($more:ident)*] [$($all:tt)*] $spec:tt $($variant:tt)*) => {
         products! { @expand [$($more)*] [$($all)*
             ["f16" [_f16] F16 F16 false]
             ["f16_columns" [_f16_columns] F16 F16 true]
-            ["f16_f32" [_f16_f32] F16 f32 false]
-            ["f16_f32_columns" [_f16_f32_columns] F16 f32 true]
+            $($variant)*
         ] $spec }
     };
     (@expand [tf32 $($more:ident)*] [$($all:tt)*] $spec:tt) => {

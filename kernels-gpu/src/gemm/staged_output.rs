@@ -74,7 +74,6 @@ pub(super) unsafe fn store_sums<A, C: Staged, const N: usize, const SLOTS: u32>(
 ) {
     let columns = ROW_BYTES / size_of::<C>() as u32;
     let is_first = thread::thread_idx_x().is_multiple_of(128);
-    let has_map = (product.n * size_of::<C>() as u32).is_multiple_of(16);
     for index in 0..2 * N as u32 / columns {
         // SAFETY: the thread that has started all copies waits until the last one from this box has read it, and the
         // others wait for that thread.
@@ -91,12 +90,26 @@ pub(super) unsafe fn store_sums<A, C: Staged, const N: usize, const SLOTS: u32>(
             C::write_box(sums, index as usize, Shared::of(slot));
             fence_for_bulk_copies();
             sync_some(1 + consumer, 128);
-            if !has_map {
-                write_elements(slot.cast(), corner, product.c());
-            } else if is_first {
-                product.c_map.store(corner.column, corner.row, Shared::of(slot));
-                commit_stores();
-            }
+            copy_box(slot, corner, product);
+        }
+    }
+}
+
+/// Copies a written box to the product: by a tensor copy, which is under way afterwards, where the product's rows are
+/// multiples of 16 bytes, else by all threads, element by element.
+///
+/// # Safety
+/// All threads of the warp group come, behind a barrier of them and a fence for bulk copies; no other thread writes
+/// these elements of the product.
+#[inline(always)]
+pub(super) unsafe fn copy_box<A, C: Copy>(slot: *mut u8, corner: Corner, product: &TensorProduct<'_, A, C>) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if !(product.n * size_of::<C>() as u32).is_multiple_of(16) {
+            write_elements(slot.cast(), corner, product.c());
+        } else if thread::thread_idx_x().is_multiple_of(128) {
+            product.c_map.store(corner.column, corner.row, Shared::of(slot));
+            commit_stores();
         }
     }
 }

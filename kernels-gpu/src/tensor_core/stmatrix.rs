@@ -16,6 +16,18 @@ pub unsafe fn store_four(to: Shared, fragments: [u32; 4]) {
         in(reg32) fragments[1], in(reg32) fragments[2], in(reg32) fragments[3], options(nostack, preserves_flags));
 }
 
+/// Stores four matrices like [`store_four`], each transposed: the row that a lane says where to put is a column of the
+/// fragment.
+///
+/// # Safety
+/// As for [`store_four`].
+#[inline(always)]
+pub unsafe fn store_four_transposed(to: Shared, fragments: [u32; 4]) {
+    ptx!("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0,
+        in(reg32) fragments[0], in(reg32) fragments[1], in(reg32) fragments[2], in(reg32) fragments[3],
+        options(nostack, preserves_flags));
+}
+
 /// Stores two neighbouring floats (`st.shared.v2`).
 ///
 /// # Safety

@@ -99,10 +99,13 @@ impl<E: Element, L: Layout> Tile<E, L> {
 pub trait Sums<E>: Finish {
     /// Starts the product of 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them.
     ///
+    /// Either tile may lie across k. To the tensor cores, the first factor is the one with 64 rows: a transposed
+    /// product comes of columns of the ladder's `b` in its place.
+    ///
     /// # Safety
     /// All threads of the warp group come, behind a [`fence`]; nobody writes the tiles, or touches the sums other than
     /// by further products, before a [`wait`] for it.
-    unsafe fn multiply<L: Layout>(&mut self, a: Tile<E, Boxes<true>>, b: Tile<E, L>, is_added: bool);
+    unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<E, L>, b: Tile<E, M>, is_added: bool);
 }
 
 /// Has the warp group's tensor cores see the registers and the shared memory as they are (`wgmma.fence`).
@@ -144,6 +147,12 @@ pub trait Finish {
 
 /// Calls a macro with the indices of so many registers.
 macro_rules! with_registers {
+    (60 $then:ident $($arguments:tt)*) => {
+        $then! { [$($arguments)*]
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
+        }
+    };
     (64 $then:ident $($arguments:tt)*) => {
         $then! { [$($arguments)*]
             0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
@@ -176,24 +185,29 @@ macro_rules! another {
 }
 
 macro_rules! multiply {
-    ([$element:ty, $registers:literal, $shape:literal, [$($transposed:tt)*]] 0 $($index:literal)*) => {
+    // Elements of 16 bits, either of whose tiles may lie across k.
+    ([$element:ty, $registers:literal, $shape:literal, across] 0 $($index:literal)*) => {
+        multiply! { [$element, $registers, $shape, [a_across = const L::TRANSPOSED, b_across = const M::TRANSPOSED,]]
+            0 $($index)* }
+    };
+    ([$element:ty, $registers:literal, $shape:literal, [$($across:tt)*]] 0 $($index:literal)*) => {
         impl Sums<$element> for [f32; $registers] {
             #[inline(always)]
-            unsafe fn multiply<L: Layout>(&mut self, a: Tile<$element, Boxes<true>>, b: Tile<$element, L>, is_added: bool) {
+            unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<$element, L>, b: Tile<$element, M>, is_added: bool) {
                 ptx!(
                     "{{ .reg .pred p; setp.ne.b32 p, {is_added}, 0;",
                     concat!("wgmma.mma_async.sync.aligned.", $shape, " {{{}", $(another!($index),)* "}}, {a}, {b}, p, 1, 1"),
-                    multiply!(@template $($transposed)*),
+                    multiply!(@template $($across)*),
                     inout(reg32) self[0], $(inout(reg32) self[$index],)*
                     a = in(reg64) a.descriptor, b = in(reg64) b.descriptor, is_added = in(reg32) u32::from(is_added),
-                    $($transposed)*
+                    $($across)*
                     options(nostack, preserves_flags)
                 );
             }
         }
     };
     (@template) => { "; }}" };
-    (@template $($transposed:tt)*) => { ", 0, {transposed}; }}" };
+    (@template $($across:tt)*) => { ", {a_across}, {b_across}; }}" };
 }
 
 macro_rules! finish {
@@ -211,15 +225,18 @@ macro_rules! finish {
     };
 }
 
-with_registers!(64 multiply Bf16, 64, "m64n128k16.f32.bf16.bf16", [transposed = const L::TRANSPOSED,]);
-with_registers!(96 multiply Bf16, 96, "m64n192k16.f32.bf16.bf16", [transposed = const L::TRANSPOSED,]);
-with_registers!(128 multiply Bf16, 128, "m64n256k16.f32.bf16.bf16", [transposed = const L::TRANSPOSED,]);
-with_registers!(64 multiply F16, 64, "m64n128k16.f32.f16.f16", [transposed = const L::TRANSPOSED,]);
-with_registers!(96 multiply F16, 96, "m64n192k16.f32.f16.f16", [transposed = const L::TRANSPOSED,]);
-with_registers!(128 multiply F16, 128, "m64n256k16.f32.f16.f16", [transposed = const L::TRANSPOSED,]);
+with_registers!(60 multiply Bf16, 60, "m64n120k16.f32.bf16.bf16", across);
+with_registers!(64 multiply Bf16, 64, "m64n128k16.f32.bf16.bf16", across);
+with_registers!(96 multiply Bf16, 96, "m64n192k16.f32.bf16.bf16", across);
+with_registers!(128 multiply Bf16, 128, "m64n256k16.f32.bf16.bf16", across);
+with_registers!(60 multiply F16, 60, "m64n120k16.f32.f16.f16", across);
+with_registers!(64 multiply F16, 64, "m64n128k16.f32.f16.f16", across);
+with_registers!(96 multiply F16, 96, "m64n192k16.f32.f16.f16", across);
+with_registers!(128 multiply F16, 128, "m64n256k16.f32.f16.f16", across);
 with_registers!(64 multiply Tf32, 64, "m64n128k8.f32.tf32.tf32", []);
 with_registers!(96 multiply Tf32, 96, "m64n192k8.f32.tf32.tf32", []);
 with_registers!(128 multiply Tf32, 128, "m64n256k8.f32.tf32.tf32", []);
+with_registers!(60 finish 60);
 with_registers!(64 finish 64);
 with_registers!(96 finish 96);
 with_registers!(128 finish 128);

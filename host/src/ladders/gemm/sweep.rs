@@ -55,11 +55,21 @@ const TILES: &[[u32; 3]] = &[
     [33, 33, 256],
     [33, 33, 512],
     [16, 16, 512],
+    // `gemm_fitted` has other tiles from 4096 rows on.
+    [4097, 8, 72],
 ];
 
 /// What fills a device, or is long: these take some seconds for their reference, so that few variants have them.
-const LARGE: &[[u32; 3]] =
-    &[[1024, 1024, 1024], [1000, 1100, 1304], [128, 256, 8192], [2304, 2048, 72], [2500, 2496, 64], [1111, 3001, 101]];
+const LARGE: &[[u32; 3]] = &[
+    [1024, 1024, 1024],
+    [1000, 1100, 1304],
+    [128, 256, 8192],
+    [2304, 2048, 72],
+    [2500, 2496, 64],
+    [1111, 3001, 101],
+    [4101, 1032, 72],
+    [4096, 4352, 328],
+];
 
 /// Every side of a shape is each of these: with one side less than a tile, as much or more, whole rows of 16 bytes or
 /// not.
