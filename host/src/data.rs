@@ -1,9 +1,36 @@
 //! Pseudo-random data for the ladders' inputs: the same on every machine and in every run.
 
+use std::ops::Range;
+
+use engine::divide::Part;
 use rayon::prelude::*;
 
 /// The most elements of an array: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
+
+/// The most elements of an array that is cut into pieces, each with a launch of its own.
+pub(crate) const MOST_IN_PIECES: u64 = 1 << 36;
+
+/// Elements of which the beginning of a piece is a multiple, so that a wide load finds it where it is.
+const PIECE_UNIT: u64 = 1024;
+
+/// How many pieces an array has at least.
+pub(crate) fn least_pieces(n: u64) -> usize {
+    if n <= MAX_ELEMENTS { 1 } else { n.div_ceil(MAX_ELEMENTS - PIECE_UNIT) as usize }
+}
+
+/// A piece of an array.
+pub(crate) fn piece(piece: Part, n: u64) -> Range<u64> {
+    let units = piece.of(n.div_ceil(PIECE_UNIT));
+    (units.start * PIECE_UNIT).min(n)..(units.end * PIECE_UNIT).min(n)
+}
+
+/// Why a rung does not take a whole array that is only counted in pieces.
+pub(crate) fn too_many(n: u64) -> Option<String> {
+    let why =
+        || format!("kernels count up to {MAX_ELEMENTS} elements; --devices, also with one, cuts more into pieces");
+    (n > MAX_ELEMENTS).then(why)
+}
 
 /// Pseudo-random number `index`, over the full range of `i32`, so that sums wrap and no lane adds only zeros.
 ///
@@ -15,7 +42,7 @@ pub fn element(index: u32) -> i32 {
     (h ^ (h >> 16)).cast_signed()
 }
 
-/// A vector of so many elements, each made from its index, on all cores.
+/// A vector of so many elements, each made from its index modulo 2^32, on all cores.
 pub(crate) fn generate<T: Send>(count: u64, element: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
-    (0..count as u32).into_par_iter().map(element).collect()
+    (0..count as usize).into_par_iter().map(|index| element(index as u32)).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host::device::Choice;
-use host::divide::Part;
+use host::divide::{Along, Part};
 use host::group::{Devices, Member, Report, Request, Settings, measure, run_threads};
 use host::launch::Launch;
 use host::{Error, KERNELS, Options, ladder};
@@ -22,7 +22,8 @@ fn reduce(ranks: usize, before: impl Fn(Part, &mut Member) -> Result<(), Error> 
     let ladder = ladder("reduce").unwrap();
     let whole = ladder.problem(&Options::default().with("n", 1003)).unwrap();
     let rungs = ["reduce_atomic".to_owned()];
-    let request = || Request { ladder, rungs: &rungs, whole: &*whole, block: None, runs: None };
+    let (along, pieces) = (Along::Rows, 1);
+    let request = || Request { ladder, rungs: &rungs, whole: &*whole, block: None, runs: None, along, pieces };
     let each = Mutex::new(vec![String::new(); ranks]);
     let done = run_threads(Choice::Sim, &Devices::First(ranks), SETTINGS, |member| {
         let part = member.part();
@@ -41,10 +42,65 @@ fn reduce(ranks: usize, before: impl Fn(Part, &mut Member) -> Result<(), Error> 
     each
 }
 
+/// Whether rungs are right on one to eight devices.
+fn all_right(name: &str, rungs: &[&str], sizes: &[(&'static str, u32)], along: Along, pieces: usize) {
+    let ladder = ladder(name).unwrap();
+    let options = sizes.iter().fold(Options::default(), |options, (name, size)| options.with(name, size));
+    let options = if along == Along::K && name == "gemm" { options.with("out", "f32") } else { options };
+    let rungs: Vec<String> = rungs.iter().map(|rung| (*rung).to_owned()).collect();
+    for ranks in 1..=8 {
+        let of_ranks = if name == "allreduce" { options.clone().with("ranks", ranks) } else { options.clone() };
+        let whole = ladder.problem(&of_ranks).unwrap();
+        let request = || Request { ladder, rungs: &rungs, whole: &*whole, block: None, runs: None, along, pieces };
+        let done = run_threads(Choice::Sim, &Devices::First(ranks), SETTINGS, |member| measure(member, &request()));
+        for report in done.unwrap() {
+            let wrong = report.outcomes.iter().filter(|own| !own.verdict.is_right()).collect::<Vec<_>>();
+            assert!(wrong.is_empty(), "{name} on {ranks} devices, {along:?}, {pieces} pieces: {wrong:?}");
+            assert!(report.outcomes.len() >= rungs.len().max(1));
+        }
+    }
+}
+
 #[test]
-fn one_to_eight_devices_give_one_sum() {
-    for ranks in [1, 2, 3, 8] {
-        assert_eq!(reduce(ranks, |_, _| Ok(())), vec!["right: true"; ranks]);
+fn one_to_eight_devices_with_sizes_that_do_not_divide() {
+    all_right("reduce", &["reduce_neighbored", "reduce_shfl", "reduce_one_launch"], &[("n", 1003)], Along::Rows, 1);
+    all_right("reduce", &["reduce_atomic"], &[("n", 20_011)], Along::Rows, 3);
+    all_right("histogram", &["histogram_lanes"], &[("n", 20_011)], Along::Rows, 2);
+    all_right("allreduce", &[], &[("n", 1003)], Along::Rows, 1);
+}
+
+#[test]
+fn products_on_one_to_eight_devices_by_rows_in_pieces_and_along_k() {
+    let sizes = [("m", 37), ("n", 24), ("k", 32)];
+    for (along, pieces) in [(Along::Rows, 1), (Along::Rows, 3), (Along::K, 1)] {
+        all_right("matmul", &["matmul_tiled"], &sizes, along, pieces);
+        all_right("gemm", &["gemm_mma"], &sizes, along, pieces);
+    }
+    // Tensor maps of pieces, which begin within the matrices.
+    all_right("gemm", &["gemm_tma"], &sizes, Along::Rows, 2);
+}
+
+#[test]
+fn elements_beyond_what_kernels_count_are_cut_into_pieces() {
+    let part = |n: u64, ranks: usize| {
+        let whole = ladder("reduce").unwrap().problem(&Options::default().with("n", n)).unwrap();
+        let atomic = ladder("reduce").unwrap().rungs.iter().find(|rung| rung.name == "reduce_atomic").unwrap();
+        let mut all = Vec::new();
+        for rank in 0..ranks {
+            let own = whole.part(Part { rank, ranks }, Along::Rows).unwrap().problem;
+            let pieces = own.least_pieces();
+            let piece = |rank| own.piece(atomic, Part { rank, ranks: pieces }).unwrap();
+            all.extend((0..pieces).map(piece).map(|piece| (piece.problem.shape()[0], piece.begins)));
+        }
+        all
+    };
+    for (n, ranks, pieces) in
+        [(1 << 32, 1, 3), (1 << 32, 2, 4), (1 << 32, 4, 4), ((1 << 31) - 1, 1, 1), (1 << 30, 1, 1)]
+    {
+        let all = part(n, ranks);
+        assert_eq!(all.len(), pieces);
+        assert_eq!(all.iter().map(|(n, _)| n).sum::<u64>(), n);
+        assert!(all.iter().all(|(n, begins)| *n < 1 << 31 && begins[0].1.is_multiple_of(16)), "{all:?}");
     }
 }
 

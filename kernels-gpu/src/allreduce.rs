@@ -8,7 +8,7 @@
 //!
 //! The blocks of the same number of all ranks take the same elements and wait for each other, and for no others. A flag is
 //! a word in the memory of who waits for it: another rank sets it by a store with release semantics in the scope of the
-//! system, after its data, and who waits reads it with acquire semantics and puts it back to 0 (PTX ISA, "Memory
+//! system, after its data, and who waits reads it, puts it back to 0 and has a fence with acquire semantics behind that (PTX ISA, "Memory
 //! Consistency Model"). No flag is set again before who waits for it has put it back: between two settings of a flag
 //! stands another flag in the opposite direction. So stores are enough, and no atomic operation crosses a link.
 //!
@@ -21,9 +21,9 @@
 //! is less. All ranks' kernels are launched with the same `n`, `ranks`, block and row of blocks, all blocks of all rows run
 //! at the same time, and nothing else uses the memory meanwhile.
 
-use core::sync::atomic::Ordering::{Acquire, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use cuda_std::atomic::mid::{atomic_load_32_system, atomic_store_32_system};
+use cuda_std::atomic::mid::{atomic_load_32_system, atomic_store_32_system, system_thread_fence};
 use cuda_std::thread;
 use rung::{Geometry, Rung};
 
@@ -39,23 +39,24 @@ pub const FLAGS: usize = BARRIERS * MOST_RANKS + 2 * MOST_RANKS;
 
 /// The barriers of a launch. Neighbouring ones have flags of their own, and so have the last of a launch and the first of the
 /// next: a rank can be one barrier ahead of another, but not two.
-const BARRIERS: usize = 3;
+const BARRIERS: usize = 2;
 const BEGIN: usize = 0;
-const MIDDLE: usize = 1;
-const END: usize = 2;
+const END: usize = 1;
 
 /// Elements of a thread in one turn: one access of 16 bytes.
 const WIDTH: u32 = wide::width::<f32>() as u32;
 
-/// The most blocks of a row: enough that their accesses keep a link busy.
-pub const MOST_BLOCKS: u32 = 32;
-/// The most blocks of all rows on one device: one for each multiprocessor of the GPUs that this book measures, because
-/// blocks of 512 threads with these kernels' registers are alone on theirs, and all have to run at the same time.
-const MOST_AT_ONCE: u32 = 128;
+/// Accesses of a thread under way at a time where there are enough elements.
+const IN_FLIGHT: usize = 4;
+
+/// The most blocks of all rows on one device, where one row may have them all: nearly one for each multiprocessor of the GPUs
+/// that this book measures, because blocks of 512 threads with these kernels' registers are alone on theirs, and all have to
+/// run at the same time. Over NVLink, 32 blocks have 346 GB/s of a ring's 360 (two H100s, a prototype in CUDA C++).
+pub const MOST_BLOCKS: u32 = 128;
 
 /// A rung of this ladder.
 const RANKS: Rung = Rung {
-    geometry: Geometry::Rows { items_per_thread: WIDTH, most_blocks: MOST_BLOCKS, most_at_once: MOST_AT_ONCE },
+    geometry: Geometry::Rows { items_per_thread: WIDTH, most_blocks: MOST_BLOCKS },
     default_block: [512, 1, 1],
     single_pass: true,
     ..Rung::USUAL
@@ -94,15 +95,37 @@ impl Group<'_> {
         (u64::from(each) * u64::from(part)).min(u64::from(self.n)) as u32
     }
 
-    /// Calls `act` with the index and the number of each of this thread's neighbouring elements in a range: 4, or fewer at
+    /// Calls `act` with the index, the number and the sums of each of this thread's neighbouring elements in a range: 4, or fewer at
     /// the range's end.
+    ///
+    /// Of a long range a thread has [`IN_FLIGHT`] loads under way from each source.
+    ///
+    /// # Safety
+    /// The elements of the sources exist, and nobody writes them meanwhile but `act`, which writes none that another call of it takes.
     #[inline(always)]
-    fn for_each(from: u32, to: u32, mut act: impl FnMut(usize, u32)) {
+    unsafe fn for_each(from: u32, to: u32, sums: &impl Sums, mut act: impl FnMut(usize, u32, [f32; 4])) {
         let each = thread::block_dim_x() * WIDTH;
+        let turn = thread::grid_dim_x() * each;
         let mut at = from + thread::block_idx_x() * each + thread::thread_idx_x() * WIDTH;
+        // No overflow: indices are below 2^31, and a turn has less than 2^20 elements.
+        while at + (IN_FLIGHT as u32 - 1) * turn + WIDTH <= to {
+            let places: [usize; IN_FLIGHT] = core::array::from_fn(|k| (at + k as u32 * turn) as usize);
+            // SAFETY: all of them are in the range, and as the caller promises.
+            let sums = unsafe { sums.of(places, WIDTH) };
+            // By their indices: what iterates over arrays puts them into local memory.
+            let mut k = 0;
+            while k < IN_FLIGHT {
+                act(places[k], WIDTH, sums[k]);
+                k += 1;
+            }
+            at += IN_FLIGHT as u32 * turn;
+        }
         while at < to {
-            act(at as usize, (to - at).min(WIDTH));
-            at += thread::grid_dim_x() * each;
+            let count = (to - at).min(WIDTH);
+            // SAFETY: as many are in the range, and as the caller promises.
+            let [sum] = unsafe { sums.of([at as usize], count) };
+            act(at as usize, count, sum);
+            at += turn;
         }
     }
 
@@ -110,27 +133,6 @@ impl Group<'_> {
     #[inline(always)]
     fn after(&self, rank: u32) -> u32 {
         if rank + 1 < self.ranks { rank + 1 } else { 0 }
-    }
-
-    /// The sum of these elements of all ranks' inputs.
-    ///
-    /// # Safety
-    /// They exist, and nobody writes them meanwhile.
-    #[inline(always)]
-    unsafe fn sum(&self, at: usize, count: u32) -> [f32; 4] {
-        let mut rank = self.rank;
-        // All loads are started before the first addition. Each rank begins with its own, so that not all of them ask the
-        // same one first.
-        let loaded: [[f32; 4]; MOST_RANKS] = core::array::from_fn(|step| {
-            if step as u32 >= self.ranks {
-                return [0.0; 4];
-            }
-            // SAFETY: as the caller promises.
-            let loaded = unsafe { load(self.inputs.of(rank), at, count) };
-            rank = self.after(rank);
-            loaded
-        });
-        loaded.into_iter().fold([0.0; 4], add)
     }
 
     /// The address of a flag of this block's number in a rank's memory.
@@ -145,7 +147,7 @@ impl Group<'_> {
     /// The flag is 0, and if its rank put it back, that happened before.
     #[inline(always)]
     unsafe fn set(&self, rank: u32, flag: usize) {
-        // SAFETY: the flag exists, and whoever waits for it reads it by atomics only.
+        // SAFETY: the flag exists, and flags are accessed by atomics only.
         unsafe { atomic_store_32_system(self.flag(rank, flag), Release, 1) };
     }
 
@@ -156,12 +158,13 @@ impl Group<'_> {
     #[inline(always)]
     unsafe fn wait(&self, flag: usize) {
         let flag = self.flag(self.rank, flag);
-        // SAFETY: the flag exists. The write of 0 happens after the one that the loop has read, and before the next one: that
-        // stands behind another flag in the opposite direction, which this rank sets behind a barrier of this block.
+        // SAFETY: the flag exists, and flags are accessed by atomics only.
         unsafe {
-            while atomic_load_32_system(flag, Acquire) == 0 {}
-            *flag = 0;
+            while atomic_load_32_system(flag, Relaxed) == 0 {}
+            atomic_store_32_system(flag, Relaxed, 0);
         }
+        // One fence, behind all loads: each load with acquire semantics would have its own.
+        system_thread_fence(Acquire);
     }
 
     /// Waits for the blocks of this number of all ranks: what they have written before is visible then.
@@ -211,9 +214,64 @@ impl Group<'_> {
     }
 }
 
+/// What elements are the sums of.
+trait Sums {
+    /// The sums at some places, of so many neighbouring elements each.
+    ///
+    /// # Safety
+    /// They exist in all sources, and nobody writes them meanwhile; each place is a multiple of four.
+    unsafe fn of<const N: usize>(&self, places: [usize; N], count: u32) -> [[f32; 4]; N];
+}
+
+/// The sums of the elements of several arrays, of which some may be missing: null.
+struct Arrays<const K: usize>([*const f32; K]);
+
+impl<const K: usize> Sums for Arrays<K> {
+    #[inline(always)]
+    unsafe fn of<const N: usize>(&self, places: [usize; N], count: u32) -> [[f32; 4]; N] {
+        let mut sums = [[0.0; 4]; N];
+        let mut k = 0;
+        while k < K {
+            let array = self.0[k];
+            if !array.is_null() {
+                // SAFETY: as the caller promises.
+                sums = add(sums, core::array::from_fn(|k| unsafe { load(array, places[k], count) }));
+            }
+            k += 1;
+        }
+        sums
+    }
+}
+
+impl Sums for Group<'_> {
+    /// The sums of all ranks' inputs. Each rank begins with its own, so that not all of them ask the same one first.
+    #[inline(always)]
+    unsafe fn of<const N: usize>(&self, places: [usize; N], count: u32) -> [[f32; 4]; N] {
+        let mut rank = self.rank;
+        let mut next = || {
+            let input = self.inputs.of(rank);
+            rank = self.after(rank);
+            // SAFETY: as the caller promises.
+            core::array::from_fn(|k| unsafe { load(input, places[k], count) })
+        };
+        if N > 1 {
+            // Enough loads of one rank are under way.
+            let mut sums = next();
+            for _ in 1..self.ranks {
+                sums = add(sums, next());
+            }
+            return sums;
+        }
+        // All loads are started before the first addition.
+        let loaded: [[[f32; 4]; N]; MOST_RANKS] =
+            core::array::from_fn(|step| if (step as u32) < self.ranks { next() } else { [[0.0; 4]; N] });
+        loaded.into_iter().fold([[0.0; 4]; N], add)
+    }
+}
+
 #[inline(always)]
-fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
-    core::array::from_fn(|k| a[k] + b[k])
+fn add<const N: usize>(a: [[f32; 4]; N], b: [[f32; 4]; N]) -> [[f32; 4]; N] {
+    core::array::from_fn(|k| core::array::from_fn(|lane| a[k][lane] + b[k][lane]))
 }
 
 /// Reads up to four neighbouring elements.

@@ -30,6 +30,7 @@ mod ptx;
 pub mod report;
 mod roofline;
 mod run;
+mod scaling;
 mod several;
 mod source_files;
 pub mod targets;
@@ -44,6 +45,7 @@ use std::sync::Arc;
 use analysis::agree::{Explain, Tools};
 use analysis::profile::ncu::System;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use engine::device::has_abandoned_work;
 use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
 use signal_hook::consts::SIGINT;
@@ -63,6 +65,7 @@ const COMMANDS: &[Command] = &[
     list::LIST,
     run::RUN,
     launch::LAUNCH,
+    scaling::SCALING,
     check::CHECK,
     profile::PROFILE,
     predict::PREDICT,
@@ -101,7 +104,11 @@ pub fn run_process(catalog: &'static Catalog) -> ExitCode {
     };
     // anstream keeps colours where a terminal shows them and strips them elsewhere; it knows NO_COLOR.
     let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
-    ExitCode::from(main(std::env::args_os(), &env, &mut out, &mut err))
+    let code = main(std::env::args_os(), &env, &mut out, &mut err);
+    if has_abandoned_work() && out.flush().is_ok() {
+        signal_hook::low_level::exit(code.into());
+    }
+    ExitCode::from(code)
 }
 
 /// Lets Ctrl-C end what runs, in order, and a second one the process. Without a handler, the first does that.

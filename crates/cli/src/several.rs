@@ -4,8 +4,9 @@ use std::env::{self, VarError};
 use std::time::Duration;
 
 use clap::Args;
+use engine::catalog::Kernels;
 use engine::device::Choice;
-use engine::divide::Part;
+use engine::divide::{Along, Part};
 use engine::group::{self, Devices, Member, Outcome, Report, Settings};
 use engine::problem::{Problem, Verdict};
 use engine::run::WARM_UP;
@@ -20,14 +21,28 @@ use crate::error::Error;
 use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
 
 /// The option of a ladder about several ranks that says how many there are: here as many as devices.
-const RANKS: &str = "ranks";
+pub(crate) const RANKS: &str = "ranks";
 
 /// The port of the first rank where nobody has named one, as torchrun has it.
 const PORT: u16 = 29_500;
 
-/// The arguments about several devices.
+/// The arguments about several devices whose ranks may be processes.
 #[derive(Args, Debug)]
 pub(crate) struct SeveralArguments {
+    #[command(flatten)]
+    shared: SharedArguments,
+    /// Along which side matrices are divided: rows of A, or k, where each device computes a summand of the product and a
+    /// reduce-scatter adds them up
+    #[arg(long, value_enum, default_value_t)]
+    along: Along,
+    /// Cut each device's part into so many pieces, each combined while the next one is computed
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pieces: u16,
+}
+
+/// The arguments about several devices.
+#[derive(Args, Debug)]
+pub(crate) struct SharedArguments {
     /// Divide each problem over several devices: all, how many (4), or their numbers (0,2). One process has a rank for each
     /// of them; with RANK and WORLD_SIZE in the environment (`ladder launch`, torchrun), this process is one rank
     #[arg(long, value_name = "all|N|0,2,…", value_parser = str::parse::<Devices>)]
@@ -51,8 +66,25 @@ pub(crate) enum Ranks {
 /// What was asked for about several devices.
 pub(crate) struct Several {
     ranks: Ranks,
+    along: Along,
+    pieces: usize,
     wait: Duration,
     through_host: bool,
+}
+
+/// The ranks of a command that has them all in this process.
+pub(crate) struct SharedRanks {
+    /// The numbers of their devices.
+    pub numbers: Vec<u32>,
+    wait: Duration,
+    through_host: bool,
+}
+
+impl SharedRanks {
+    pub(crate) fn settings(&self, kernels: &'static Kernels, time_limit: u64) -> Settings {
+        let time_limit = Duration::from_secs(time_limit);
+        Settings { kernels, time_limit, wait: self.wait, through_host: self.through_host }
+    }
 }
 
 /// What is asked for of a run besides.
@@ -72,17 +104,37 @@ impl SeveralArguments {
     /// # Errors
     /// [`Error::Request`] when the environment's variables about ranks are wrong, or contradict the command line.
     pub(crate) fn asked(&self) -> Result<Option<Several>, Error> {
-        let with =
-            |ranks| Some(Several { ranks, wait: Duration::from_secs(self.wait), through_host: self.through_host });
-        match (process(&|name| env::var(name)).map_err(Error::Request)?, &self.devices) {
+        let SharedArguments { devices, wait, through_host } = &self.shared;
+        let (wait, through_host, pieces) = (Duration::from_secs(*wait), *through_host, self.pieces.into());
+        let with = |ranks| Some(Several { ranks, along: self.along, pieces, wait, through_host });
+        match (process(&|name| env::var(name)).map_err(Error::Request)?, devices) {
             (Some(_), Some(_)) => {
                 let why = "RANK in the environment makes this process one rank of several, which has one device: leave out --devices";
                 Err(Error::Request(why.to_owned()))
             }
             (Some(process), None) => Ok(with(process)),
             (None, Some(devices)) => Ok(with(Ranks::Threads(devices.clone()))),
+            (None, None) if self.along != Along::Rows || pieces > 1 || through_host => {
+                let why = "--along, --pieces and --through-host are for several devices; add --devices, also for one";
+                Err(Error::Request(why.to_owned()))
+            }
             (None, None) => Ok(None),
         }
+    }
+}
+
+impl SharedArguments {
+    /// The ranks, all in this process; all devices where nothing is said.
+    ///
+    /// # Errors
+    /// [`Error::Request`] when the environment makes this process one rank, [`Error::Engine`] when there are no such devices.
+    pub(crate) fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
+        if process(&|name| env::var(name)).map_err(Error::Request)?.is_some() {
+            let why = "this command has all ranks in one process; leave out RANK in the environment";
+            return Err(Error::Request(why.to_owned()));
+        }
+        let numbers = group::numbers(device, self.devices.as_ref().unwrap_or(&Devices::All))?;
+        Ok(SharedRanks { numbers, wait: Duration::from_secs(self.wait), through_host: self.through_host })
     }
 }
 
@@ -120,10 +172,11 @@ pub(crate) fn run(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let Several { ranks, wait, through_host } = several;
+    let Several { ranks, along, pieces, wait, through_host } = several;
+    let cut = (along, pieces);
     let settings = Settings { kernels: env.catalog.kernels, time_limit: request.time_limit, wait, through_host };
     let count = match &ranks {
-        Ranks::Threads(devices) => group::count(request.device, devices)?,
+        Ranks::Threads(devices) => group::numbers(request.device, devices)?.len(),
         Ranks::Process(part, ..) => part.ranks,
     };
     let mut problems = Vec::new();
@@ -131,7 +184,7 @@ pub(crate) fn run(
         let options = of_ranks(own, count)?;
         // What is wrong with the request is said before devices are opened.
         let problem = own.ladder.problem(&options)?;
-        group::check(&asked(own, &*problem, request.block, None), count)?;
+        group::check(&asked(own, &*problem, request.block, None, cut), count)?;
         problems.push(problem);
     }
     let runs: Vec<Option<u32>> = selected.iter().map(request.runs).collect();
@@ -141,7 +194,7 @@ pub(crate) fn run(
             .iter()
             .zip(&problems)
             .zip(&runs)
-            .map(|((own, whole), runs)| group::measure(member, &asked(own, &**whole, block, *runs)));
+            .map(|((own, whole), runs)| group::measure(member, &asked(own, &**whole, block, *runs, cut)));
         each.collect::<Result<Vec<Report>, engine::Error>>()
     };
     let reports = match &ranks {
@@ -170,8 +223,9 @@ fn asked<'a>(
     whole: &'a dyn Problem,
     block: Option<[u32; 3]>,
     runs: Option<u32>,
+    (along, pieces): (Along, usize),
 ) -> group::Request<'a> {
-    group::Request { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs }
+    group::Request { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs, along, pieces }
 }
 
 /// The options of a problem, with as many ranks as devices where the ladder is about ranks.
@@ -190,7 +244,7 @@ fn of_ranks(own: &Selection, count: usize) -> Result<Options, Error> {
 
 /// What is said of a rung in JSON.
 #[derive(Serialize)]
-struct Record<'a> {
+pub(crate) struct Record<'a> {
     ladder: &'a str,
     rung: &'a str,
     problem: &'a str,
@@ -206,15 +260,15 @@ struct Record<'a> {
 }
 
 /// A rung's rates, in 10^9 a second.
-struct Rates {
-    bytes: Option<f64>,
-    flops: Option<f64>,
+pub(crate) struct Rates {
+    pub bytes: Option<f64>,
+    pub flops: Option<f64>,
     /// nccl-tests' algorithm bandwidth and bus bandwidth.
-    all_reduce: Option<[f64; 2]>,
+    pub all_reduce: Option<[f64; 2]>,
 }
 
 impl Rates {
-    fn of(report: &Report, outcome: &Outcome) -> Self {
+    pub(crate) fn of(report: &Report, outcome: &Outcome) -> Self {
         let median = outcome.samples.as_ref().map(|samples| samples.median()).filter(|time| *time > 0.0);
         let rate = |amount: u64| median.map(|time| amount as f64 / time);
         let algorithm = report.all_reduced.and_then(rate);
@@ -224,6 +278,25 @@ impl Rates {
             flops: report.flops.and_then(rate),
             all_reduce: algorithm.map(|rate| [rate, rate * 2.0 * (ranks - 1.0) / ranks]),
         }
+    }
+}
+
+/// What is said of a rung in JSON.
+pub(crate) fn record<'a>(report: &'a Report, own: &'a Outcome) -> Record<'a> {
+    let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
+    Record {
+        ladder: report.ladder.name,
+        rung: &own.name,
+        problem: &report.title,
+        devices: report.part.ranks,
+        device: &report.device.name,
+        combined_by: &report.combined_by,
+        result: if own.verdict.is_right() { "right" } else { "wrong" },
+        median_ns: own.samples.as_ref().map(|samples| samples.median()),
+        gb_per_s: bytes,
+        gflop_per_s: flops,
+        algbw_gb_per_s: all_reduce.map(|[rate, _]| rate),
+        busbw_gb_per_s: all_reduce.map(|[_, rate]| rate),
     }
 }
 
@@ -261,20 +334,7 @@ fn document(report: &Report, runs: Option<u32>, provenance: &Provenance) -> Docu
         if let Verdict::Wrong(why) = &own.verdict {
             notes.push(format!("wrong: {}: {why}", own.name));
         }
-        document.record(&Record {
-            ladder: report.ladder.name,
-            rung: &own.name,
-            problem: &report.title,
-            devices: report.part.ranks,
-            device: &report.device.name,
-            combined_by: &report.combined_by,
-            result: if is_right { "right" } else { "wrong" },
-            median_ns: median,
-            gb_per_s: bytes,
-            gflop_per_s: flops,
-            algbw_gb_per_s: all_reduce.map(|[rate, _]| rate),
-            busbw_gb_per_s: all_reduce.map(|[_, rate]| rate),
-        });
+        document.record(&record(report, own));
     }
     document.table(table);
     let timing = match runs {

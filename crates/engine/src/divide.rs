@@ -19,17 +19,37 @@ impl Part {
     }
 }
 
-/// How the parts' results become that of the whole, in the memory of every rank.
+/// Along which side a product of matrices is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(target_family = "wasm"), derive(clap::ValueEnum))]
+pub enum Along {
+    /// Rows of the first matrix: each part gives rows of the product.
+    #[default]
+    Rows,
+    /// Columns of the first matrix and rows of the second: each part gives a summand of the whole product.
+    K,
+}
+
+/// How the parts' results become that of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
-    /// Each part gives as many elements, which are combined one by one.
+    /// Each part gives as many elements, which are combined one by one, in the memory of every rank.
     Reduce {
         /// Their type.
         element: Element,
         /// How they are combined.
         op: Op,
     },
-    /// The parts are put behind one another.
+    /// The same, but each rank has its part of the result, of so many units, each of so many elements.
+    Scatter {
+        /// Their type.
+        element: Element,
+        /// How they are combined.
+        op: Op,
+        /// What is not divided: the elements of a row.
+        unit: u64,
+    },
+    /// The parts are put behind one another, in the memory of every rank.
     Gather,
 }
 

@@ -7,6 +7,7 @@ pub mod communicator;
 pub mod meeting;
 mod peers;
 mod run;
+mod work;
 
 use std::net::TcpListener;
 use std::str::FromStr;
@@ -159,14 +160,6 @@ pub fn run_process<R>(
     Member::open(opener?, number, meeting, settings, false)?.act(&job)
 }
 
-/// How many devices the choice is.
-///
-/// # Errors
-/// [`Error::NoGpu`] and [`Error::BadValue`] when there are none or not so many.
-pub fn count(choice: Choice, devices: &Devices) -> Result<usize, Error> {
-    numbers(choice, devices).map(|numbers| numbers.len())
-}
-
 /// Finds NCCL, if GPUs need it, before there are threads of ranks.
 fn look_for_nccl(choice: Choice) {
     if !is_simulation(choice) && !libcuda::status().is_simulated() {
@@ -185,8 +178,30 @@ fn is_simulation(choice: Choice) -> bool {
     }
 }
 
+/// How these devices reach each other's memory, in words behind a comma; nothing of a single one and of simulated ones.
+pub fn links(choice: Choice, numbers: &[u32]) -> String {
+    if is_simulation(choice) || numbers.len() < 2 {
+        return String::new();
+    }
+    let pairs = numbers.iter().flat_map(|one| numbers.iter().map(move |other| (*one as i32, *other as i32)));
+    let links: Vec<_> =
+        pairs.filter(|(one, other)| one != other).map(|(one, other)| libcuda::link(one, other)).collect();
+    let all = |has: fn(&libcuda::Link) -> bool| links.iter().all(|link| link.as_ref().is_ok_and(has));
+    let how = match () {
+        () if all(|link| link.can_access && link.has_atomics) => {
+            "each accesses the others' memory, with atomics, as over NVLink"
+        }
+        () if all(|link| link.can_access) => "each accesses the others' memory, without atomics, as over PCI Express",
+        () => "not each accesses the others' memory",
+    };
+    format!(", {how}")
+}
+
 /// The numbers of the chosen devices.
-fn numbers(choice: Choice, devices: &Devices) -> Result<Vec<u32>, Error> {
+///
+/// # Errors
+/// [`Error::NoGpu`] and [`Error::BadValue`] when there are none or not so many.
+pub fn numbers(choice: Choice, devices: &Devices) -> Result<Vec<u32>, Error> {
     let is_simulation = is_simulation(choice);
     let there = if is_simulation { MOST_SIMULATED } else { Gpu::count()? };
     let numbers: Vec<u32> = match devices {
@@ -229,6 +244,7 @@ impl Member {
         meeting.report(&opened)?;
         let mut device = opened?;
         device.set_time_limit(settings.time_limit);
+        device.set_watch(meeting.watch());
         let is_simulated = device.info().kind == "sim" || libcuda::status().is_simulated();
         let communicator: Box<dyn Communicator> = match is_simulated || settings.through_host {
             true => Box::new(ThroughHost),

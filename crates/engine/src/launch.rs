@@ -17,6 +17,8 @@ pub const MOST_RANKS: usize = 8;
 pub enum Arg {
     /// The address of the problem's buffer with this index.
     Buffer(usize),
+    /// An address in a buffer: the buffer's index, and the bytes before it.
+    Inside(usize, u64),
     /// By value, the addresses of as many of the problem's buffers, one for each rank: an array of [`MOST_RANKS`] with zeros at
     /// its end.
     Table {
@@ -45,9 +47,23 @@ impl Arg {
     /// The indices of the problem's buffers that it gives the addresses of, but for tensor maps.
     pub fn buffers(&self) -> Range<usize> {
         match *self {
-            Self::Buffer(index) => index..index + 1,
+            Self::Buffer(index) | Self::Inside(index, _) => index..index + 1,
             Self::Table { first, ranks } => first..first + ranks,
             _ => 0..0,
+        }
+    }
+
+    /// The same argument for a piece of the problem, which begins so many bytes behind the beginning of each of these buffers.
+    #[must_use]
+    pub fn of_piece(self, begins: &[(usize, u64)]) -> Self {
+        let begin = |buffer: usize| begins.iter().find(|(own, _)| *own == buffer).map_or(0, |(_, begin)| *begin);
+        match self {
+            Self::Buffer(index) => match begin(index) {
+                0 => self,
+                begin => Self::Inside(index, begin),
+            },
+            Self::TensorMap(map) => Self::TensorMap(TensorMap { begin: begin(map.buffer), ..map }),
+            other => other,
         }
     }
 
@@ -67,6 +83,8 @@ impl Arg {
 pub struct TensorMap {
     /// The index of the problem's buffer.
     pub buffer: usize,
+    /// The bytes of the buffer before the matrix.
+    pub begin: u64,
     /// The type of the elements.
     pub element: TensorElement,
     /// Elements of a row, 1 to 2^32. A row has to be a multiple of 16 bytes.
@@ -83,11 +101,11 @@ impl TensorMap {
         self.columns * u64::from(self.element.bytes())
     }
 
-    /// The map of the matrix at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
+    /// The map of the matrix in a buffer at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
     pub fn at(&self, address: u64) -> simt::TensorMap {
         simt::TensorMap {
             element: self.element,
-            address,
+            address: address + self.begin,
             sizes: vec![self.columns, self.rows],
             strides: vec![self.pitch()],
             tile: self.tile.to_vec(),
@@ -100,7 +118,7 @@ impl TensorMap {
 
 impl fmt::Display for TensorMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { buffer, element, columns, rows, tile: [along, down] } = self;
+        let Self { buffer, element, columns, rows, tile: [along, down], .. } = self;
         let pitch = self.pitch();
         write!(
             f,

@@ -6,7 +6,7 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
-use crate::divide::{Combine, Part};
+use crate::divide::{Along, Combine, Part};
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::Rung;
@@ -142,10 +142,18 @@ pub struct Picture {
 pub struct Divided {
     /// The rank's part, as a problem of its own.
     pub problem: Box<dyn Problem>,
-    /// How the parts' results become that of the whole.
-    pub combine: Combine,
     /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
     pub shared: Vec<usize>,
+    /// What the rank has in the end where the parts' results are [scattered](Combine::Scatter), as a problem with that result.
+    pub scattered: Option<Box<dyn Problem>>,
+}
+
+/// A piece of a problem, in the problem's buffers: what is launched for it.
+pub struct Piece {
+    /// It as a problem of its own, with the same buffers.
+    pub problem: Box<dyn Problem>,
+    /// The bytes before it in these buffers, by their indices; of the others it has the whole.
+    pub begins: Vec<(usize, u64)>,
 }
 
 /// One instance of the computation of a ladder, of a certain size. All rungs run on the same instance.
@@ -246,8 +254,27 @@ pub unsafe trait Problem: Sync {
     ///
     /// # Errors
     /// Why it cannot be divided so, in words.
-    fn part(&self, _part: Part) -> Result<Divided, String> {
+    fn part(&self, _part: Part, _along: Along) -> Result<Divided, String> {
         Err("the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can".to_owned())
+    }
+
+    /// How the results of the parts become that of the whole.
+    fn combine(&self, _rung: &Rung) -> Combine {
+        Combine::Gather
+    }
+
+    /// Into how many pieces a part has to be cut at least: kernels count 31 bits of elements.
+    fn least_pieces(&self) -> usize {
+        1
+    }
+
+    /// One of several pieces, which are computed one after the other. Where the parts are [reduced](Combine::Reduce), launches add
+    /// to what is in the output.
+    ///
+    /// # Errors
+    /// Why it cannot be cut so, in words.
+    fn piece(&self, _rung: &Rung, _piece: Part) -> Result<Piece, String> {
+        Err("the ladder cannot be cut into pieces".to_owned())
     }
 
     /// What the reference has for this part of a problem whose results are [combined](Combine::Reduce): what the other ranks

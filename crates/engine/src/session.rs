@@ -6,7 +6,7 @@ mod sim;
 
 use simt::run::is_interrupted;
 
-use crate::device::{Checks, Device, Enqueue, Finding, LaunchResult, Schedule};
+use crate::device::{Checks, Device, Enqueue, EnqueueBehind, Finding, LaunchResult, Schedule};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -227,14 +227,19 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.device_and_ids()
     }
 
-    /// Launches once with poisoned outputs.
+    /// Launches with poisoned outputs.
     ///
     /// # Errors
-    /// When [`Session::check`] fails.
+    /// As [`Device::launch_with`].
+    ///
+    /// # Safety
+    /// The launches are those of the problem, or of pieces of it.
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn launch_poisoned(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
+    pub(crate) unsafe fn launch_poisoned(&mut self, rung: &Rung, launches: &[Launch]) -> Result<LaunchResult, Error> {
         self.buffers.prepare_poisoned()?;
-        self.launch(rung, launch)
+        let (device, ids) = self.buffers.for_launch_of(rung);
+        // SAFETY: the problem promises that its kernels access only the buffers with their arguments.
+        unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), &mut |_, _, _| Ok(())) }
     }
 
     /// What a launch has left in the outputs, and what it has changed although it must not.
@@ -251,18 +256,21 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ///
     /// # Errors
     /// As [`Device::launch_with`].
+    ///
+    /// # Safety
+    /// As [`Session::launch_poisoned`].
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn once_with(
+    pub(crate) unsafe fn once_with(
         &mut self,
         rung: &Rung,
-        launch: &Launch,
+        launches: &[Launch],
         before: Enqueue<'_>,
-        behind: Enqueue<'_>,
+        behind: EnqueueBehind<'_>,
     ) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
-        // SAFETY: as in `launch`: sessions are made for launches of the problem.
-        unsafe { device.launch_with((launch, 1), ids, before, behind) }
+        // SAFETY: as in `launch_poisoned`.
+        unsafe { device.launch_with((launches, 1), ids, before, behind) }
     }
 
     /// An error inside of the outputs is reported before one behind them.

@@ -14,7 +14,6 @@ pub(crate) struct Code(pub(crate) c_uint);
 
 impl Code {
     pub(crate) const SUCCESS: Self = Self(0);
-    pub(crate) const IN_PROGRESS: Self = Self(7);
 }
 
 /// The identity of a communicator (`ncclUniqueId`).
@@ -25,23 +24,6 @@ pub struct UniqueId(pub [u8; 128]);
 impl Default for UniqueId {
     fn default() -> Self {
         Self([0; 128])
-    }
-}
-
-/// How a communicator is made (`ncclConfig_t`): the fields of the first version that has it. The library takes its own
-/// defaults for those that came later, as the version here says.
-#[repr(C)]
-pub(crate) struct Config {
-    bytes: usize,
-    magic: c_uint,
-    version: c_uint,
-    blocking: c_int,
-}
-
-impl Config {
-    /// Calls return at once, and can be given up.
-    pub(crate) fn new() -> Self {
-        Self { bytes: size_of::<Self>(), magic: 0xcafe_beef, version: 21_400, blocking: 0 }
     }
 }
 
@@ -79,8 +61,7 @@ macro_rules! functions {
 functions! {
     get_version: "ncclGetVersion", unsafe extern "C" fn(*mut c_int) -> Code;
     get_unique_id: "ncclGetUniqueId", unsafe extern "C" fn(*mut UniqueId) -> Code;
-    comm_init_rank_config: "ncclCommInitRankConfig",
-        unsafe extern "C" fn(*mut RawComm, c_int, UniqueId, c_int, *mut Config) -> Code;
+    comm_init_rank: "ncclCommInitRank", unsafe extern "C" fn(*mut RawComm, c_int, UniqueId, c_int) -> Code;
     comm_destroy: "ncclCommDestroy", unsafe extern "C" fn(RawComm) -> Code;
     comm_abort: "ncclCommAbort", unsafe extern "C" fn(RawComm) -> Code;
     comm_get_async_error: "ncclCommGetAsyncError", unsafe extern "C" fn(RawComm, *mut Code) -> Code;
@@ -88,6 +69,12 @@ functions! {
         unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_uint, RawComm, *mut c_void) -> Code;
     broadcast: "ncclBroadcast",
         unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_int, RawComm, *mut c_void) -> Code;
+    reduce: "ncclReduce",
+        unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_uint, c_int, RawComm, *mut c_void) -> Code;
+    reduce_scatter: "ncclReduceScatter",
+        unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, c_uint, RawComm, *mut c_void) -> Code;
+    all_gather: "ncclAllGather",
+        unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_uint, RawComm, *mut c_void) -> Code;
     group_start: "ncclGroupStart", unsafe extern "C" fn() -> Code;
     group_end: "ncclGroupEnd", unsafe extern "C" fn() -> Code;
     get_error_string: "ncclGetErrorString", unsafe extern "C" fn(Code) -> *const c_char;

@@ -13,13 +13,14 @@ mod functions;
 
 use std::ffi::c_void;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use functions::{Code, Config, Functions, RawComm};
+use functions::{Code, Functions, RawComm};
 
 pub use functions::UniqueId;
 
@@ -29,8 +30,12 @@ pub const OVERRIDE: &str = "LADDER_LIBNCCL";
 /// NCCL's variable that turns off sums within NVLink's switches, which take multicast objects.
 const NO_MULTICAST: &str = "NCCL_NVLS_ENABLE";
 
-/// How often a call that is under way is asked for its end.
-const PAUSE: Duration = Duration::from_micros(200);
+/// How often a call that waits is looked after, and from when on other ranks are suspected of failure.
+const PAUSE: Duration = Duration::from_millis(20);
+const IMPATIENT: Duration = Duration::from_millis(500);
+
+/// How long the end of a communicator that is aborted is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The types of elements (`ncclDataType_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +91,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The oldest version that will do: the first whose communicators can be made with a time limit.
+/// The oldest version that will do: the first that aborts a communicator whose calls wait in another thread.
 const OLDEST: Version = Version(2, 14, 0);
 
 /// Finds the library, once: where [`OVERRIDE`] says, else as the system's loader does, else in what `cargo xtask setup
@@ -130,7 +135,7 @@ impl Nccl {
     ///
     /// # Errors
     /// Why it will not do, in words.
-    fn open(path: &str) -> Result<Self, String> {
+    pub fn open(path: &str) -> Result<Self, String> {
         let functions = Functions::open(path)?;
         let mut number = 0;
         // SAFETY: a place for the number.
@@ -156,30 +161,54 @@ impl Nccl {
         self.check(code, ptr::null_mut()).map(|()| id)
     }
 
-    /// Makes this thread's current device a rank of a communicator, and waits for the other ranks.
+    /// Makes a device a rank of so many of a communicator, and waits for the other ranks. `enter` makes the device the current one of
+    /// the thread that it is called in. Now and later, while it waits for others, it asks `watch` whether that is worth it.
     ///
     /// # Errors
-    /// NCCL's, in words, and that not all ranks came within the limit.
+    /// NCCL's, in words, that not all ranks came within the limit, and what `watch` says.
     pub fn join(
         &'static self,
         id: UniqueId,
-        ranks: usize,
-        rank: usize,
+        [rank, ranks]: [usize; 2],
         limit: Duration,
+        mut watch: Watch,
+        enter: impl FnOnce() -> Result<(), String> + Send + 'static,
     ) -> Result<Communicator, String> {
-        let mut raw: RawComm = ptr::null_mut();
-        let mut config = Config::new();
-        let (ranks, number) = (ranks as i32, rank as i32);
-        // SAFETY: places for the communicator and for the configuration, which has the size that it says.
-        let code = unsafe { (self.functions.comm_init_rank_config)(&raw mut raw, ranks, id, number, &raw mut config) };
-        let communicator = Communicator { nccl: self, raw, limit, is_grouped: false };
-        communicator.settle(code, "making the communicator")?;
-        Ok(communicator)
+        let init = self.functions.comm_init_rank;
+        let (sender, joined) = mpsc::channel();
+        // Nothing ends this call when a rank never comes, so who waits for it is somebody else.
+        thread::spawn(move || {
+            let mut raw: RawComm = ptr::null_mut();
+            // SAFETY: a place for the communicator.
+            let join = |()| unsafe { init(&raw mut raw, ranks as i32, id, rank as i32) };
+            let code = enter().map(join);
+            // Who waited may have given up.
+            let _ = sender.send(code.map(|code| (code, Raw(AtomicPtr::new(raw)))));
+        });
+        let begin = Instant::now();
+        let (code, raw) = loop {
+            match joined.recv_timeout(PAUSE) {
+                Ok(joined) => break joined?,
+                Err(RecvTimeoutError::Disconnected) => return Err("NCCL: its thread has ended".to_owned()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(why) = watch() {
+                return Err(why);
+            }
+            if begin.elapsed() > limit {
+                return Err(late("making the communicator", limit));
+            }
+        };
+        self.check(code, ptr::null_mut())?;
+        let call = Arc::new(Call { raw, since: Mutex::new(None) });
+        let watched = Arc::downgrade(&call);
+        thread::spawn(move || guard(self, &watched, limit, watch));
+        Ok(Communicator { nccl: self, call, limit })
     }
 
     /// The error of a result, if it is one: NCCL's words for the code, and its last message.
     fn check(&self, code: Code, comm: RawComm) -> Result<(), String> {
-        if code == Code::SUCCESS || code == Code::IN_PROGRESS {
+        if code == Code::SUCCESS {
             return Ok(());
         }
         // SAFETY: both return static texts, or none.
@@ -194,14 +223,67 @@ impl Nccl {
     }
 }
 
+/// Says why other ranks are not worth waiting for any more, until then nothing.
+pub type Watch = Box<dyn FnMut() -> Option<String> + Send>;
+
 /// A rank's part of a communicator. It is destroyed when it is dropped, and aborted when a call has failed.
 pub struct Communicator {
     nccl: &'static Nccl,
-    /// Null once it is aborted.
-    raw: RawComm,
+    call: Arc<Call>,
     limit: Duration,
-    /// Whether calls are collected, and wait for the end of their group.
-    is_grouped: bool,
+}
+
+/// What a call and the one who looks after it share.
+struct Call {
+    raw: Raw,
+    /// Since when a call waits.
+    since: Mutex<Option<Instant>>,
+}
+
+/// A communicator's handle; null once it is aborted.
+struct Raw(AtomicPtr<c_void>);
+
+impl Call {
+    fn raw(&self) -> RawComm {
+        self.raw.0.load(Ordering::SeqCst)
+    }
+
+    /// Aborts the communicator, in a thread of its own: NCCL waits then until the device has done all that it was given, which it
+    /// may never do.
+    fn abort(&self, nccl: &'static Nccl) {
+        let raw = Raw(AtomicPtr::new(self.raw.0.swap(ptr::null_mut(), Ordering::SeqCst)));
+        if raw.0.load(Ordering::SeqCst).is_null() {
+            return;
+        }
+        let (sender, done) = mpsc::channel();
+        thread::spawn(move || {
+            let raw = raw;
+            // SAFETY: it is a communicator, and nobody uses it any more but a call that ends by this.
+            unsafe { (nccl.functions.comm_abort)(raw.0.into_inner()) };
+            // Who waited may have gone on.
+            let _ = sender.send(());
+        });
+        // Whether it is aborted by then or not, nothing more can be done.
+        let _ = done.recv_timeout(PATIENCE);
+    }
+}
+
+/// Aborts a communicator whose call waits in vain, as long as there is the communicator.
+fn guard(nccl: &'static Nccl, call: &Weak<Call>, limit: Duration, mut watch: Watch) {
+    while let Some(call) = call.upgrade() {
+        let waited =
+            call.since.lock().unwrap_or_else(PoisonError::into_inner).map_or(Duration::ZERO, |since| since.elapsed());
+        if waited > limit || (waited > IMPATIENT && watch().is_some()) {
+            call.abort(nccl);
+        }
+        drop(call);
+        thread::sleep(PAUSE);
+    }
+}
+
+/// What is said of a call that took too long.
+fn late(what: &str, limit: Duration) -> String {
+    format!("NCCL: {what} was not over after {limit:?}: another rank does not answer")
 }
 
 /// A piece of device memory, a number of elements, and the stream that works on it.
@@ -254,14 +336,40 @@ impl Communicator {
         })
     }
 
+    /// Combines the elements of all ranks, for one of them (`ncclReduce`).
+    pub unsafe fn reduce(&mut self, work: &Work, op: Op, root: usize) -> Result<(), String> {
+        let reduce = self.nccl.functions.reduce;
+        let (element, root) = (work.element as u32, root as i32);
+        // SAFETY: the caller's promise.
+        self.call("a reduce", |comm| unsafe {
+            reduce(work.from(), work.to(), work.count, element, op as u32, root, comm, work.stream)
+        })
+    }
+
+    /// Combines the elements of all ranks, a part of so many for each (`ncclReduceScatter`).
+    pub unsafe fn reduce_scatter(&mut self, work: &Work, op: Op) -> Result<(), String> {
+        let reduce_scatter = self.nccl.functions.reduce_scatter;
+        // SAFETY: the caller's promise.
+        self.call("a reduce-scatter", |comm| unsafe {
+            reduce_scatter(work.from(), work.to(), work.count, work.element as u32, op as u32, comm, work.stream)
+        })
+    }
+
+    /// Puts so many elements of each rank behind one another, for every rank (`ncclAllGather`).
+    pub unsafe fn all_gather(&mut self, work: &Work) -> Result<(), String> {
+        let all_gather = self.nccl.functions.all_gather;
+        // SAFETY: the caller's promise.
+        self.call("an all-gather", |comm| unsafe {
+            all_gather(work.from(), work.to(), work.count, work.element as u32, comm, work.stream)
+        })
+    }
+
     /// Enqueues several calls as one (`ncclGroupStart`, `ncclGroupEnd`).
     pub fn group(&mut self, calls: impl FnOnce(&mut Self) -> Result<(), String>) -> Result<(), String> {
         let (start, end) = (self.nccl.functions.group_start, self.nccl.functions.group_end);
         // SAFETY: it takes nothing.
-        self.nccl.check(unsafe { start() }, self.raw)?;
-        self.is_grouped = true;
+        self.nccl.check(unsafe { start() }, self.call.raw())?;
         let called = calls(self);
-        self.is_grouped = false;
         // SAFETY: a group has begun.
         let ended = self.call("a group of calls", |_| unsafe { end() });
         called.and(ended)
@@ -269,68 +377,49 @@ impl Communicator {
 
     /// What has gone wrong on any rank so far, as far as it is known here (`ncclCommGetAsyncError`).
     pub fn check(&mut self) -> Result<(), String> {
-        self.call("looking for errors", |_| Code::SUCCESS)
+        let ask = self.nccl.functions.comm_get_async_error;
+        let mut state = Code::SUCCESS;
+        self.call("looking for errors", |comm| {
+            // SAFETY: a communicator, and a place for its state.
+            let asked = unsafe { ask(comm, &raw mut state) };
+            if asked == Code::SUCCESS { state } else { asked }
+        })
     }
 
     /// Ends it without waiting for the other ranks, whose calls fail then (`ncclCommAbort`).
     pub fn abort(&mut self) {
-        let raw = std::mem::replace(&mut self.raw, ptr::null_mut());
-        if !raw.is_null() {
-            // SAFETY: it is a communicator, and nobody uses it any more.
-            unsafe { (self.nccl.functions.comm_abort)(raw) };
-        }
+        self.call.abort(self.nccl);
     }
 
     fn call(&mut self, what: &str, call: impl FnOnce(RawComm) -> Code) -> Result<(), String> {
-        if self.raw.is_null() {
+        let raw = self.call.raw();
+        if raw.is_null() {
             return Err(format!("{what} after the communicator was aborted"));
         }
-        let code = call(self.raw);
-        let result = if self.is_grouped { self.nccl.check(code, self.raw) } else { self.settle(code, what) };
+        let begin = Instant::now();
+        let set = |since| *self.call.since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+        set(Some(begin));
+        let code = call(raw);
+        set(None);
+        let result = match self.call.raw().is_null() {
+            true if begin.elapsed() > self.limit => Err(late(what, self.limit)),
+            true => Err(format!("NCCL: {what} was aborted, because another rank has failed")),
+            false => self.nccl.check(code, raw),
+        };
         if result.is_err() {
             self.abort();
         }
         result
     }
-
-    /// Waits until a call is no longer under way; what it has enqueued may be.
-    fn settle(&self, code: Code, what: &str) -> Result<(), String> {
-        self.nccl.check(code, self.raw)?;
-        let begin = Instant::now();
-        while !self.raw.is_null() {
-            let mut state = Code::SUCCESS;
-            // SAFETY: a communicator, and a place for its state.
-            let asked = unsafe { (self.nccl.functions.comm_get_async_error)(self.raw, &raw mut state) };
-            self.nccl.check(asked, self.raw)?;
-            self.nccl.check(state, self.raw)?;
-            if state != Code::IN_PROGRESS {
-                break;
-            }
-            if begin.elapsed() > self.limit {
-                return Err(format!("NCCL: {what} was not over after {:?}: another rank does not answer", self.limit));
-            }
-            thread::sleep(PAUSE);
-        }
-        Ok(())
-    }
 }
 
 impl Drop for Communicator {
     fn drop(&mut self) {
-        let raw = ManuallyDrop::new(std::mem::replace(&mut self.raw, ptr::null_mut()));
-        if raw.is_null() {
-            return;
+        let raw = self.call.raw.0.swap(ptr::null_mut(), Ordering::SeqCst);
+        if !raw.is_null() {
+            // SAFETY: nobody uses it any more. One with which something went wrong was aborted.
+            unsafe { (self.nccl.functions.comm_destroy)(raw) };
         }
-        // A communicator whose making was given up is no good for anything else.
-        let mut state = Code::SUCCESS;
-        // SAFETY: a communicator, and a place for its state.
-        let asked = unsafe { (self.nccl.functions.comm_get_async_error)(*raw, &raw mut state) };
-        let end = match (asked, state) {
-            (Code::SUCCESS, Code::SUCCESS) => self.nccl.functions.comm_destroy,
-            _ => self.nccl.functions.comm_abort,
-        };
-        // SAFETY: nobody uses it any more.
-        unsafe { end(*raw) };
     }
 }
 

@@ -27,10 +27,8 @@ pub enum Geometry {
     Rows {
         /// Elements for each thread of a block per iteration.
         items_per_thread: u32,
-        /// The most blocks of a row.
+        /// The most blocks of all rows, which a device runs at a time: they may wait for each other.
         most_blocks: u32,
-        /// The most blocks of all rows, which are as many as a device runs at a time: they may wait for each other.
-        most_at_once: u32,
     },
     /// One block, with one thread for this many elements.
     OneBlock {
@@ -144,9 +142,9 @@ impl Geometry {
                 let n = shape.first().copied().unwrap_or(0);
                 [enough(n, self.elements(block)).min(*most_blocks), 1, 1]
             }
-            Self::Rows { most_blocks, most_at_once, .. } => {
+            Self::Rows { most_blocks, .. } => {
                 let rows = u32::try_from(side(shape, 0)).unwrap_or(u32::MAX);
-                let most = (most_at_once / rows.max(1)).clamp(1, *most_blocks);
+                let most = (most_blocks / rows.max(1)).max(1);
                 [enough(side(shape, 1), self.elements(block)).min(most), rows, 1]
             }
             Self::OneBlock { .. } => [1, 1, 1],
@@ -233,9 +231,9 @@ mod tests {
 
     #[test]
     fn rows_have_blocks_of_their_own() {
-        let geometry = Geometry::Rows { items_per_thread: 4, most_blocks: 32, most_at_once: 128 };
+        let geometry = Geometry::Rows { items_per_thread: 4, most_blocks: 128 };
         let grid = |rows, n| geometry.grid(&[rows, n], [128, 1, 1]);
-        assert_eq!([grid(3, 0), grid(8, 513), grid(1, MAX_N)], [[1, 3, 1], [2, 8, 1], [32, 1, 1]]);
+        assert_eq!([grid(3, 0), grid(8, 513), grid(1, MAX_N)], [[1, 3, 1], [2, 8, 1], [128, 1, 1]]);
         assert_eq!([grid(4, MAX_N), grid(8, MAX_N)], [[32, 4, 1], [16, 8, 1]]);
     }
 

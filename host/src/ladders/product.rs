@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use engine::Error;
-use engine::divide::Part;
+use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::options::{Opt, Options};
 use engine::problem::round_down;
 use engine::registry::{Column, Ladder, ShownColumns};
@@ -38,16 +38,55 @@ pub(super) fn sides(ladder: &Ladder, options: &Options) -> Result<[usize; 3], Er
     Ok([m, n, k].map(|side| side as usize))
 }
 
-/// The rows of a product that one of several devices computes.
-///
-/// # Errors
-/// In words, when there are more devices than rows.
-pub(super) fn rows(part: Part, rows: usize) -> Result<Range<usize>, String> {
-    if rows < part.ranks {
-        return Err(format!("{rows} rows cannot be divided over {} devices; --m {} can", part.ranks, part.ranks));
+/// What is computed of a product of more rows, columns and summands: the rows of the product and the summands, which are columns
+/// of the first matrix and rows of the second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) rows: Range<usize>,
+    pub(super) depth: Range<usize>,
+    /// The summands of the whole product.
+    pub(super) of_depth: usize,
+}
+
+impl Extent {
+    /// A whole product of m rows and k summands.
+    pub(super) fn whole([m, _, k]: [usize; 3]) -> Self {
+        Self { rows: 0..m, depth: 0..k, of_depth: k }
     }
-    let Range { start, end } = part.of(rows as u64);
-    Ok(start as usize..end as usize)
+
+    /// The part that one of several devices computes, or one of several pieces.
+    ///
+    /// # Errors
+    /// In words, when there are more parts than rows or summands.
+    pub(super) fn part(&self, part: Part, along: Along) -> Result<Self, String> {
+        let (whole, what, option) = match along {
+            Along::Rows => (&self.rows, "rows", "m"),
+            Along::K => (&self.depth, "summands", "k"),
+        };
+        if whole.len() < part.ranks {
+            let (count, parts) = (whole.len(), part.ranks);
+            return Err(format!("{count} {what} cannot be divided into {parts} parts; --{option} {parts} can"));
+        }
+        let Range { start, end } = part.of(whole.len() as u64);
+        let range = whole.start + start as usize..whole.start + end as usize;
+        Ok(match along {
+            Along::Rows => Self { rows: range, ..self.clone() },
+            Along::K => Self { depth: range, ..self.clone() },
+        })
+    }
+
+    /// The sizes m, n and k, of n columns.
+    pub(super) fn sides(&self, n: usize) -> [usize; 3] {
+        [self.rows.len(), n, self.depth.len()]
+    }
+}
+
+/// How the parts' results become that of the product of `n` columns.
+pub(super) fn combine(n: usize, extent: &Extent) -> Combine {
+    match extent.depth.len() < extent.of_depth {
+        true => Combine::Scatter { element: Element::F32, op: Op::Sum, unit: n as u64 },
+        false => Combine::Gather,
+    }
 }
 
 /// The sizes in words.

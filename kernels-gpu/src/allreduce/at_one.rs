@@ -18,8 +18,7 @@ unsafe fn at_one(group: &Group<'_>) {
     unsafe {
         group.barrier(BEGIN);
         if group.rank == 0 {
-            Group::for_each(0, group.n, |at, count| {
-                let sum = group.sum(at, count);
+            Group::for_each(0, group.n, group, |at, count, sum| {
                 for rank in 0..group.ranks {
                     store(group.outputs.of(rank), at, count, sum);
                 }

@@ -17,9 +17,8 @@ unsafe fn one_shot(group: &Group<'_>) {
     // SAFETY: inputs are there behind the first barrier, and nobody leaves before all have read; a rank's output is its own.
     unsafe {
         group.barrier(BEGIN);
-        Group::for_each(0, group.n, |at, count| {
-            store(group.outputs.of(group.rank), at, count, group.sum(at, count));
-        });
+        let own = group.outputs.of(group.rank);
+        Group::for_each(0, group.n, group, |at, count, sum| store(own, at, count, sum));
         group.barrier(END);
     }
 }

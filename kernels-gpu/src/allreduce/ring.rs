@@ -1,6 +1,8 @@
 //! Each rank sends to its neighbour alone, all at the same time: every link carries the same.
 
-use super::{BEGIN, END, Group, add, all_reduce, load, store};
+use core::ptr;
+
+use super::{Arrays, BEGIN, END, Group, all_reduce, store};
 
 all_reduce! {
     /// The array has a part for each rank. In each of the first `k - 1` steps, each rank adds its input to the part that came from the
@@ -35,14 +37,10 @@ unsafe fn ring(group: &Group<'_>) {
             if has_come {
                 group.await_step(step as usize - 1);
             }
-            Group::for_each(group.part(part, ranks), group.part(part + 1, ranks), |at, count| {
-                let mut sum = [0.0; 4];
-                if has_come {
-                    sum = load(own, at, count);
-                }
-                if !is_sum || is_own_sum {
-                    sum = add(sum, load(input, at, count));
-                }
+            let come = if has_come { own.cast_const() } else { ptr::null() };
+            let added = if !is_sum || is_own_sum { input.cast_const() } else { ptr::null() };
+            let (from, to) = (group.part(part, ranks), group.part(part + 1, ranks));
+            Group::for_each(from, to, &Arrays([come, added]), |at, count, sum| {
                 if is_own_sum {
                     store(own, at, count, sum);
                 }
@@ -50,10 +48,12 @@ unsafe fn ring(group: &Group<'_>) {
                     store(others, at, count, sum);
                 }
             });
-            // The barrier says that the last step's data are there.
-            if step + 1 < steps {
+            if steps > 0 {
                 group.tell(next, step as usize);
             }
+        }
+        if steps > 0 {
+            group.await_step(steps as usize - 1);
         }
         group.barrier(END);
     }

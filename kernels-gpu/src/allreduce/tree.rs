@@ -1,6 +1,8 @@
 //! Pairs of ranks add up side by side: the number of steps grows with the logarithm of the ranks.
 
-use super::{BEGIN, END, Group, add, all_reduce, load, store};
+use core::ptr;
+
+use super::{Arrays, BEGIN, END, Group, all_reduce, store};
 
 all_reduce! {
     /// The ranks are a tree: the parent of rank `r` is `(r - 1) / 2`. From the leaves to the root, each rank adds the sums
@@ -33,21 +35,14 @@ unsafe fn tree(group: &Group<'_>) {
                 group.await_step(OF_CHILD + place);
             }
         }
-        Group::for_each(0, group.n, |at, count| {
-            let mut sum = load(group.inputs.of(rank), at, count);
-            for child in children {
-                if child < group.ranks {
-                    sum = add(sum, load(group.outputs.of(child), at, count));
-                }
-            }
-            store(own, at, count, sum);
-        });
+        let of_child = |child| if child < group.ranks { group.outputs.of(child).cast_const() } else { ptr::null() };
+        let summands = Arrays([group.inputs.of(rank).cast_const(), of_child(children[0]), of_child(children[1])]);
+        Group::for_each(0, group.n, &summands, |at, count, sum| store(own, at, count, sum));
         if rank > 0 {
             group.tell(parent, OF_CHILD + (rank as usize + 1) % 2);
             group.await_step(TOTAL);
-            Group::for_each(0, group.n, |at, count| {
-                store(own, at, count, load(group.outputs.of(parent), at, count));
-            });
+            let total = Arrays([group.outputs.of(parent).cast_const()]);
+            Group::for_each(0, group.n, &total, |at, count, sum| store(own, at, count, sum));
         }
         for child in children {
             if child < group.ranks {

@@ -69,7 +69,7 @@
 
 pub use driver::{Kernel, Resources, Simulation, launch_with};
 pub use extra::{addresses, allow_shared, compiler_log, encode_tiled};
-pub use peer::{Link, enable_peer, link};
+pub use peer::{Link, SideStream, carry_context, copy_peer, enable_peer, link};
 
 mod codes;
 mod extra;

@@ -1,11 +1,15 @@
 //! How devices reach each other's memory, which cust does not ask.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
 use std::ptr;
 
-use cust_raw::{CUdevice, CUresult, cuDevicePrimaryCtxRetain};
+use cust_raw::{
+    CUcontext, CUdevice, CUevent, CUevent_flags, CUresult, CUstream, CUstream_flags, cuCtxGetCurrent, cuCtxSetCurrent,
+    cuDevicePrimaryCtxRetain, cuEventCreate, cuEventDestroy_v2, cuEventRecord, cuStreamCreateWithPriority,
+    cuStreamDestroy_v2, cuStreamWaitEvent,
+};
 
-use crate::table::{cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAttribute};
+use crate::table::{cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAttribute, cuMemcpyPeerAsync};
 
 /// `CUdevice_P2PAttribute`: the rank of the link's speed, and whether it has atomic operations.
 const PERFORMANCE_RANK: u32 = 1;
@@ -48,13 +52,125 @@ pub fn link(device: CUdevice, peer: CUdevice) -> Result<Link, CUresult> {
 /// # Errors
 /// The driver's, when the devices have no peer access or are the same.
 pub fn enable_peer(peer: CUdevice) -> Result<(), CUresult> {
-    let mut context = ptr::null_mut();
-    // SAFETY: a place for the context; the device is a number.
-    done(unsafe { cuDevicePrimaryCtxRetain(&raw mut context, peer) })?;
+    let context = retain(peer)?;
     // SAFETY: the context is retained.
     match unsafe { cuCtxEnablePeerAccess(context, 0) } {
         CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
         result => done(result),
+    }
+}
+
+/// What makes the current context the current one of another thread.
+///
+/// # Errors
+/// The driver's.
+pub fn carry_context() -> Result<impl FnOnce() -> Result<(), CUresult> + Send + 'static, CUresult> {
+    struct Carried(CUcontext);
+    // SAFETY: a context may be the current one of several threads.
+    unsafe impl Send for Carried {}
+    let mut carried = Carried(ptr::null_mut());
+    // SAFETY: a place for the context.
+    done(unsafe { cuCtxGetCurrent(&raw mut carried.0) })?;
+    Ok(move || {
+        let carried = carried;
+        // SAFETY: a context, or none.
+        done(unsafe { cuCtxSetCurrent(carried.0) })
+    })
+}
+
+/// Copies so many bytes from one device's memory to another's, in a stream. The devices' primary contexts stay until the process
+/// ends.
+///
+/// # Errors
+/// The driver's, when there are no such devices and when the copy is refused.
+///
+/// # Safety
+/// Both are places of so many bytes in the memory of these devices, which nobody else uses until the stream has done it; the
+/// stream is one of the current context.
+pub unsafe fn copy_peer(
+    (to_device, to): (CUdevice, u64),
+    (from_device, from): (CUdevice, u64),
+    bytes: usize,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    let (to_context, from_context) = (retain(to_device)?, retain(from_device)?);
+    // SAFETY: the caller's promise; the contexts are retained.
+    done(unsafe { cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream) })
+}
+
+/// The primary context of a device, which stays from now on.
+fn retain(device: CUdevice) -> Result<CUcontext, CUresult> {
+    let mut context = ptr::null_mut();
+    // SAFETY: a place for the context; the device is a number.
+    done(unsafe { cuDevicePrimaryCtxRetain(&raw mut context, device) }).map(|()| context)
+}
+
+/// A second stream of the current context, beside others that it waits for and that wait for it.
+pub struct SideStream {
+    stream: CUstream,
+    event: CUevent,
+}
+
+impl SideStream {
+    /// Makes one, which does not wait for the null stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn new() -> Result<Self, CUresult> {
+        let mut own = Self { stream: ptr::null_mut(), event: ptr::null_mut() };
+        let (without_null, without_times) =
+            (CUstream_flags::CU_STREAM_NON_BLOCKING, CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        // SAFETY: a place for each handle.
+        done(unsafe { cuStreamCreateWithPriority(&raw mut own.stream, without_null as c_uint, 0) })?;
+        // SAFETY: as above.
+        done(unsafe { cuEventCreate(&raw mut own.event, without_times as c_uint) })?;
+        Ok(own)
+    }
+
+    /// The stream's handle.
+    pub fn as_raw(&self) -> CUstream {
+        self.stream
+    }
+
+    /// What comes into this stream from now on waits for what is in the other one.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// `other` is a stream of the context.
+    pub unsafe fn follow(&self, other: CUstream) -> Result<(), CUresult> {
+        // SAFETY: the caller's promise.
+        unsafe { self.order(other, self.stream) }
+    }
+
+    /// What comes into the other stream from now on waits for what is in this one.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// `other` is a stream of the context.
+    pub unsafe fn lead(&self, other: CUstream) -> Result<(), CUresult> {
+        // SAFETY: the caller's promise.
+        unsafe { self.order(self.stream, other) }
+    }
+
+    unsafe fn order(&self, first: CUstream, second: CUstream) -> Result<(), CUresult> {
+        // SAFETY: the caller's promise; the event is ours.
+        done(unsafe { cuEventRecord(self.event, first) })?;
+        // SAFETY: as above.
+        done(unsafe { cuStreamWaitEvent(second, self.event, 0) })
+    }
+}
+
+impl Drop for SideStream {
+    fn drop(&mut self) {
+        // SAFETY: both are ours, and what is in the stream goes on without them; null handles are refused.
+        unsafe {
+            let _ = cuEventDestroy_v2(self.event);
+            let _ = cuStreamDestroy_v2(self.stream);
+        }
     }
 }
 

@@ -354,6 +354,10 @@ functions! {
         fn cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice);
         fn cuDeviceGetP2PAttribute(value: *mut c_int, attribute: c_uint, device: CUdevice, peer: CUdevice);
         fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint);
+        fn cuMemcpyPeerAsync(
+            to: CUdeviceptr, to_context: CUcontext, from: CUdeviceptr, from_context: CUcontext, bytes: usize,
+            stream: CUstream,
+        );
         // CUDA 12.0
         fn cuTensorMapEncodeTiled(
             map: *mut c_void, element: c_uint, rank: c_uint, address: *mut c_void, sizes: *const u64,

@@ -3,7 +3,9 @@
 mod info;
 mod state;
 
+use std::mem::{self, ManuallyDrop};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cust::device::Device as CudaDevice;
@@ -16,7 +18,9 @@ use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
 
 use super::code::Codes;
-use super::{BufferId, Device, DeviceInfo, Enqueue, GpuStream, LaunchResult, Resident, not_enough_memory};
+use super::{
+    BufferId, Device, DeviceInfo, Enqueue, EnqueueBehind, GpuStream, LaunchResult, Resident, Watch, not_enough_memory,
+};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
@@ -24,9 +28,17 @@ use crate::launch::{Arg, Code, Launch};
 pub(super) use state::State;
 use state::{failed, named};
 
+/// Whether work still runs on a GPU that was given up.
+static ABANDONED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process has left work on a GPU that may never end: an ordinary exit waits for it.
+pub fn has_abandoned_work() -> bool {
+    ABANDONED.load(Ordering::Relaxed)
+}
+
 /// A GPU, or a simulated one, whose calls are the same. It loads the kernels when they are first used.
 pub struct Cuda<const SIMULATED: bool> {
-    pub(super) state: Resources<State>,
+    pub(super) state: ManuallyDrop<Resources<State>>,
     is_counting: bool,
     /// What the simulated GPU checks kernels for, and what it has found.
     checks: Checks,
@@ -80,7 +92,7 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
         describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
     ) -> Result<Self, Error> {
         Ok(Self {
-            state: Resources::new(simulation, || State::open(number, describe))?,
+            state: ManuallyDrop::new(Resources::new(simulation, || State::open(number, describe))?),
             is_counting: false,
             checks: Checks::NONE,
             findings: Vec::new(),
@@ -97,20 +109,17 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
     ) -> Result<R, Error> {
         self.state.with(act, |error, reason| error.because(launch, &reason))
     }
+}
 
-    /// Launches with the driver's state. A launch whose ranks wait for each other is refused when the device cannot run all its
-    /// blocks at the same time; the SIMT machine always can.
-    fn with_launch<R>(
-        &mut self,
-        launch: &Launch,
-        act: impl FnOnce(&mut State) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        self.with(Some(launch), |state| {
-            if !SIMULATED {
-                state.check_ranks_run_together(launch)?;
-            }
-            act(state)
-        })
+impl<const SIMULATED: bool> Drop for Cuda<SIMULATED> {
+    fn drop(&mut self) {
+        // What still runs is ended with the process.
+        if !SIMULATED && self.state.get().is_stuck() {
+            ABANDONED.store(true, Ordering::Relaxed);
+            return;
+        }
+        // SAFETY: it is not used any more.
+        unsafe { ManuallyDrop::drop(&mut self.state) };
     }
 }
 
@@ -141,7 +150,15 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
 
     fn free(&mut self, buffer: BufferId) {
         // What fails there is for who waits for the device next.
-        let _ = self.with(None, |state| Ok(state.buffers.get_mut(buffer.0 as usize).and_then(Option::take).map(drop)));
+        let _ = self.with(None, |state| {
+            let freed = state.buffers.get_mut(buffer.0 as usize).and_then(Option::take);
+            if SIMULATED || !state.is_stuck() {
+                drop(freed)
+            } else {
+                mem::forget(freed)
+            }
+            Ok(())
+        });
     }
 
     fn address(&self, buffer: BufferId) -> Result<u64, Error> {
@@ -176,6 +193,16 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         let enable = |other: &u32| libcuda::enable_peer(*other as i32);
         let failed = |error| Error::device("opening the memory of another GPU", format!("{error:?}"));
         others.iter().filter(|other| **other != own).try_for_each(enable).map_err(failed)
+    }
+
+    unsafe fn copy_between(&mut self, to: (u32, u64), from: (u32, u64), bytes: u64) -> Result<(), Error> {
+        let place = |(device, address): (u32, u64)| (device as i32, address);
+        self.with(None, |state| {
+            // SAFETY: the caller's promise.
+            let copied =
+                unsafe { libcuda::copy_peer(place(to), place(from), bytes as usize, state.stream.stream.as_inner()) };
+            copied.map_err(|error| Error::device("copying between devices", format!("{error:?}")))
+        })
     }
 
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
@@ -227,21 +254,28 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn take_findings(&mut self) -> Vec<Finding> {
-        std::mem::take(&mut self.findings)
+        mem::take(&mut self.findings)
     }
 
     fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
+        mem::take(&mut self.notes)
     }
 
     fn is_usable(&mut self) -> bool {
-        SIMULATED || self.with(None, |state| Ok(!state.is_overdue && state.finish().is_ok())).unwrap_or(false)
+        SIMULATED || self.with(None, |state| Ok(state.given_up.is_none() && state.finish().is_ok())).unwrap_or(false)
     }
 
     fn set_time_limit(&mut self, limit: Duration) {
         // There is nothing in it that fails.
         let _ = self.with(None, |state| {
             state.time_limit = limit;
+            Ok(())
+        });
+    }
+
+    fn set_watch(&mut self, watch: Watch) {
+        let _ = self.with(None, |state| {
+            state.watch = Some(watch);
             Ok(())
         });
     }
@@ -289,7 +323,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
             let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
-                let usual = std::mem::replace(&mut machine.config_mut().schedule, schedule);
+                let usual = mem::replace(&mut machine.config_mut().schedule, schedule);
                 let Sanitized { result, findings, notes } = machine.launch_sanitized(prepared, checks);
                 machine.config_mut().schedule = usual;
                 (found, left) = (findings, notes);
@@ -302,28 +336,47 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let counters = counters?.metrics();
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
-        let timed = self.with_launch(launch, |state| state.launch(launch, bound))?;
+        let timed = self.with(Some(launch), |state| {
+            // The SIMT machine runs any number of blocks at a time.
+            if !SIMULATED {
+                state.check_ranks_run_together(launch)?;
+            }
+            state.launch(launch, bound)
+        })?;
         // The SIMT machine has no clock of its own.
         Ok(if SIMULATED { LaunchResult::default() } else { timed })
     }
 
     unsafe fn launch_with(
         &mut self,
-        (launch, times): (&Launch, u32),
+        (launches, times): (&[Launch], usize),
         bound: &[BufferId],
         before: Enqueue<'_>,
-        behind: Enqueue<'_>,
+        behind: EnqueueBehind<'_>,
     ) -> Result<LaunchResult, Error> {
-        self.with_launch(launch, |state| {
+        let failed = |reason: String| match launches.last() {
+            Some(launch) => Error::launch(launch, reason),
+            None => Error::Call { what: "what is in the stream".to_owned(), reason },
+        };
+        self.with(launches.last(), |state| {
+            if !SIMULATED {
+                launches.iter().try_for_each(|launch| state.check_ranks_run_together(launch))?;
+            }
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
             // SAFETY: as in `call`.
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
-            let failed = |reason: String| Error::launch(launch, reason);
             before(&stream, &memory).map_err(failed)?;
-            state.enqueue_often(launch, bound, times)?;
-            behind(&stream, &memory).map_err(failed)?;
-            state.finish().map_err(failed)
+            if launches.is_empty() {
+                state.start.record(&state.stream.stream).map_err(|error| failed(named(error)))?;
+                behind(0, &stream, &memory).map_err(failed)?;
+            }
+            for (place, launch) in launches.iter().enumerate() {
+                state.enqueue_often(launch, bound, times, place == 0)?;
+                behind(place, &stream, &memory).map_err(failed)?;
+            }
+            let timed = state.finish().map_err(failed)?;
+            Ok(if SIMULATED { LaunchResult::default() } else { timed })
         })
     }
 

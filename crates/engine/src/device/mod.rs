@@ -20,11 +20,11 @@ use crate::launch::{Code, Launch};
 use crate::size;
 
 #[cfg(not(target_family = "wasm"))]
-pub use gpu::{Cuda, Gpu, Sim};
+pub use gpu::{Cuda, Gpu, Sim, has_abandoned_work};
 pub use simt::Schedule;
 pub use simt::counters::{Metric, Value};
 pub use simt::sanitize::{Check, Checks, Finding};
-pub use stream::{DeviceMemory, Enqueue, GpuStream};
+pub use stream::{DeviceMemory, Enqueue, EnqueueBehind, GpuStream, Watch};
 
 /// The handle of a buffer, returned by [`Device::alloc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -163,6 +163,19 @@ pub trait Device {
         Ok(())
     }
 
+    /// Puts a copy between the memory of two devices into this device's stream: so many bytes to a place from another one, each the
+    /// number of a device and an address.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the driver refuses it, or has no such copies.
+    ///
+    /// # Safety
+    /// Both places have so many bytes, which nobody else uses until the stream has done it.
+    unsafe fn copy_between(&mut self, to: (u32, u64), from: (u32, u64), bytes: u64) -> Result<(), Error> {
+        let _ = (to, from, bytes);
+        Err(Error::device("copying between devices", format!("a {} has no others", self.info().kind)))
+    }
+
     /// Copies the first `bytes.len()` bytes of `buffer` to the host.
     ///
     /// # Errors
@@ -220,6 +233,9 @@ pub trait Device {
     /// How long a launch may take: one that takes longer fails. A device that does not know the time ignores this.
     fn set_time_limit(&mut self, _limit: Duration) {}
 
+    /// What is asked, while work is waited for, whether it is given up. A device that does not wait ignores this.
+    fn set_watch(&mut self, _watch: Watch) {}
+
     /// Why the device cannot run this launch, whatever its arguments: [`Error::NeedsNewer`] when the kernel is only
     /// compiled for newer devices.
     fn check_supported(&self, _launch: &Launch) -> Option<Error> {
@@ -257,23 +273,24 @@ pub trait Device {
     /// the kernel. On [`Sim`] every kernel keeps this, for the machine checks each address.
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
-    /// Runs a kernel several times with other work around it, all in one stream, and waits for the end. `before` and `behind`
-    /// put their work into the stream like that of [`Device::call`]; the time is that of the launches and of what is behind.
+    /// Runs kernels one after the other, each so many times, with other work around them, all in one stream, and waits for the end. `before` and
+    /// `behind`, which is called behind each launch with the launch's place, or once if there is none, put their work into the stream like that of
+    /// [`Device::call`]; the time begins behind `before`.
     ///
     /// # Errors
     /// As [`Device::launch`], and when the device has no stream.
     ///
     /// # Safety
-    /// As [`Device::launch`]; the kernel can run again on what a launch has left.
+    /// As [`Device::launch`]; each kernel can run on what those before it have left.
     unsafe fn launch_with(
         &mut self,
-        (launch, times): (&Launch, u32),
+        (launches, times): (&[Launch], usize),
         bound: &[BufferId],
         before: Enqueue<'_>,
-        behind: Enqueue<'_>,
+        behind: EnqueueBehind<'_>,
     ) -> Result<LaunchResult, Error> {
-        let _ = (times, bound, before, behind);
-        Err(Error::launch(launch, format!("a {} has no stream", self.info().kind)))
+        let _ = (launches, times, bound, before, behind);
+        Err(Error::device("launching several kernels", format!("a {} has no stream", self.info().kind)))
     }
 
     /// Keeps the device busy for so many nanoseconds and returns at once. What is launched meanwhile is enqueued

@@ -25,6 +25,12 @@ pub struct DeviceMemory {
 /// enqueue the work.
 pub type Enqueue<'a> = &'a mut dyn FnMut(&GpuStream, &[DeviceMemory]) -> Result<(), String>;
 
+/// Puts work into a stream behind the launch of this place among several, like [`Enqueue`].
+pub type EnqueueBehind<'a> = &'a mut dyn FnMut(usize, &GpuStream, &[DeviceMemory]) -> Result<(), String>;
+
+/// Says why work that is under way is not worth waiting for any more.
+pub type Watch = Box<dyn FnMut() -> Option<String> + Send>;
+
 impl GpuStream {
     /// The stream with this handle.
     ///

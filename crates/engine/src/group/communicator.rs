@@ -1,13 +1,17 @@
 //! What combines the ranks' data in their devices' memory: NCCL, or the host.
 
+use std::ffi::c_void;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::time::Duration;
+
+use libcuda::SideStream;
 use nccl::Work;
 
 use super::meeting::Meeting;
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
 use crate::divide::{Element, Op, Part};
 use crate::error::Error;
-use std::ops::Range;
-use std::time::Duration;
 
 /// What all ranks do together with a buffer of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +30,16 @@ pub enum Collective {
         /// How many bytes.
         bytes: u64,
     },
-    /// Puts the ranks' bytes behind one another in another buffer: each rank's are those of its range.
+    /// Combines the elements of all ranks, and gives each rank those of its range, at the beginning of another buffer.
+    Scatter {
+        /// The place of each rank's bytes, one behind the other.
+        parts: Vec<Range<u64>>,
+        /// The elements' type.
+        element: Element,
+        /// How they are combined.
+        op: Op,
+    },
+    /// Puts the ranks' bytes into another buffer: each rank's are those of its range.
     Gather {
         /// The place of each rank's bytes.
         parts: Vec<Range<u64>>,
@@ -39,7 +52,7 @@ pub trait Communicator {
     fn describe(&self) -> String;
 
     /// Does it with a buffer of each rank, and waits for the end: what it takes the data from, and where the result goes. These may be
-    /// the same buffer, but for [`Collective::Gather`].
+    /// the same buffer, but for [`Collective::Gather`] and [`Collective::Scatter`].
     ///
     /// # Errors
     /// [`Error::Call`] when it fails here, [`Error::Rank`] when a rank has failed, as far as it is known.
@@ -61,6 +74,25 @@ pub trait Communicator {
         None
     }
 
+    /// Puts it into a second stream, in which it begins when the device's stream has come to this point: what is put into that
+    /// afterwards runs beside it. `None` when it needs the host.
+    fn enqueue_beside(
+        &mut self,
+        _stream: &GpuStream,
+        _memory: [DeviceMemory; 2],
+        _what: &Collective,
+    ) -> Option<Result<(), String>> {
+        None
+    }
+
+    /// Lets the device's stream wait for what is in the second one.
+    ///
+    /// # Errors
+    /// The driver's, in words.
+    fn join_beside(&mut self, _stream: &GpuStream) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Ends what is under way, here and on other ranks as far as possible, after something has failed.
     fn abort(&mut self) {}
 }
@@ -70,6 +102,8 @@ pub struct Nccl {
     library: &'static nccl::Nccl,
     communicator: nccl::Communicator,
     part: Part,
+    /// What runs beside the device's stream.
+    beside: Option<SideStream>,
 }
 
 impl Nccl {
@@ -93,12 +127,15 @@ impl Nccl {
         let ids = meeting.exchange(id)?;
         let id = ids.first().and_then(|id| <[u8; 128]>::try_from(&id[..]).ok());
         let id = id.ok_or_else(|| Error::Rank { rank: 0, reason: "sends no identity of NCCL's".to_owned() });
-        let joined = id
-            .map_err(|error| error.to_string())
-            .and_then(|id| library.join(nccl::UniqueId(id), part.ranks, part.rank, limit));
+        let joined = id.map_err(|error| error.to_string()).and_then(|id| {
+            let refused = |error| format!("its context: {error:?}");
+            let enter = libcuda::carry_context().map_err(refused)?;
+            let enter = move || enter().map_err(refused);
+            library.join(nccl::UniqueId(id), [part.rank, part.ranks], limit, meeting.watch(), enter)
+        });
         meeting.report(&joined)?;
         let communicator = joined.map_err(|reason| Error::Rank { rank: part.rank, reason })?;
-        Ok(Self { library, communicator, part })
+        Ok(Self { library, communicator, part, beside: None })
     }
 }
 
@@ -125,7 +162,7 @@ impl Communicator for Nccl {
         what: &Collective,
     ) -> Result<(), Error> {
         let ran = device.call("NCCL", &bound, &mut |stream, memory| match *memory {
-            [from, to] => self.enqueue(stream, [from, to], what).unwrap_or(Ok(())),
+            [from, to] => self.enqueue_raw(stream.as_raw(), [from, to], what),
             _ => Err("two buffers are bound".to_owned()),
         });
         let failed = |reason| Error::Call { what: "NCCL".to_owned(), reason };
@@ -142,53 +179,125 @@ impl Communicator for Nccl {
         [from, to]: [DeviceMemory; 2],
         what: &Collective,
     ) -> Option<Result<(), String>> {
-        let stream = stream.as_raw();
-        let work = |from: u64, to: u64, count: u64, element| Work { from, to, count: count as usize, element, stream };
-        let needed = match what {
-            Collective::AllReduce { count, element, .. } => count * element.bytes(),
-            Collective::Broadcast { bytes } => *bytes,
-            Collective::Gather { parts } => parts.last().map_or(0, |part| part.end),
+        Some(self.enqueue_raw(stream.as_raw(), [from, to], what))
+    }
+
+    fn enqueue_beside(
+        &mut self,
+        stream: &GpuStream,
+        memory: [DeviceMemory; 2],
+        what: &Collective,
+    ) -> Option<Result<(), String>> {
+        let made = match self.beside.take() {
+            Some(beside) => Ok(beside),
+            None => SideStream::new().map_err(beside_failed),
         };
-        if to.bytes < needed {
-            return Some(Err(format!("the buffer has {} bytes, and {needed} are needed", to.bytes)));
-        }
-        // SAFETY: the buffers have as many bytes, as was checked, and of a part's the rank's own; they stay allocated until the
-        // device's stream has been waited for.
-        Some(unsafe {
-            match what {
-                Collective::AllReduce { count, element, op } => {
-                    let op = match op {
-                        Op::Sum => nccl::Op::Sum,
-                        Op::Product => nccl::Op::Product,
-                        Op::Min => nccl::Op::Min,
-                        Op::Max => nccl::Op::Max,
-                    };
-                    let element = match element {
-                        Element::I32 => nccl::Element::I32,
-                        Element::U32 => nccl::Element::U32,
-                        Element::I64 => nccl::Element::I64,
-                        Element::F32 => nccl::Element::F32,
-                        Element::F64 => nccl::Element::F64,
-                    };
-                    self.communicator.all_reduce(&work(from.address, to.address, *count, element), op)
-                }
-                Collective::Broadcast { bytes } => {
-                    self.communicator.broadcast(&work(from.address, to.address, *bytes, nccl::Element::U8), 0)
-                }
-                Collective::Gather { parts } => self.communicator.group(|communicator| {
-                    parts.iter().enumerate().try_for_each(|(rank, part)| {
-                        let to = to.address + part.start;
-                        // Only the root's first place counts.
-                        let from = if rank == self.part.rank { from.address } else { to };
-                        communicator.broadcast(&work(from, to, part.end - part.start, nccl::Element::U8), rank)
-                    })
-                }),
-            }
-        })
+        Some(made.and_then(|beside| {
+            // SAFETY: the device's stream exists as long as the borrow.
+            unsafe { beside.follow(stream.as_raw().cast()) }.map_err(beside_failed)?;
+            let raw = beside.as_raw().cast();
+            self.beside = Some(beside);
+            self.enqueue_raw(raw, memory, what)
+        }))
+    }
+
+    fn join_beside(&mut self, stream: &GpuStream) -> Result<(), String> {
+        let Some(beside) = &self.beside else { return Ok(()) };
+        // SAFETY: as above.
+        unsafe { beside.lead(stream.as_raw().cast()) }.map_err(beside_failed)
     }
 
     fn abort(&mut self) {
         self.communicator.abort();
+    }
+}
+
+impl Nccl {
+    fn enqueue_raw(
+        &mut self,
+        stream: *mut c_void,
+        [from, to]: [DeviceMemory; 2],
+        what: &Collective,
+    ) -> Result<(), String> {
+        let work = |from: u64, to: u64, count: u64, element| Work { from, to, count: count as usize, element, stream };
+        let own = self.part.rank;
+        let needed = match what {
+            Collective::AllReduce { count, element, .. } => count * element.bytes(),
+            Collective::Broadcast { bytes } => *bytes,
+            Collective::Scatter { parts, .. } => parts[own].end - parts[own].start,
+            Collective::Gather { parts } => parts.iter().map(|part| part.end).max().unwrap_or_default(),
+        };
+        if to.bytes < needed {
+            return Err(format!("the buffer has {} bytes, and {needed} are needed", to.bytes));
+        }
+        let length = |part: &Range<u64>| part.end - part.start;
+        // SAFETY: the buffers have as many bytes, as was checked, and of a part's the rank's own; they stay allocated until the
+        // device's stream has been waited for.
+        unsafe {
+            match what {
+                Collective::AllReduce { count, element, op } => {
+                    let work = work(from.address, to.address, *count, of_nccl(*element));
+                    self.communicator.all_reduce(&work, op_of_nccl(*op))
+                }
+                Collective::Broadcast { bytes } => {
+                    self.communicator.broadcast(&work(from.address, to.address, *bytes, nccl::Element::U8), 0)
+                }
+                Collective::Scatter { parts, element, op } => {
+                    let (size, op) = (element.bytes(), op_of_nccl(*op));
+                    let work = |part: &Range<u64>, begin| {
+                        work(from.address + begin, to.address, length(part) / size, of_nccl(*element))
+                    };
+                    if parts.iter().all(|part| length(part) == length(&parts[0])) {
+                        return self.communicator.reduce_scatter(&work(&parts[0], 0), op);
+                    }
+                    self.communicator.group(|communicator| {
+                        let mut parts = parts.iter().enumerate();
+                        parts.try_for_each(|(rank, part)| communicator.reduce(&work(part, part.start), op, rank))
+                    })
+                }
+                Collective::Gather { parts } => {
+                    let each = length(&parts[0]);
+                    let is_even = |(rank, part): (usize, &Range<u64>)| {
+                        length(part) == each && part.start == parts[0].start + rank as u64 * each
+                    };
+                    if parts.iter().enumerate().all(is_even) {
+                        let to = to.address + parts[0].start;
+                        return self.communicator.all_gather(&work(from.address, to, each, nccl::Element::U8));
+                    }
+                    self.communicator.group(|communicator| {
+                        parts.iter().enumerate().try_for_each(|(rank, part)| {
+                            let to = to.address + part.start;
+                            // Only the root's first place counts.
+                            let from = if rank == own { from.address } else { to };
+                            communicator.broadcast(&work(from, to, length(part), nccl::Element::U8), rank)
+                        })
+                    })
+                }
+            }
+        }
+    }
+}
+
+fn beside_failed(error: impl Debug) -> String {
+    format!("a second stream: {error:?}")
+}
+
+fn of_nccl(element: Element) -> nccl::Element {
+    match element {
+        Element::I32 => nccl::Element::I32,
+        Element::U32 => nccl::Element::U32,
+        Element::I64 => nccl::Element::I64,
+        Element::F32 => nccl::Element::F32,
+        Element::F64 => nccl::Element::F64,
+    }
+}
+
+fn op_of_nccl(op: Op) -> nccl::Op {
+    match op {
+        Op::Sum => nccl::Op::Sum,
+        Op::Product => nccl::Op::Product,
+        Op::Min => nccl::Op::Min,
+        Op::Max => nccl::Op::Max,
     }
 }
 
@@ -211,6 +320,7 @@ impl Communicator for ThroughHost {
         let rank = meeting.part.rank;
         let bytes = match what {
             Collective::AllReduce { count, element, .. } => count * element.bytes(),
+            Collective::Scatter { parts, .. } => parts.last().map_or(0, |part| part.end),
             Collective::Broadcast { bytes } if rank == 0 => *bytes,
             Collective::Broadcast { .. } => 0,
             Collective::Gather { parts } => parts.get(rank).map_or(0, |part| part.end - part.start),
@@ -219,10 +329,15 @@ impl Communicator for ThroughHost {
         let own = device.download(from, &mut own).map(|()| own).map_err(|error| error.to_string());
         let mut all = meeting.exchange(own)?;
         let combined = match what {
-            Collective::AllReduce { element, op, .. } => {
+            Collective::AllReduce { element, op, .. } | Collective::Scatter { element, op, .. } => {
                 let (first, others) = all.split_first_mut().expect("there is a rank");
                 others.iter().for_each(|other| element.combine(*op, first, other));
-                std::mem::take(first)
+                match what {
+                    Collective::Scatter { parts, .. } => {
+                        first[parts[rank].start as usize..parts[rank].end as usize].to_vec()
+                    }
+                    _ => std::mem::take(first),
+                }
             }
             Collective::Broadcast { .. } => all.swap_remove(0),
             Collective::Gather { .. } => all.concat(),

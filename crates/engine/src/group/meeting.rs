@@ -2,7 +2,8 @@
 //! several, on one host or several.
 //!
 //! Every wait has a limit. A rank that fails tells the others; one that ends, or does not answer, is found by the first rank,
-//! which tells the others. So every rank gets the same error, and none waits forever.
+//! which tells the others. So every rank gets the same error, and none waits forever. A rank that waits for its device looks
+//! at its connections meanwhile ([`Meeting::watch`]), since work of other ranks may be what the device waits for.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,6 +11,7 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::device::Watch;
 use crate::divide::Part;
 use crate::error::Error;
 
@@ -18,6 +20,9 @@ const GREETING: [u8; 8] = *b"ladder 1";
 
 /// How often a rank that does not find the first one looks again.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long the rest of a message may take at least.
+const LEAST: Duration = Duration::from_secs(1);
 
 /// The most bytes of a message.
 const MOST_BYTES: u64 = 1 << 36;
@@ -162,24 +167,38 @@ impl Meeting {
         all.iter().enumerate().map(number).collect()
     }
 
+    /// What looks for the end or the failure of other ranks while this one waits for something else: why it should not wait
+    /// any longer, until then nothing. The error of what is given up so is not the run's: [`Meeting::exchange`] has that.
+    pub fn watch(&self) -> Watch {
+        let links: Vec<TcpStream> = self.links.iter().filter_map(|link| link.try_clone().ok()).collect();
+        Box::new(move || links.iter().any(has_failed).then(|| GIVEN_UP.to_owned()))
+    }
+
     /// Receives what all ranks have, on the first one.
     fn gather(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, (usize, String)> {
-        let end = Instant::now() + self.limit;
+        let mut end = Instant::now() + self.limit;
         let mut all = vec![own.map_err(|why| (0, why))];
-        for (at, link) in self.links.iter_mut().enumerate() {
-            // The limit may be used up by an earlier rank; an answer that has come in meanwhile is still read.
-            let left = end.saturating_duration_since(Instant::now()).max(PAUSE);
-            let heard = link.set_read_timeout(Some(left)).and_then(|()| read(link));
+        for at in 0..self.links.len() {
+            if all.iter().any(Result::is_err) {
+                // Others may wait for the rank that has failed, and say nothing until they are told.
+                end = end.min(Instant::now());
+            }
+            let heard = await_one(&self.links, at, end).and_then(|()| read(&mut self.links[at]));
             all.push(match heard {
                 Ok((0, bytes)) => Ok(bytes),
                 Ok((_, why)) => Err((at + 1, String::from_utf8_lossy(&why).into_owned())),
                 Err(error) => Err((at + 1, why_silent(&error, self.limit))),
             });
         }
-        // A rank's own error says more than the lost connection of another one, which may be its consequence.
-        let failed: Vec<(usize, String)> = all.iter().filter_map(|own| own.as_ref().err()).cloned().collect();
-        let said = failed.iter().find(|(_, why)| *why != ENDED).or(failed.first());
-        match said {
+        // A rank's own error says more than the lost connection or the silence of another one, which may be its consequence,
+        // and what was given up because of another rank says nothing.
+        let weight = |why: &str| match why {
+            why if why.ends_with(GIVEN_UP) => 3,
+            why if why.starts_with(SILENT) => 2,
+            why => u8::from(why == ENDED),
+        };
+        let failed = all.iter().filter_map(|own| own.as_ref().err()).min_by_key(|(_, why)| weight(why));
+        match failed {
             Some(failed) => Err(failed.clone()),
             None => Ok(all.into_iter().flatten().collect()),
         }
@@ -236,14 +255,46 @@ impl Meeting {
     }
 }
 
-/// What is said of a rank whose connection has ended.
+/// What is said of a rank whose connection has ended, and of one that is silent.
 const ENDED: &str = "has ended";
+const SILENT: &str = "did not answer within";
+
+/// How the error of what was given up ends.
+const GIVEN_UP: &str = "given up, because another rank has failed";
 
 /// Why nothing came from a rank.
 fn why_silent(error: &io::Error, waited: Duration) -> String {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("did not answer within {waited:?}"),
-        _ => ENDED.to_owned(),
+    if is_late(error) { format!("{SILENT} {waited:?}") } else { ENDED.to_owned() }
+}
+
+/// Waits until something comes by one of the links. It gives up at the end of the time, or when another link has failed.
+fn await_one(links: &[TcpStream], at: usize, end: Instant) -> io::Result<()> {
+    let link = &links[at];
+    link.set_read_timeout(Some(PAUSE))?;
+    let heard = loop {
+        match link.peek(&mut [0]) {
+            Err(error) if is_late(&error) && Instant::now() < end && !links.iter().any(has_failed) => {}
+            heard => break heard,
+        }
+    };
+    // A message that has begun is read to its end.
+    link.set_read_timeout(Some(end.saturating_duration_since(Instant::now()).max(LEAST)))?;
+    heard.map(drop)
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Whether a connection has ended, or the next message there says that a rank has failed. Nothing is taken from it.
+fn has_failed(link: &TcpStream) -> bool {
+    let mut kind = [0];
+    let peeked = link.set_nonblocking(true).and_then(|()| link.peek(&mut kind));
+    let is_open = link.set_nonblocking(false).is_ok();
+    match peeked {
+        Ok(0) => true,
+        Ok(_) => kind[0] != 0,
+        Err(error) => !is_open || error.kind() != ErrorKind::WouldBlock,
     }
 }
 

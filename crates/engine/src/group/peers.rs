@@ -1,12 +1,14 @@
 //! Runs rungs whose kernels read and write the memory of other devices: each rank has its buffers on its own device, and all
 //! have the addresses of all.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use super::Member;
 use super::communicator::{Collective, Communicator, ThroughHost};
-use super::run::{Outcome, Report, Request, slowest, verdict_of_all};
-use crate::device::{BufferId, Device};
+use super::run::{Outcome, Report, Request};
+use super::work::{Start, slowest, verdict_of_all};
+use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
 use crate::divide::{Element, Op};
 use crate::error::Error;
 use crate::launch::{Arg, Launch, MOST_RANKS};
@@ -14,8 +16,11 @@ use crate::problem::{GUARD_BYTES, Problem, Role, Verdict};
 use crate::registry::{Launches, Rung};
 use crate::run::WARM_UP;
 
-/// How many launches are timed together: what one takes less than a measurement's own time is lost otherwise.
-const TOGETHER: u32 = 10;
+/// How many launches are timed together, one behind the other in the stream, as nccl-tests does.
+const TOGETHER: usize = 20;
+
+/// The most bytes of an array that the host adds up.
+const MUCH: u64 = 16 << 20;
 
 /// A rank's buffer: its place among the problem's, what it is, and its address on every rank.
 struct Shared {
@@ -90,44 +95,81 @@ fn rows(
         if simt::run::is_interrupted() {
             return Err(Error::Interrupted);
         }
-        let launch = own_launch(member, launch, buffers);
+        let launch = own_launch(member, (rung, launch), request.whole, buffers);
         poison(&mut *member.device, buffers)?;
         member.meeting.barrier()?;
         let ran = run(member, launch.as_ref());
         member.agree(ran)?;
         let verdict = checked(member, request.whole, buffers)?;
-        let mut times = Vec::new();
         // What simulated devices take says nothing.
         let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
-        if let (Some(runs), Some(launch)) = (runs, &launch) {
-            for run in 0..WARM_UP.saturating_add(runs) {
-                member.meeting.barrier()?;
-                // SAFETY: as in `run`; a kernel leaves its flags as it found them.
-                let ran = unsafe {
-                    member.device.launch_with((launch, TOGETHER), &[], &mut |_, _| Ok(()), &mut |_, _| Ok(()))
-                };
-                let time = member.agree(ran)?.time_ns.unwrap_or_default();
-                if run >= WARM_UP {
-                    times.push(time / f64::from(TOGETHER));
-                }
-            }
-        }
+        let times = match (runs, &launch) {
+            (Some(runs), Some(launch)) => timed(member, std::slice::from_ref(launch), None, runs)?,
+            _ => Vec::new(),
+        };
         let samples = slowest(&mut member.meeting, times)?;
         report.outcomes.push(Outcome { name: rung.name.to_owned(), launch, verdict, samples });
     }
     if request.rungs.is_empty() {
-        let mut host = ThroughHost;
-        report.outcomes.push(baseline(member, request, buffers, Some(&mut host))?);
-        if !member.is_simulated {
-            report.outcomes.push(baseline(member, request, buffers, None)?);
+        let bytes = report.all_reduced.unwrap_or_default();
+        for way in [Way::Host, Way::Copies, Way::Communicator] {
+            match way {
+                Way::Host if bytes > MUCH => {
+                    report.left_out.push(format!("through the host: more than {MUCH} bytes take seconds"));
+                }
+                Way::Communicator if member.is_simulated => {}
+                _ => report.outcomes.push(baseline(member, request, buffers, way)?),
+            }
         }
     }
     Ok(())
 }
 
+/// What is timed in the place of launches: a collective of these buffers.
+type Timed<'a> = (&'a [BufferId; 2], &'a Collective);
+
+/// The times of launches on this rank, or of a collective as often, each the mean of [`TOGETHER`].
+fn timed(
+    member: &mut Member,
+    launches: &[Launch],
+    collective: Option<Timed<'_>>,
+    runs: u32,
+) -> Result<Vec<f64>, Error> {
+    let start = Start::new(&mut *member.device);
+    let start = member.agree(start)?;
+    let bound: &[BufferId] = collective.map_or(&[], |(ids, _)| ids);
+    let mut times = Vec::new();
+    for run in 0..WARM_UP.saturating_add(runs) {
+        member.meeting.barrier()?;
+        let Member { device, communicator, .. } = &mut *member;
+        let shared = RefCell::new(&mut **communicator);
+        let mut before = |stream: &GpuStream, _: &[DeviceMemory]| {
+            start.enqueue(&mut **shared.borrow_mut(), stream).unwrap_or(Ok(()))
+        };
+        let mut behind = |_, stream: &GpuStream, memory: &[DeviceMemory]| {
+            let Some((_, what)) = collective else { return Ok(()) };
+            let mut once = |_| shared.borrow_mut().enqueue(stream, [memory[0], memory[1]], what).unwrap_or(Ok(()));
+            (0..TOGETHER).try_for_each(&mut once)
+        };
+        // SAFETY: as in `run`; a kernel leaves its flags as it found them.
+        let ran = unsafe { device.launch_with((launches, TOGETHER), bound, &mut before, &mut behind) };
+        let time = member.agree(ran)?.time_ns.unwrap_or_default();
+        if run >= WARM_UP {
+            times.push(time / TOGETHER as f64);
+        }
+    }
+    start.free(&mut *member.device);
+    Ok(times)
+}
+
 /// A rank's launch: its row of the grid. On simulated devices the first rank launches all rows as one grid, since kernels run one
 /// after the other there, and these wait for each other.
-fn own_launch(member: &Member, launch: &Launch, buffers: &[Shared]) -> Option<Launch> {
+fn own_launch(
+    member: &Member,
+    (rung, launch): (&Rung, &Launch),
+    whole: &dyn Problem,
+    buffers: &[Shared],
+) -> Option<Launch> {
     let (part, first) = (member.part(), if member.is_simulated { 0 } else { member.part().rank as u32 });
     if member.is_simulated && part.rank > 0 {
         return None;
@@ -144,8 +186,12 @@ fn own_launch(member: &Member, launch: &Launch, buffers: &[Shared]) -> Option<La
         other => other,
     };
     let args = launch.args.iter().map(arg).collect();
-    let [x, y, z] = launch.grid;
-    Some(Launch { args, grid: [x, if member.is_simulated { y } else { 1 }, z], ..launch.clone() })
+    let mut shape = whole.shape();
+    if !member.is_simulated {
+        // A device of its own has room for a row's blocks as for those of all.
+        shape[0] = 1;
+    }
+    Some(Launch { args, grid: rung.geometry.grid(&shape, launch.block), ..launch.clone() })
 }
 
 /// Runs the rank's launch, if it has one.
@@ -192,49 +238,156 @@ fn checked(member: &mut Member, whole: &dyn Problem, buffers: &[Shared]) -> Resu
     verdict_of_all(&mut member.meeting, verdict, &result)
 }
 
-/// The same by the host, or by the group's communicator: from a copy of the inputs, in place.
-fn baseline(
-    member: &mut Member,
-    request: &Request<'_>,
-    buffers: &[Shared],
-    host: Option<&mut dyn Communicator>,
-) -> Result<Outcome, Error> {
+/// What the rungs are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The host takes the inputs, adds them up and brings the sum to all.
+    Host,
+    /// The first device gets copies of all inputs, adds them up by the first rung on its own, and the sums are copied back.
+    Copies,
+    /// The group's communicator.
+    Communicator,
+}
+
+/// The same in another way than by a rung, from the inputs to the outputs.
+fn baseline(member: &mut Member, request: &Request<'_>, buffers: &[Shared], way: Way) -> Result<Outcome, Error> {
     let find = |role| buffers.iter().find(|own| own.role == role);
     let (Some(input), Some(output)) = (find(Role::Input), find(Role::Output)) else {
         return Err(Error::NotOffered("the problem has no input or no output".to_owned()));
     };
     let collective = Collective::AllReduce { count: output.bytes / 4, element: Element::F32, op: Op::Sum };
-    let is_host = host.is_some();
-    let Member { device, communicator, meeting, .. } = &mut *member;
-    let communicator = host.unwrap_or(&mut **communicator);
-    let name = if is_host { "through the host".to_owned() } else { communicator.describe() };
     let ids = [input.id, output.id];
-    device.fill(output.id, output.role.initial_byte().unwrap_or_default())?;
-    communicator.run(meeting, &mut **device, ids, &collective)?;
-    let verdict = checked(member, request.whole, buffers)?;
-    let mut times = Vec::new();
-    let has_clock = !member.is_simulated;
-    if let (Some(runs), true, true) = (request.runs, has_clock, verdict.is_right()) {
-        let runs = if is_host { runs.min(3) } else { runs };
-        for run in 0..WARM_UP.saturating_add(runs) {
-            let Member { device, communicator, meeting, .. } = &mut *member;
-            meeting.barrier()?;
-            let time = if is_host {
-                let begin = Instant::now();
-                ThroughHost.run(meeting, &mut **device, ids, &collective)?;
-                begin.elapsed().as_nanos() as f64
-            } else {
-                let mut all = |stream: &crate::device::GpuStream, memory: &[crate::device::DeviceMemory]| {
-                    let one = |_| communicator.enqueue(stream, [memory[0], memory[1]], &collective).unwrap_or(Ok(()));
-                    (0..TOGETHER).try_for_each(one)
-                };
-                device.call("NCCL", &ids, &mut all)?.time_ns.unwrap_or_default() / f64::from(TOGETHER)
-            };
-            if run >= WARM_UP {
-                times.push(time);
+    let name = match way {
+        Way::Host => "through the host".to_owned(),
+        Way::Copies => "copies to one device".to_owned(),
+        // The caption says where it is.
+        Way::Communicator => member.communicator.describe().split(" (").next().unwrap_or_default().to_owned(),
+    };
+    let staged = match way {
+        Way::Copies => Some(Staged::new(member, request, [input, output])?),
+        _ => None,
+    };
+    let once = |member: &mut Member| -> Result<(), Error> {
+        let Member { device, communicator, meeting, .. } = &mut *member;
+        match (&staged, way) {
+            (Some(staged), _) => {
+                let ran = staged.run(member, [input, output]);
+                member.agree(ran)
             }
+            (None, Way::Host) => ThroughHost.run(meeting, &mut **device, ids, &collective),
+            _ => communicator.run(meeting, &mut **device, ids, &collective),
         }
+    };
+    poison(&mut *member.device, buffers)?;
+    // Nobody writes another rank's output before it is poisoned.
+    member.meeting.barrier()?;
+    once(member)?;
+    let verdict = checked(member, request.whole, buffers)?;
+    let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
+    let times = match runs {
+        None => Vec::new(),
+        Some(runs) if way == Way::Communicator => timed(member, &[], Some((&ids, &collective)), runs)?,
+        Some(runs) => {
+            let mut times = Vec::new();
+            for _ in 0..runs.min(3) {
+                member.meeting.barrier()?;
+                let begin = Instant::now();
+                once(member)?;
+                times.push(begin.elapsed().as_nanos() as f64);
+            }
+            times
+        }
+    };
+    if let Some(staged) = staged {
+        staged.free(member);
     }
     let samples = slowest(&mut member.meeting, times)?;
     Ok(Outcome { name, launch: None, verdict, samples })
+}
+
+/// What the first device has for copies of all ranks' data. The others have nothing.
+struct Staged {
+    launch: Option<Launch>,
+    /// The copies of the inputs and of the outputs of all ranks but the first, and flags.
+    ids: Vec<BufferId>,
+    addresses: [Vec<u64>; 2],
+    /// The numbers of the ranks' devices.
+    devices: Vec<u32>,
+}
+
+impl Staged {
+    fn new(member: &mut Member, request: &Request<'_>, both: [&Shared; 2]) -> Result<Self, Error> {
+        // Simulated devices are numbered in the order of their ranks.
+        let number = if member.is_simulated { member.part().rank as u64 } else { member.number.into() };
+        let devices = member.meeting.exchange_number(number)?.into_iter().map(|number| number as u32).collect();
+        let mut own = Self { launch: None, ids: Vec::new(), addresses: Default::default(), devices };
+        let made = match member.part().rank {
+            0 => own.make(&mut *member.device, request, both),
+            _ => Ok(()),
+        };
+        member.agree(made).map(|()| own)
+    }
+
+    fn make(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request<'_>,
+        [input, output]: [&Shared; 2],
+    ) -> Result<(), Error> {
+        let whole = request.whole;
+        let ranks = self.devices.len();
+        let mut alloc = |bytes: u64| {
+            let id = device.alloc(bytes as usize)?;
+            self.ids.push(id);
+            device.fill(id, 0)?;
+            device.address(id)
+        };
+        let mut tables = Vec::new();
+        for (buffer, shared) in [(0, Some(input)), (1, Some(output)), (2, None)] {
+            let bytes = whole.buffers()[buffer * ranks].bytes;
+            let first = shared.map_or_else(|| alloc(bytes), |shared| Ok(shared.addresses[0]))?;
+            let others = (1..ranks).map(|_| alloc(bytes)).collect::<Result<Vec<_>, _>>()?;
+            tables.push([vec![first], others].concat());
+        }
+        let mut launch = request.ladder.launch(&request.ladder.rungs[0], whole, None)?;
+        for arg in &mut launch.args {
+            *arg = match *arg {
+                Arg::Table { first, .. } => {
+                    let mut table = [0; MOST_RANKS];
+                    table.iter_mut().zip(&tables[first / ranks]).for_each(|(entry, address)| *entry = *address);
+                    Arg::Addresses(table)
+                }
+                Arg::FirstRank => Arg::U32(0),
+                other => other,
+            };
+        }
+        tables.truncate(2);
+        self.addresses = tables.try_into().unwrap_or_default();
+        self.launch = Some(launch);
+        Ok(())
+    }
+
+    fn run(&self, member: &mut Member, [input, output]: [&Shared; 2]) -> Result<(), Error> {
+        let Some(launch) = &self.launch else { return Ok(()) };
+        let (device, first) = (&mut *member.device, self.devices[0]);
+        let [inputs, outputs] = &self.addresses;
+        let others = || self.devices.iter().enumerate().skip(1);
+        for (rank, &other) in others() {
+            // SAFETY: both have the bytes of the input, and the other rank waits meanwhile.
+            unsafe { device.copy_between((first, inputs[rank]), (other, input.addresses[rank]), input.bytes) }?;
+        }
+        // SAFETY: as in `run`, and the copies are the device's own.
+        unsafe { device.launch(launch, &[]) }?;
+        for (rank, &other) in others() {
+            // SAFETY: as above, of the output.
+            unsafe { device.copy_between((other, output.addresses[rank]), (first, outputs[rank]), output.bytes) }?;
+        }
+        // What is behind the copies in the stream is there when they are.
+        // SAFETY: it launches nothing.
+        unsafe { device.launch_with((&[], 1), &[], &mut |_, _| Ok(()), &mut |_, _, _| Ok(())) }.map(drop)
+    }
+
+    fn free(self, member: &mut Member) {
+        self.ids.into_iter().for_each(|id| member.device.free(id));
+    }
 }

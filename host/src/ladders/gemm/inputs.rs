@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::formats::Format;
 use crate::data::{element, generate};
-use crate::ladders::product::{Bits, number};
+use crate::ladders::product::{Bits, Extent, number};
 
 /// What the factors hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,13 @@ pub(super) struct Factor {
     steps: [usize; 2],
 }
 
+/// Where a factor is in that of a whole product: its first line and the first place in its lines; and the lines, where those of
+/// all parts lie together, and places of that.
+struct Place {
+    first: [usize; 2],
+    of: [usize; 2],
+}
+
 enum Elements {
     Half(Vec<u16>),
     Word(Vec<f32>),
@@ -56,32 +63,43 @@ impl Factor {
     fn new(
         (format, data, bits): (Format, Data, u32),
         [lines, k]: [usize; 2],
+        place: Place,
         lines_lie_together: bool,
         salt: u32,
     ) -> Self {
         let steps = if lines_lie_together { [lines, 1] } else { [1, k] };
+        // The number of an element in the whole factor, of which this one has neighbouring parts of rows in memory.
+        let (row, whole, first) = match lines_lie_together {
+            true => (lines, place.of[0], [place.first[1], place.first[0]]),
+            false => (k, place.of[1], place.first),
+        };
+        let number_of = |at: u32| match at as usize {
+            at if row == whole => (at + first[0] * row) as u32,
+            at => ((first[0] + at / row) * whole + first[1] + at % row) as u32,
+        };
         let uniform = |at: u32| format.round(f64::from(element(at ^ salt)) / f64::from(1u32 << 31));
         let value = |at: u32| if data == Data::Exact { number(at ^ salt, bits) } else { uniform(at) };
         let count = (lines * k) as u64;
         let elements = match format.bytes() {
-            2 => Elements::Half(generate(count, |at| format.encode(value(at)))),
-            _ => Elements::Word(generate(count, value)),
+            2 => Elements::Half(generate(count, |at| format.encode(value(number_of(at))))),
+            _ => Elements::Word(generate(count, |at| value(number_of(at)))),
         };
         let mut factor = Self { format, elements, steps };
         if data == Data::Special {
-            (0..lines).for_each(|line| factor.make_special(line, k, salt));
+            (0..lines).for_each(|line| factor.make_special(line, k, &place, salt));
         }
         factor
     }
 
     /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a
     /// factor of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
-    fn make_special(&mut self, line: usize, k: usize, salt: u32) {
-        let which = element(line as u32 ^ salt.rotate_left(16)).cast_unsigned();
-        if which & 1 == 1 {
+    fn make_special(&mut self, line: usize, k: usize, place: &Place, salt: u32) {
+        let which = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
+        let along = (element(which).cast_unsigned() as usize % place.of[1]).wrapping_sub(place.first[1]);
+        if which & 1 == 1 && along < k {
             let all = specials(self.format);
             let value = all[(which >> 1) as usize % all.len()] as f32;
-            let at = line * self.steps[1] + element(which).cast_unsigned() as usize % k * self.steps[0];
+            let at = line * self.steps[1] + along * self.steps[0];
             match &mut self.elements {
                 Elements::Half(elements) => elements[at] = self.format.encode(value),
                 Elements::Word(elements) => elements[at] = value,
@@ -132,17 +150,20 @@ pub(super) struct Inputs {
 impl Inputs {
     #[cfg(test)]
     pub(super) fn new(sides: [usize; 3], format: Format, b_in_columns: bool, data: Data) -> Self {
-        Self::from_row(0, sides, format, b_in_columns, data)
+        Self::of(sides[1], &Extent::whole(sides), format, b_in_columns, data)
     }
 
-    /// The factors, of A the rows from this one on: other rows are other numbers.
-    pub(super) fn from_row(row: usize, [m, n, k]: [usize; 3], format: Format, b_in_columns: bool, data: Data) -> Self {
+    /// The factors of what is computed of a product of `n` columns: the numbers are those of the whole.
+    pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
         // As many bits as the format has, and in B what is left of 15.
         let digits = format.digits().unsigned_abs();
-        let Bits { a, b } = Bits::of(k, Bits { a: digits, b: 15 - digits });
+        let Bits { a, b } = Bits::of(extent.of_depth, Bits { a: digits, b: 15 - digits });
+        let place = |first, of| Place { first, of: [of, extent.of_depth] };
+        let (depth, [m, _, k]) = (extent.depth.start, extent.sides(n));
+        let rows = place([extent.rows.start, depth], m);
         let (a, b) = rayon::join(
-            || Factor::new((format, data, a), [m, k], false, (row * k) as u32),
-            || Factor::new((format, data, b), [n, k], !b_in_columns, u32::MAX),
+            || Factor::new((format, data, a), [m, k], rows, false, 0),
+            || Factor::new((format, data, b), [n, k], place([0, depth], n), !b_in_columns, u32::MAX),
         );
         Self { sides: [m, n, k], data, a, b }
     }

@@ -36,13 +36,13 @@ mod sweep;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Combine, Part};
+use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict};
 use engine::registry::{Form, Ladder, Rung};
 
-use super::product;
+use super::product::{self, Extent};
 use formats::{Format, NAN, TYPES};
 use inputs::{DATA, Data, Inputs};
 use reference::{Reference, WrongElement};
@@ -95,10 +95,9 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 }
 
 struct Gemm {
-    /// The sizes m, n and k.
-    sides: [usize; 3],
-    /// The first row, where it is a part of a product.
-    row: usize,
+    /// The columns, and what is computed of them.
+    n: usize,
+    extent: Extent,
     /// The format of A and B, and that of C.
     factor: Format,
     out: Format,
@@ -115,9 +114,10 @@ impl Gemm {
             "same" if factor != Format::Tf32 => factor,
             _ => Format::F32,
         };
+        let sides = product::sides(&LADDER, options)?;
         Ok(Self {
-            sides: product::sides(&LADDER, options)?,
-            row: 0,
+            n: sides[1],
+            extent: Extent::whole(sides),
             factor,
             out,
             b_in_columns: options.text("b") == "columns",
@@ -127,8 +127,19 @@ impl Gemm {
         })
     }
 
+    /// The sizes m, n and k.
+    fn sides(&self) -> [usize; 3] {
+        self.extent.sides(self.n)
+    }
+
+    /// What is computed of the same product.
+    fn of(&self, extent: Extent) -> Box<Self> {
+        let (inputs, reference) = Default::default();
+        Box::new(Self { extent, inputs, reference, ..*self })
+    }
+
     fn inputs(&self) -> &Inputs {
-        self.inputs.get_or_init(|| Inputs::from_row(self.row, self.sides, self.factor, self.b_in_columns, self.data))
+        self.inputs.get_or_init(|| Inputs::of(self.n, &self.extent, self.factor, self.b_in_columns, self.data))
     }
 
     fn reference(&self) -> &Reference {
@@ -149,7 +160,7 @@ impl Gemm {
 
     /// The map of a matrix.
     fn map(&self, buffer: usize) -> TensorMap {
-        let [m, n, k] = self.sides.map(|side| side as u64);
+        let [m, n, k] = self.sides().map(|side| side as u64);
         let (format, columns, rows) = match buffer {
             A => (self.factor, k, m),
             B if self.b_in_columns => (self.factor, k, n),
@@ -157,7 +168,7 @@ impl Gemm {
             _ => (self.out, n, m),
         };
         let tile = [(TILE_BYTES / format.bytes()) as u32, TILE_ROWS];
-        TensorMap { buffer, element: format.in_tensors(), columns, rows, tile }
+        TensorMap { buffer, begin: 0, element: format.in_tensors(), columns, rows, tile }
     }
 
     fn bytes_of(&self, buffer: usize) -> u64 {
@@ -171,7 +182,7 @@ unsafe impl Problem for Gemm {
     fn size(&self) -> String {
         let kind =
             if self.data == Data::Uniform { String::new() } else { format!(", {} data", DATA[self.data as usize]) };
-        product::size(self.sides) + &kind
+        product::size(self.sides()) + &kind
     }
 
     fn title(&self) -> String {
@@ -201,12 +212,31 @@ unsafe impl Problem for Gemm {
         Some(product::square(elements, share, UNIT / 2))
     }
 
-    fn part(&self, part: Part) -> Result<Divided, String> {
-        let [m, n, k] = self.sides;
-        let rows = product::rows(part, m)?;
-        let (inputs, reference) = Default::default();
-        let problem = Self { sides: [rows.len(), n, k], row: rows.start, inputs, reference, ..*self };
-        Ok(Divided { problem: Box::new(problem), combine: Combine::Gather, shared: vec![B] })
+    fn part(&self, part: Part, along: Along) -> Result<Divided, String> {
+        let problem = self.of(self.extent.part(part, along)?);
+        Ok(match along {
+            Along::Rows => Divided { problem, shared: vec![B], scattered: None },
+            Along::K if self.out != Format::F32 => {
+                return Err(
+                    "parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned()
+                );
+            }
+            Along::K => {
+                let scattered = self.of(self.extent.part(part, Along::Rows)?);
+                Divided { problem, shared: Vec::new(), scattered: Some(scattered) }
+            }
+        })
+    }
+
+    fn combine(&self, _: &Rung) -> Combine {
+        product::combine(self.n, &self.extent)
+    }
+
+    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
+        let extent = self.extent.part(piece, Along::Rows)?;
+        let before = (extent.rows.start - self.extent.rows.start) as u64;
+        let begins = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
+        Ok(Piece { problem: self.of(extent), begins })
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
@@ -235,7 +265,7 @@ unsafe impl Problem for Gemm {
     }
 
     fn shape(&self) -> Vec<u64> {
-        self.sides.map(|side| side as u64).to_vec()
+        self.sides().map(|side| side as u64).to_vec()
     }
 
     fn buffers(&self) -> Vec<Buffer> {
@@ -260,7 +290,7 @@ unsafe impl Problem for Gemm {
     }
 
     fn args(&self, rung: &Rung) -> Vec<Arg> {
-        let sides = self.sides.map(|side| Arg::U32(side as u32));
+        let sides = self.sides().map(|side| Arg::U32(side as u32));
         let mut args = match rung.form {
             Form::TensorMaps | Form::TensorMapsAndWorkspace => {
                 let c = if self.map(C).pitch().is_multiple_of(UNIT) { C } else { A };
@@ -281,12 +311,12 @@ unsafe impl Problem for Gemm {
     }
 
     fn flops(&self) -> Option<u64> {
-        let [m, n, k] = self.sides.map(|side| side as u64);
+        let [m, n, k] = self.sides().map(|side| side as u64);
         Some((2 * m * n).saturating_mul(k))
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let [m, n, _] = self.sides;
+        let [m, n, _] = self.sides();
         match self.out {
             Format::F32 | Format::Tf32 => Verdict::of_output(outputs, m * n, |found: &[f32]| {
                 let wrong = self.reference().first_wrong(self.inputs(), &|at| found[at])?;

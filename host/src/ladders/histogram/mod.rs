@@ -7,6 +7,7 @@
 
 mod data;
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
@@ -14,16 +15,19 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
-use engine::divide::{Combine, Element, Op, Part};
+use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::launch::Launch;
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Divided, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
-use crate::data::{MAX_ELEMENTS, generate};
+use crate::data::{generate, least_pieces, too_many};
 use data::Data;
 
 const DEFAULT_N: u64 = 1 << 24;
+
+/// The most bytes: a counter may count them all.
+const MOST: u64 = u32::MAX as u64;
 
 const BLOCKS: &[[u32; 3]] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]];
 
@@ -84,18 +88,18 @@ fn sweep(effort: Effort) -> Vec<Options> {
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     let given = options.maybe_size("n");
     let out_of_bounds = |value, takes: &str| Error::out_of_bounds(LADDER.name, "n", value, takes);
-    if let Some(value) = given.filter(|&n| n > MAX_ELEMENTS) {
-        return Err(out_of_bounds(value, &format!("0 to {MAX_ELEMENTS}")));
+    if let Some(value) = given.filter(|&n| n > MOST) {
+        return Err(out_of_bounds(value, &format!("0 to {MOST}")));
     }
     let name = options.text("data").to_owned();
-    let data = Data::named(&name, given.unwrap_or(MAX_ELEMENTS + 1))?;
+    let data = Data::named(&name, given.unwrap_or(MOST + 1))?;
     let n = match &data {
         Data::Generated(_) => given.unwrap_or(DEFAULT_N),
         Data::File(bytes) => {
             let length = bytes.len() as u64;
             let n = given.unwrap_or(length);
-            if n > MAX_ELEMENTS {
-                let takes = format!("0 to {MAX_ELEMENTS}, and {name} has more; --n says how many of them to take");
+            if n > MOST {
+                let takes = format!("0 to {MOST}, and {name} has more; --n says how many of them to take");
                 return Err(out_of_bounds(n, &takes));
             }
             if n > length {
@@ -110,17 +114,29 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
 struct Histogram {
     n: u64,
     /// The index of its first byte, where it is a part of the data.
-    first: u32,
+    first: u64,
     name: String,
     data: Data,
     generated: OnceLock<Vec<u8>>,
 }
 
 impl Histogram {
+    /// Those of its bytes.
+    fn range(&self, range: Range<u64>) -> Self {
+        let data = match &self.data {
+            Data::File(bytes) => Data::File(bytes[range.start as usize..range.end as usize].to_vec()),
+            Data::Generated(byte) => Data::Generated(*byte),
+        };
+        let (n, first) = (range.end - range.start, self.first + range.start);
+        Self { n, first, name: self.name.clone(), data, generated: OnceLock::new() }
+    }
+
     fn input(&self) -> &[u8] {
         match &self.data {
             Data::File(bytes) => bytes,
-            Data::Generated(byte) => self.generated.get_or_init(|| generate(self.n, |index| byte(self.first + index))),
+            Data::Generated(byte) => {
+                self.generated.get_or_init(|| generate(self.n, |index| byte(index.wrapping_add(self.first as u32))))
+            }
         }
     }
 }
@@ -147,16 +163,26 @@ unsafe impl Problem for Histogram {
         options.with_size("n", self.n)
     }
 
-    fn part(&self, part: Part) -> Result<Divided, String> {
-        let range = part.of(self.n);
-        let (n, first) = (range.end - range.start, range.start as u32);
-        let data = match &self.data {
-            Data::File(bytes) => Data::File(bytes[range.start as usize..range.end as usize].to_vec()),
-            Data::Generated(byte) => Data::Generated(*byte),
-        };
-        let problem = Self { n, first, name: self.name.clone(), data, generated: OnceLock::new() };
-        let combine = Combine::Reduce { element: Element::U32, op: Op::Sum };
-        Ok(Divided { problem: Box::new(problem), combine, shared: Vec::new() })
+    fn refuses(&self, _: &Rung) -> Option<String> {
+        too_many(self.n)
+    }
+
+    fn part(&self, part: Part, _: Along) -> Result<Divided, String> {
+        Ok(Divided { problem: Box::new(self.range(part.of(self.n))), shared: Vec::new(), scattered: None })
+    }
+
+    fn combine(&self, _: &Rung) -> Combine {
+        Combine::Reduce { element: Element::U32, op: Op::Sum }
+    }
+
+    fn least_pieces(&self) -> usize {
+        least_pieces(self.n)
+    }
+
+    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
+        let range = crate::data::piece(piece, self.n);
+        let begins = vec![(0, range.start)];
+        Ok(Piece { problem: Box::new(self.range(range)), begins })
     }
 
     fn reference(&self) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! The two factors: numbers with so few bits that no sum of their products is rounded.
 
 use crate::data::generate;
-use crate::ladders::product::{Bits, number};
+use crate::ladders::product::{Bits, Extent, number};
 
 /// The number of bits when sums are short. TF32 and bfloat16 keep 11 and 8 bits, so they round the first matrix's 12
 /// bits, and a product computed with them is wrong.
@@ -20,18 +20,21 @@ pub(super) struct Inputs {
 impl Inputs {
     #[cfg(test)]
     pub(super) fn new(sides: [usize; 3]) -> Self {
-        Self::from_row(0, sides)
+        Self::of(sides[1], &Extent::whole(sides))
     }
 
-    /// The factors, of the first one the rows from this one on.
-    pub(super) fn from_row(row: usize, [m, n, k]: [usize; 3]) -> Self {
-        let bits = Bits::of(k, MOST);
-        let b = |row: usize, column: usize| number(!((row * n + column) as u32), bits.b);
+    /// The factors of what is computed of a product of `n` columns: the numbers are those of the whole.
+    pub(super) fn of(n: usize, extent: &Extent) -> Self {
+        let bits = Bits::of(extent.of_depth, MOST);
+        let [m, n, k] = extent.sides(n);
+        let (top, left, whole) = (extent.rows.start, extent.depth.start, extent.of_depth);
+        let a = |row: usize, column: usize| number(((top + row) * whole + left + column) as u32, bits.a);
+        let b = |row: usize, column: usize| number(!(((left + row) * n + column) as u32), bits.b);
         let (first, second) = ((m * k) as u64, (k * n) as u64);
         Self {
             sides: [m, n, k],
             bits,
-            a: generate(first, |at| number(at + (row * k) as u32, bits.a)),
+            a: generate(first, |at| a(at as usize / k, at as usize % k)),
             b: [
                 generate(second, |at| b(at as usize / n, at as usize % n)),
                 generate(second, |at| b(at as usize % k, at as usize / k)),

@@ -32,13 +32,13 @@ mod reference;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Combine, Part};
+use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Divided, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict};
 use engine::registry::{Effort, Form, Ladder, Rung};
 
-use super::product;
+use super::product::{self, Extent};
 use inputs::Inputs;
 use reference::{Method, Reference, WrongElement};
 
@@ -68,30 +68,41 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let sides = product::sides(&LADDER, options)?;
     Ok(Box::new(Matmul {
-        sides: product::sides(&LADDER, options)?,
-        row: 0,
+        n: sides[1],
+        extent: Extent::whole(sides),
         inputs: OnceLock::new(),
         reference: OnceLock::new(),
     }))
 }
 
 struct Matmul {
-    /// The sizes m, n and k.
-    sides: [usize; 3],
-    /// The first row, where it is a part of a product.
-    row: usize,
+    /// The columns, and what is computed of them.
+    n: usize,
+    extent: Extent,
     inputs: OnceLock<Inputs>,
     reference: OnceLock<Reference>,
 }
 
 impl Matmul {
+    /// The sizes m, n and k.
+    fn sides(&self) -> [usize; 3] {
+        self.extent.sides(self.n)
+    }
+
+    /// What is computed of the same product.
+    fn of(&self, extent: Extent) -> Box<Self> {
+        let (inputs, reference) = Default::default();
+        Box::new(Self { n: self.n, extent, inputs, reference })
+    }
+
     fn inputs(&self) -> &Inputs {
-        self.inputs.get_or_init(|| Inputs::from_row(self.row, self.sides))
+        self.inputs.get_or_init(|| Inputs::of(self.n, &self.extent))
     }
 
     fn reference(&self) -> &Reference {
-        let method = Method::of(self.sides);
+        let method = Method::of(self.sides());
         self.reference.get_or_init(|| Reference::new(method, self.inputs()))
     }
 
@@ -107,7 +118,7 @@ impl Matmul {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Matmul {
     fn size(&self) -> String {
-        product::size(self.sides)
+        product::size(self.sides())
     }
 
     fn title(&self) -> String {
@@ -115,7 +126,7 @@ unsafe impl Problem for Matmul {
     }
 
     fn column(&self) -> String {
-        format!("m = {}", self.sides[0])
+        format!("m = {}", self.sides()[0])
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
@@ -124,20 +135,34 @@ unsafe impl Problem for Matmul {
         Some(product::square(elements / 7, share, 1))
     }
 
-    fn part(&self, part: Part) -> Result<Divided, String> {
-        let [m, n, k] = self.sides;
-        let rows = product::rows(part, m)?;
-        let (inputs, reference) = Default::default();
-        let problem = Self { sides: [rows.len(), n, k], row: rows.start, inputs, reference };
-        Ok(Divided { problem: Box::new(problem), combine: Combine::Gather, shared: vec![1, 2] })
+    fn part(&self, part: Part, along: Along) -> Result<Divided, String> {
+        let problem = self.of(self.extent.part(part, along)?);
+        Ok(match along {
+            Along::Rows => Divided { problem, shared: vec![1, 2], scattered: None },
+            Along::K => {
+                let scattered = self.of(self.extent.part(part, Along::Rows)?);
+                Divided { problem, shared: Vec::new(), scattered: Some(scattered) }
+            }
+        })
+    }
+
+    fn combine(&self, _: &Rung) -> Combine {
+        product::combine(self.n, &self.extent)
+    }
+
+    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
+        let extent = self.extent.part(piece, Along::Rows)?;
+        let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
+        let [_, n, k] = self.sides().map(|side| side as u64);
+        Ok(Piece { problem: self.of(extent), begins: vec![(0, before * k), (3, before * n)] })
     }
 
     fn shape(&self) -> Vec<u64> {
-        self.sides.map(|side| side as u64).to_vec()
+        self.sides().map(|side| side as u64).to_vec()
     }
 
     fn buffers(&self) -> Vec<Buffer> {
-        let [m, n, k] = self.sides.map(|side| side as u64);
+        let [m, n, k] = self.sides().map(|side| side as u64);
         let buffer = |role, elements| Buffer::new(role, elements * 4);
         vec![
             buffer(Role::Input, m * k),
@@ -158,7 +183,7 @@ unsafe impl Problem for Matmul {
     }
 
     fn args(&self, rung: &Rung) -> Vec<Arg> {
-        let [m, n, k] = self.sides.map(|side| Arg::U32(side as u32));
+        let [m, n, k] = self.sides().map(|side| Arg::U32(side as u32));
         let b = usize::from(rung.form == Form::ColumnMajor);
         let mut args = vec![Arg::Buffer(0), Arg::Buffer(1 + b), Arg::Buffer(3), m, n, k];
         if rung.form == Form::Workspace {
@@ -168,17 +193,17 @@ unsafe impl Problem for Matmul {
     }
 
     fn bytes(&self) -> u64 {
-        let [m, n, k] = self.sides.map(|side| side as u64);
+        let [m, n, k] = self.sides().map(|side| side as u64);
         (m * k + k * n + m * n) * 4
     }
 
     fn flops(&self) -> Option<u64> {
-        let [m, n, k] = self.sides.map(|side| side as u64);
+        let [m, n, k] = self.sides().map(|side| side as u64);
         Some((2 * m * n).saturating_mul(k))
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let [m, n, _] = self.sides;
+        let [m, n, _] = self.sides();
         Verdict::of_output(outputs, m * n, |found: &[f32]| {
             let WrongElement { at, right } = self.reference().first_wrong(self.inputs(), found)?;
             let which = format_args!("row {}, column {} of the product", at / n, at % n);

@@ -44,7 +44,7 @@ use engine::options::{Opt, Options};
 use engine::problem::Problem;
 use engine::registry::{Column, Effort, Ladder, ShownColumns};
 
-use crate::data::MAX_ELEMENTS;
+use crate::data::MOST_IN_PIECES;
 use number::{OPS, Op, TYPES};
 use reduction::Reduction;
 
@@ -115,7 +115,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
+    let n = options.size_within("n", 0..=MOST_IN_PIECES)?;
     let (op, word) = (options.text("op"), options.text("type"));
     let variant = match (op, word) == USUAL {
         true => String::new(),

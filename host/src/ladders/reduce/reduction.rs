@@ -1,5 +1,6 @@
 //! A reduction, and the check of its partial results.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use kernels_gpu::reduce::one_launch::words;
@@ -8,11 +9,11 @@ use rayon::prelude::*;
 
 use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
-use crate::data::generate;
-use engine::divide::{Combine, Part};
+use crate::data::{self, generate, least_pieces, too_many};
+use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Divided, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.
@@ -25,7 +26,7 @@ const WORKSPACE: usize = 3;
 pub(super) struct Reduction<T: Number> {
     n: u64,
     /// The index of its first element, and the number of all elements, where it is a part of a reduction.
-    first: u32,
+    first: u64,
     of: u64,
     op: Op,
     /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
@@ -41,8 +42,8 @@ struct Data<T: Number> {
 }
 
 impl<T: Number> Data<T> {
-    fn new(n: u64, first: u32, op: Op) -> Self {
-        let input = generate(n, |index| T::element(first + index, op));
+    fn new(n: u64, first: u64, op: Op) -> Self {
+        let input = generate(n, |index| T::element(index.wrapping_add(first as u32), op));
         let all = |elements: &[T]| {
             let wide = elements.iter().map(|&element| T::Wide::from(element));
             wide.fold(T::Wide::identity(op), |all, one| T::Wide::combine(op, all, one))
@@ -58,6 +59,11 @@ impl<T: Number> Reduction<T> {
     pub(super) fn new(n: u64, op: Op, variant: String) -> Self {
         let data = OnceLock::new();
         Self { n, first: 0, of: n, op, variant, data }
+    }
+
+    /// The reduction of so many elements from one on, out of more.
+    fn range(&self, first: u64, n: u64, of: u64) -> Self {
+        Self { n, first, of, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
     }
 
     fn data(&self) -> &Data<T> {
@@ -140,22 +146,33 @@ unsafe impl<T: Number> Problem for Reduction<T> {
         self.variant.clone()
     }
 
-    fn refuses(&self, rung: &Rung) -> Option<String> {
-        (self.n < self.of && !rung.single_pass).then(|| {
-            "it leaves a result of each block to the host, and several devices combine one each; reduce_one_launch and \
-             reduce_atomic would do"
-                .to_owned()
-        })
+    fn refuses(&self, _: &Rung) -> Option<String> {
+        too_many(self.n)
     }
 
-    fn part(&self, part: Part) -> Result<Divided, String> {
-        let range = part.of(self.n);
-        let (n, first) = (range.end - range.start, range.start as u32);
-        // With one rank too, the rest of the way is that of several.
-        let of = if part.ranks == 1 { n + 1 } else { self.n };
-        let problem = Self { n, first, of, op: self.op, variant: self.variant.clone(), data: OnceLock::new() };
-        let combine = Combine::Reduce { element: T::ELEMENT, op: self.op.of_devices() };
-        Ok(Divided { problem: Box::new(problem), combine, shared: Vec::new() })
+    fn part(&self, part: Part, _: Along) -> Result<Divided, String> {
+        let Range { start, end } = part.of(self.n);
+        Ok(Divided { problem: Box::new(self.range(start, end - start, self.n)), shared: Vec::new(), scattered: None })
+    }
+
+    fn combine(&self, rung: &Rung) -> Combine {
+        match rung.single_pass {
+            true => Combine::Reduce { element: T::ELEMENT, op: self.op.of_devices() },
+            false => Combine::Gather,
+        }
+    }
+
+    fn least_pieces(&self) -> usize {
+        least_pieces(self.n)
+    }
+
+    fn piece(&self, rung: &Rung, piece: Part) -> Result<Piece, String> {
+        if rung.form != Form::ZeroedOutput {
+            return Err("it does not add to what is there, as a piece has to; reduce_atomic does".to_owned());
+        }
+        let Range { start, end } = data::piece(piece, self.n);
+        let problem = self.range(self.first + start, end - start, self.of);
+        Ok(Piece { problem: Box::new(problem), begins: vec![(INPUT, start * Self::SIZE)] })
     }
 
     fn reference(&self) -> Vec<u8> {

@@ -16,7 +16,7 @@ use cust::stream::{Stream, StreamFlags};
 use libcuda::{addresses, compiler_log};
 
 use crate::device::code::{Codes, Compiled};
-use crate::device::{BufferId, DeviceInfo, DeviceMemory, LaunchResult, Resident};
+use crate::device::{BufferId, DeviceInfo, DeviceMemory, LaunchResult, Resident, Watch};
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch, TensorMap};
 
@@ -29,6 +29,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How long the end of a launch is waited for without letting other threads of the host run, and the pauses after that.
 const IMPATIENT: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_micros(100);
+
+/// How long the end of work that was given up is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a device has of its driver.
 pub(in crate::device) struct State {
@@ -48,8 +51,10 @@ pub(in crate::device) struct State {
     pub(in crate::device) most_instructions: Option<u64>,
     /// How long a launch may take.
     pub(super) time_limit: Duration,
-    /// Whether a launch has taken longer, and may still be running.
-    pub(super) is_overdue: bool,
+    /// What says while work is waited for that it is given up.
+    pub(super) watch: Option<Watch>,
+    /// When work was given up, which may still be running.
+    pub(super) given_up: Option<Instant>,
 }
 
 /// A stream together with its context. The stream is dropped first.
@@ -77,7 +82,8 @@ impl State {
             codes,
             most_instructions: None,
             time_limit: TIME_LIMIT,
-            is_overdue: false,
+            watch: None,
+            given_up: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
@@ -110,14 +116,29 @@ impl State {
         while self.stop.query().map_err(named)? == EventStatus::NotReady {
             let waited = begin.elapsed();
             if waited > self.time_limit {
-                self.is_overdue = true;
+                self.given_up = Some(Instant::now());
                 return Err(format!("not at its end after {:?}", self.time_limit));
+            }
+            if let Some(why) = self.watch.as_mut().filter(|_| waited > IMPATIENT).and_then(|watch| watch()) {
+                self.given_up = Some(Instant::now());
+                return Err(why);
             }
             if waited > IMPATIENT {
                 thread::sleep(PAUSE);
             }
         }
         Ok(())
+    }
+
+    /// Whether work that was given up still runs, after a moment in which it may have ended: who waits for it, as the driver does
+    /// before it frees anything, may wait forever.
+    pub(super) fn is_stuck(&self) -> bool {
+        let Some(since) = self.given_up else { return false };
+        let runs = || matches!(self.stop.query(), Ok(EventStatus::NotReady));
+        while runs() && since.elapsed() < PATIENCE {
+            thread::sleep(PAUSE);
+        }
+        runs()
     }
 
     /// A launch of one of the kernels that time other launches.
@@ -134,15 +155,23 @@ impl State {
 
     /// Enqueues a kernel on the stream, after the event `start`.
     pub(super) fn enqueue(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<(), Error> {
-        self.enqueue_often(launch, bound, 1)
+        self.enqueue_often(launch, bound, 1, true)
     }
 
-    /// Enqueues a kernel so many times on the stream, after the event `start`.
-    pub(super) fn enqueue_often(&mut self, launch: &Launch, bound: &[BufferId], times: u32) -> Result<(), Error> {
+    /// Enqueues a kernel so many times on the stream, after the event `start` where it is the first one.
+    pub(super) fn enqueue_often(
+        &mut self,
+        launch: &Launch,
+        bound: &[BufferId],
+        times: usize,
+        is_first: bool,
+    ) -> Result<(), Error> {
         self.prepare(launch, bound, |function, args, start, stream| {
             let cuda = refused_by_cuda(launch);
             let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
-            start.record(stream).map_err(&cuda)?;
+            if is_first {
+                start.record(stream).map_err(&cuda)?;
+            }
             // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
             // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
             // kernel accesses is the promise of the caller of `Device::launch`; the kernels of `timing.ptx` access the buffer
@@ -173,6 +202,7 @@ impl State {
         let args = launch.args.iter().map(|arg| {
             Ok(match *arg {
                 Arg::Buffer(index) => address(index)?.to_ne_bytes().to_vec(),
+                Arg::Inside(index, bytes) => (address(index)? + bytes).to_ne_bytes().to_vec(),
                 Arg::Table { .. } => Arg::table(arg.buffers().map(address).collect::<Result<Vec<_>, _>>()?),
                 Arg::Addresses(addresses) => Arg::table(addresses),
                 Arg::FirstRank => 0u32.to_ne_bytes().to_vec(),

@@ -102,3 +102,51 @@ fn ranks_that_count_differently_and_strangers_do_not_meet() {
         }
     });
 }
+
+#[test]
+fn a_rank_that_waits_for_something_else_is_told_by_its_watch() {
+    // Rank 0 waits for rank 1, which waits for the work of rank 2, which fails: by an error, or by its end.
+    for (is_error, says) in [(true, "rank 2: no memory"), (false, "rank 2: has ended")] {
+        let begin = Instant::now();
+        let each = meet(4, &[], LONG, |mut meeting| {
+            meeting.barrier()?;
+            let own = match meeting.part.rank {
+                2 if is_error => Err("no memory".to_owned()),
+                2 => return Ok(Vec::new()),
+                1 | 3 => {
+                    let mut watch = meeting.watch();
+                    Err(std::iter::repeat_with(|| {
+                        thread::sleep(PAUSE);
+                        watch()
+                    })
+                    .find_map(|why| why)
+                    .map_or_else(String::new, |why| format!("a kernel failed: {why}")))
+                }
+                _ => Ok(Vec::new()),
+            };
+            meeting.exchange(own)
+        });
+        let all = each.into_iter().enumerate().filter(|(rank, _)| is_error || *rank != 2).map(|(_, own)| own);
+        assert_eq!(all.collect::<Vec<_>>(), vec![Err(says.to_owned()); if is_error { 4 } else { 3 }]);
+        assert!(begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn a_watch_has_nothing_to_say_while_all_is_well() {
+    let each = meet(2, &[], LONG, |mut meeting| {
+        let mut watch = meeting.watch();
+        if meeting.part.rank == 1 {
+            meeting.exchange(Ok(vec![1]))?;
+        } else {
+            // The other rank's message has come, and is no failure; it stays there for the exchange.
+            thread::sleep(2 * PAUSE);
+            assert_eq!(watch(), None);
+            assert_eq!(meeting.exchange(Ok(vec![0]))?, [[0], [1]]);
+        }
+        meeting.barrier()?;
+        assert_eq!(watch(), None);
+        meeting.barrier().map(|()| Vec::new())
+    });
+    assert!(each.iter().all(Result::is_ok), "{each:?}");
+}

@@ -1,0 +1,186 @@
+//! The crate with a library that has NCCL's functions on the host's memory: sums and copies of several ranks, each a thread, and
+//! what happens when one does not come.
+
+#![allow(clippy::unwrap_used)]
+
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::process::Command;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nccl::{Communicator, Element, Nccl, Op, Work};
+
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(200);
+
+/// Compiles the library, with what the program is told of it.
+fn compiled(cfg: &[&str], name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("ladder-nccl-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let library = folder.join(name);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stand_in/nccl.rs");
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.args(["--edition=2024", "--crate-type=cdylib", "-o"]).arg(&library).arg(source).args(cfg);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    library
+}
+
+fn library() -> &'static Nccl {
+    static LIBRARY: OnceLock<Nccl> = OnceLock::new();
+    LIBRARY.get_or_init(|| Nccl::open(compiled(&[], "libnccl.so").to_str().unwrap()).unwrap())
+}
+
+/// Tests count aborted communicators, one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn aborted() -> u64 {
+    // SAFETY: the library is open already, and has this function.
+    unsafe {
+        let library = libloading::Library::new(&library().path).unwrap();
+        let count = library.get::<extern "C" fn() -> u64>(b"standInAborted\0").unwrap();
+        count()
+    }
+}
+
+/// What the ranks that come get, each in a thread of its own.
+fn ranks<R: Send>(
+    ranks: usize,
+    come: usize,
+    limit: Duration,
+    job: impl Fn(&mut Communicator, usize) -> Result<R, String> + Sync,
+) -> Vec<Result<R, String>> {
+    let nccl = library();
+    let id = nccl.unique_id().unwrap();
+    thread::scope(|scope| {
+        let job = &job;
+        let start = |rank| {
+            scope.spawn(move || {
+                let joined = nccl.join(id, [rank, ranks], limit, Box::new(|| None), || Ok(()));
+                joined.and_then(|mut communicator| job(&mut communicator, rank))
+            })
+        };
+        let all: Vec<_> = (0..come).map(start).collect();
+        all.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+fn work<T>(from: &[T], to: &mut [T], count: usize, element: Element) -> Work {
+    Work { from: from.as_ptr() as u64, to: to.as_mut_ptr() as u64, count, element, stream: ptr::null_mut::<c_void>() }
+}
+
+#[test]
+fn collectives_of_one_to_five_ranks() {
+    let _alone = ALONE.lock();
+    for count in [1, 2, 5] {
+        let before = aborted();
+        let done = ranks(count, count, LONG, |communicator, rank| {
+            let own: Vec<i32> = (0..count as i32).map(|at| at + 10 * rank as i32).collect();
+            let mut to = vec![-1; count];
+            // SAFETY: both arrays are there until the call is over, which the crate waits for.
+            unsafe {
+                communicator.all_reduce(&work(&own, &mut to, count, Element::I32), Op::Sum)?;
+                let sum = |at: i32| count as i32 * at + 10 * (0..count as i32).sum::<i32>();
+                assert_eq!(to, (0..count as i32).map(sum).collect::<Vec<_>>());
+                communicator.reduce_scatter(&work(&own, &mut to, 1, Element::I32), Op::Sum)?;
+                assert_eq!(to[0], sum(rank as i32));
+                communicator.all_gather(&work(&own, &mut to, 1, Element::I32))?;
+                assert_eq!(to, (0..count as i32).map(|rank| 10 * rank).collect::<Vec<_>>());
+                communicator.reduce(&work(&own, &mut to, 1, Element::I32), Op::Max, count - 1)?;
+                assert_eq!(to[0], if rank + 1 == count { 10 * rank as i32 } else { 0 });
+                let halves: Vec<f32> = vec![rank as f32 + 0.5; 3];
+                let mut copied = vec![0.0; 3];
+                communicator.group(|group| {
+                    group.broadcast(&work(&halves, &mut copied, 3, Element::F32), count - 1)?;
+                    group.all_reduce(&work(&own, &mut to, count, Element::I32), Op::Max)
+                })?;
+                assert_eq!((copied, to[0]), (vec![count as f32 - 0.5; 3], 10 * (count as i32 - 1)));
+            }
+            communicator.check()
+        });
+        assert_eq!(done, vec![Ok(()); count]);
+        assert_eq!(aborted(), before);
+    }
+}
+
+#[test]
+fn a_rank_that_never_comes_ends_the_others_after_the_limit() {
+    let begin = Instant::now();
+    let done = ranks(3, 2, SHORT, |_, _| Ok(()));
+    let late = "NCCL: making the communicator was not over after 200ms: another rank does not answer";
+    assert_eq!(done, vec![Err(late.to_owned()); 2]);
+    assert!(begin.elapsed() < LONG);
+}
+
+#[test]
+fn a_rank_that_leaves_ends_a_sum_of_the_others_and_every_later_call() {
+    let _alone = ALONE.lock();
+    let before = aborted();
+    let done = ranks(3, 3, SHORT, |communicator, rank| {
+        if rank == 1 {
+            communicator.abort();
+            return Err("left".to_owned());
+        }
+        let (own, mut to) = (vec![1.0f32; 4], vec![0.0; 4]);
+        // SAFETY: as above.
+        let failed = unsafe { communicator.all_reduce(&work(&own, &mut to, 4, Element::F32), Op::Sum) };
+        assert!(failed.is_err_and(|why| why.contains("an all-reduce was not over after 200ms")));
+        assert_eq!(to, [0.0; 4]);
+        communicator.check()
+    });
+    let later = Err("looking for errors after the communicator was aborted".to_owned());
+    assert_eq!(done, [later.clone(), Err("left".to_owned()), later]);
+    assert_eq!(aborted() - before, 3);
+}
+
+#[test]
+fn who_watches_says_when_waiting_is_in_vain() {
+    let _alone = ALONE.lock();
+    let nccl = library();
+    let has_failed = Arc::new(AtomicBool::new(false));
+    let watch = || {
+        let has_failed = Arc::clone(&has_failed);
+        Box::new(move || has_failed.load(Ordering::SeqCst).then(|| "rank 1 has ended".to_owned()))
+    };
+    has_failed.store(true, Ordering::SeqCst);
+    let joined = nccl.join(nccl.unique_id().unwrap(), [0, 2], LONG, watch(), || Ok(())).err();
+    assert_eq!(joined.as_deref(), Some("rank 1 has ended"));
+
+    // Later, in a sum that the other rank does not come to.
+    has_failed.store(false, Ordering::SeqCst);
+    let before = aborted();
+    let id = nccl.unique_id().unwrap();
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        let other = scope.spawn(|| nccl.join(id, [1, 2], LONG, Box::new(|| None), || Ok(())).map(drop));
+        let mut own = nccl.join(id, [0, 2], LONG, watch(), || Ok(())).unwrap();
+        other.join().unwrap().unwrap();
+        has_failed.store(true, Ordering::SeqCst);
+        let (from, mut to) = ([1.0f32; 4], [0.0; 4]);
+        // SAFETY: as above.
+        let summed = unsafe { own.all_reduce(&work(&from, &mut to, 4, Element::F32), Op::Sum) };
+        assert_eq!(summed, Err("NCCL: an all-reduce was aborted, because another rank has failed".to_owned()));
+    });
+    assert!(begin.elapsed() < LONG);
+    assert_eq!(aborted() - before, 1);
+}
+
+#[test]
+fn what_is_wrong_with_a_rank_is_said() {
+    let nccl = library();
+    let join = |rank, enter: fn() -> Result<(), String>| {
+        nccl.join(nccl.unique_id().unwrap(), [rank, 2], LONG, Box::new(|| None), enter).err()
+    };
+    assert_eq!(join(2, || Ok(())).as_deref(), Some("NCCL: invalid argument"));
+    assert_eq!(join(0, || Err("no such device".to_owned())).as_deref(), Some("no such device"));
+}
+
+#[test]
+fn a_library_that_is_too_old_is_refused() {
+    let old = Nccl::open(compiled(&["--cfg", "too_old"], "old.so").to_str().unwrap()).err();
+    assert_eq!(old.as_deref(), Some("NCCL 2.8.4; 2.14.0 or newer is needed"));
+}
