@@ -152,7 +152,8 @@ fn loads_of_global_memory_are_moved_ahead_as_far_as_barriers_and_stores() {
 fn the_addresses_of_loads_are_computed_ahead_with_them() {
     let loads = |address: &str| {
         let after_first = "ld.global.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\n";
-        cycles(&format!("{after_first}{address}ld.global.u32 %r4, [%rd4];\nst.shared.u32 [tile+4], %r4;"))[0] / 10_000
+        cycles(&format!("{after_first}{address}ld.global.u32 %r4, [%rd4+512];\nst.shared.u32 [tile+4], %r4;"))[0]
+            / 10_000
     };
     assert_eq!(loads("add.s32 %r5, %r1, 128;\nmul.wide.u32 %rd5, %r5, 4;\nadd.s64 %rd4, %rd1, %rd5;\n"), 1);
     assert_eq!(loads("mul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd4, %rd3, %rd5;\n"), 2);
