@@ -15,7 +15,7 @@ use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Format, Printer};
 use crate::report;
-use crate::several::{self, SeveralArguments};
+use crate::several::{self, DeviceGroupArguments};
 use crate::targets::NAMES;
 use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
 use simt::cli::complain;
@@ -49,7 +49,7 @@ struct Arguments {
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
     #[command(flatten)]
-    several: SeveralArguments,
+    several: DeviceGroupArguments,
     #[command(flatten)]
     process: ProcessArguments,
     #[command(flatten)]

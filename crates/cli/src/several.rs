@@ -28,7 +28,7 @@ const PORT: u16 = 29_500;
 
 /// The arguments about several devices whose ranks may be processes.
 #[derive(Args, Debug)]
-pub(crate) struct SeveralArguments {
+pub(crate) struct DeviceGroupArguments {
     #[command(flatten)]
     shared: SharedArguments,
     /// Along which side matrices are divided: rows of A, or k, where each device computes a summand of the product and a
@@ -64,7 +64,7 @@ pub(crate) enum Ranks {
 }
 
 /// What was asked for about several devices.
-pub(crate) struct Several {
+pub(crate) struct DeviceGroup {
     ranks: Ranks,
     along: Along,
     pieces: usize,
@@ -98,15 +98,15 @@ pub(crate) struct Request<'a> {
     pub format: &'a Format,
 }
 
-impl SeveralArguments {
+impl DeviceGroupArguments {
     /// What was asked for; `None` if nothing was about several devices.
     ///
     /// # Errors
     /// [`Error::Request`] when the environment's variables about ranks are wrong, or contradict the command line.
-    pub(crate) fn asked(&self) -> Result<Option<Several>, Error> {
+    pub(crate) fn asked(&self) -> Result<Option<DeviceGroup>, Error> {
         let SharedArguments { devices, wait, through_host } = &self.shared;
         let (wait, through_host, pieces) = (Duration::from_secs(*wait), *through_host, self.pieces.into());
-        let with = |ranks| Some(Several { ranks, along: self.along, pieces, wait, through_host });
+        let with = |ranks| Some(DeviceGroup { ranks, along: self.along, pieces, wait, through_host });
         match (process(&|name| env::var(name)).map_err(Error::Request)?, devices) {
             (Some(_), Some(_)) => {
                 let why = "RANK in the environment makes this process one rank of several, which has one device: leave out --devices";
@@ -166,13 +166,13 @@ fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option
 
 /// Runs what was selected, and shows the first rank's report.
 pub(crate) fn run(
-    several: Several,
+    several: DeviceGroup,
     selected: &[Selection],
     request: &Request<'_>,
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let Several { ranks, along, pieces, wait, through_host } = several;
+    let DeviceGroup { ranks, along, pieces, wait, through_host } = several;
     let cut = (along, pieces);
     let settings = Settings { kernels: env.catalog.kernels, time_limit: request.time_limit, wait, through_host };
     let count = match &ranks {

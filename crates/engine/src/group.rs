@@ -92,12 +92,12 @@ pub struct Member {
 }
 
 /// What a rank's device is opened from, in the rank's own thread.
-enum Opener {
+enum DeviceSource {
     Gpu(u32),
     Sim(Simulation),
 }
 
-impl Opener {
+impl DeviceSource {
     fn open(self, kernels: &'static Kernels) -> Result<Box<dyn Device>, Error> {
         Ok(match self {
             Self::Gpu(number) => Box::new(Gpu::open_number(kernels, number)?),
@@ -124,7 +124,7 @@ pub fn run_threads<R: Send>(
     let address = listener.local_addr().map_err(meeting)?.to_string();
     let mut listener = Some(listener);
     let each: Vec<Result<R, Error>> = thread::scope(|scope| {
-        let rank = |(rank, (opener, number)): (usize, (Opener, u32))| {
+        let rank = |(rank, (opener, number)): (usize, (DeviceSource, u32))| {
             let listener = listener.take();
             let (address, job) = (&address, &job);
             scope.spawn(move || {
@@ -154,8 +154,10 @@ pub fn run_process<R>(
     look_for_nccl(choice);
     let meeting = Meeting::new(part, address, None, settings.wait)?;
     let opener = match is_simulation(choice) {
-        true => Simulation::new(0).map(Opener::Sim).map_err(|why| Error::device("starting the SIMT machine", why)),
-        false => Ok(Opener::Gpu(number)),
+        true => {
+            Simulation::new(0).map(DeviceSource::Sim).map_err(|why| Error::device("starting the SIMT machine", why))
+        }
+        false => Ok(DeviceSource::Gpu(number)),
     };
     Member::open(opener?, number, meeting, settings, false)?.act(&job)
 }
@@ -218,14 +220,14 @@ pub fn numbers(choice: Choice, devices: &Devices) -> Result<Vec<u32>, Error> {
 }
 
 /// What the chosen devices are opened from, and their numbers.
-fn openers(choice: Choice, devices: &Devices) -> Result<(Vec<Opener>, Vec<u32>), Error> {
+fn openers(choice: Choice, devices: &Devices) -> Result<(Vec<DeviceSource>, Vec<u32>), Error> {
     let numbers = numbers(choice, devices)?;
     let openers = match is_simulation(choice) {
-        false => numbers.iter().map(|&number| Opener::Gpu(number)).collect(),
+        false => numbers.iter().map(|&number| DeviceSource::Gpu(number)).collect(),
         true => {
             let simulations = Simulation::several(0, numbers.len());
             let simulations = simulations.map_err(|why| Error::device("starting the SIMT machine", why))?;
-            simulations.into_iter().map(Opener::Sim).collect()
+            simulations.into_iter().map(DeviceSource::Sim).collect()
         }
     };
     Ok((openers, numbers))
@@ -233,7 +235,7 @@ fn openers(choice: Choice, devices: &Devices) -> Result<(Vec<Opener>, Vec<u32>),
 
 impl Member {
     fn open(
-        opener: Opener,
+        opener: DeviceSource,
         number: u32,
         mut meeting: Meeting,
         settings: Settings,

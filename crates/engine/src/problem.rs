@@ -139,7 +139,7 @@ pub struct Picture {
 }
 
 /// What one rank computes of a problem.
-pub struct Divided {
+pub struct ProblemPart {
     /// The rank's part, as a problem of its own.
     pub problem: Box<dyn Problem>,
     /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
@@ -254,7 +254,7 @@ pub unsafe trait Problem: Sync {
     ///
     /// # Errors
     /// Why it cannot be divided so, in words.
-    fn part(&self, _part: Part, _along: Along) -> Result<Divided, String> {
+    fn part(&self, _part: Part, _along: Along) -> Result<ProblemPart, String> {
         Err("the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can".to_owned())
     }
 

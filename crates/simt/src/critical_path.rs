@@ -30,7 +30,7 @@ use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, O
 use crate::regs::lanes;
 use crate::run::{Launch, LaunchError, Machine};
 use crate::traffic::{Banks, SECTOR};
-use asynchronous::{Copied, Units};
+use asynchronous::{BulkCopyTraffic, Units};
 pub use cost::{Cost, Latencies, Pipe, Rates};
 use cost::{Kind, Step};
 use log::Log;
@@ -63,13 +63,13 @@ pub struct CriticalPath {
 }
 
 /// Numbers of sectors. A launch has millions of them, and nobody chooses them so that hashes collide.
-type Sectors = HashSet<u64, BuildHasherDefault<Multiplied>>;
+type Sectors = HashSet<u64, BuildHasherDefault<MultiplyHasher>>;
 
 /// A hash that is a multiplication.
 #[derive(Debug, Clone, Copy, Default)]
-struct Multiplied(u64);
+struct MultiplyHasher(u64);
 
-impl Hasher for Multiplied {
+impl Hasher for MultiplyHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
     }
@@ -145,7 +145,7 @@ struct Pending {
     begins: Times,
     latency: Times,
     /// What it copies, if it is a bulk copy.
-    copied: Option<Copied>,
+    copied: Option<BulkCopyTraffic>,
 }
 
 impl CriticalPath {

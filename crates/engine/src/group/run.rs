@@ -6,7 +6,7 @@ use crate::device::DeviceInfo;
 use crate::divide::{Along, Part};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Divided, Problem, Verdict};
+use crate::problem::{Problem, ProblemPart, Verdict};
 use crate::registry::{Ladder, Rung};
 use crate::stats::Samples;
 
@@ -137,7 +137,7 @@ pub fn check(request: &Request<'_>, ranks: usize) -> Result<(), Error> {
 }
 
 /// A rank's part, its launches, and the reasons why rungs were left out.
-fn divided(request: &Request<'_>, part: Part) -> Result<(Divided, Vec<Planned>, Vec<String>), Error> {
+fn divided(request: &Request<'_>, part: Part) -> Result<(ProblemPart, Vec<Planned>, Vec<String>), Error> {
     let Request { ladder, whole, .. } = *request;
     let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.size()));
     let divided = whole.part(part, request.along).map_err(refused)?;

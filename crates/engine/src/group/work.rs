@@ -14,7 +14,7 @@ use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
 use crate::divide::{Combine, Element, Op, Part};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Divided, POISON, Role, Verdict};
+use crate::problem::{POISON, ProblemPart, Role, Verdict};
 use crate::registry::Rung;
 use crate::run::WARM_UP;
 use crate::session::Session;
@@ -48,7 +48,7 @@ struct Combined {
 /// Checks a rung on the parts, and times it if there are `runs` and a clock.
 pub(super) fn outcome(
     member: &mut Member,
-    divided: &Divided,
+    divided: &ProblemPart,
     planned: &Planned,
     runs: Option<u32>,
 ) -> Result<(Verdict, Option<Samples>), Error> {
@@ -68,7 +68,7 @@ pub(super) fn outcome(
 }
 
 /// How the parts' results are combined. The buffer in which they come together is still to be allocated.
-fn combined(member: &mut Member, divided: &Divided, planned: &Planned) -> Result<Combined, Error> {
+fn combined(member: &mut Member, divided: &ProblemPart, planned: &Planned) -> Result<Combined, Error> {
     let problem = &*divided.problem;
     let buffers = problem.buffers();
     let args = planned.pieces[0].launch.args.iter().flat_map(Arg::buffers);
@@ -130,7 +130,7 @@ fn combined(member: &mut Member, divided: &Divided, planned: &Planned) -> Result
 
 fn with_buffers(
     member: &mut Member,
-    divided: &Divided,
+    divided: &ProblemPart,
     planned: &Planned,
     combined: &Combined,
     runs: Option<u32>,

@@ -3,7 +3,7 @@
 use crate::observe::{Issue, Location, MbarrierEvent, MbarrierUse};
 use crate::traffic::SECTOR;
 
-use super::booked::Booked;
+use super::booked::UnitSchedule;
 use super::cost::{Cost, Rates};
 use super::{CriticalPath, Times, later};
 
@@ -13,18 +13,18 @@ const CORES: usize = 4;
 /// The units of a block that work beside its warps.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Units {
-    cores: [[Booked; 2]; CORES],
-    copies_in: [Booked; 2],
-    copies_out: [Booked; 2],
-    loads: [Booked; 2],
-    stores: [Booked; 2],
+    cores: [[UnitSchedule; 2]; CORES],
+    copies_in: [UnitSchedule; 2],
+    copies_out: [UnitSchedule; 2],
+    loads: [UnitSchedule; 2],
+    stores: [UnitSchedule; 2],
     /// When the last store has gone.
     stored: Times,
 }
 
 /// What one bulk copy copies, of all its lanes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Copied {
+pub(super) struct BulkCopyTraffic {
     /// Bytes that come to shared memory, and bytes that leave it.
     bytes: [u64; 2],
     /// Sectors of global memory that are read, and those that are written.
@@ -32,7 +32,7 @@ pub(super) struct Copied {
     mbarrier: Option<u64>,
 }
 
-impl Copied {
+impl BulkCopyTraffic {
     /// Adds a piece of it.
     pub(super) fn add(&mut self, issue: &Issue) {
         let bytes = u64::from(issue.bytes);
@@ -48,7 +48,7 @@ impl Copied {
 }
 
 impl Units {
-    fn core(&mut self, warp: usize) -> &mut [Booked; 2] {
+    fn core(&mut self, warp: usize) -> &mut [UnitSchedule; 2] {
         &mut self.cores[warp % CORES]
     }
 
@@ -91,14 +91,14 @@ impl Units {
     }
 }
 
-fn take(unit: &mut [Booked; 2], from: Times, cycles: f64) -> Times {
+fn take(unit: &mut [UnitSchedule; 2], from: Times, cycles: f64) -> Times {
     let [near, far] = unit;
     [near.take(from[0], cycles), far.take(from[1], cycles)]
 }
 
 impl CriticalPath {
     /// Counts a bulk copy that begins at this time; returns how long it takes.
-    pub(super) fn end_copy(&mut self, copied: &Copied, begins: Times) -> Times {
+    pub(super) fn end_copy(&mut self, copied: &BulkCopyTraffic, begins: Times) -> Times {
         let sorted = |sectors: &Vec<u64>| {
             let mut sectors = sectors.clone();
             sectors.sort_unstable();

@@ -39,7 +39,7 @@ use engine::Error;
 use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict};
+use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict};
 use engine::registry::{Form, Ladder, Rung};
 
 use super::product::{self, Extent};
@@ -212,10 +212,10 @@ unsafe impl Problem for Gemm {
         Some(product::square(elements, share, UNIT / 2))
     }
 
-    fn part(&self, part: Part, along: Along) -> Result<Divided, String> {
+    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
         let problem = self.of(self.extent.part(part, along)?);
         Ok(match along {
-            Along::Rows => Divided { problem, shared: vec![B], scattered: None },
+            Along::Rows => ProblemPart { problem, shared: vec![B], scattered: None },
             Along::K if self.out != Format::F32 => {
                 return Err(
                     "parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned()
@@ -223,7 +223,7 @@ unsafe impl Problem for Gemm {
             }
             Along::K => {
                 let scattered = self.of(self.extent.part(part, Along::Rows)?);
-                Divided { problem, shared: Vec::new(), scattered: Some(scattered) }
+                ProblemPart { problem, shared: Vec::new(), scattered: Some(scattered) }
             }
         })
     }

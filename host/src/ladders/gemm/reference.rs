@@ -44,18 +44,18 @@ impl Sum {
 
 /// What an element may be: a number from `least` to `most`, or NaN where these are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Right {
+pub(super) struct AllowedRange {
     least: f32,
     most: f32,
 }
 
-impl Right {
+impl AllowedRange {
     fn has(self, found: f32) -> bool {
         (self.least <= found && found <= self.most) || (self.least.is_nan() && found.is_nan())
     }
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for AllowedRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.least == self.most || self.least.is_nan() {
             true => write!(f, "{:e}", self.least),
@@ -69,7 +69,7 @@ impl fmt::Display for Right {
 pub(super) struct WrongElement {
     pub(super) at: usize,
     /// What is right of the element; `None` where only the sum of its row is known to be wrong.
-    pub(super) right: Option<Right>,
+    pub(super) right: Option<AllowedRange>,
 }
 
 /// The right results for a format.
@@ -80,10 +80,10 @@ pub(super) struct Reference {
 
 enum Results {
     /// Every element, row after row.
-    Whole(Vec<Right>),
+    Whole(Vec<AllowedRange>),
     /// An element of each patch, patch columns one after the other; and of each row the sum of its elements, each with
     /// its column's [sign], with the sum of all products' sizes.
-    Sampled { elements: Vec<(usize, Right)>, rows: Vec<Sum> },
+    Sampled { elements: Vec<(usize, AllowedRange)>, rows: Vec<Sum> },
 }
 
 impl Reference {
@@ -95,8 +95,9 @@ impl Reference {
 
     /// The first element that is wrong, of `found`.
     pub(super) fn first_wrong(&self, inputs: &Inputs, found: &(dyn Fn(usize) -> f32 + Sync)) -> Option<WrongElement> {
-        let wrong =
-            |(at, right): (usize, Right)| (!right.has(found(at))).then_some(WrongElement { at, right: Some(right) });
+        let wrong = |(at, right): (usize, AllowedRange)| {
+            (!right.has(found(at))).then_some(WrongElement { at, right: Some(right) })
+        };
         match &self.results {
             Results::Whole(all) => {
                 all.par_iter().enumerate().with_min_len(1 << 14).find_map_first(|(at, right)| wrong((at, *right)))
@@ -156,13 +157,13 @@ fn error(size: f64, k: usize, data: Data) -> f64 {
 }
 
 /// What an element may be: its sum is off by the bound at most, and it is rounded once.
-fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> Right {
+fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
     let k = inputs.sides[2];
     let error = match sum.value.is_finite() {
         true => error(sum.size, k, inputs.data),
         false => 0.0,
     };
-    let mut right = Right { least: out.round(sum.value - error), most: out.round(sum.value + error) };
+    let mut right = AllowedRange { least: out.round(sum.value - error), most: out.round(sum.value + error) };
     // The positive products together, or the negative ones, are too much for an f32, and it depends on the order
     // whether they meet those of the other sign before.
     let most = f64::from(f32::MAX) * (1.0 - (k + 1) as f64 * TRUNCATION);
@@ -211,7 +212,7 @@ fn tile(inputs: &Inputs, (top, height): (usize, usize), (left, width): (usize, u
 
 fn whole(inputs: &Inputs, out: Format) -> Results {
     let [m, n, _] = inputs.sides;
-    let mut all = vec![Right { least: 0.0, most: 0.0 }; m * n];
+    let mut all = vec![AllowedRange { least: 0.0, most: 0.0 }; m * n];
     all.par_chunks_mut(ROWS * n).enumerate().for_each(|(chunk, all)| {
         let (top, height) = (chunk * ROWS, all.len() / n);
         for left in (0..n).step_by(COLUMNS) {

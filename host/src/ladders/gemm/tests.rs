@@ -14,7 +14,7 @@ fn gemm(sides: [u32; 3], others: &[(&'static str, &str)]) -> Gemm {
 impl Gemm {
     /// What a right kernel may leave: single precision, from the first product to the last, rounded once.
     fn right(&self) -> Vec<f32> {
-        let [m, n, k] = self.sides;
+        let [m, n, k] = self.sides();
         let line = |at: &dyn Fn(&mut [f64])| {
             let mut line = vec![0.0; k];
             at(&mut line);
@@ -173,7 +173,7 @@ fn tensor_maps_are_of_whole_matrices_in_tiles_of_128_bytes() {
     let of = |form| Rung { form, ..*LADDER.rung("gemm_naive").unwrap() };
     let maps = |gemm: &Gemm| {
         let args = gemm.args(&of(Form::TensorMaps));
-        assert_eq!(args[3..], [Arg::Buffer(2), Arg::U32(3), Arg::U32(gemm.sides[1] as u32), Arg::U32(16)]);
+        assert_eq!(args[3..], [Arg::Buffer(2), Arg::U32(3), Arg::U32(gemm.sides()[1] as u32), Arg::U32(16)]);
         let maps = args[..3].iter().map(|arg| match arg {
             Arg::TensorMap(TensorMap { buffer, columns, rows, tile, .. }) => (*buffer, *columns, *rows, *tile),
             other => panic!("{other:?}"),

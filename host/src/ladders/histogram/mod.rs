@@ -18,7 +18,7 @@ use engine::Error;
 use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::launch::Launch;
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{generate, least_pieces, too_many};
@@ -167,8 +167,8 @@ unsafe impl Problem for Histogram {
         too_many(self.n)
     }
 
-    fn part(&self, part: Part, _: Along) -> Result<Divided, String> {
-        Ok(Divided { problem: Box::new(self.range(part.of(self.n))), shared: Vec::new(), scattered: None })
+    fn part(&self, part: Part, _: Along) -> Result<ProblemPart, String> {
+        Ok(ProblemPart { problem: Box::new(self.range(part.of(self.n))), shared: Vec::new(), scattered: None })
     }
 
     fn combine(&self, _: &Rung) -> Combine {

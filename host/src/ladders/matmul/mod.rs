@@ -35,7 +35,7 @@ use engine::Error;
 use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict};
+use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict};
 use engine::registry::{Effort, Form, Ladder, Rung};
 
 use super::product::{self, Extent};
@@ -135,13 +135,13 @@ unsafe impl Problem for Matmul {
         Some(product::square(elements / 7, share, 1))
     }
 
-    fn part(&self, part: Part, along: Along) -> Result<Divided, String> {
+    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
         let problem = self.of(self.extent.part(part, along)?);
         Ok(match along {
-            Along::Rows => Divided { problem, shared: vec![1, 2], scattered: None },
+            Along::Rows => ProblemPart { problem, shared: vec![1, 2], scattered: None },
             Along::K => {
                 let scattered = self.of(self.extent.part(part, Along::Rows)?);
-                Divided { problem, shared: Vec::new(), scattered: Some(scattered) }
+                ProblemPart { problem, shared: Vec::new(), scattered: Some(scattered) }
             }
         })
     }

@@ -13,7 +13,7 @@ use crate::data::{self, generate, least_pieces, too_many};
 use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Divided, Piece, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Form, Rung};
 
 /// The buffers, in their order.
@@ -150,9 +150,13 @@ unsafe impl<T: Number> Problem for Reduction<T> {
         too_many(self.n)
     }
 
-    fn part(&self, part: Part, _: Along) -> Result<Divided, String> {
+    fn part(&self, part: Part, _: Along) -> Result<ProblemPart, String> {
         let Range { start, end } = part.of(self.n);
-        Ok(Divided { problem: Box::new(self.range(start, end - start, self.n)), shared: Vec::new(), scattered: None })
+        Ok(ProblemPart {
+            problem: Box::new(self.range(start, end - start, self.n)),
+            shared: Vec::new(),
+            scattered: None,
+        })
     }
 
     fn combine(&self, rung: &Rung) -> Combine {

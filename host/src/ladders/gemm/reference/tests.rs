@@ -67,5 +67,5 @@ fn what_depends_on_the_order_may_be_either() {
     assert!(of(2.0 * large, large).has(f32::INFINITY) && of(2.0 * large, large).has(large as f32));
     assert!(of(large, 2.0 * large).has(f32::NEG_INFINITY) && !of(large, 2.0 * large).has(f32::INFINITY));
     assert!(!of(large, large).has(f32::INFINITY) && of(large, large).has(0.0));
-    assert_eq!(of(f64::INFINITY, 0.0), Right { least: f32::INFINITY, most: f32::INFINITY });
+    assert_eq!(of(f64::INFINITY, 0.0), AllowedRange { least: f32::INFINITY, most: f32::INFINITY });
 }
