@@ -1,9 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::data::element;
+use crate::data::{MAX_ELEMENTS, element};
 use crate::ladder;
-use crate::data::MAX_ELEMENTS;
 use crate::ladders::rung_fixture::{RungFixture, output_of, rung_fixture};
 use engine::launch::Arg;
 use engine::problem::{POISON, Role, Verdict};
