@@ -1,7 +1,5 @@
 //! Each rank sends to its neighbour alone, all at the same time: every link carries the same.
 
-use core::ptr;
-
 use super::{Arrays, BEGIN, END, Group, all_reduce, store};
 
 all_reduce! {
@@ -37,17 +35,22 @@ unsafe fn ring(group: &Group<'_>) {
             if has_come {
                 group.await_step(step as usize - 1);
             }
-            let come = if has_come { own.cast_const() } else { ptr::null() };
-            let added = if !is_sum || is_own_sum { input.cast_const() } else { ptr::null() };
             let (from, to) = (group.part(part, ranks), group.part(part + 1, ranks));
-            Group::for_each(from, to, &Arrays([come, added]), |at, count, sum| {
+            let keep = |at, count, sum| {
                 if is_own_sum {
                     store(own, at, count, sum);
                 }
                 if steps > 0 {
                     store(others, at, count, sum);
                 }
-            });
+            };
+            if !has_come {
+                Group::for_each(from, to, &Arrays([input]), keep);
+            } else if is_sum && !is_own_sum {
+                Group::for_each(from, to, &Arrays([own]), keep);
+            } else {
+                Group::for_each(from, to, &Arrays([own, input]), keep);
+            }
             if steps > 0 {
                 group.tell(next, step as usize);
             }

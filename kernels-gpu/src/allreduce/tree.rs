@@ -1,7 +1,5 @@
 //! Pairs of ranks add up side by side: the number of steps grows with the logarithm of the ranks.
 
-use core::ptr;
-
 use super::{Arrays, BEGIN, END, Group, all_reduce, store};
 
 all_reduce! {
@@ -35,9 +33,16 @@ unsafe fn tree(group: &Group<'_>) {
                 group.await_step(OF_CHILD + place);
             }
         }
-        let of_child = |child| if child < group.ranks { group.outputs.of(child).cast_const() } else { ptr::null() };
-        let summands = Arrays([group.inputs.of(rank).cast_const(), of_child(children[0]), of_child(children[1])]);
-        Group::for_each(0, group.n, &summands, |at, count, sum| store(own, at, count, sum));
+        let input = group.inputs.of(rank);
+        let of_child = |place: usize| group.outputs.of(children[place]);
+        let keep = |at, count, sum| store(own, at, count, sum);
+        if children[1] < group.ranks {
+            Group::for_each(0, group.n, &Arrays([input, of_child(0), of_child(1)]), keep);
+        } else if children[0] < group.ranks {
+            Group::for_each(0, group.n, &Arrays([input, of_child(0)]), keep);
+        } else {
+            Group::for_each(0, group.n, &Arrays([input]), keep);
+        }
         if rank > 0 {
             group.tell(parent, OF_CHILD + (rank as usize + 1) % 2);
             group.await_step(TOTAL);
