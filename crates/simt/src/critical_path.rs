@@ -396,7 +396,9 @@ impl CriticalPath {
             AccessKind::Load | AccessKind::AsyncCopy => {
                 self.sums.tags += lines;
                 let block = &mut self.block;
-                let is_first = sectors.iter().fold(false, |first, sector| block.loaded.insert(*sector) || first);
+                let known = block.loaded.len();
+                block.loaded.extend(&sectors);
+                let is_first = block.loaded.len() > known;
                 // Blocks that run at once and load the same wait for memory together.
                 let waits_for_memory = is_first && self.at_once && access.kind == AccessKind::Load;
                 let mut missed = 0;

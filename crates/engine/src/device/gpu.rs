@@ -153,9 +153,9 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         let _ = self.with(None, |state| {
             let freed = state.buffers.get_mut(buffer.0 as usize).and_then(Option::take);
             if SIMULATED || !state.is_stuck() {
-                drop(freed)
+                drop(freed);
             } else {
-                mem::forget(freed)
+                mem::forget(freed);
             }
             Ok(())
         });

@@ -114,14 +114,14 @@ fn shares_of_the_model_and_of_ncu() {
             (model::Resource::L2, l2),
             (model::Resource::Atomics, 10.0),
             (model::Resource::Latency, 30.0),
-            (model::Resource::Matrix, 60.0),
+            (model::Resource::Matrix, 50.0),
         ],
         resident: 2,
     };
     let of = |l2| Utilization::from_model(&h100, &estimate(l2), &numbers, launch, bytes);
     let shares = of(95.0);
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
-    assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.6)));
+    assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.5)));
     // Two blocks of 16 warps, of 64.
     assert_eq!(shares.warps_active, Some(0.5));
     for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {
