@@ -40,10 +40,10 @@ const WIDE_STAGES: u32 = 5;
 const NARROW: u32 = 128;
 const NARROW_STAGES: u32 = 6;
 
-/// The parts of a block's shared memory for tiles with so many columns. A consumer has one box for the product, for there
-/// is time while the other one multiplies, and two where there is room: nobody multiplies behind the last tile.
+/// The parts of a block's shared memory for tiles with so many columns. A consumer has one box for the product: there is
+/// time while the other one multiplies.
 const fn layout(columns: u32) -> Layout {
-    Layout { stage_bytes: (ROWS + columns) * ROW_BYTES, slots: if columns == NARROW { 2 } else { 1 } }
+    Layout { stage_bytes: (ROWS + columns) * ROW_BYTES, slots: 1 }
 }
 
 /// The bytes of shared memory for either width.
@@ -161,30 +161,18 @@ unsafe fn in_turns<
     let buffers = Buffers::<STAGES>::of(shared, layout(COLUMNS));
     let Buffers { barriers, .. } = buffers;
     let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
+    if thread::thread_idx_x() == 0 {
+        product.prefetch();
+        // SAFETY: the barrier of the block follows.
+        unsafe { barriers.init(4) };
+    }
+    thread::sync_threads();
     let tiles = tiles(product.m, product.n, COLUMNS);
     let (first, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     let place = |tile| corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n);
     let count = stages::<A>(product.k);
     let mut at = Position::<STAGES>::START;
     let mut tile = first;
-    // SAFETY: one thread fills stages that are empty.
-    let fill = |place, i: u32, at: Position<STAGES>| unsafe {
-        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-        fill::<A, C, COLUMN_MAJOR, A_BOXES, BOXES>(product, place, i * depth::<A>(), stage, full);
-    };
-    // The first stages are filled before anybody else is ready.
-    let mut filled = 0;
-    if thread::thread_idx_x() == 0 {
-        product.prefetch();
-        // SAFETY: the barrier of the block follows.
-        unsafe { barriers.init(4) };
-        while filled < count.min(STAGES) {
-            fill(place(first), filled, at);
-            at.advance();
-            filled += 1;
-        }
-    }
-    thread::sync_threads();
     // SAFETY: whole warp groups take each branch. A stage is filled when its consumer has left it, and used when it is
     // full; the sums are touched by products only until they are finished. Turns are handed over for each tile but the
     // block's last, and waited for before each but its first.
@@ -194,12 +182,12 @@ unsafe fn in_turns<
             if thread == 0 {
                 while tile < tiles {
                     let place = place(tile);
-                    for i in filled..count {
+                    for i in 0..count {
                         barriers.empty(at.stage).wait(at.parity ^ 1);
-                        fill(place, i, at);
+                        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
+                        fill::<A, C, COLUMN_MAJOR, A_BOXES, BOXES>(product, place, i * depth::<A>(), stage, full);
                         at.advance();
                     }
-                    filled = 0;
                     tile += blocks;
                 }
             }
@@ -236,10 +224,7 @@ unsafe fn in_turns<
                     barriers.leave(at.before());
                 }
                 let place = place.down(half as u32 * BOX_ROWS);
-                match layout(COLUMNS).slots {
-                    1 => store_sums::<_, _, _, 1>(sums, place, product, buffers.staging(consumer), consumer),
-                    _ => store_sums::<_, _, _, 2>(sums, place, product, buffers.staging(consumer), consumer),
-                }
+                store_sums::<_, _, _, 1>(sums, place, product, buffers.staging(consumer), consumer);
             }
             at.skip(count);
             tile += 2 * blocks;
