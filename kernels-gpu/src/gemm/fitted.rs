@@ -262,7 +262,9 @@ where
                 }
                 self.at.advance();
             }
-            if PART < PARTS && let Some(before) = before {
+            if PART < PARTS
+                && let Some(before) = before
+            {
                 self.put::<PART>(before);
             }
         }
