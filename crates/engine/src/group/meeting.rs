@@ -194,8 +194,8 @@ impl Meeting {
         // and what was given up because of another rank says nothing.
         let weight = |why: &str| match why {
             why if why.ends_with(GIVEN_UP) => 3,
-            why if why.starts_with(SILENT) => 2,
-            why => u8::from(why == ENDED),
+            why if is_silence(why) => 1 + u8::from(why != ENDED),
+            _ => 0,
         };
         let failed = all.iter().filter_map(|own| own.as_ref().err()).min_by_key(|(_, why)| weight(why));
         match failed {
@@ -227,7 +227,7 @@ impl Meeting {
         // When the first rank has ended, its last message may say why.
         let heard = self.receive();
         match (sent, own) {
-            (Err(_), Err(why)) if heard.is_err() => Err((self.part.rank, why)),
+            (Err(_), Err(why)) if heard.as_ref().is_err_and(|(_, said)| is_silence(said)) => Err((self.part.rank, why)),
             _ => heard,
         }
     }
@@ -265,6 +265,11 @@ const GIVEN_UP: &str = "given up, because another rank has failed";
 /// Why nothing came from a rank.
 fn why_silent(error: &io::Error, waited: Duration) -> String {
     if is_late(error) { format!("{SILENT} {waited:?}") } else { ENDED.to_owned() }
+}
+
+/// Whether these words say that nothing came from a rank.
+fn is_silence(said: &str) -> bool {
+    said == ENDED || said.starts_with(SILENT)
 }
 
 /// Waits until something comes by one of the links. It gives up at the end of the time, or when another link has failed.
