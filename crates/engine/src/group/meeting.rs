@@ -227,7 +227,7 @@ impl Meeting {
         // When the first rank has ended, its last message may say why.
         let heard = self.receive();
         match (sent, own) {
-            (Err(_), Err(why)) if heard.as_ref().is_err_and(|(_, said)| is_silence(said)) => Err((self.part.rank, why)),
+            (Err(_), Err(why)) if matches!(&heard, Err((0, said)) if is_silence(said)) => Err((self.part.rank, why)),
             _ => heard,
         }
     }
