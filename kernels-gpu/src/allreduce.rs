@@ -29,7 +29,7 @@ use rung::{Geometry, Rung};
 
 use crate::wide;
 
-rungs! { at_one, tree, ring, one_shot, two_shot }
+rungs! { at_one, tree, ring, one_shot, packets, two_shot }
 
 /// The most ranks.
 pub const MOST_RANKS: usize = 8;
@@ -298,7 +298,8 @@ unsafe fn store(to: *mut f32, at: usize, count: u32, values: [f32; 4]) {
         if count == WIDTH {
             return wide::store(to.add(at), values);
         }
-        for (k, value) in values.into_iter().enumerate() {
+        // Three at most: with a fourth, the compiler would divide the access above into pieces that both paths share.
+        for (k, value) in values.into_iter().take(WIDTH as usize - 1).enumerate() {
             if (k as u32) < count {
                 *to.add(at + k) = value;
             }
@@ -308,10 +309,13 @@ unsafe fn store(to: *mut f32, at: usize, count: u32, values: [f32; 4]) {
 
 /// Writes the kernels of a rung of this ladder, for each size of a block, and its description.
 macro_rules! all_reduce {
-    ($(#[$doc:meta])* $name:ident, $lesson:literal => $body:path) => {
+    ($(#[$doc:meta])* $name:ident, $lesson:literal => $body:ident) => {
+        all_reduce! { $(#[$doc])* $name, $lesson => $body: $crate::allreduce::RANKS }
+    };
+    ($(#[$doc:meta])* $name:ident, $lesson:literal => $body:ident: $base:path) => {
         ::pastey::paste! {
             all_reduce! { @kernels [$(#[$doc])*] $name [128 256 512 1024] $body }
-            rung! { $name: $crate::allreduce::RANKS {
+            rung! { $name: $base {
                 lesson: $lesson,
                 entries: ::rung::Entries::PerBlock(&[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]]),
             } }
@@ -320,10 +324,10 @@ macro_rules! all_reduce {
             pub const RUNGS: &[::rung::Rung] = &[[<$name:upper>]];
         }
     };
-    (@kernels $doc:tt $name:ident [$($block:literal)*] $body:path) => {
+    (@kernels $doc:tt $name:ident [$($block:literal)*] $body:ident) => {
         $(all_reduce! { @kernel $doc $name $block $body })*
     };
-    (@kernel [$(#[$doc:meta])*] $name:ident $block:literal $body:path) => {
+    (@kernel [$(#[$doc:meta])*] $name:ident $block:literal $body:ident) => {
         ::pastey::paste! {
             $(#[$doc])*
             #[doc = "\n\n# Safety\nAs [`allreduce`](super) says."]

@@ -62,10 +62,10 @@ impl Shared {
     }
 }
 
-/// Starts a copy of so many bytes, or of zeros unless they exist, with a cache operator.
+/// Starts a copy to so many bytes, with a cache operator: the first `read` bytes are read, and the others are zeros.
 macro_rules! start {
-    ($cache:literal, $bytes:literal, $to:ident, $from:ident, $exists:ident) => {
-        let read = if $exists { $bytes } else { 0 };
+    ($cache:literal, $bytes:literal, $to:ident, $from:ident, $read:expr) => {
+        let read: u32 = $read;
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: as the caller promises.
         unsafe {
@@ -89,7 +89,7 @@ macro_rules! start {
 /// `exists`, `from` points to a float in global memory.
 #[inline(always)]
 pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
-    start!("ca", 4, to, from, exists);
+    start!("ca", 4, to, from, if exists { 4 } else { 0 });
 }
 
 /// Starts a copy of two floats, or of zeros unless `exist`.
@@ -98,7 +98,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 /// The caller guarantees what [`copy_one`] asks for, of 8 bytes on both sides, at addresses that are multiples of 8.
 #[inline(always)]
 pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
-    start!("ca", 8, to, from, exist);
+    start!("ca", 8, to, from, if exist { 8 } else { 0 });
 }
 
 /// Starts a copy of four floats, or of zeros unless `exist`. They pass by the L1 cache.
@@ -107,7 +107,17 @@ pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
 /// The caller guarantees what [`copy_one`] asks for, of 16 bytes on both sides, at addresses that are multiples of 16.
 #[inline(always)]
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
-    start!("cg", 16, to, from, exist);
+    start!("cg", 16, to, from, if exist { 16 } else { 0 });
+}
+
+/// Starts a copy of so many bytes, 0 to 16, and of zeros up to 16.
+///
+/// # Safety
+/// The caller guarantees what [`copy_one`] asks for, of 16 bytes of shared memory and so many of global memory, at addresses
+/// that are multiples of 16.
+#[inline(always)]
+pub unsafe fn copy_up_to_four(to: Shared, from: *const Wide<f32, 4>, bytes: u32) {
+    start!("cg", 16, to, from, bytes);
 }
 
 /// Ends a group of copies: those that this thread has started since it ended the last group.

@@ -55,6 +55,7 @@ rungs! {
     stream_k,
     ping_pong,
     fitted,
+    repacked,
 }
 
 /// A matrix in global memory, row after row.

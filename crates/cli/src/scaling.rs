@@ -10,10 +10,11 @@ use engine::divide::Along;
 use engine::group::{self, Devices, Member, Outcome, Report};
 use engine::problem::Verdict;
 use engine::selection::Selection;
+use indicatif::ProgressBar;
 use simt::cli::complain;
 
 use crate::command::{Command, CommandArgs, Output};
-use crate::env::{Env, WRONG};
+use crate::env::{Env, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
 use crate::run::RUNS;
@@ -56,9 +57,11 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
     for own in &selected {
-        let measured = Measured { own, shared: &shared, env, args: &args };
+        let bar = progress_bar(0, env.terminal);
+        let measured = Measured { own, shared: &shared, env, args: &args, bar };
         let is_of_ranks = own.ladder.options.iter().any(|option| option.name == RANKS);
         let (shown, is_right) = if is_of_ranks { measured.sizes()? } else { measured.devices()? };
+        measured.bar.finish_and_clear();
         printer.show(&shown)?;
         match &args.update_doc {
             Some(path) if is_right => document::update(path, own.ladder.name, &shown.markdown())?,
@@ -83,6 +86,8 @@ struct Measured<'a> {
     shared: &'a SharedRanks,
     env: &'a Env<'a>,
     args: &'a Arguments,
+    /// Counts the problems on so many devices.
+    bar: ProgressBar,
 }
 
 impl Measured<'_> {
@@ -116,8 +121,20 @@ impl Measured<'_> {
         let made = problems.iter().map(|options| ladder.problem(options)).collect::<Result<Vec<_>, _>>()?;
         let request = |whole| group::Request { ladder, rungs, whole, block: None, runs, along, pieces };
         made.iter().try_for_each(|whole| group::check(&request(&**whole), count))?;
+        let bar = &self.bar;
         let job = |member: &mut Member| {
-            made.iter().map(|whole| group::measure(member, &request(&**whole))).collect::<Result<Vec<_>, _>>()
+            let is_first = member.part().rank == 0;
+            let mut reports = Vec::new();
+            for whole in &made {
+                if is_first {
+                    bar.set_message(format!("{} on {count}", whole.title()));
+                }
+                reports.push(group::measure(member, &request(&**whole))?);
+                if is_first {
+                    bar.inc(1);
+                }
+            }
+            Ok(reports)
         };
         Ok(group::run_threads(self.args.device, &devices, settings, job)?.swap_remove(0))
     }
@@ -129,6 +146,7 @@ impl Measured<'_> {
         let usual: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
         let rungs = self.own.rung_names();
         let problems: Vec<_> = self.problems(&usual)?.into_iter().map(|options| options.with(RANKS, count)).collect();
+        self.bar.inc_length(problems.len() as u64);
         let reports = self.reports(&problems, rungs, count, (Along::Rows, 1))?;
         let names: Vec<&str> =
             reports.first().map_or(Vec::new(), |report| report.outcomes.iter().map(|own| &*own.name).collect());
@@ -194,6 +212,7 @@ impl Measured<'_> {
         let mut table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
         let mut document = Document::default();
         let mut all = Vec::new();
+        self.bar.inc_length((problems.len() * ways.len() * (2 * counts.len() - 1)) as u64);
         let each = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
         for (options, way) in each {
             let complete = own.ladder.complete(options)?;

@@ -30,6 +30,8 @@ pub enum Role {
     Sum,
     /// Used by blocks to communicate. It is zeroed once, and every launch leaves it zeroed.
     Workspace,
+    /// Used by blocks to communicate. It is zeroed once, and a launch finds it as the launch before has left it.
+    Kept,
     /// Used by blocks to communicate, with contents that nobody relies on, before a launch or behind it.
     Scratch,
 }
@@ -41,7 +43,7 @@ impl Role {
         match self {
             Self::Input | Self::Scratch => None,
             Self::Output => Some(POISON),
-            Self::Sum | Self::Workspace => Some(0),
+            Self::Sum | Self::Workspace | Self::Kept => Some(0),
         }
     }
 }
@@ -65,7 +67,7 @@ impl Buffer {
     pub fn allocated_bytes(&self) -> u64 {
         match self.role {
             Role::Input | Role::Scratch => self.bytes,
-            Role::Output | Role::Sum | Role::Workspace => self.bytes + GUARD_BYTES,
+            Role::Output | Role::Sum | Role::Workspace | Role::Kept => self.bytes + GUARD_BYTES,
         }
     }
 }
@@ -178,9 +180,10 @@ pub unsafe trait Problem: Sync {
         self.size()
     }
 
-    /// The bytes of all its buffers together, without scratch memory, whose size does not depend on the problem's.
+    /// The bytes of all its buffers together, without those whose size does not depend on the problem's: scratch memory, and
+    /// what launches keep.
     fn buffer_bytes(&self) -> u64 {
-        let buffers = self.buffers().into_iter().filter(|buffer| buffer.role != Role::Scratch);
+        let buffers = self.buffers().into_iter().filter(|buffer| !matches!(buffer.role, Role::Scratch | Role::Kept));
         buffers.map(|buffer| buffer.bytes).sum()
     }
 

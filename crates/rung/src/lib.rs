@@ -73,6 +73,9 @@ pub enum Form {
     TensorMaps,
     /// The kernel takes what it does with [`Form::TensorMaps`], then a [`Form::Workspace`] and memory for parts of sums.
     TensorMapsAndWorkspace,
+    /// The kernel takes what it does with [`Form::TensorMaps`], where a factor whose rows no tensor map describes has the map of a
+    /// copy; then a [`Form::Workspace`], both factors, and memory for both copies.
+    TensorMapsOfCopies,
 }
 
 /// A speedup that the ladder's source text gives for a rung.

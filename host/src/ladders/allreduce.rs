@@ -1,7 +1,7 @@
 //! The sum of one array of each rank, in the memory of every rank: what several devices do with gradients.
 //!
 //! Each kernel takes a table of inputs, one of outputs and one of flags, with an entry for each rank, then the number of
-//! elements, of ranks, and the first rank of the launch. Here one device has all ranks, with a row of blocks for each: what
+//! elements, of ranks, and the first rank of the launch; a rung with a workspace has a table of inboxes instead of flags. Here one device has all ranks, with a row of blocks for each: what
 //! the kernels do is the same, but the "links" between the ranks are one memory. [`engine::group`] launches the same kernels
 //! with a rank on each of several devices.
 //!
@@ -15,8 +15,8 @@ use engine::Error;
 use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
-use engine::registry::{Effort, Ladder, Rung, ShownColumns};
-use kernels_gpu::allreduce::{FLAGS, MOST_BLOCKS};
+use engine::registry::{Effort, Form, Ladder, Rung, ShownColumns};
+use kernels_gpu::allreduce::{FLAGS, MOST_BLOCKS, packets};
 
 use rayon::prelude::*;
 
@@ -29,7 +29,7 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "the sum of one array of each rank, in every rank's memory",
     rungs: kernels_gpu::allreduce::RUNGS,
     options: &[
-        Opt::size("n", "N", "2^20", "How many elements a rank has, of f32"),
+        Opt::size("n", "N", "2^16", "How many elements a rank has, of f32"),
         Opt::size("ranks", "RANKS", "1", "Ranks of the device, 1 to 8; with --devices each is one"),
     ],
     blocks: &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
@@ -95,6 +95,12 @@ unsafe impl Problem for AllReduce {
         Some(Options::default().with("n", round_down(self.n, share)))
     }
 
+    fn refuses(&self, rung: &Rung) -> Option<String> {
+        let most = u64::from(packets::MOST);
+        let is_too_long = rung.form == Form::Workspace && self.n > most;
+        is_too_long.then(|| format!("its inboxes have places for {most} elements; --n {most} would do"))
+    }
+
     fn shape(&self) -> Vec<u64> {
         vec![self.ranks as u64, self.n]
     }
@@ -102,7 +108,8 @@ unsafe impl Problem for AllReduce {
     fn buffers(&self) -> Vec<Buffer> {
         let data = self.n * size_of::<f32>() as u64;
         let flags = (FLAGS * MOST_BLOCKS as usize * size_of::<u32>()) as u64;
-        let roles = [(Role::Input, data), (Role::Output, data), (Role::Workspace, flags)];
+        let inbox = packets::inbox_bytes(self.ranks as u64);
+        let roles = [(Role::Input, data), (Role::Output, data), (Role::Workspace, flags), (Role::Kept, inbox)];
         roles.into_iter().flat_map(|(role, bytes)| vec![Buffer::new(role, bytes); self.ranks]).collect()
     }
 
@@ -110,9 +117,10 @@ unsafe impl Problem for AllReduce {
         self.inputs().get(index).map_or(&[], |input| bytemuck::cast_slice(input))
     }
 
-    fn args(&self, _: &Rung) -> Vec<Arg> {
+    fn args(&self, rung: &Rung) -> Vec<Arg> {
         let ranks = self.ranks;
-        let tables = [0, 1, 2].map(|role| Arg::Table { first: role * ranks, ranks });
+        let flags = if rung.form == Form::Workspace { 3 } else { 2 };
+        let tables = [0, 1, flags].map(|role| Arg::Table { first: role * ranks, ranks });
         let numbers = [Arg::U32(self.n as u32), Arg::U32(ranks as u32), Arg::FirstRank];
         tables.into_iter().chain(numbers).collect()
     }

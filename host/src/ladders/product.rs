@@ -6,7 +6,7 @@ use std::ops::Range;
 use engine::Error;
 use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::options::{Opt, Options};
-use engine::problem::round_down;
+use engine::problem::{Problem, ProblemPart, round_down};
 use engine::registry::{Column, Ladder, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, element};
@@ -79,6 +79,26 @@ impl Extent {
     pub(super) fn sides(&self, n: usize) -> [usize; 3] {
         [self.rows.len(), n, self.depth.len()]
     }
+}
+
+/// The part of a product that one of several devices computes. `of` makes the problem of an extent, and each part along the
+/// rows needs the whole of the buffers `shared`.
+///
+/// # Errors
+/// As [`Extent::part`].
+pub(super) fn part(
+    extent: &Extent,
+    part: Part,
+    along: Along,
+    shared: &[usize],
+    of: impl Fn(Extent) -> Box<dyn Problem>,
+) -> Result<ProblemPart, String> {
+    let problem = of(extent.part(part, along)?);
+    let (shared, scattered) = match along {
+        Along::Rows => (shared.to_vec(), None),
+        Along::K => (Vec::new(), Some(of(extent.part(part, Along::Rows)?))),
+    };
+    Ok(ProblemPart { problem, shared, scattered })
 }
 
 /// How the parts' results become that of the product of `n` columns.

@@ -20,7 +20,7 @@ use cuda_std::thread;
 use rung::{Geometry, Rung};
 
 use super::ldmatrix::SwizzledTile;
-use super::operand::{Chunks, DEPTH, Places, THREADS};
+use super::operand::{Chunks, DEPTH, Places};
 use super::tiles::{Corner, corner};
 use super::warp_tile::{self, WarpTile};
 use super::{Product, unknown};
@@ -44,9 +44,9 @@ pub(super) const fn shared_bytes(rows: u32, columns: u32) -> u32 {
     STAGES * stage_bytes(rows, columns)
 }
 
-/// Bytes of a stage: both tiles, and a word for each chunk ([`Places::tail`]).
+/// Bytes of a stage: both tiles, and for each row of them 16 bytes more ([`Chunks::copy`]).
 const fn stage_bytes(rows: u32, columns: u32) -> u32 {
-    (rows + columns) * DEPTH * 2 / 16 * (16 + 4)
+    (rows + columns) * (DEPTH * 2 + 16)
 }
 
 products! {
@@ -100,7 +100,7 @@ pub(super) unsafe fn pipeline<
     unsafe {
         match copies.a.alignment().min(copies.b.alignment()) {
             16 => copies.multiply::<A, C, 16, DOWN, ALONG>(part, corner, product),
-            4 | 8 => copies.multiply::<A, C, 4, DOWN, ALONG>(part, corner, product),
+            8 => copies.multiply::<A, C, 8, DOWN, ALONG>(part, corner, product),
             _ => copies.multiply::<A, C, 2, DOWN, ALONG>(part, corner, product),
         }
     }
@@ -114,9 +114,6 @@ struct Stage<const COLUMN_MAJOR: bool, const ROWS: u32, const COLUMNS: u32> {
 }
 
 impl<const COLUMN_MAJOR: bool, const ROWS: u32, const COLUMNS: u32> Stage<COLUMN_MAJOR, ROWS, COLUMNS> {
-    /// A thread's chunks of a tile of `a`.
-    const CHUNKS_A: u32 = SwizzledTile::<true, ROWS>::CHUNKS;
-
     #[inline(always)]
     fn tiles(self) -> (SwizzledTile<true, ROWS>, SwizzledTile<COLUMN_MAJOR, COLUMNS>) {
         let Self { shared, at } = self;
@@ -128,9 +125,7 @@ impl<const COLUMN_MAJOR: bool, const ROWS: u32, const COLUMNS: u32> Stage<COLUMN
     fn places(self) -> (Places, Places) {
         let (tile_a, tile_b) = self.tiles();
         let tails = self.shared.wrapping_add((self.at + (ROWS + COLUMNS) * DEPTH * 2) as usize);
-        let tail = tails.cast::<u32>().wrapping_add(thread::thread_idx_x() as usize);
-        let b_tail = tail.wrapping_add((Self::CHUNKS_A * THREADS) as usize);
-        (tile_a.places(tail), tile_b.places(b_tail))
+        (tile_a.places(tails), tile_b.places(tails.wrapping_add((ROWS * 16) as usize)))
     }
 
     /// The next stage. Behind the last one comes the first.

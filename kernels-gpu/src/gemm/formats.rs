@@ -16,8 +16,8 @@
 /// gives the kernels `gemm_naive_256` (bfloat16 in and out), `gemm_naive_columns_256`, `gemm_naive_f32_256` (32-bit
 /// floats out), `gemm_naive_f16_f32_columns_256` and so on, and the constant `GEMM_NAIVE`. Each calls the unsafe
 /// function `naive::<A, C, COLUMN_MAJOR>` with its dynamic shared memory, a `*mut u8` of `shared` bytes, and its
-/// arguments: a [`Product`](super::Product) for `pointers`, a `TensorProduct` for `tensor_maps`, and that with its
-/// workspaces for `tensor_maps_and_workspace`.
+/// arguments: a [`Product`](super::Product) for `pointers`, a `TensorProduct` for `tensor_maps`, that with its
+/// workspaces for `tensor_maps_and_workspace`, and with a workspace and the factors to copy for `tensor_maps_of_copies`.
 macro_rules! products {
     ($(#[$doc:meta])* $name:ident for [$threads:literal] threads;
      $(resident $resident:literal;)?
@@ -87,6 +87,7 @@ macro_rules! products {
     };
     (@form pointers) => { ::rung::Form::Usual };
     (@form tensor_maps) => { ::rung::Form::TensorMaps };
+    (@form tensor_maps_of_copies) => { ::rung::Form::TensorMapsOfCopies };
     (@form tensor_maps_and_workspace) => { ::rung::Form::TensorMapsAndWorkspace };
 
     (@kernel [$variant:literal [$($suffix:ident)?] $a:ident $c:ident $columns:literal] {
@@ -109,11 +110,17 @@ macro_rules! products {
             }
         }
     };
-    (@arguments tensor_maps $($more:tt)*) => { products! { @maps [] $($more)* } };
+    (@arguments tensor_maps $($more:tt)*) => { products! { @maps [] [] $($more)* } };
     (@arguments tensor_maps_and_workspace $($more:tt)*) => {
-        products! { @maps [workspace: *mut u32, parts: *mut f32] $($more)* }
+        products! { @maps [workspace: *mut u32, parts: *mut f32] [workspace, parts] $($more)* }
     };
-    (@maps [$($memory:ident: $type:ty),*] [$($suffix:ident)?] $a:ident $c:ident
+    (@arguments tensor_maps_of_copies $($more:tt)*) => {
+        products! { @maps
+            [workspace: *mut u32, from_a: *const u16, from_b: *const u16, to_a: *mut u16, to_b: *mut u16]
+            [workspace, &$crate::gemm::repacked::Copies { from: [from_a, from_b], to: [to_a, to_b] }] $($more)*
+        }
+    };
+    (@maps [$($memory:ident: $type:ty),*] [$($passed:expr),*] [$($suffix:ident)?] $a:ident $c:ident
         $doc:tt $name:ident $threads:literal $resident:tt $cluster:tt [$body:path] [$columns:literal]
     ) => {
         ::pastey::paste! {
@@ -126,7 +133,7 @@ macro_rules! products {
                 ) shared => $body::<$crate::tensor_core::element::$a, $crate::tensor_core::element::$c, $columns>(
                     shared,
                     &$crate::gemm::TensorProduct { a, b, c_map, c, m, n, k, elements: ::core::marker::PhantomData },
-                    $($memory),*
+                    $($passed),*
                 )
             }
         }

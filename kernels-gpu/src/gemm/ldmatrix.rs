@@ -122,10 +122,18 @@ impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
         (thread::thread_idx_x() / Self::ACROSS, thread::thread_idx_x() % Self::ACROSS * CHUNK)
     }
 
-    /// Where this thread's chunks go, the first of which has this tail.
+    /// Where this thread's chunks go, and what is behind their rows: from `tails` on, 16 bytes for each row of memory.
     #[inline(always)]
-    pub(super) fn places(self, tail: *mut u32) -> Places {
-        Places { to: self.first_chunk(), bytes: Self::BYTES_APART, count: Self::CHUNKS, tail }
+    pub(super) fn places(self, tails: *mut u8) -> Places {
+        let (row, column) = Self::place();
+        Places {
+            to: self.first_chunk(),
+            bytes: Self::BYTES_APART,
+            count: Self::CHUNKS,
+            is_last: column == (Self::ACROSS - 1) * CHUNK,
+            tails: tails.wrapping_add((row * 16) as usize).cast(),
+            tails_apart: Self::APART * 16,
+        }
     }
 
     /// Where this thread's first chunk goes.

@@ -7,8 +7,11 @@
 
 use core::array;
 
+use cuda_std::warp::warp_shuffle_down;
+
 use super::{Product, unknown};
-use crate::copy_async::{Shared, copy_four, copy_one, copy_two};
+use crate::copy_async::{Shared, copy_four, copy_two, copy_up_to_four};
+use crate::warp::{FULL_MASK, WARP_SIZE};
 use crate::wide;
 
 /// Elements of a tile along `k`.
@@ -126,14 +129,16 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
     /// Starts asynchronous copies of this thread's chunks of a tile, `apart` rows apart, to their places in shared
     /// memory, in the group that is ended next.
     ///
-    /// `cp.async` copies 4, 8 or 16 bytes. Where rows have an odd number of elements, every other row begins in the middle of a
-    /// word. Its chunks are copied one element early, as five words, and [`Chunks::realign`] moves them when they have arrived.
+    /// `cp.async` copies 16 or 8 bytes from a multiple of that. Where chunks begin in between, each is copied from the multiple of 16
+    /// before, and the last one of a row with the 16 bytes behind it: together they are all of the row, and
+    /// [`Chunks::realign`] puts the chunks together when they have arrived. What is copied too early exists: memory is allocated in
+    /// multiples of 16 bytes.
     ///
-    /// `ALIGNMENT` is 16, 4 or 2, and at most that of this matrix's chunks.
+    /// `ALIGNMENT` is 16, 8 or 2, and at most that of this matrix's chunks.
     ///
     /// # Safety
-    /// The matrix is valid for reads, and `apart` is even. No thread accesses the places before the copies have been waited for,
-    /// this thread has realigned them, and a barrier has been passed.
+    /// The matrix is valid for reads. No thread accesses the places before the copies have been waited for, this thread has
+    /// realigned them, and a barrier has been passed.
     #[inline(always)]
     pub(super) unsafe fn copy<const ALIGNMENT: u32>(&self, apart: u32, places: Places) {
         let Places { to, bytes, count, .. } = places;
@@ -146,61 +151,42 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
             }
             return;
         }
-        // A loop that stays one: nobody waits here for instructions, and eight times as many would be in the way of
+        // Loops that stay ones: nobody waits here for instructions, and several times as many would be in the way of
         // others.
+        if ALIGNMENT == 8 || self.alignment == 8 {
+            for i in 0..unknown(count) {
+                let (from, columns) = self.place(i * apart);
+                for half in 0..2 {
+                    let from = from.wrapping_add((CHUNK / 2 * half) as usize).cast();
+                    let exist = columns > (CHUNK / 2 * half) as i32;
+                    // SAFETY: as above, of halves of chunks.
+                    unsafe { copy_two(shared.byte_add(i * bytes + 8 * half), from, exist) };
+                }
+            }
+            return;
+        }
+        let early = self.early_bytes();
         for i in 0..unknown(count) {
-            let (from, columns) = self.place(i * apart);
-            // SAFETY: as the caller promises; where pieces are aligned, the matrix has whole pieces only.
+            let down = i * apart;
+            let from = self.first.wrapping_add((down * self.pitch) as usize).wrapping_byte_sub(early as usize);
+            // The bytes from there to the end of the row.
+            let left = if self.rows > down as i32 { 2 * self.columns + early as i32 } else { 0 };
+            let is_last_row = self.rows == down as i32 + 1;
+            // SAFETY: as the caller promises; no byte behind the row's end is copied.
             unsafe {
-                if self.alignment == 8 {
-                    for half in 0..2 {
-                        let from = from.wrapping_add((CHUNK / 2 * half) as usize).cast();
-                        copy_two(shared.byte_add(i * bytes + 8 * half), from, columns > (CHUNK / 2 * half) as i32);
-                    }
-                } else if ALIGNMENT == 4 || self.alignment == 4 {
-                    for pair in 0..CHUNK / 2 {
-                        let from = from.wrapping_add(2 * pair as usize).cast();
-                        copy_one(shared.byte_add(i * bytes + 4 * pair), from, columns > 2 * pair as i32);
-                    }
-                } else {
-                    self.copy_early(from, columns, places.chunk(i));
+                copy_up_to(to.wrapping_byte_add((i * bytes) as usize), from, left, is_last_row);
+                if places.is_last {
+                    copy_up_to(places.tail(i), from.wrapping_byte_add(16), left - 16, is_last_row);
                 }
             }
         }
     }
 
-    /// Starts the copies of a chunk of a matrix with an odd number of columns. A chunk at the edge is loaded and stored.
-    ///
-    /// # Safety
-    /// As [`Chunks::copy`]; `from` has so many columns from there on.
+    /// How many bytes before this thread's chunks the copies begin: the same for all of them, as they are a multiple of eight
+    /// rows apart.
     #[inline(always)]
-    unsafe fn copy_early(&self, from: *const u16, columns: i32, [to, tail]: [*mut u32; 2]) {
-        // SAFETY: as the caller promises; inside the matrix, there is an element before the chunk and one behind it.
-        unsafe {
-            if columns > CHUNK as i32 && from > self.matrix {
-                let words = from.wrapping_byte_sub(self.early_bytes()).cast::<f32>();
-                for word in 0..CHUNK / 2 {
-                    copy_one(Shared::of(to).byte_add(4 * word), words.wrapping_add(word as usize), true);
-                }
-                if self.early_bytes() > 0 {
-                    copy_one(Shared::of(tail), words.wrapping_add(4), true);
-                }
-            } else {
-                let [a, b, c, d] = self.elements(from, columns);
-                if self.early_bytes() > 0 {
-                    wide::store(to, [a << 16, a >> 16 | b << 16, b >> 16 | c << 16, c >> 16 | d << 16]);
-                    *tail = d >> 16;
-                } else {
-                    wide::store(to, [a, b, c, d]);
-                }
-            }
-        }
-    }
-
-    /// How many bytes before this thread's chunks the words begin that they are copied in: 0 or 2, for all of them.
-    #[inline(always)]
-    fn early_bytes(&self) -> usize {
-        self.first as usize & 2
+    fn early_bytes(&self) -> u32 {
+        self.first as u32 % 16
     }
 
     /// The bytes that addresses of chunks are a multiple of: 16, 8, 4 or 2.
@@ -209,25 +195,58 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         self.alignment
     }
 
-    /// Moves chunks to their places that were copied one element early.
+    /// Puts chunks together that were copied too early: each is the end of what was copied in its place, and the beginning of
+    /// what the next lane copied.
     ///
     /// # Safety
-    /// As [`Chunks::copy`], whose copies to these places have been waited for.
+    /// As [`Chunks::copy`], whose copies to these places have been waited for. All lanes of the warp call it together.
     #[inline(always)]
     pub(super) unsafe fn realign(&self, places: Places) {
-        if self.alignment > 2 || self.early_bytes() == 0 {
+        if self.alignment >= 8 {
             return;
         }
+        let early = self.early_bytes();
         for i in 0..unknown(places.count) {
-            let [to, tail] = places.chunk(i);
-            // SAFETY: as the caller promises.
+            // SAFETY: as the caller promises; the places are this thread's own.
             unsafe {
-                let [a, b, c, d]: [u32; 4] = wide::load(to);
-                let e = *tail;
-                wide::store(to, [a >> 16 | b << 16, b >> 16 | c << 16, c >> 16 | d << 16, d >> 16 | e << 16]);
+                let to = places.to.wrapping_byte_add((i * places.bytes) as usize);
+                let own: [u32; 4] = wide::load(to);
+                let mut next = own.map(|word| warp_shuffle_down(FULL_MASK, word, 1, WARP_SIZE).0);
+                if places.is_last {
+                    next = wide::load(places.tail(i));
+                }
+                wide::store(to, join(own, next, early));
             }
         }
     }
+}
+
+/// Starts a copy of 16 bytes of a row that has `left` bytes from there on, with zeros behind the row's end. The end of the
+/// last row is loaded and stored: what is copied has to exist as a whole.
+///
+/// # Safety
+/// As [`copy_up_to_four`], of what `left` says.
+#[inline(always)]
+unsafe fn copy_up_to(to: *mut u32, from: *const u16, left: i32, is_last_row: bool) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if is_last_row && left < 16 {
+            let element = |i: i32| if 2 * i < left { u32::from(*from.wrapping_add(i as usize)) } else { 0 };
+            return wide::store(to, [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16));
+        }
+        copy_up_to_four(Shared::of(to), from.cast(), left.clamp(0, 16) as u32);
+    }
+}
+
+/// 16 of 32 bytes, from byte `begin` on, an even number below 16.
+#[inline(always)]
+pub(super) fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], begin: u32) -> [u32; 4] {
+    // Masks: what chooses between two elements of an array would put it into local memory.
+    let mask = |bit: u32| (begin & bit != 0).then_some(u32::MAX).unwrap_or(0);
+    let pick = |mask: u32, here: u32, later: u32| here ^ (here ^ later) & mask;
+    let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(here, later)| pick(mask(8), here, later));
+    let by_4: [u32; 5] = array::from_fn(|i| pick(mask(4), by_8[i], by_8[i + 1]));
+    array::from_fn(|i| pick(mask(2), by_4[i], by_4[i] >> 16 | by_4[i + 1] << 16))
 }
 
 /// Where a thread's chunks of a tile go in shared memory.
@@ -239,16 +258,18 @@ pub(super) struct Places {
     pub(super) bytes: u32,
     /// The chunks.
     pub(super) count: u32,
-    /// The first chunk's tail: the word behind a chunk that is copied one element early. The next chunk's is [`THREADS`] words
-    /// further.
-    pub(super) tail: *mut u32,
+    /// Whether they are the last ones of their rows of memory.
+    pub(super) is_last: bool,
+    /// Where the 16 bytes behind the first chunk's row go.
+    pub(super) tails: *mut u32,
+    /// Bytes from these to those behind the next chunk's row.
+    pub(super) tails_apart: u32,
 }
 
 impl Places {
-    /// A chunk, and its tail.
+    /// Where the 16 bytes behind a chunk's row go.
     #[inline(always)]
-    fn chunk(self, i: u32) -> [*mut u32; 2] {
-        let tail = self.tail.wrapping_add((i * THREADS) as usize);
-        [self.to.wrapping_byte_add((i * self.bytes) as usize), tail]
+    fn tail(self, i: u32) -> *mut u32 {
+        self.tails.wrapping_byte_add((i * self.tails_apart) as usize)
     }
 }

@@ -40,6 +40,9 @@ const WIDE_STAGES: u32 = 5;
 const NARROW: u32 = 128;
 const NARROW_STAGES: u32 = 6;
 
+/// The elements of a narrow tile.
+pub(super) const TILE: u32 = ROWS * NARROW;
+
 /// The parts of a block's shared memory for tiles with so many columns. A consumer has one box for the product: there is
 /// time while the other one multiplies.
 const fn layout(columns: u32) -> Layout {
@@ -47,7 +50,7 @@ const fn layout(columns: u32) -> Layout {
 }
 
 /// The bytes of shared memory for either width.
-const SHARED_BYTES: u32 = {
+pub(super) const SHARED_BYTES: u32 = {
     let (wide, narrow) = (Buffers::<WIDE_STAGES>::bytes(layout(WIDE)), Buffers::<NARROW_STAGES>::bytes(layout(NARROW)));
     if wide > narrow { wide } else { narrow }
 };
@@ -74,7 +77,7 @@ products! {
     shared SHARED_BYTES;
     rung Rung::USUAL {
         geometry: Geometry::Own {
-            elements: ROWS * NARROW,
+            elements: TILE,
             blocks: BlockCount(|shape| {
                 let (m, n) = (shape[0] as u32, shape[1] as u32);
                 tiles(m, n, if is_wide(m, n) { WIDE } else { NARROW }).min(MULTIPROCESSORS)
@@ -122,27 +125,48 @@ impl Turn {
 #[inline(always)]
 unsafe fn ping_pong<A: Element, C: Staged, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &TensorProduct<'_, A, C>)
 where
-    [f32; WIDE as usize / 2]: Sums<A>,
-    [f32; NARROW as usize / 2]: Sums<A>,
+    WideSums: Sums<A>,
+    NarrowSums: Sums<A>,
+{
+    // SAFETY: as the caller promises.
+    unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>(shared, product, || ()) };
+}
+
+/// A thread's sums of half the rows of a tile.
+pub(super) type WideSums = [f32; WIDE as usize / 2];
+pub(super) type NarrowSums = [f32; NARROW as usize / 2];
+
+/// Multiplies and writes the block's tiles. One thread calls `wait` before it starts the first copy.
+///
+/// # Safety
+/// As [`ping_pong`], when `wait` has returned.
+#[inline(always)]
+pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
+    shared: *mut u8,
+    product: &TensorProduct<'_, A, C>,
+    wait: impl FnOnce(),
+) where
+    WideSums: Sums<A>,
+    NarrowSums: Sums<A>,
 {
     let (m, n) = (product.m, product.n);
     // SAFETY: as the caller promises.
     unsafe {
         if is_wide(m, n) {
             const SUMS: usize = WIDE as usize / 2;
-            in_turns::<A, C, COLUMN_MAJOR, SUMS, WIDE, { WIDE / BOX_ROWS }, WIDE_STAGES>(shared, product);
+            in_turns::<A, C, COLUMN_MAJOR, SUMS, WIDE, { WIDE / BOX_ROWS }, WIDE_STAGES>(shared, product, wait);
         } else {
             const SUMS: usize = NARROW as usize / 2;
-            in_turns::<A, C, COLUMN_MAJOR, SUMS, NARROW, { NARROW / BOX_ROWS }, NARROW_STAGES>(shared, product);
+            in_turns::<A, C, COLUMN_MAJOR, SUMS, NARROW, { NARROW / BOX_ROWS }, NARROW_STAGES>(shared, product, wait);
         }
     }
 }
 
-/// [`ping_pong`] with tiles of `COLUMNS` columns, of which a thread has `N` sums in each half of the rows, and `BOXES`
+/// [`multiply_tiles`] with tiles of `COLUMNS` columns, of which a thread has `N` sums in each half of the rows, and `BOXES`
 /// boxes of `b` in each of `STAGES` stages.
 ///
 /// # Safety
-/// As for [`ping_pong`].
+/// As for [`multiply_tiles`].
 #[inline(always)]
 unsafe fn in_turns<
     A: Element,
@@ -155,6 +179,7 @@ unsafe fn in_turns<
 >(
     shared: *mut u8,
     product: &TensorProduct<'_, A, C>,
+    wait: impl FnOnce(),
 ) where
     [f32; N]: Sums<A>,
 {
@@ -180,6 +205,7 @@ unsafe fn in_turns<
         if group == 0 {
             registers::keep::<24>();
             if thread == 0 {
+                wait();
                 while tile < tiles {
                     let place = place(tile);
                     for i in 0..count {

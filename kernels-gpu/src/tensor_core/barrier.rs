@@ -88,6 +88,12 @@ pub fn fence_for_bulk_copies() {
     ptx!("fence.proxy.async.shared::cta;", options(nostack, preserves_flags));
 }
 
+/// The same, of global memory. Who starts the copies, in another block too, needs it as well, behind what it waited for.
+#[inline(always)]
+pub fn fence_for_bulk_copies_of_global() {
+    ptx!("fence.proxy.async.global;", options(nostack, preserves_flags));
+}
+
 /// A barrier of the first `threads` threads that come to the barrier `index`, 1 to 15 (`barrier.sync`).
 ///
 /// # Safety

@@ -127,7 +127,8 @@ impl<'a> Sampler<'a> {
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
         let of_ranks = |arg: &Arg| matches!(arg, Arg::Table { ranks: 2.., .. });
-        if rung.form == Form::TensorMapsAndWorkspace || launch.args.iter().any(of_ranks) {
+        let waits = matches!(rung.form, Form::TensorMapsAndWorkspace | Form::TensorMapsOfCopies);
+        if waits || launch.args.iter().any(of_ranks) {
             return Ok(Sample::new(observe(None)?, ranges, all));
         }
         let most = all.min(BLOCKS);

@@ -46,6 +46,16 @@ pub enum Collective {
     },
 }
 
+/// Where a collective runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// In the device's stream.
+    InStream,
+    /// In a second stream, in which it begins when the device's stream has come to this point: what is put into that afterwards
+    /// runs beside it.
+    Beside,
+}
+
 /// What combines the ranks' data. All ranks call the same in the same order.
 pub trait Communicator {
     /// What it is, in words.
@@ -64,21 +74,10 @@ pub trait Communicator {
         what: &Collective,
     ) -> Result<(), Error>;
 
-    /// Puts it into a device's stream. `None` when it needs the host.
+    /// Puts it into a stream of the device. `None` when it needs the host.
     fn enqueue(
         &mut self,
-        _stream: &GpuStream,
-        _memory: [DeviceMemory; 2],
-        _what: &Collective,
-    ) -> Option<Result<(), String>> {
-        None
-    }
-
-    /// Puts it into a second stream, in which it begins when the device's stream has come to this point: what is put into that
-    /// afterwards runs beside it. `None` when it needs the host.
-    fn enqueue_beside(
-        &mut self,
-        _stream: &GpuStream,
+        _stream: (&GpuStream, Placement),
         _memory: [DeviceMemory; 2],
         _what: &Collective,
     ) -> Option<Result<(), String>> {
@@ -175,35 +174,20 @@ impl Communicator for Nccl {
 
     fn enqueue(
         &mut self,
-        stream: &GpuStream,
-        [from, to]: [DeviceMemory; 2],
-        what: &Collective,
-    ) -> Option<Result<(), String>> {
-        Some(self.enqueue_raw(stream.as_raw(), [from, to], what))
-    }
-
-    fn enqueue_beside(
-        &mut self,
-        stream: &GpuStream,
+        (stream, placement): (&GpuStream, Placement),
         memory: [DeviceMemory; 2],
         what: &Collective,
     ) -> Option<Result<(), String>> {
-        let made = match self.beside.take() {
-            Some(beside) => Ok(beside),
-            None => SideStream::new().map_err(beside_failed),
+        let stream = match placement {
+            Placement::InStream => Ok(stream.as_raw()),
+            Placement::Beside => self.follow(stream),
         };
-        Some(made.and_then(|beside| {
-            // SAFETY: the device's stream exists as long as the borrow.
-            unsafe { beside.follow(stream.as_raw().cast()) }.map_err(beside_failed)?;
-            let raw = beside.as_raw().cast();
-            self.beside = Some(beside);
-            self.enqueue_raw(raw, memory, what)
-        }))
+        Some(stream.and_then(|stream| self.enqueue_raw(stream, memory, what)))
     }
 
     fn join_beside(&mut self, stream: &GpuStream) -> Result<(), String> {
         let Some(beside) = &self.beside else { return Ok(()) };
-        // SAFETY: as above.
+        // SAFETY: the device's stream exists as long as the borrow.
         unsafe { beside.lead(stream.as_raw().cast()) }.map_err(beside_failed)
     }
 
@@ -213,6 +197,17 @@ impl Communicator for Nccl {
 }
 
 impl Nccl {
+    /// Lets the second stream wait for what is in the device's, and gives it.
+    fn follow(&mut self, stream: &GpuStream) -> Result<*mut c_void, String> {
+        let beside = match self.beside.take() {
+            Some(beside) => beside,
+            None => SideStream::new().map_err(beside_failed)?,
+        };
+        // SAFETY: the device's stream exists as long as the borrow.
+        unsafe { beside.follow(stream.as_raw().cast()) }.map_err(beside_failed)?;
+        Ok(self.beside.insert(beside).as_raw().cast())
+    }
+
     fn enqueue_raw(
         &mut self,
         stream: *mut c_void,

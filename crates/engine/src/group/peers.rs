@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::Member;
-use super::communicator::{Collective, Communicator, ThroughHost};
+use super::communicator::{Collective, Communicator, Placement, ThroughHost};
 use super::run::{Outcome, Report, Request};
 use super::work::{Start, slowest, verdict_of_all};
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
@@ -148,7 +148,10 @@ fn timed(
         };
         let mut behind = |_, stream: &GpuStream, memory: &[DeviceMemory]| {
             let Some((_, what)) = collective else { return Ok(()) };
-            let mut once = |_| shared.borrow_mut().enqueue(stream, [memory[0], memory[1]], what).unwrap_or(Ok(()));
+            let mut once = |_| {
+                let place = (stream, Placement::InStream);
+                shared.borrow_mut().enqueue(place, [memory[0], memory[1]], what).unwrap_or(Ok(()))
+            };
             (0..TOGETHER).try_for_each(&mut once)
         };
         // SAFETY: as in `run`; a kernel leaves its flags as it found them.

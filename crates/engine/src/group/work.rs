@@ -8,7 +8,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::Member;
-use super::communicator::{Collective, Communicator};
+use super::communicator::{Collective, Communicator, Placement};
 use super::meeting::Meeting;
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
 use crate::divide::{Combine, Element, Op, Part};
@@ -245,11 +245,15 @@ fn timed(
             let (from, is_last) = (memory[combined.output], place + 1 == launches.len());
             let Some((what, begin)) = combined.pieces.get(place) else {
                 let memory = [from, to.unwrap_or(from)];
-                let whole = if is_last { communicator.enqueue(stream, memory, &combined.whole) } else { None };
+                let whole = if is_last {
+                    communicator.enqueue((stream, Placement::InStream), memory, &combined.whole)
+                } else {
+                    None
+                };
                 return whole.unwrap_or(Ok(()));
             };
             let from = DeviceMemory { address: from.address + begin, bytes: from.bytes - begin };
-            communicator.enqueue_beside(stream, [from, to.unwrap_or(from)], what).unwrap_or(Ok(()))?;
+            communicator.enqueue((stream, Placement::Beside), [from, to.unwrap_or(from)], what).unwrap_or(Ok(()))?;
             if is_last { communicator.join_beside(stream) } else { Ok(()) }
         };
         // SAFETY: as when they were checked.
@@ -292,7 +296,7 @@ impl Start {
         stream: &GpuStream,
     ) -> Option<Result<(), String>> {
         let sum = Collective::AllReduce { count: 1, element: Element::U32, op: Op::Sum };
-        communicator.enqueue(stream, [self.memory; 2], &sum)
+        communicator.enqueue((stream, Placement::InStream), [self.memory; 2], &sum)
     }
 
     pub(super) fn free(self, device: &mut dyn Device) {

@@ -147,7 +147,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
             let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
             let set = self.sets.last_mut().expect("pushed above");
             set.buffers.push(id);
-            if buffer.role == Role::Workspace {
+            if matches!(buffer.role, Role::Workspace | Role::Kept) {
                 self.device.fill(id, 0)?;
             }
         }
@@ -200,7 +200,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
                     }
                 });
             }
-            if !is_workspace {
+            if matches!(buffer.role, Role::Output | Role::Sum) {
                 outputs.written.push(bytes);
             }
         }

@@ -108,18 +108,18 @@ enum Target<'m> {
 
 impl<'m> Body<'_, 'm> {
     fn in_frame(&mut self, variable: &'m Variable<'m>) -> Result<(), LowerError> {
-        let place = self.frame_place(variable)?;
-        self.name(variable, place)
+        let at = self.frame_offset(variable)?;
+        self.name(variable, Location::Frame(at))
     }
 
-    /// Room for a variable in the frame.
-    fn frame_place(&mut self, variable: &Variable<'_>) -> Result<Location, LowerError> {
+    /// Makes room for a variable in the frame, and gives its offset there.
+    fn frame_offset(&mut self, variable: &Variable<'_>) -> Result<u32, LowerError> {
         let (at, end) = layout(variable)?.place_behind(self.cx.func.frame_bytes, variable)?;
         if end > MAX_FRAME {
             return Err(LowerError::invalid("more local memory than a thread can have", variable.at));
         }
         self.cx.func.frame_bytes = end;
-        Ok(Location::Frame(at))
+        Ok(at)
     }
 
     /// Makes a variable known in the scope.

@@ -4,9 +4,10 @@
 //! The elements of C have the type of those of A and B, or are 32-bit floats. Kernels take `(a, b, c, m, n, k)`; those
 //! with tensor maps ([`Form::TensorMaps`]) take the maps of A, B and C, then `c, m, n, k`, and
 //! [`Form::TensorMapsAndWorkspace`] has two buffers more, through which blocks hand parts of sums to one another.
+//! [`Form::TensorMapsOfCopies`] has five more: one for counters, A and B, and memory for copies of both.
 //!
 //! A tensor map describes a matrix whose rows are multiples of 16 bytes. Rungs that copy A or B with one refuse other
-//! sizes, and say which rung does not. Where C alone is such a matrix, they get A's map in the place of C's.
+//! sizes, and say which rung does not; the one that makes copies gets maps of these. Where C alone is such a matrix, they get A's map in the place of C's.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
@@ -78,6 +79,8 @@ const B: usize = 1;
 const C: usize = 2;
 const WORKSPACE: usize = 3;
 const PARTS: usize = 4;
+/// The copies of A and B.
+const COPIES: [usize; 2] = [5, 6];
 
 /// Words of the workspace: of each block some.
 const WORDS: u64 = MULTIPROCESSORS as u64 * 8;
@@ -171,6 +174,14 @@ impl Gemm {
         TensorMap { buffer, begin: 0, element: format.in_tensors(), columns, rows, tile }
     }
 
+    /// The map of the copy of A or B, whose rows have zeros at their ends up to a multiple of 16 bytes. `None` where the
+    /// matrix itself can have a map.
+    fn map_of_copy(&self, buffer: usize) -> Option<TensorMap> {
+        let map = self.map(buffer);
+        let columns = map.columns.next_multiple_of(UNIT / self.factor.bytes());
+        (columns > map.columns).then_some(TensorMap { buffer: COPIES[buffer], columns, ..map })
+    }
+
     fn bytes_of(&self, buffer: usize) -> u64 {
         let map = self.map(buffer);
         map.pitch() * map.rows
@@ -213,19 +224,10 @@ unsafe impl Problem for Gemm {
     }
 
     fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        let problem = self.of(self.extent.part(part, along)?);
-        Ok(match along {
-            Along::Rows => ProblemPart { problem, shared: vec![B], scattered: None },
-            Along::K if self.out != Format::F32 => {
-                return Err(
-                    "parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned()
-                );
-            }
-            Along::K => {
-                let scattered = self.of(self.extent.part(part, Along::Rows)?);
-                ProblemPart { problem, shared: Vec::new(), scattered: Some(scattered) }
-            }
-        })
+        if along == Along::K && self.out != Format::F32 {
+            return Err("parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned());
+        }
+        product::part(&self.extent, part, along, &[B], |extent| self.of(extent))
     }
 
     fn combine(&self, _: &Rung) -> Combine {
@@ -274,9 +276,18 @@ unsafe impl Problem for Gemm {
             Buffer::new(Role::Input, self.bytes_of(B)),
             Buffer::new(Role::Output, self.bytes_of(C)),
         ];
-        let takes_more = |rung: &Rung| rung.form == Form::TensorMapsAndWorkspace && self.refuses(rung).is_none();
-        if LADDER.rungs.iter().any(takes_more) {
-            buffers.extend([Buffer::new(Role::Workspace, WORDS * 4), Buffer::new(Role::Scratch, PART_BYTES)]);
+        let variant = self.variant();
+        let takes = |rung: &Rung, form| rung.form == form && rung.computes(&variant) && self.refuses(rung).is_none();
+        let has = |form| LADDER.rungs.iter().any(|rung| takes(rung, form));
+        let (has_parts, has_copies) = (has(Form::TensorMapsAndWorkspace), has(Form::TensorMapsOfCopies));
+        if has_parts || has_copies {
+            let copy = |buffer| self.map_of_copy(buffer).map_or(0, |map| map.pitch() * map.rows);
+            buffers.extend([
+                Buffer::new(Role::Workspace, WORDS * 4),
+                Buffer::new(Role::Scratch, if has_parts { PART_BYTES } else { 0 }),
+                Buffer::new(Role::Scratch, copy(A)),
+                Buffer::new(Role::Scratch, copy(B)),
+            ]);
         }
         buffers
     }
@@ -292,9 +303,10 @@ unsafe impl Problem for Gemm {
     fn args(&self, rung: &Rung) -> Vec<Arg> {
         let sides = self.sides().map(|side| Arg::U32(side as u32));
         let mut args = match rung.form {
-            Form::TensorMaps | Form::TensorMapsAndWorkspace => {
-                let c = if self.map(C).pitch().is_multiple_of(UNIT) { C } else { A };
-                [A, B, c].map(|buffer| Arg::TensorMap(self.map(buffer))).to_vec()
+            Form::TensorMaps | Form::TensorMapsAndWorkspace | Form::TensorMapsOfCopies => {
+                let [a, b] = [A, B].map(|buffer| self.map_of_copy(buffer).unwrap_or(self.map(buffer)));
+                let c = if self.map(C).pitch().is_multiple_of(UNIT) { self.map(C) } else { a };
+                [a, b, c].map(Arg::TensorMap).to_vec()
             }
             _ => [A, B].map(Arg::Buffer).to_vec(),
         };
@@ -302,6 +314,9 @@ unsafe impl Problem for Gemm {
         args.extend(sides);
         if rung.form == Form::TensorMapsAndWorkspace {
             args.extend([WORKSPACE, PARTS].map(Arg::Buffer));
+        }
+        if rung.form == Form::TensorMapsOfCopies {
+            args.extend([WORKSPACE, A, B, COPIES[A], COPIES[B]].map(Arg::Buffer));
         }
         args
     }

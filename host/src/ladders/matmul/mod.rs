@@ -136,14 +136,7 @@ unsafe impl Problem for Matmul {
     }
 
     fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        let problem = self.of(self.extent.part(part, along)?);
-        Ok(match along {
-            Along::Rows => ProblemPart { problem, shared: vec![1, 2], scattered: None },
-            Along::K => {
-                let scattered = self.of(self.extent.part(part, Along::Rows)?);
-                ProblemPart { problem, shared: Vec::new(), scattered: Some(scattered) }
-            }
-        })
+        product::part(&self.extent, part, along, &[1, 2], |extent| self.of(extent))
     }
 
     fn combine(&self, _: &Rung) -> Combine {

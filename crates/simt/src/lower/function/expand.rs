@@ -64,9 +64,7 @@ impl<'m> Body<'_, 'm> {
                 .cx
                 .invalid(format!("the parameter `{}` is an array: no register holds it", variable.name)));
         }
-        let Location::Frame(at) = self.frame_place(variable)? else {
-            return Err(self.cx.invalid("a parameter is not in the frame"));
-        };
+        let at = self.frame_offset(variable)?;
         let place = self.cx.hidden_variable(Location::Frame(at));
         Ok((RegisterParameter { ty: variable.ty, vector: variable.vector, place, operand }, at))
     }
