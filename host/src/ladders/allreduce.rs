@@ -108,7 +108,7 @@ unsafe impl Problem for AllReduce {
     fn buffers(&self) -> Vec<Buffer> {
         let data = self.n * size_of::<f32>() as u64;
         let flags = (FLAGS * MOST_BLOCKS as usize * size_of::<u32>()) as u64;
-        let inbox = packets::inbox_bytes(self.ranks as u64);
+        let inbox = packets::inbox_bytes(self.ranks as u64, self.n.min(packets::MOST.into()));
         let roles = [(Role::Input, data), (Role::Output, data), (Role::Workspace, flags), (Role::Kept, inbox)];
         roles.into_iter().flat_map(|(role, bytes)| vec![Buffer::new(role, bytes); self.ranks]).collect()
     }

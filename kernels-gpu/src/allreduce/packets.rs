@@ -11,10 +11,10 @@ use super::{Group, MOST_BLOCKS, RANKS, all_reduce};
 /// The most elements: with more, the bytes of a packet's number take longer than what they save.
 pub const MOST: u32 = 1 << 16;
 
-/// The bytes of a rank's inbox for so many ranks: a number for each block, then places for two packets of each element from
-/// each rank.
-pub const fn inbox_bytes(ranks: u64) -> u64 {
-    (MOST_BLOCKS as u64 + 2 * ranks * MOST as u64) * size_of::<u64>() as u64
+/// The bytes of a rank's inbox for so many ranks and elements: a number for each block, then places for two packets of each
+/// element from each rank.
+pub const fn inbox_bytes(ranks: u64, n: u64) -> u64 {
+    (MOST_BLOCKS as u64 + 2 * ranks * n) * size_of::<u64>() as u64
 }
 
 /// A rung with inboxes in the place of flags.
@@ -32,7 +32,7 @@ all_reduce! {
     /// places are taken now.
     ///
     /// In the place of the flags, entry `r` of `flags` points to [`inbox_bytes`] of zeros, which each launch finds as the one
-    /// before has left them, on all ranks alike.
+    /// before has left them, on all ranks alike, with the same number of elements.
     allreduce_packets, "each element travels with a number in one word: no flag, no fence, no barrier" =>
     packets: WITH_INBOXES
 }
@@ -53,7 +53,7 @@ unsafe fn packets(group: &Group<'_>) {
         let launch = *inbox(rank).add(block as usize) as u32 + 1;
         let place = |to: u32, from: u32, at: u32| {
             let row = launch % 2 * ranks + from;
-            inbox(to).add((MOST_BLOCKS + row * MOST + at) as usize)
+            inbox(to).add((MOST_BLOCKS + row * n + at) as usize)
         };
         for at in (first..n).step_by(step as usize) {
             let packet = u64::from(launch) << 32 | u64::from((*input.add(at as usize)).to_bits());
