@@ -18,7 +18,7 @@ use crate::trial::Trial;
 use crate::verdict::Verdict;
 
 /// The bytes of text of the mutants that are loaded together, and how many they are at most.
-const BATCH: (usize, usize) = (16 << 20, 400);
+const BATCH: (usize, usize) = (16 << 20, 60);
 
 /// Kernels, and which of their mutants are to be run.
 #[derive(Debug)]

@@ -38,7 +38,8 @@ pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut R
         let why = "its ranks have to be in one process, which has the addresses of all: ladder run --devices";
         return Err(Error::NotOffered(format!("the ladder {} reads other ranks' memory: {why}", request.ladder.name)));
     }
-    let launches = launches(request, member.part().ranks)?;
+    let (launches, left_out) = launches(request, member.part().ranks)?;
+    report.left_out.extend(left_out.iter().map(Error::to_string));
     let numbers = member.meeting.exchange_number(member.number.into())?;
     let numbers: Vec<u32> = numbers.into_iter().map(|number| number as u32).collect();
     let reached = member.device.reach(member.number, &numbers);
@@ -53,15 +54,14 @@ pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut R
     done
 }
 
-/// The launches of the rungs that are asked for, each for all ranks.
-pub(super) fn launches(request: &Request<'_>, ranks: usize) -> Result<Launches, Error> {
-    let Request { ladder, whole, .. } = *request;
+/// The launches of the rungs that are asked for, each for all ranks, and why others are left out where none were named.
+pub(super) fn launches(request: &Request<'_>, ranks: usize) -> Result<(Launches, Vec<Error>), Error> {
+    let Request { ladder, whole, rungs, block, .. } = *request;
     if ranks > MOST_RANKS {
         let why = format!("the ladder {} takes {MOST_RANKS} devices at most, and there are {ranks}", ladder.name);
         return Err(Error::NotOffered(why));
     }
-    let rungs = ladder.select(request.rungs, whole)?.into_iter();
-    rungs.map(|rung| Ok((rung, ladder.launch(rung, whole, request.block)?))).collect()
+    ladder.launches(ladder.select(rungs, whole)?, whole, |_| block.into_iter().collect(), rungs.is_empty())
 }
 
 /// Allocates and fills the rank's buffers, and learns where those of the others are.

@@ -165,7 +165,16 @@ fn rungs_with_tensor_maps_refuse_rows_that_no_map_describes() {
     assert_eq!(ragged.refuses(LADDER.rung("gemm_naive").unwrap()), None);
     let error = LADDER.launch(&maps, &ragged, None).unwrap_err();
     assert!(error.to_string().starts_with("of_tensor_maps cannot compute this: a row of A has 2002 bytes"), "{error}");
-    assert_eq!(ragged.buffers().len(), 3, "nothing for rungs that cannot be launched");
+    // A is copied, whose rows have zeros up to 1008 elements then. There is nothing for rungs that cannot be launched.
+    let bytes: Vec<u64> = ragged.buffers()[4..].iter().map(|buffer| buffer.bytes).collect();
+    assert_eq!(bytes, [0, 3 * 1008 * 2, 0]);
+    let args = ragged.args(&of(Form::TensorMapsOfCopies));
+    let maps = [&args[0], &args[1]].map(|arg| match arg {
+        Arg::TensorMap(map) => (map.buffer, map.columns),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(maps, [(5, 1008), (1, 8)]);
+    assert_eq!(args[7..], [3, 0, 1, 5, 6].map(Arg::Buffer));
 }
 
 #[test]
