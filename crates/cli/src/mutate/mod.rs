@@ -22,6 +22,8 @@ use crate::targets::Targets;
 
 /// The name of the report's markers in a file.
 const MARKER: &str = "mutants";
+/// That of a report of the ladders and rungs that were named.
+const MARKER_OF_SOME: &str = "mutants-some";
 
 pub(crate) const MUTATE: Command = Command {
     name: "mutate",
@@ -51,8 +53,9 @@ struct Arguments {
     /// Threads of this machine [default: one for each core]
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
-    /// Put the report between the markers ladder:mutants:begin and ladder:mutants:end of a file: docs/mutants.md
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["sample", "names", "rung"])]
+    /// Put the report between the markers ladder:mutants:begin and ladder:mutants:end of a file, docs/mutants.md; where ladders
+    /// or rungs are named, between ladder:mutants-some:begin and ladder:mutants-some:end
+    #[arg(long, value_name = "PATH", conflicts_with = "sample")]
     update_doc: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
@@ -70,8 +73,9 @@ struct Run<'a> {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let args = <Arguments as clap::FromArgMatches>::from_arg_matches(matches)?;
     let targets = Targets::read(env.catalog, matches);
+    let marker = if targets.is_empty() { MARKER } else { MARKER_OF_SOME };
     if let Some(doc) = &args.update_doc {
-        document::check(doc, MARKER)?;
+        document::check(doc, marker)?;
     }
     let reasons = reasons::read(&args.reasons)?;
     let plan = Plan::new(env.catalog, &targets.select(env.catalog)?)?;
@@ -104,7 +108,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     if let Some(path) = args.update_doc.as_ref().filter(|_| !is_interrupted()) {
         let device = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
         let report = show::report(&run, &(env.provenance)(&device));
-        document::update(path, MARKER, &report.markdown())?;
+        document::update(path, marker, &report.markdown())?;
     }
     let mut printer = Printer::new(args.format, env.style(), to.out);
     printer.show(&document)?;
