@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long the rest of a message may take at least.
 const LEAST: Duration = Duration::from_secs(1);
 
+/// How long the first rank listens to others when one has failed: those whose work the failure has ended may say so too.
+const GRACE: Duration = Duration::from_millis(250);
+
 /// The most bytes of a message.
 const MOST_BYTES: u64 = 1 << 36;
 
@@ -181,7 +184,7 @@ impl Meeting {
         for at in 0..self.links.len() {
             if all.iter().any(Result::is_err) {
                 // Others may wait for the rank that has failed, and say nothing until they are told.
-                end = end.min(Instant::now());
+                end = end.min(Instant::now() + GRACE);
             }
             let heard = await_one(&self.links, at, end).and_then(|()| read(&mut self.links[at]));
             all.push(match heard {
@@ -198,10 +201,16 @@ impl Meeting {
             _ => 0,
         };
         let failed = all.iter().filter_map(|own| own.as_ref().err()).min_by_key(|(_, why)| weight(why));
-        match failed {
-            Some(failed) => Err(failed.clone()),
-            None => Ok(all.into_iter().flatten().collect()),
-        }
+        let Some((rank, why)) = failed else { return Ok(all.into_iter().flatten().collect()) };
+        // A driver tells of a kernel's fault on all GPUs that access each other's memory, and not which one had it.
+        let same = all.iter().filter_map(|own| own.as_ref().err()).filter(|own| own.0 != *rank && own.1 == *why);
+        let same: Vec<String> = same.filter(|own| weight(&own.1) == 0).map(|own| own.0.to_string()).collect();
+        let too = match &same[..] {
+            [] => String::new(),
+            [one] => format!("; rank {one} says the same"),
+            more => format!("; ranks {} say the same", more.join(", ")),
+        };
+        Err((*rank, format!("{why}{too}")))
     }
 
     /// Sends the other ranks what all have, or which rank failed.

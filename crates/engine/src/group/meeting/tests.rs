@@ -54,6 +54,23 @@ fn a_rank_that_fails_tells_all_and_once_and_for_all() {
 }
 
 #[test]
+fn ranks_that_fail_alike_are_all_named() {
+    for (failing, says) in
+        [(&[0, 1][..], "rank 0: fault; rank 1 says the same"), (&[1, 2, 3], "rank 1: fault; ranks 2, 3 say the same")]
+    {
+        let each = meet(4, &[], LONG, |mut meeting| match meeting.part.rank {
+            // Each a moment later than the one before.
+            rank if failing.contains(&rank) => {
+                thread::sleep(PAUSE * rank as u32);
+                meeting.exchange(Err("fault".to_owned()))
+            }
+            _ => meeting.exchange(Ok(Vec::new())),
+        });
+        assert_eq!(each, vec![Err(says.to_owned()); 4]);
+    }
+}
+
+#[test]
 fn a_rank_that_never_comes_is_named_to_all_who_have() {
     let each = meet(4, &[2], SHORT, |mut meeting| meeting.exchange(Ok(Vec::new())));
     assert_eq!(each.len(), 3);
