@@ -242,7 +242,7 @@ unsafe fn copy_up_to(to: *mut u32, from: *const u16, left: i32, is_last_row: boo
 #[inline(always)]
 pub(super) fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], begin: u32) -> [u32; 4] {
     // Masks: what chooses between two elements of an array would put it into local memory.
-    let mask = |bit: u32| (begin & bit != 0).then_some(u32::MAX).unwrap_or(0);
+    let mask = |bit: u32| if begin & bit == 0 { 0 } else { u32::MAX };
     let pick = |mask: u32, here: u32, later: u32| here ^ (here ^ later) & mask;
     let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(here, later)| pick(mask(8), here, later));
     let by_4: [u32; 5] = array::from_fn(|i| pick(mask(4), by_8[i], by_8[i + 1]));

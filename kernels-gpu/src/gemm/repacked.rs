@@ -98,9 +98,9 @@ unsafe fn repacked<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
                     break;
                 }
                 if part < of_a {
-                    a.copy(part)
+                    a.copy(part);
                 } else {
-                    b.copy(part - of_a)
+                    b.copy(part - of_a);
                 }
                 copied += 1;
             }
