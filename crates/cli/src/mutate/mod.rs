@@ -55,7 +55,7 @@ struct Arguments {
     threads: Option<usize>,
     /// Put the report between the markers ladder:mutants:begin and ladder:mutants:end of a file, docs/mutants.md; where ladders
     /// or rungs are named, between ladder:mutants-some:begin and ladder:mutants-some:end
-    #[arg(long, value_name = "PATH", conflicts_with = "sample")]
+    #[arg(long, value_name = "PATH")]
     update_doc: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
@@ -66,6 +66,8 @@ struct Run<'a> {
     outcomes: &'a [Outcome<'a>],
     /// The reasons that are about no mutant of this run.
     unused: Vec<&'a Reason>,
+    /// Whether these are some mutants of many.
+    is_sample: bool,
     threads: usize,
     took: Duration,
 }
@@ -74,6 +76,11 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let args = <Arguments as clap::FromArgMatches>::from_arg_matches(matches)?;
     let targets = Targets::read(env.catalog, matches);
     let marker = if targets.is_empty() { MARKER } else { MARKER_OF_SOME };
+    if args.update_doc.is_some() && args.sample.is_some() && targets.is_empty() {
+        return Err(Error::Request(
+            "--update-doc: a report of all ladders is not made of a --sample; name some".to_owned(),
+        ));
+    }
     if let Some(doc) = &args.update_doc {
         document::check(doc, marker)?;
     }
@@ -103,11 +110,11 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     } else {
         Vec::new()
     };
-    let run = Run { outcomes: &outcomes, unused, threads, took: begin.elapsed() };
+    let run = Run { outcomes: &outcomes, unused, is_sample: args.sample.is_some(), threads, took: begin.elapsed() };
     let document = show::document(&run);
     if let Some(path) = args.update_doc.as_ref().filter(|_| !is_interrupted()) {
         let device = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
-        let report = show::report(&run, &(env.provenance)(&device));
+        let report = show::report(&run, !targets.is_empty(), &(env.provenance)(&device));
         document::update(path, marker, &report.markdown())?;
     }
     let mut printer = Printer::new(args.format, env.style(), to.out);
