@@ -131,8 +131,8 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
     ///
     /// `cp.async` copies 16 or 8 bytes from a multiple of that. Where chunks begin in between, each is copied from the multiple of 16
     /// before, and the last one of a row with the 16 bytes behind it: together they are all of the row, and
-    /// [`Chunks::realign`] puts the chunks together when they have arrived. What is copied too early exists: memory is allocated in
-    /// multiples of 16 bytes.
+    /// [`Chunks::realign`] puts the chunks together when they have arrived. What is copied too early exists: memory is allocated
+    /// from a multiple of 16 bytes on.
     ///
     /// `ALIGNMENT` is 16, 8 or 2, and at most that of this matrix's chunks.
     ///

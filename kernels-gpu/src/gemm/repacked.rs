@@ -4,10 +4,10 @@
 //! (`gemm_small_blocks`, `gemm_wgmma`): at 1000 × 1100 × 1301 these take three times as long as `gemm_ping_pong` for 1104 and 1304.
 //!
 //! Here the kernel begins by copying such a factor to memory where each row has zeros behind it, up to the next multiple of
-//! 16 bytes: 2 bytes read and 2 written for each element, against 2 k multiplications for each element of the product. Blocks
+//! 16 bytes: 2 bytes read and 2 written for each element, against k multiplications for each element of the product. Blocks
 //! take rows from a counter until there are none left. Then each block's producer waits until all rows have been copied, and goes on
-//! as `gemm_ping_pong` with maps of the copies. A block that waits holds up no other one: whoever has taken rows is running, and
-//! copies them.
+//! as `gemm_ping_pong` with maps of the copies. No block waits for one that has not begun: only running blocks take rows, and
+//! they copy what they have taken.
 //!
 //! A thread writes 16 bytes at a time. They begin anywhere in the source, so it reads the two 16 bytes at multiples of 16
 //! that they lie in, and shifts.
