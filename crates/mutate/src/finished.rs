@@ -12,7 +12,7 @@ use crate::problems::checked;
 use crate::verdict::Verdict;
 
 /// Raised whenever a mutant is run in another way, so that older verdicts do not count any more.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// A file of verdicts, each with a key of all that it depends on.
 #[derive(Debug)]

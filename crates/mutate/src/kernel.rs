@@ -1,12 +1,14 @@
 //! A kernel's text, and its mutants.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use engine::registry::{Ladder, Rung};
 use engine::{Catalog, Options};
-use ptx::Outline;
 use ptx::ast::Statement;
 use ptx::extract::{SourceLines, extract};
+use ptx::opcode::{Class, class};
+use ptx::{Outline, Source};
 
 use crate::Error;
 use crate::mutations::{self, Edit, Mutation, Place};
@@ -39,6 +41,11 @@ pub struct Mutant {
     pub instruction: String,
     /// Which of the kernel's instructions with this text it is, from 0 on.
     pub occurrence: usize,
+    /// The lines of the kernel's text that the edit is about.
+    pub(crate) lines: RangeInclusive<u32>,
+    /// Whether it is a branch or another instruction that says where threads go on: what follows from it, such as where
+    /// diverged threads meet again, follows from other instructions too.
+    pub(crate) is_control: bool,
 }
 
 impl Kernel {
@@ -79,6 +86,7 @@ impl Kernel {
             other => other.instruction().is_some(),
         };
         let statements: Vec<&Statement<'_>> = function.statements().filter(means).collect();
+        let source = Source::new(outline.text());
         let mut mutants = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         // By the stretch, the mutation and the instruction: places in `mutants`.
@@ -93,12 +101,15 @@ impl Kernel {
             let own = instruction.span.of(text);
             stretch += usize::from(own.contains("bra"));
             let occurrence = seen.entry(own).or_default();
+            let is_control = matches!(class(instruction.opcode), Some(Class::Control));
             let place = Place { text, statements: &statements, index, instruction };
             for (mutation, edit) in mutations::edits(&place) {
                 let instruction = own.split_whitespace().collect::<Vec<_>>().join(" ");
                 let key = (stretch, mutation.name, without_numbers(&edit.what), without_numbers(&instruction));
                 alike.entry(key).or_default().push(mutants.len());
-                mutants.push(Mutant { mutation, edit, instruction, occurrence: *occurrence });
+                let line = |at: usize| source.line_column(at as u32).0;
+                let lines = line(edit.range.start)..=line(edit.range.end - 1);
+                mutants.push(Mutant { mutation, edit, instruction, occurrence: *occurrence, lines, is_control });
             }
             *occurrence += 1;
         }

@@ -1,8 +1,9 @@
 //! The problems that a kernel runs on: those of its ladder's check, and further ones of sizes around every edge.
 
 use engine::Options;
-use engine::launch::Launch;
+use engine::launch::{Arg, Launch};
 use engine::options::Kind;
+use engine::problem::Role;
 use engine::registry::Effort;
 
 use crate::kernel::Kernel;
@@ -29,6 +30,10 @@ const SIZES: &[u64] = &[
     513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3333, 4095, 4096, 4097, 6143, 8191, 8192, 8193, 12_289, 16_384,
 ];
 
+/// How often a kernel is launched that finds what its launches before have left: so often that it finds its own in the place where
+/// it leaves something, where it has two places that take turns.
+const LAUNCHES: usize = 3;
+
 /// The size of all options but one.
 const OTHERS: u64 = 33;
 
@@ -36,8 +41,10 @@ const OTHERS: u64 = 33;
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) options: Options,
-    /// One with each block that the kernel was compiled for.
+    /// One with each block that the kernel was compiled for. Where launches find what those before have left, several of each.
     pub(crate) launches: Vec<Launch>,
+    /// Whether they find that.
+    pub(crate) keeps_memory: bool,
     /// About how long all launches take: their threads, or more where each has much to do.
     pub(crate) cost: u64,
 }
@@ -88,10 +95,16 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         let cost = |launch: &Launch| (launch.blocks() * launch.threads()).max(operations);
         let launches = launches.into_iter().map(|(_, launch)| launch);
         let own = launches.filter(|launch| launch.entry == kernel.entry && cost(launch) <= most);
-        let launches: Vec<Launch> = own.collect();
+        let mut launches: Vec<Launch> = own.collect();
         if !launches.is_empty() {
+            let buffers = problem.buffers();
+            let mut given = launches.iter().flat_map(|own| &own.args).flat_map(Arg::buffers);
+            let keeps_memory = given.any(|index| buffers.get(index).is_some_and(|own| own.role == Role::Kept));
+            if keeps_memory {
+                launches = std::iter::repeat_n(launches, LAUNCHES).flatten().collect();
+            }
             let cost = launches.iter().map(cost).sum();
-            cases.push(Case { options, launches, cost });
+            cases.push(Case { options, launches, keeps_memory, cost });
         }
     }
     cases.sort_by_key(|case| case.cost);

@@ -1,6 +1,6 @@
 //! What a launch did: a digest of its accesses and of how its threads met, and the number of its instructions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
@@ -35,38 +35,91 @@ impl Hasher for Digest {
     }
 }
 
-/// Counts instructions.
+/// Counts instructions, and notes which are executed.
 #[derive(Default)]
-pub(crate) struct Instructions(pub(crate) u64);
+pub(crate) struct Coverage {
+    pub(crate) instructions: u64,
+    /// How many are executed in a row at most, from each on.
+    rows: HashMap<Site, u32, BuildHasherDefault<Digest>>,
+}
 
-impl Observer for Instructions {
+impl Coverage {
+    fn add(&mut self, first: Site, count: u32) {
+        let most = self.rows.entry(first).or_default();
+        *most = count.max(*most);
+    }
+
+    /// Of these instructions and their lines, the lines that have none that is executed.
+    pub(crate) fn unreached_lines(&self, instructions: &[(Site, u32)]) -> HashSet<u32> {
+        let after = |&(first, count): &(&Site, &u32)| {
+            let Site { function, pc } = *first;
+            (pc..pc + count).map(move |pc| Site { function, pc })
+        };
+        let executed: HashSet<Site> = self.rows.iter().flat_map(|own| after(&own)).collect();
+        let (mut lines, mut reached) = (HashSet::new(), HashSet::new());
+        for (site, line) in instructions {
+            lines.insert(*line);
+            if executed.contains(site) {
+                reached.insert(*line);
+            }
+        }
+        &lines - &reached
+    }
+}
+
+impl Observer for Coverage {
     fn fork(&self) -> Self {
-        Self(0)
+        Self::default()
     }
 
     fn merge(&mut self, other: Self) {
-        self.0 += other.0;
+        self.instructions += other.instructions;
+        other.rows.into_iter().for_each(|(first, count)| self.add(first, count));
     }
 
-    fn executed(&mut self, _: Site, count: u32, _: u32) {
-        self.0 += u64::from(count);
+    fn executed(&mut self, first: Site, count: u32, _: u32) {
+        self.instructions += u64::from(count);
+        self.add(first, count);
+    }
+}
+
+/// A buffer of the problem. Where it lies does not matter.
+#[derive(Clone, Copy, Default)]
+struct Buffer {
+    base: u64,
+    bytes: u64,
+    /// Which one it is, from 1 on.
+    number: u64,
+}
+
+impl Buffer {
+    /// An address as the buffer's number and what lies before it there; `None` if it is not in the buffer.
+    fn place(self, address: u64) -> Option<u64> {
+        let offset = address.wrapping_sub(self.base);
+        (offset < self.bytes).then_some(self.number << 48 | offset)
     }
 }
 
 /// A digest of a launch: for each warp, its accesses to memory in their order, and its barriers, fences and operations of
 /// lanes together. The order in which warps have their turns does not matter.
 pub(crate) struct Trace {
-    /// The first addresses of the problem's buffers and their sizes. Where they lie does not matter.
-    buffers: Arc<[(u64, u64)]>,
+    buffers: Arc<[Buffer]>,
     warps: HashMap<(u64, u32), Digest, BuildHasherDefault<Digest>>,
     /// The digests of the blocks that have ended.
     digest: u64,
 }
 
 impl Trace {
-    /// The digest of a launch that is given these buffers.
-    pub(crate) fn new(buffers: impl Into<Arc<[(u64, u64)]>>) -> Self {
-        Self { buffers: buffers.into(), warps: HashMap::default(), digest: 0 }
+    /// The digest of a launch that is given these buffers: their first addresses and sizes.
+    pub(crate) fn new(buffers: &[(u64, u64)]) -> Self {
+        let numbered = (1..).zip(buffers).map(|(number, &(base, bytes))| Buffer { base, bytes, number });
+        let mut buffers: Vec<Buffer> = numbered.collect();
+        buffers.sort_unstable_by_key(|own| own.base);
+        Self::of(buffers.into())
+    }
+
+    fn of(buffers: Arc<[Buffer]>) -> Self {
+        Self { buffers, warps: HashMap::default(), digest: 0 }
     }
 
     /// The digest of the launch.
@@ -90,7 +143,7 @@ impl Trace {
 
 impl Observer for Trace {
     fn fork(&self) -> Self {
-        Self::new(Arc::clone(&self.buffers))
+        Self::of(Arc::clone(&self.buffers))
     }
 
     fn merge(&mut self, other: Self) {
@@ -103,7 +156,18 @@ impl Observer for Trace {
         let lanes = (0..32).filter(|lane| access.mask >> lane & 1 == 1);
         // Shared and local memory lie at the same addresses in each launch.
         let buffers = if access.space == Space::Global { &*self.buffers } else { &[] };
-        lanes.for_each(|lane| own.write_u64(place(buffers, access.addresses[lane])));
+        // Mostly that of the lane before.
+        let mut buffer = Buffer::default();
+        for lane in lanes {
+            let address = access.addresses[lane];
+            let place = buffer.place(address).or_else(|| {
+                let behind = buffers.partition_point(|own| own.base <= address);
+                buffer = *buffers[..behind].last()?;
+                buffer.place(address)
+            });
+            // What is in no buffer stays as it is.
+            own.write_u64(place.unwrap_or(address));
+        }
     }
 
     fn barrier(&mut self, own: &BarrierArrival) {
@@ -135,13 +199,6 @@ impl Observer for Trace {
             }
         }
     }
-}
-
-/// An address of a buffer as the buffer's number and what lies before it there; any other as it is.
-fn place(buffers: &[(u64, u64)], address: u64) -> u64 {
-    let within = |own: &(u64, u64)| address.wrapping_sub(own.0) < own.1;
-    let number = buffers.iter().position(within);
-    number.map_or(address, |number| (1 + number as u64) << 48 | (address - buffers[number].0))
 }
 
 /// The digest of what is in memory.

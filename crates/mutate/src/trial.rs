@@ -1,15 +1,22 @@
 //! Runs mutants of one kernel on the problems of its check.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use engine::device::{Checks, Device as _, Sim};
 use engine::launch::{Code, Launch};
 use engine::problem::{Problem, Role, Verdict as Checked};
-use engine::{Catalog, Rung, Session};
+use engine::{Catalog, Session};
+use simt::Function;
+use simt::observe::Site;
+use simt::run::Position;
 
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
 use crate::mutations::Proof;
 use crate::problems::{self, Case};
-use crate::trace::{Instructions, Trace, digest_of};
+use crate::trace::{Coverage, Trace, digest_of};
 use crate::verdict::{Caught, Verdict};
 
 /// A mutant may execute so many times as many instructions as the kernel, and so many more.
@@ -36,6 +43,8 @@ pub(crate) struct Trial<'a> {
     checked: Vec<TrialProblem>,
     /// Others.
     further: Vec<TrialProblem>,
+    /// The kernel's instructions, and the lines of its text that they stand in, once it was launched.
+    instructions: OnceCell<Vec<(Site, u32)>>,
 }
 
 /// A problem, and what the kernel does on it.
@@ -45,23 +54,33 @@ struct TrialProblem {
     problem: Option<Box<dyn Problem>>,
     /// By the launch; `None` before it is first needed.
     expected: Vec<Option<Expected>>,
+    /// Whether the sanitizers have found nothing in the launches of the kernel itself.
+    is_clean: bool,
     /// Whether the check has it.
     is_checked: bool,
 }
 
 /// What the kernel itself does in a launch.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Expected {
     instructions: u64,
     trace: u64,
     memory: u64,
-    /// Whether the sanitizers have found nothing.
-    is_clean: bool,
+    /// The lines of the kernel's text with instructions that are not executed.
+    unreached: Arc<HashSet<u32>>,
+}
+
+impl Expected {
+    /// Whether a mutant does the same, because nothing of what was changed is executed.
+    fn is_unreached(&self, mutant: &Mutant) -> bool {
+        !mutant.is_control && mutant.lines.clone().all(|line| self.unreached.contains(&line))
+    }
 }
 
 /// Mutants that are loaded together.
 struct Batch<'a> {
     kernel: &'a Kernel,
+    instructions: &'a OnceCell<Vec<(Site, u32)>>,
     sim: Sim,
     original: Code,
     living: Vec<PendingMutant<'a>>,
@@ -76,6 +95,9 @@ struct PendingMutant<'a> {
     code: Code,
     /// The launches that left the same in memory as the kernel does.
     launches: usize,
+    /// Whether a launch has executed what was changed, and one with the sanitizers.
+    is_reached: bool,
+    is_sanitized: bool,
     /// The first problem on which it accessed other memory, or in another order.
     other: Option<String>,
     /// What it does on a problem, and the check should notice.
@@ -93,22 +115,19 @@ enum Stage {
     Further,
     /// On some of the check's other problems: whether its results are right, although it accesses other memory.
     Others,
-    /// On all of the check's other problems: whether its results are wrong on one, as on one that the check does not have.
+    /// On all of the check's other problems: whether its results are wrong on one, as on one that the check does not have; and
+    /// what is different where no smaller problem executes what was changed.
     Rest,
     /// Whether the sanitizers find something.
     Findings,
-    /// Whether the sanitizers find something on the check's larger problems, for a change of order.
+    /// Whether the sanitizers find something on the check's larger problems, for a change of order, and where no smaller problem
+    /// executes what was changed.
     LargerFindings,
     /// Whether the sanitizers find something on further problems.
     FurtherFindings,
 }
 
 impl Stage {
-    /// Whether accesses and memory are compared.
-    fn is_traced(self) -> bool {
-        matches!(self, Self::Checked | Self::Further)
-    }
-
     fn is_sanitized(self) -> bool {
         matches!(self, Self::Findings | Self::LargerFindings | Self::FurtherFindings)
     }
@@ -118,7 +137,7 @@ impl<'a> Trial<'a> {
     pub(crate) fn new(kernel: &'a Kernel) -> Self {
         let known = |case: Case, is_checked| {
             let expected = vec![None; case.launches.len()];
-            TrialProblem { problem: None, expected, is_checked, case }
+            TrialProblem { problem: None, expected, is_clean: false, is_checked, case }
         };
         let checked = problems::checked(kernel);
         let complete = |case: &Case| kernel.ladder.complete(&case.options).ok();
@@ -128,7 +147,8 @@ impl<'a> Trial<'a> {
             known(case, is_checked)
         });
         let further = further.collect();
-        Self { kernel, checked: checked.into_iter().map(|case| known(case, true)).collect(), further }
+        let checked = checked.into_iter().map(|case| known(case, true)).collect();
+        Self { kernel, checked, further, instructions: OnceCell::new() }
     }
 
     /// Runs mutants of the kernel until the check notices them or has nothing more to ask. The verdicts are in the order of
@@ -139,9 +159,20 @@ impl<'a> Trial<'a> {
         let mut living = Vec::new();
         for (index, &mutant) in mutants.iter().enumerate() {
             let code = sim.load(mutant.edit.apply(&self.kernel.text))?;
-            living.push(PendingMutant { index, mutant, code, launches: 0, other: None, missed: None, verdict: None });
+            living.push(PendingMutant {
+                index,
+                mutant,
+                code,
+                launches: 0,
+                is_reached: false,
+                is_sanitized: false,
+                other: None,
+                missed: None,
+                verdict: None,
+            });
         }
-        let mut batch = Batch { kernel: self.kernel, sim, original, living, done: Vec::new() };
+        let (kernel, instructions) = (self.kernel, &self.instructions);
+        let mut batch = Batch { kernel, instructions, sim, original, living, done: Vec::new() };
         let costs = |known: &[TrialProblem]| known.iter().map(|own| own.case.cost).collect::<Vec<_>>();
         let (checked, further) = (costs(&self.checked), costs(&self.further));
         let traced = problems::few(&checked, MOST_TRACED);
@@ -175,50 +206,68 @@ impl Batch<'_> {
 
     /// Asks all living mutants on one problem.
     fn ask(&mut self, known: &mut TrialProblem, stage: Stage) -> Result<(), Error> {
-        let Self { kernel, sim, original, living, done } = self;
+        let Self { kernel, instructions, sim, original, living, done } = self;
         let problem = match &mut known.problem {
             Some(problem) => problem,
             none => none.insert(kernel.ladder.problem(&known.case.options)?),
         };
         let problem = &**problem;
+        let Case { launches, keeps_memory, .. } = &known.case;
+        let is_checked = known.is_checked;
+        let run = |launch| Run { kernel, instructions, problem, launch, stage, is_checked };
+        let runs: Vec<Run<'_>> = launches.iter().map(run).collect();
         let mut session = Session::new(&mut *sim, problem, true)?;
-        // Whether no mutant has run in this memory.
-        let mut is_fresh = true;
-        for (launch, expected) in known.case.launches.iter().zip(&mut known.expected) {
-            let run = Run { kernel, problem, launch: launch.clone(), stage, is_checked: known.is_checked };
-            let expected = match expected {
-                Some(expected) if expected.is_clean || !stage.is_sanitized() => *expected,
-                unknown => {
-                    if !is_fresh {
-                        drop(session);
-                        session = Session::new(&mut *sim, problem, true)?;
-                        is_fresh = true;
-                    }
-                    *unknown.insert(run.expected(&mut session, *original)?)
-                }
+        if known.expected.iter().any(Option::is_none) {
+            for (run, expected) in runs.iter().zip(&mut known.expected) {
+                *expected = Some(run.expected(&mut session, *original)?);
+            }
+        }
+        if stage.is_sanitized() && !known.is_clean {
+            drop(session);
+            session = Session::new(&mut *sim, problem, true)?;
+            for run in &runs {
+                run.expect_no_finding(&mut session, *original)?;
+            }
+            known.is_clean = true;
+        }
+        let runs: Vec<(Run<'_>, &Expected)> = runs.into_iter().zip(known.expected.iter().flatten()).collect();
+        // Whether the memory is as no launch before has left it.
+        let mut is_fresh = false;
+        for own in living.iter_mut().filter(|own| own.is_asked(stage)) {
+            // The first launch shows that it can be loaded.
+            let is_loaded = own.launches > 0;
+            let is_skipped = |expected: &Expected| is_loaded && expected.is_unreached(own.mutant);
+            let reached = runs.iter().filter(|own| !is_skipped(own.1));
+            // What a launch does where memory is kept depends on the launches before.
+            let asked: Vec<_> = if *keeps_memory && reached.clone().next().is_some() {
+                runs.iter().collect()
+            } else {
+                reached.collect()
             };
-            let (times, more) = PATIENCE;
-            let most = expected.instructions.saturating_mul(times).saturating_add(more);
-            session.limit_instructions(most);
-            for own in living.iter_mut().filter(|own| own.is_asked(stage)) {
+            own.launches += runs.len() - asked.len();
+            if *keeps_memory && !asked.is_empty() && !is_fresh {
+                drop(session);
+                session = Session::new(&mut *sim, problem, true)?;
+                is_fresh = true;
+            }
+            for (run, expected) in asked {
                 let missed = own.missed.clone();
-                if !run.is_unnoticed(own, &mut session, &expected) && !is_fresh {
+                let is_unnoticed = run.is_unnoticed(own, &mut session, expected);
+                if !is_unnoticed && !is_fresh && !keeps_memory {
                     // A mutant before it may have written anywhere, so it is asked again in new memory.
                     (own.verdict, own.missed) = (None, missed);
                     drop(session);
                     session = Session::new(&mut *sim, problem, true)?;
-                    session.limit_instructions(most);
-                    run.is_unnoticed(own, &mut session, &expected);
+                    run.is_unnoticed(own, &mut session, expected);
                 }
                 is_fresh = false;
-            }
-            living.retain_mut(|own| match own.verdict.take() {
-                Some(verdict) => {
-                    done.push((own.index, verdict));
-                    false
+                if own.verdict.is_some() || *keeps_memory && !is_unnoticed {
+                    break;
                 }
-                None => true,
-            });
+            }
+        }
+        for own in living.extract_if(.., |own| own.verdict.is_some()) {
+            done.extend(own.verdict.map(|verdict| (own.index, verdict)));
         }
         Ok(())
     }
@@ -227,21 +276,23 @@ impl Batch<'_> {
 /// A launch of a kernel and of its mutants.
 struct Run<'a> {
     kernel: &'a Kernel,
+    instructions: &'a OnceCell<Vec<(Site, u32)>>,
     problem: &'a dyn Problem,
-    launch: Launch,
+    launch: &'a Launch,
     stage: Stage,
     /// Whether it is one of the check.
     is_checked: bool,
 }
 
-/// Runs a launch, counts its instructions and follows what it does.
-fn observe(
-    session: &mut Session<'_, Sim>,
-    rung: &Rung,
-    launch: &Launch,
-) -> Result<(Instructions, Trace), engine::Error> {
-    let ranges = session.ranges()?;
-    session.observe(rung, launch, None, |_| (Instructions::default(), Trace::new(ranges)))
+/// All instructions of a kernel, and the lines of the PTX that they stand in.
+fn instructions_of(function: &Function) -> Vec<(Site, u32)> {
+    let sites = (0..).zip(&function.program().functions).flat_map(|(number, own)| {
+        let count = own.code.len() as u32;
+        (0..count).map(move |pc| Site { function: number, pc })
+    });
+    let sites: Vec<Site> = sites.collect();
+    let lines = Position::of_all(function, &sites).into_iter().map(|own| own.ptx_line);
+    sites.iter().copied().zip(lines).collect()
 }
 
 impl Run<'_> {
@@ -249,25 +300,48 @@ impl Run<'_> {
     fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
         let launch = Launch { code: original, ..self.launch.clone() };
         session.limit_instructions(u64::MAX);
-        let (rung, is_clean) = (self.kernel.rung, self.stage.is_sanitized());
-        let findings = if is_clean { session.sanitize(rung, &launch, Checks::ALL)? } else { Vec::new() };
-        let (instructions, trace) = observe(session, rung, &launch)?;
-        let why = match (session.verdict(rung, &launch)?, findings.first()) {
-            (Checked::Wrong(why), _) => why,
-            (_, Some(finding)) => finding.to_string(),
-            _ => {
-                let memory = self.memory(session)?;
-                return Ok(Expected { instructions: instructions.0, trace: trace.digest(), memory, is_clean });
-            }
-        };
-        Err(Error::WrongAlready { rung: rung.name, launch: launch.to_string(), size: self.problem.size(), why })
+        let ranges = session.ranges()?;
+        let mut all: &[(Site, u32)] = &[];
+        let (coverage, trace) = session.observe(self.kernel.rung, &launch, None, |function| {
+            all = self.instructions.get_or_init(|| instructions_of(function));
+            (Coverage::default(), Trace::new(&ranges))
+        })?;
+        if let Checked::Wrong(why) = session.verdict(self.kernel.rung, &launch)? {
+            return Err(self.wrong_already(why));
+        }
+        Ok(Expected {
+            instructions: coverage.instructions,
+            trace: trace.digest(),
+            memory: self.memory(session)?,
+            unreached: coverage.unreached_lines(all).into(),
+        })
     }
 
-    /// The digest of all memory that a launch has to leave as it shall be: of rungs that destroy their inputs, all else.
+    /// Runs the kernel itself with the sanitizers, which have to find nothing.
+    fn expect_no_finding(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<(), Error> {
+        let launch = Launch { code: original, ..self.launch.clone() };
+        session.limit_instructions(u64::MAX);
+        match session.sanitize(self.kernel.rung, &launch, Checks::ALL)?.first() {
+            Some(finding) => Err(self.wrong_already(finding.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn wrong_already(&self, why: String) -> Error {
+        let (rung, launch) = (self.kernel.rung.name, self.launch.to_string());
+        Error::WrongAlready { rung, launch, size: self.problem.size(), why }
+    }
+
+    /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them, and
+    /// what launches leave for the next.
     fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
         let mut memory = session.memory()?;
         let mut roles = self.problem.buffers().into_iter().map(|buffer| buffer.role);
-        memory.retain(|_| roles.next() != Some(Role::Input) || !self.kernel.rung.in_place);
+        memory.retain(|_| match roles.next() {
+            Some(Role::Input) => !self.kernel.rung.in_place,
+            Some(Role::Kept) => false,
+            _ => true,
+        });
         Ok(digest_of(&memory))
     }
 
@@ -278,6 +352,11 @@ impl Run<'_> {
 
     /// Runs a mutant once, and says whether everything is as it shall be.
     fn is_unnoticed(&self, own: &mut PendingMutant<'_>, session: &mut Session<'_, Sim>, expected: &Expected) -> bool {
+        let (times, more) = PATIENCE;
+        session.limit_instructions(expected.instructions.saturating_mul(times).saturating_add(more));
+        let is_reached = !expected.is_unreached(own.mutant);
+        own.is_reached |= is_reached;
+        own.is_sanitized |= is_reached && self.stage.is_sanitized();
         self.ask(own, session, expected).unwrap_or_else(|error| {
             self.ended(&error, own);
             false
@@ -302,11 +381,10 @@ impl Run<'_> {
                 }
                 return Ok(false);
             }
-        } else if self.stage.is_traced() {
-            let (_, trace) = observe(session, rung, &launch)?;
-            is_other = trace.digest() != expected.trace;
         } else {
-            session.launch_with(rung, &launch, |machine, prepared| machine.launch(prepared))?;
+            let ranges = session.ranges()?;
+            let trace = session.observe(rung, &launch, None, |_| Trace::new(&ranges))?;
+            is_other = trace.digest() != expected.trace;
         }
         if let Checked::Wrong(what) = session.verdict(rung, &launch)? {
             let at = self.at();
@@ -316,7 +394,8 @@ impl Run<'_> {
             }
             return Ok(false);
         }
-        if self.stage.is_traced() && own.missed.is_none() && self.memory(session)? != expected.memory {
+        let is_compared = !self.stage.is_sanitized() && own.missed.is_none();
+        if is_compared && self.memory(session)? != expected.memory {
             own.missed = Some(format!("other memory than the outputs at {}", self.at()));
             return Ok(false);
         }
@@ -354,9 +433,9 @@ impl PendingMutant<'_> {
             Stage::Checked => true,
             Stage::Further => !is_order && self.missed.is_none(),
             Stage::Others => !is_order && (self.other.is_some() || self.missed.is_some()),
-            Stage::Rest => self.missed.is_some(),
+            Stage::Rest => self.missed.is_some() || !self.is_reached,
             Stage::Findings => is_order || self.other.is_some() || self.missed.is_some(),
-            Stage::LargerFindings => is_order,
+            Stage::LargerFindings => is_order || self.other.is_some() && !self.is_sanitized,
             Stage::FurtherFindings => (is_order || self.other.is_some()) && self.missed.is_none(),
         }
     }
@@ -367,6 +446,7 @@ impl PendingMutant<'_> {
         let survived = |what: &str| Verdict::Survived { what: what.to_owned() };
         match (self.missed, self.mutant.mutation.proof, self.other) {
             (Some(missed), _, _) => survived(&missed),
+            _ if !self.is_reached => Verdict::Unreached { launches },
             (None, Proof::Nothing, _) => survived("the same results, in the order in which the machine executes it"),
             (None, Proof::Memory, Some(at)) => Verdict::SameMemory { launches, at },
             (None, Proof::Memory, None) => Verdict::Unchanged { launches },

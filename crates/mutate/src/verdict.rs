@@ -82,6 +82,11 @@ pub enum Verdict {
         /// The first problem with other accesses.
         at: String,
     },
+    /// No problem executes what was changed.
+    Unreached {
+        /// On how many launches.
+        launches: usize,
+    },
     /// The check does not notice it.
     Survived {
         /// What is different, in words.

@@ -118,12 +118,11 @@ impl<const ALONG_K: bool> Chunks<ALONG_K> {
         // Reads some other element instead of one that does not exist: eight loads without a branch are waited for
         // together.
         let (from, last) = if columns > 0 { (from, columns - 1) } else { (self.matrix, 0) };
-        let element = |i: i32| {
+        pairs(|i| {
             // SAFETY: the element is in the matrix.
             let element = unsafe { *from.wrapping_add(i.min(last) as usize) };
             u32::from(element) & if columns > i { 0xffff } else { 0 }
-        };
-        array::from_fn(|pair| element(2 * pair as i32) | element(2 * pair as i32 + 1) << 16)
+        })
     }
 
     /// Starts asynchronous copies of this thread's chunks of a tile, `apart` rows apart, to their places in shared
@@ -231,11 +230,19 @@ unsafe fn copy_up_to(to: *mut u32, from: *const u16, left: i32, is_last_row: boo
     // SAFETY: as the caller promises.
     unsafe {
         if is_last_row && left < 16 {
-            let element = |i: i32| if 2 * i < left { u32::from(*from.wrapping_add(i as usize)) } else { 0 };
-            return wide::store(to, [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16));
+            return wide::store(
+                to,
+                pairs(|i| if 2 * i < left { u32::from(*from.wrapping_add(i as usize)) } else { 0 }),
+            );
         }
         copy_up_to_four(Shared::of(to), from.cast(), left.clamp(0, 16) as u32);
     }
+}
+
+/// A chunk's elements, each 16 bits, as four pairs.
+#[inline(always)]
+pub(super) fn pairs(element: impl Fn(i32) -> u32) -> [u32; 4] {
+    [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
 }
 
 /// 16 of 32 bytes, from byte `begin` on, an even number below 16.

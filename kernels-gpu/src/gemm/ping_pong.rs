@@ -71,6 +71,12 @@ const fn tiles(m: u32, n: u32, columns: u32) -> u32 {
     m.div_ceil(ROWS) * n.div_ceil(columns)
 }
 
+/// The number of tiles of a product of this shape: m, n, and anything.
+pub(super) fn tiles_of(shape: &[u64]) -> u32 {
+    let (m, n) = (shape[0] as u32, shape[1] as u32);
+    tiles(m, n, if is_wide(m, n) { WIDE } else { NARROW })
+}
+
 products! {
     /// A block for each SM, whose two consumers take tiles in turn.
     gemm_ping_pong for [384] threads;
@@ -78,10 +84,7 @@ products! {
     rung Rung::USUAL {
         geometry: Geometry::Own {
             elements: TILE,
-            blocks: BlockCount(|shape| {
-                let (m, n) = (shape[0] as u32, shape[1] as u32);
-                tiles(m, n, if is_wide(m, n) { WIDE } else { NARROW }).min(MULTIPROCESSORS)
-            }),
+            blocks: BlockCount(|shape| tiles_of(shape).min(MULTIPROCESSORS)),
         },
         lesson: "two warp groups take tiles in turn: one writes its product while the other multiplies",
     };

@@ -22,8 +22,8 @@ use cuda_std::thread;
 use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
 
 use super::TensorProduct;
-use super::operand::{CHUNK, join};
-use super::ping_pong::{NarrowSums, SHARED_BYTES, TILE, WideSums, multiply_tiles};
+use super::operand::{CHUNK, join, pairs};
+use super::ping_pong::{NarrowSums, SHARED_BYTES, TILE, WideSums, multiply_tiles, tiles_of};
 use super::staged_output::Staged;
 use crate::tensor_core::barrier::fence_for_bulk_copies_of_global;
 use crate::tensor_core::element::Element;
@@ -42,12 +42,25 @@ const TAKEN: usize = 0;
 const COPIED: usize = 1;
 const LEFT: usize = 2;
 
+/// A block for each SM, or fewer where there are neither so many tiles nor so many parts to copy, with B in rows or in columns.
+fn blocks(shape: &[u64]) -> u32 {
+    let (m, n, k) = (shape[0] as u32, shape[1] as u32, shape[2] as u32);
+    let copied = parts(m, k) + parts(k, n).max(parts(n, k));
+    tiles_of(shape).max(copied).min(MULTIPROCESSORS)
+}
+
+/// How many parts are copied of a factor, of [`ROWS_AT_A_TIME`]: none where a tensor map describes the rows.
+#[inline(always)]
+fn parts(rows: u32, columns: u32) -> u32 {
+    if columns.is_multiple_of(CHUNK) { 0 } else { rows.div_ceil(ROWS_AT_A_TIME) }
+}
+
 products! {
     /// `gemm_ping_pong`, after copying the factors whose rows no tensor map describes.
     gemm_repacked for [384] threads;
     shared SHARED_BYTES;
     rung Rung::USUAL {
-        geometry: Geometry::Own { elements: TILE, blocks: BlockCount(|_| MULTIPROCESSORS) },
+        geometry: Geometry::Own { elements: TILE, blocks: BlockCount(blocks) },
         lesson: "rows that no tensor map describes are copied first, and then any size goes by tensor copies",
     };
     formats [bf16, f16];
@@ -139,10 +152,10 @@ struct Factor {
 }
 
 impl Factor {
-    /// How many parts are copied, of [`ROWS_AT_A_TIME`]: none where a tensor map describes the rows.
+    /// How many [parts] are copied.
     #[inline(always)]
     fn parts(&self) -> u32 {
-        if self.columns.is_multiple_of(CHUNK) { 0 } else { self.rows.div_ceil(ROWS_AT_A_TIME) }
+        parts(self.rows, self.columns)
     }
 
     /// Copies a part, a row for each warp.
@@ -184,8 +197,7 @@ impl Factor {
             if begin.wrapping_byte_add(32) as usize <= end as usize {
                 join(wide::load(begin), wide::load(begin.wrapping_add(4)), early)
             } else {
-                let element = |i: u32| if i < count { u32::from(*from.wrapping_add(i as usize)) } else { 0 };
-                [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
+                pairs(|i| if i < count as i32 { u32::from(*from.wrapping_add(i as usize)) } else { 0 })
             }
         };
         // As many elements of a pair as there are.

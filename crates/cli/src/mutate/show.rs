@@ -35,6 +35,7 @@ struct Counts {
     /// Those that remain unnoticed, for a reason that is written down.
     known: usize,
     unexplained: usize,
+    unreached: usize,
     refused: usize,
 }
 
@@ -46,6 +47,7 @@ impl Counts {
                 (Verdict::Caught { by, .. }, _) => *counts.caught.entry(*by).or_default() += 1,
                 (Verdict::Unchanged { .. }, _) => counts.unchanged += 1,
                 (Verdict::SameMemory { .. }, _) => counts.same_memory += 1,
+                (Verdict::Unreached { .. }, _) => counts.unreached += 1,
                 (Verdict::Refused { .. }, _) => counts.refused += 1,
                 (Verdict::Survived { .. }, Some(reason)) if reason.equivalent => counts.equivalent += 1,
                 (Verdict::Survived { .. }, Some(_)) => counts.known += 1,
@@ -72,7 +74,7 @@ impl Counts {
         };
         let by = Caught::ALL.map(|by| self.caught.get(&by).copied().unwrap_or(0).to_string());
         let counts = [changing.to_string(), share].into_iter().chain(by);
-        let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged]
+        let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged, self.unreached]
             .map(|count| count.to_string());
         [name.to_owned()].into_iter().chain(counts).chain(others).collect()
     }
@@ -125,7 +127,8 @@ fn tables(run: &Run<'_>, by_rung: bool) -> Document {
     let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()));
     let headings = |first: &str| {
         let counts = ["change something", "caught"].map(Column::number);
-        let others = ["known", "unexplained", "equivalent", "same memory", "same accesses"].map(Column::number);
+        let others = ["known", "unexplained", "equivalent", "same memory", "same accesses", "not executed"];
+        let others = others.map(Column::number);
         [Column::name(first)].into_iter().chain(counts).chain(by.clone()).chain(others).collect::<Vec<_>>()
     };
     let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
@@ -145,7 +148,7 @@ fn tables(run: &Run<'_>, by_rung: bool) -> Document {
     let mut table = Table::new(headings("mutation"));
     for mutation in mutate::mutations::ALL {
         let counts = of(&|own| own.mutant.mutation.name == mutation.name);
-        if counts.changing() + counts.equivalent + counts.same_memory + counts.unchanged > 0 {
+        if counts.changing() + counts.equivalent + counts.same_memory + counts.unchanged + counts.unreached > 0 {
             table.row(counts.row(mutation.name));
         }
     }

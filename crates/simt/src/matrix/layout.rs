@@ -40,18 +40,18 @@ impl Fragment {
     /// The elements of the matrix.
     pub(super) fn gather(&self, regs: &Regs<'_>, elements: &mut [u64]) {
         let mask = u64::MAX >> (64 - self.element.bits());
-        for (register, shift, lane, place) in self.each() {
+        self.each().for_each(|(register, shift, lane, place)| {
             elements[place] = regs.lane(register, lane) >> shift & mask;
-        }
+        });
     }
 
     /// Writes the elements of the matrix.
     pub(super) fn scatter(&self, regs: &mut Regs<'_>, elements: &[u64]) {
         let mask = u64::MAX >> (64 - self.element.bits());
-        for (register, shift, lane, place) in self.each() {
+        self.each().for_each(|(register, shift, lane, place)| {
             let others = regs.lane(register, lane) & !(mask << shift);
             regs.set_lane(register, lane, others | elements[place] << shift);
-        }
+        });
     }
 }
 

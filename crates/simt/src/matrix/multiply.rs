@@ -1,7 +1,7 @@
 //! Products of matrices, with the precision of an H200's tensor cores.
 
 use super::layout::Fragment;
-use super::number::{Adder, Element, Number, Sum};
+use super::number::{Adder, Element, Line, Number, Sum};
 use super::sparse::Metadata;
 use crate::alu::float::fused_multiply_add;
 use crate::regs::Regs;
@@ -139,9 +139,35 @@ impl Product {
                     Arithmetic::TwoSteps => Element::number_as_half,
                     _ => Element::number,
                 };
-                let a: Vec<Number> = a.iter().map(|bits| number(self.a, *bits)).collect();
-                let b: Vec<Number> = b.iter().map(|bits| number(self.b, *bits)).collect();
-                self.each(&a, &b, c, chosen, |a, b, c| self.float(a, b, c));
+                // Beyond the end of an operand, a tile has zeros: there is little to do for them.
+                let numbers = |element: Element, all: &[u64]| -> (Vec<Number>, Vec<Line>) {
+                    let mut numbers = Vec::with_capacity(all.len());
+                    let lines = all.chunks(self.k).map(|own| {
+                        let first = numbers.len();
+                        if own.iter().all(|bits| *bits == 0) {
+                            numbers.resize(first + own.len(), Number::ZERO);
+                            return Line::Zero;
+                        }
+                        numbers.extend(own.iter().map(|bits| number(element, *bits)));
+                        Line::of(&numbers[first..])
+                    });
+                    let lines = lines.collect();
+                    (numbers, lines)
+                };
+                let ((a, rows), (b, columns)) = (numbers(self.a, a), numbers(self.b, b));
+                if chosen.is_some() || self.arithmetic == Arithmetic::TwoSteps {
+                    return self.each(&a, &b, c, chosen, |a, b, c| self.float(a, b, c));
+                }
+                for ((a, row), c) in a.chunks(self.k).zip(rows).zip(c.chunks_mut(self.n)) {
+                    for ((b, column), c) in b.chunks(self.k).zip(&columns).zip(c) {
+                        // Where all products are zero, one of them says as much, and none for a sum of zero.
+                        let is_zero = row.is_zero_with(*column);
+                        let most = if is_zero { 1 } else { self.k };
+                        if !is_zero || *c != 0 {
+                            *c = self.float(&a[..most], &b[..most], *c);
+                        }
+                    }
+                }
             }
             Arithmetic::Emulated => self.each(a, b, c, chosen, |a, b, c| self.emulated(a, b, c)),
             Arithmetic::Double => self.each(a, b, c, chosen, |a, b, c| {

@@ -190,6 +190,31 @@ const ZERO: i32 = -1 << 16;
 const INFINITY: i32 = 1 << 20;
 const NAN: i32 = 1 << 24;
 
+/// What the numbers of a row or column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// All zero, as where an operand ends within a tile.
+    Zero,
+    Finite,
+    /// An infinity or a NaN is among them.
+    Special,
+}
+
+impl Line {
+    pub(super) fn of(numbers: &[Number]) -> Self {
+        match numbers.iter().map(|own| own.exponent).max() {
+            None | Some(ZERO) => Self::Zero,
+            Some(most) if most > INFINITY / 2 => Self::Special,
+            Some(_) => Self::Finite,
+        }
+    }
+
+    /// Whether all products of this line's numbers with the other's are zero.
+    pub(super) fn is_zero_with(self, other: Self) -> bool {
+        (self == Self::Zero && other != Self::Special) || (other == Self::Zero && self != Self::Special)
+    }
+}
+
 /// A sum before it is rounded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Sum {

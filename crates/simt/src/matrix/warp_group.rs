@@ -113,13 +113,22 @@ impl SharedOperand {
         let descriptor = Descriptor::new(bits);
         let space_bytes = env.shared.len();
         let size = (element.bits() / 8) as usize;
-        let mut elements = Vec::with_capacity(rows.len() * row_bytes / size);
+        let (first, columns) = (rows.start, row_bytes / size);
+        let mut elements = vec![0; rows.len() * columns];
         // What is read of shared memory, where somebody watches.
         let mut chunks = Vec::new();
-        for row in rows {
-            for column in (0..row_bytes).step_by(size) {
-                let at = descriptor.address(row as u64, column as u64, self.transposed);
-                if at + size as u64 > space_bytes {
+        // Elements of a chunk lie behind each other in a row, or one below the other in a column.
+        let each = CHUNK as usize / size;
+        let [down, along] = if self.transposed { [each, 1] } else { [1, each] };
+        let address =
+            |row: usize, column: usize| descriptor.address(row as u64, (column * size) as u64, self.transposed);
+        for row in rows.clone().step_by(down) {
+            for column in (0..columns).step_by(along) {
+                let begin = address(row, column);
+                if begin + CHUNK > space_bytes {
+                    let all = rows.flat_map(|row| (0..columns).map(move |column| (row, column)));
+                    let mut addresses = all.map(|(row, column)| address(row, column));
+                    let at = addresses.find(|at| at + size as u64 > space_bytes).unwrap_or(begin);
                     let past = (at + size as u64).min(at.max(space_bytes)) - space_bytes;
                     let words = format!(
                         "matrix descriptor {bits:#x}: out of bounds read of {size} bytes at {at:#x}, {past} bytes past \
@@ -127,11 +136,18 @@ impl SharedOperand {
                     );
                     return Err(AccessFault::in_words(0, 0, words));
                 }
-                let mut bytes = [0; 8];
-                bytes[..size].copy_from_slice(&env.shared.bytes_mut()[at as usize..][..size]);
-                elements.push(u64::from_le_bytes(bytes));
                 if env.cluster.watched {
-                    chunks.push(at / CHUNK);
+                    chunks.push(begin / CHUNK);
+                }
+                let chunk = &env.shared.bytes_mut()[begin as usize..][..CHUNK as usize];
+                if *chunk == [0; CHUNK as usize] {
+                    continue;
+                }
+                for (i, bytes) in chunk.chunks_exact(size).enumerate() {
+                    let [row, column] = if self.transposed { [row + i, column] } else { [row, column + i] };
+                    let mut word = [0; 8];
+                    word[..size].copy_from_slice(bytes);
+                    elements[(row - first) * columns + column] = u64::from_le_bytes(word);
                 }
             }
         }

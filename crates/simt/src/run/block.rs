@@ -271,6 +271,9 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             let done = self.memory.finish_any(self.launch.global, choose);
             done.map_err(|words| self.asynchronous(words))?;
         }
+        if self.launch.progress.repeats.load(Ordering::Relaxed) {
+            self.warps[index].pace.look_sooner();
+        }
         let most = self.launch.config.max_instructions;
         let turn = self.warps[index].pace.turn(self.schedule.turn());
         let turn = u32::try_from(most).map_or(turn, |most| turn.min(most.max(1)));

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 use super::arg::{Arg, parameters};
@@ -278,7 +278,11 @@ impl Machine {
             config: &self.config,
             simd: self.simd,
             deadline: self.config.time_limit.and_then(|limit| Instant::now().checked_add(limit)),
-            progress: Exchange { instructions: AtomicU64::new(0), faulted: AtomicU64::new(u64::MAX) },
+            progress: Exchange {
+                instructions: AtomicU64::new(0),
+                faulted: AtomicU64::new(u64::MAX),
+                repeats: AtomicBool::new(false),
+            },
             clock: self.clock,
             workspace,
             heap: &self.heap,

@@ -1,6 +1,6 @@
 //! What all blocks of a launch share.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -52,6 +52,8 @@ pub(super) struct Exchange {
     pub(super) instructions: AtomicU64,
     /// The lowest number of a block that faulted.
     pub(super) faulted: AtomicU64,
+    /// Whether a warp was found to repeat itself until another one changes what it reads.
+    pub(super) repeats: AtomicBool,
 }
 
 impl LaunchState<'_> {

@@ -59,6 +59,9 @@ const TILES: &[[u32; 3]] = &[
     [4097, 8, 72],
 ];
 
+/// More tiles than a device has SMs, narrow ones and wide ones.
+const MANY_TILES: &[[u32; 3]] = &[[1, 25480, 72], [1, 34056, 8]];
+
 /// What fills a device, or is long: these take some seconds for their reference, so that few variants have them.
 const LARGE: &[[u32; 3]] = &[
     [1024, 1024, 1024],
@@ -96,6 +99,9 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
         for data in 0..DATA.len() {
             add(shape, 0, data);
         }
+    }
+    for &shape in effort.pick(MANY_TILES, MANY_TILES, &[]) {
+        add(shape, 0, 0);
     }
     for (turn, &shape) in small.iter().enumerate() {
         for variant in 0..variants.len() {

@@ -1,5 +1,7 @@
 //! Whether the warps of a cluster get on, or repeat themselves until somebody changes what they read.
 
+use std::sync::atomic::Ordering;
+
 use super::{BlockFault, RunningCluster};
 use crate::memory::Stored;
 use crate::observe::Observer;
@@ -72,6 +74,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             };
             if repeats {
                 self.warps[index].repeats();
+                self.launch.progress.repeats.store(true, Ordering::Relaxed);
                 return Ok(status);
             }
             followed = Some(varying.clone());

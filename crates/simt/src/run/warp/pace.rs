@@ -9,8 +9,10 @@ use crate::run::block::LaunchState;
 /// Instructions that a warp executes without waiting before it is looked at whether it repeats itself; after that, at each
 /// doubling.
 const LOOK: u64 = 1 << 14;
+/// The same, where another warp of the launch has repeated itself: warps that wait for each other often all do.
+const LOOK_SOON: u64 = 1 << 10;
 /// The same, where it has repeated itself before.
-const LOOK_SOON: u64 = 256;
+const LOOK_AT_ONCE: u64 = 1 << 8;
 /// Instructions that a diverged warp executes so before lanes that wait for others to reconverge with go on without
 /// them, although the others do not repeat themselves exactly: they may count their attempts.
 const PATIENCE: u64 = 1 << 18;
@@ -63,6 +65,15 @@ impl Pace {
     /// Whether the last group of lanes that was looked at repeats itself.
     pub(in crate::run) fn repeats(&self) -> bool {
         self.repeating > 0
+    }
+
+    /// Another warp of the launch has repeated itself.
+    #[inline]
+    pub(in crate::run) fn look_sooner(&mut self) {
+        if self.look > LOOK_SOON {
+            self.look = LOOK_SOON;
+            self.look_at = self.look_at.min(LOOK_SOON);
+        }
     }
 
     /// The length of a turn that would have `turn` instructions.
@@ -165,7 +176,7 @@ impl WarpState {
     /// The group of lanes on top repeats itself: others have their turn, or give up reconvergence. If all groups repeat
     /// themselves, the warp [spins](Pace::spins).
     pub(in crate::run) fn repeats(&mut self) {
-        self.pace.look = LOOK_SOON;
+        self.pace.look = LOOK_AT_ONCE;
         // The next group is looked at after its first turn.
         self.pace.look_at = 0;
         self.pace.repeating += 1;
