@@ -207,3 +207,53 @@ pub(crate) fn digest_of(memory: &[Vec<u8>]) -> u64 {
     memory.iter().for_each(|bytes| digest.write(bytes));
     digest.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_unreached_if_none_of_its_instructions_is_executed() {
+        let site = |pc| Site { function: 0, pc };
+        let mut coverage = Coverage::default();
+        coverage.executed(site(1), 2, 1);
+        let mut other = coverage.fork();
+        other.executed(site(1), 1, 1);
+        other.executed(site(6), 1, 1);
+        coverage.merge(other);
+        assert_eq!(coverage.instructions, 4);
+        // Lines 10 to 17, but the instruction behind the last belongs to its line.
+        let all: Vec<(Site, u32)> = (0..9).map(|pc| (site(pc), 10 + pc.min(7))).collect();
+        let mut unreached: Vec<u32> = coverage.unreached_lines(&all).into_iter().collect();
+        unreached.sort_unstable();
+        assert_eq!(unreached, [10, 13, 14, 15, 17]);
+        coverage.executed(site(8), 1, 1);
+        assert!(!coverage.unreached_lines(&all).contains(&17));
+    }
+
+    #[test]
+    fn an_address_in_a_buffer_is_the_same_wherever_the_buffer_lies() {
+        let warp_id = WarpId { block: 0, warp: 0 };
+        let digest = |buffers: [(u64, u64); 2], addresses: [u64; 32]| {
+            let mut trace = Trace::new(&buffers);
+            let access = Access {
+                space: Space::Global,
+                kind: simt::observe::AccessKind::Load,
+                bytes: 4,
+                mask: 0b111,
+                rank: None,
+                stored: Default::default(),
+                addresses: &addresses,
+            };
+            trace.access(Site::default(), warp_id, &access);
+            trace.digest()
+        };
+        let at = |three: [u64; 3]| std::array::from_fn(|lane| three.get(lane).copied().unwrap_or(0));
+        let here = digest([(1000, 40), (2000, 40)], at([1004, 2036, 3000]));
+        // The second buffer before the first.
+        assert_eq!(here, digest([(5000, 40), (400, 40)], at([5004, 436, 3000])));
+        assert_ne!(here, digest([(1000, 40), (2000, 40)], at([2004, 1036, 3000])));
+        assert_ne!(here, digest([(1000, 40), (2000, 36)], at([1004, 2036, 3000])));
+        assert_ne!(here, digest([(1000, 40), (2000, 40)], at([1004, 2036, 3004])));
+    }
+}

@@ -332,14 +332,14 @@ impl Run<'_> {
         Error::WrongAlready { rung, launch, size: self.problem.size(), why }
     }
 
-    /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them, and
-    /// what launches leave for the next.
+    /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them,
+    /// what launches leave for the next, and what they leave for nobody.
     fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
         let mut memory = session.memory()?;
         let mut roles = self.problem.buffers().into_iter().map(|buffer| buffer.role);
         memory.retain(|_| match roles.next() {
             Some(Role::Input) => !self.kernel.rung.in_place,
-            Some(Role::Kept) => false,
+            Some(Role::Kept | Role::Scratch) => false,
             _ => true,
         });
         Ok(digest_of(&memory))

@@ -40,7 +40,8 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 /// Parts of ranks that are empty, that end within an access, and that take several turns of a row's blocks; each number of
-/// ranks; and problems that end with an access of a thread, or with the last one of a block of 512 threads, or one element before.
+/// ranks; one rank with less than an access; and problems that end with an access of a thread, or with the last one of a block of
+/// 512 threads, or one element before.
 fn sweep(effort: Effort) -> Vec<Options> {
     let (sizes, ranks): (&[u64], &[u64]) = effort.pick(
         (&[0, 1, 3, 4, 31, 33, 4099, (1 << 20) + 3], &[2, 3, 8]),
@@ -49,7 +50,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
     );
     let with = |n: u64, ranks: u64| Options::default().with("n", n).with("ranks", ranks);
     let all = (1..=MOST_RANKS as u64).map(|ranks| with(1003, ranks));
-    let ends = [(2, 2), (4, 4), (2047, 1), (2048, 1)].into_iter().map(|(n, ranks)| with(n, ranks));
+    let ends = [(1, 1), (2, 1), (3, 1), (2, 2), (4, 4), (2047, 1), (2048, 1)].into_iter().map(|(n, ranks)| with(n, ranks));
     all.chain(ends).chain(sizes.iter().flat_map(|&n| ranks.iter().map(move |&ranks| with(n, ranks)))).collect()
 }
 
