@@ -50,7 +50,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
     );
     let with = |n: u64, ranks: u64| Options::default().with("n", n).with("ranks", ranks);
     let all = (1..=MOST_RANKS as u64).map(|ranks| with(1003, ranks));
-    let ends = [(1, 1), (2, 1), (3, 1), (2, 2), (4, 4), (2047, 1), (2048, 1)].into_iter().map(|(n, ranks)| with(n, ranks));
+    let ends =
+        [(1, 1), (2, 1), (3, 1), (2, 2), (4, 4), (2047, 1), (2048, 1)].into_iter().map(|(n, ranks)| with(n, ranks));
     all.chain(ends).chain(sizes.iter().flat_map(|&n| ranks.iter().map(move |&ranks| with(n, ranks)))).collect()
 }
 

@@ -1,0 +1,200 @@
+//! One launch of a kernel, and of its mutants.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use engine::Session;
+use engine::device::{Checks, Sim};
+use engine::launch::{Code, Launch};
+use engine::problem::{Problem, Role, Verdict as Checked};
+use simt::Function;
+use simt::observe::Site;
+use simt::run::Position;
+
+use super::{PendingMutant, Stage};
+use crate::Error;
+use crate::kernel::{Kernel, Mutant};
+use crate::trace::{Coverage, Trace, digest_of};
+use crate::verdict::{Caught, Verdict};
+
+/// A mutant may execute so many times as many instructions as the kernel, and so many more.
+const PATIENCE: (u64, u64) = (5, 50_000);
+
+/// What the kernel itself does in a launch.
+#[derive(Clone)]
+pub(super) struct Expected {
+    instructions: u64,
+    trace: u64,
+    memory: u64,
+    /// The lines of the kernel's text with instructions that are not executed.
+    unreached: Arc<HashSet<u32>>,
+}
+
+impl Expected {
+    /// Whether a mutant does the same, because nothing of what was changed is executed.
+    pub(super) fn is_unreached(&self, mutant: &Mutant) -> bool {
+        !mutant.is_control && mutant.lines.clone().all(|line| self.unreached.contains(&line))
+    }
+}
+
+/// A launch of a kernel and of its mutants.
+pub(super) struct Run<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) instructions: &'a OnceCell<Vec<(Site, u32)>>,
+    pub(super) problem: &'a dyn Problem,
+    pub(super) launch: &'a Launch,
+    pub(super) stage: Stage,
+    /// Whether it is one of the check.
+    pub(super) is_checked: bool,
+}
+
+/// All instructions of a kernel, and the lines of the PTX that they stand in.
+fn instructions_of(function: &Function) -> Vec<(Site, u32)> {
+    let sites = (0..).zip(&function.program().functions).flat_map(|(number, own)| {
+        let count = own.code.len() as u32;
+        (0..count).map(move |pc| Site { function: number, pc })
+    });
+    let sites: Vec<Site> = sites.collect();
+    let lines = Position::of_all(function, &sites).into_iter().map(|own| own.ptx_line);
+    sites.iter().copied().zip(lines).collect()
+}
+
+impl Run<'_> {
+    /// Runs the kernel itself, which has to be right.
+    pub(super) fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
+        let launch = Launch { code: original, ..self.launch.clone() };
+        session.limit_instructions(u64::MAX);
+        let ranges = session.ranges()?;
+        let mut all: &[(Site, u32)] = &[];
+        let (coverage, trace) = session.observe(self.kernel.rung, &launch, None, |function| {
+            all = self.instructions.get_or_init(|| instructions_of(function));
+            (Coverage::default(), Trace::new(&ranges))
+        })?;
+        if let Checked::Wrong(why) = session.verdict(self.kernel.rung, &launch)? {
+            return Err(self.wrong_already(why));
+        }
+        Ok(Expected {
+            instructions: coverage.instructions,
+            trace: trace.digest(),
+            memory: self.memory(session)?,
+            unreached: coverage.unreached_lines(all).into(),
+        })
+    }
+
+    /// Runs the kernel itself with the sanitizers, which have to find nothing.
+    pub(super) fn expect_no_finding(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<(), Error> {
+        let launch = Launch { code: original, ..self.launch.clone() };
+        session.limit_instructions(u64::MAX);
+        match session.sanitize(self.kernel.rung, &launch, Checks::ALL)?.first() {
+            Some(finding) => Err(self.wrong_already(finding.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn wrong_already(&self, why: String) -> Error {
+        let (rung, launch) = (self.kernel.rung.name, self.launch.to_string());
+        Error::WrongAlready { rung, launch, size: self.problem.size(), why }
+    }
+
+    /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them,
+    /// what launches leave for the next, and what they leave for nobody.
+    fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
+        let mut memory = session.memory()?;
+        let mut roles = self.problem.buffers().into_iter().map(|buffer| buffer.role);
+        memory.retain(|_| match roles.next() {
+            Some(Role::Input) => !self.kernel.rung.in_place,
+            Some(Role::Kept | Role::Scratch) => false,
+            _ => true,
+        });
+        Ok(digest_of(&memory))
+    }
+
+    /// The problem, and the block.
+    fn at(&self) -> String {
+        format!("{}, {}", self.problem.size(), engine::dims(self.launch.block))
+    }
+
+    /// Runs a mutant once, and says whether everything is as it shall be.
+    pub(super) fn is_unnoticed(
+        &self,
+        own: &mut PendingMutant<'_>,
+        session: &mut Session<'_, Sim>,
+        expected: &Expected,
+    ) -> bool {
+        let (times, more) = PATIENCE;
+        session.limit_instructions(expected.instructions.saturating_mul(times).saturating_add(more));
+        let is_reached = !expected.is_unreached(own.mutant);
+        own.is_reached |= is_reached;
+        own.is_sanitized |= is_reached && self.stage.is_sanitized();
+        self.ask(own, session, expected).unwrap_or_else(|error| {
+            self.ended(&error, own);
+            false
+        })
+    }
+
+    fn ask(
+        &self,
+        own: &mut PendingMutant<'_>,
+        session: &mut Session<'_, Sim>,
+        expected: &Expected,
+    ) -> Result<bool, engine::Error> {
+        let launch = Launch { code: own.code, ..self.launch.clone() };
+        let rung = self.kernel.rung;
+        let mut is_other = false;
+        if self.stage.is_sanitized() {
+            if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
+                let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
+                match self.is_checked {
+                    true => own.verdict = Some(Verdict::Caught { by, at, what }),
+                    false => own.missed = Some(format!("at {at}, which the check does not have: {what}")),
+                }
+                return Ok(false);
+            }
+        } else {
+            let ranges = session.ranges()?;
+            let trace = session.observe(rung, &launch, None, |_| Trace::new(&ranges))?;
+            is_other = trace.digest() != expected.trace;
+        }
+        if let Checked::Wrong(what) = session.verdict(rung, &launch)? {
+            let at = self.at();
+            match self.is_checked {
+                true => own.verdict = Some(Verdict::Caught { by: Caught::Result, at, what }),
+                false => own.missed = Some(format!("wrong at {at}, which the check does not have: {what}")),
+            }
+            return Ok(false);
+        }
+        let is_compared = !self.stage.is_sanitized() && own.missed.is_none();
+        if is_compared && self.memory(session)? != expected.memory {
+            own.missed = Some(format!("other memory than the outputs at {}", self.at()));
+            return Ok(false);
+        }
+        if is_other {
+            own.other.get_or_insert_with(|| self.at());
+        }
+        own.launches += 1;
+        Ok(true)
+    }
+
+    /// Judges a mutant whose launch has ended early.
+    fn ended(&self, error: &engine::Error, own: &mut PendingMutant<'_>) {
+        let loaded = simt::Module::from_ptx(own.mutant.edit.apply(&self.kernel.text));
+        if let Err(why) = loaded.and_then(|module| module.function(&self.kernel.entry)) {
+            own.verdict = Some(Verdict::Refused { why: first_line(&why.to_string()) });
+            return;
+        }
+        let what = match error {
+            engine::Error::Launch { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
+        match self.is_checked {
+            true => own.verdict = Some(Verdict::Caught { by, at: self.at(), what }),
+            false => own.missed = Some(format!("a fault at {}, which the check does not have: {what}", self.at())),
+        }
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
