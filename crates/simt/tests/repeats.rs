@@ -72,6 +72,20 @@ fn more_blocks_than_a_device_holds_that_count_their_attempts() {
     run(body, 10, |done| assert_eq!(done.unwrap(), [640; 64]));
 }
 
+/// 256 warps wait for each other. When one has been found to repeat itself, the others are looked at sooner: together they execute
+/// a fourth of what they would if each were first looked at after 2^14 instructions.
+#[test]
+fn many_warps_that_wait_for_each_other_cost_little() {
+    let body = "atom.global.add.u32 %r2, [%memory], 1;\nmov.u32 %r3, %nctaid.x;\nshl.b32 %r3, %r3, 10;\nL:\n\
+                ld.volatile.global.u32 %r0, [%memory];\nsetp.lt.u32 %p0, %r0, %r3;\n@%p0 bra L;";
+    let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
+    let mut machine = Machine::new(Config { max_instructions: 1_000_000, threads: 1, ..Config::default() }).unwrap();
+    let (out, memory) = (machine.zeroed::<u32>(1024).unwrap(), machine.zeroed::<u32>(16).unwrap());
+    let args = [out.into(), memory.into()];
+    machine.launch(&Launch::new(&function, [8, 1, 1], [1024, 1, 1], &args)).unwrap();
+    assert_eq!(machine.read(out).unwrap(), [8192; 1024]);
+}
+
 #[test]
 fn loops_that_end_by_what_they_count() {
     let bodies = [
