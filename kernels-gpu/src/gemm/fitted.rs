@@ -30,7 +30,7 @@ use crate::tensor_core::element::{Element, Output};
 use crate::tensor_core::pipeline::Position;
 use crate::tensor_core::registers;
 use crate::tensor_core::stmatrix::store_four_transposed;
-use crate::tensor_core::tensor_map::wait_for_stores;
+use crate::tensor_core::tensor_map::{wait_for_stores, wait_for_written};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, place_in_box};
 
 /// This file's rungs.
@@ -38,6 +38,9 @@ pub const RUNGS: &[Rung] = &[GEMM_FITTED];
 
 /// The boxes of a consumer's part of a tile: 256 or 248 rows × 64 columns, or 128 × 128.
 const PARTS: usize = 4;
+/// The order in which they are written. In a tile of 248 rows the last one, box 3, has eight rows that box 2 has too, with the same
+/// elements: it is written when box 2 has been, which is long over by then.
+const ORDER: [usize; PARTS] = [2, 0, 1, 3];
 /// Registers with the sums of 128 rows, or with those of 256 packed, and those with the sums of 120 rows.
 const SUMS: usize = 64;
 const FEWER: usize = 60;
@@ -270,8 +273,8 @@ where
         }
     }
 
-    /// Writes a box of a tile to the product, by a copy that is under way afterwards. There are [`SLOTS`] boxes to write
-    /// to.
+    /// Writes one of the boxes of a tile to the product, in the order of [`ORDER`], by a copy that is under way afterwards. There
+    /// are [`SLOTS`] boxes to write to.
     ///
     /// # Safety
     /// All threads of the warp group come; no other thread writes these elements of the product.
@@ -280,22 +283,26 @@ where
         let Self { product, buffers, index, .. } = self;
         let (warp, lane) = (thread::thread_idx_x() % 128 / 32, thread::thread_idx_x() % 32);
         let slot = buffers.staging(*index).wrapping_add((PART as u32 % SLOTS * BOX_BYTES) as usize);
+        let number = const { ORDER[PART % PARTS] };
         // SAFETY: the thread that has started all copies waits until the last one from this box has read it, and the
-        // others wait for that thread; each lane has 16 bytes of its own. Where two boxes have the same eight rows,
-        // they have the same elements there.
+        // others wait for that thread; each lane has 16 bytes of its own. Where the last box has rows of the first, that
+        // one has been written.
         unsafe {
             if thread::thread_idx_x().is_multiple_of(128) {
                 wait_for_stores::<1>();
+                if PART == 3 {
+                    wait_for_written::<2>();
+                }
             }
             sync_some(1 + index, 128);
             for quarter in 0..4 {
-                let pairs = array::from_fn(|i| done.pairs[PART * 16 + quarter * 4 + i]);
+                let pairs = array::from_fn(|i| done.pairs[number * 16 + quarter * 4 + i]);
                 let (row, chunk) = (quarter as u32 * 16 + lane / 16 * 8 + lane % 8, warp * 2 + lane / 8 % 2);
                 store_four_transposed(Shared::of(slot).byte_add(place_in_box(row, chunk)), pairs);
             }
             fence_for_bulk_copies();
             sync_some(1 + index, 128);
-            copy_box(slot, done.corner(PART as u32), product);
+            copy_box(slot, done.corner(number as u32), product);
         }
     }
 }

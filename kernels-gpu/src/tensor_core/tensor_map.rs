@@ -75,3 +75,9 @@ pub fn commit_stores() {
 pub fn wait_for_stores<const PENDING: u32>() {
     ptx!("cp.async.bulk.wait_group.read {};", const PENDING, options(nostack, preserves_flags));
 }
+
+/// Waits until all but the last `PENDING` groups of this thread's stores have written the matrix (`cp.async.bulk.wait_group`).
+#[inline(always)]
+pub fn wait_for_written<const PENDING: u32>() {
+    ptx!("cp.async.bulk.wait_group {};", const PENDING, options(nostack, preserves_flags));
+}
