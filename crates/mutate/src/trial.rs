@@ -56,6 +56,16 @@ struct TrialProblem {
     is_checked: bool,
 }
 
+impl TrialProblem {
+    /// Whether what the kernel does is known, and none of its launches executes what is changed in these mutants.
+    fn is_unreached_by<'a>(&self, mut mutants: impl Iterator<Item = &'a PendingMutant<'a>>) -> bool {
+        let expected: Option<Vec<&Expected>> = self.expected.iter().map(Option::as_ref).collect();
+        expected.is_some_and(|all| {
+            mutants.all(|own| own.launches > 0 && all.iter().all(|expected| expected.is_unreached(own.mutant)))
+        })
+    }
+}
+
 /// Mutants that are loaded together.
 struct Batch<'a> {
     kernel: &'a Kernel,
@@ -102,13 +112,15 @@ enum Stage {
     /// Whether the sanitizers find something on the check's larger problems, for a change of order, and where no smaller problem
     /// executes what was changed.
     LargerFindings,
+    /// Whether the sanitizers find something on the other problems of the check that execute what was changed, if none before does.
+    OtherFindings,
     /// Whether the sanitizers find something on further problems.
     FurtherFindings,
 }
 
 impl Stage {
     fn is_sanitized(self) -> bool {
-        matches!(self, Self::Findings | Self::LargerFindings | Self::FurtherFindings)
+        matches!(self, Self::Findings | Self::LargerFindings | Self::OtherFindings | Self::FurtherFindings)
     }
 }
 
@@ -163,6 +175,7 @@ impl<'a> Trial<'a> {
         batch.each(&mut self.checked, &rest, Stage::Rest)?;
         batch.each(&mut self.checked, &problems::few(&checked, MOST_SANITIZED), Stage::Findings)?;
         batch.each(&mut self.checked, &problems::few(&checked, MOST_ORDERED), Stage::LargerFindings)?;
+        batch.each(&mut self.checked, &(0..checked.len()).rev().collect::<Vec<_>>(), Stage::OtherFindings)?;
         batch.each(&mut self.further, &problems::few(&further, MOST_SANITIZED), Stage::FurtherFindings)?;
         let Batch { living, mut done, .. } = batch;
         done.extend(living.into_iter().map(|own| (own.index, own.end())));
@@ -186,6 +199,9 @@ impl Batch<'_> {
     /// Asks all living mutants on one problem.
     fn ask(&mut self, known: &mut TrialProblem, stage: Stage) -> Result<(), Error> {
         let Self { kernel, instructions, sim, original, living, done } = self;
+        if known.is_unreached_by(living.iter().filter(|own| own.is_asked(stage))) {
+            return Ok(());
+        }
         let problem = match &mut known.problem {
             Some(problem) => problem,
             none => none.insert(kernel.ladder.problem(&known.case.options)?),
@@ -263,6 +279,9 @@ impl PendingMutant<'_> {
             Stage::Rest => self.missed.is_some() || !self.is_reached,
             Stage::Findings => is_order || self.other.is_some() || self.missed.is_some(),
             Stage::LargerFindings => is_order || self.other.is_some() && !self.is_sanitized,
+            Stage::OtherFindings => {
+                (is_order || self.other.is_some()) && self.missed.is_none() && self.is_reached && !self.is_sanitized
+            }
             Stage::FurtherFindings => (is_order || self.other.is_some()) && self.missed.is_none(),
         }
     }
