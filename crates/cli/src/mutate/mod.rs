@@ -22,8 +22,6 @@ use crate::targets::Targets;
 
 /// The name of the report's markers in a file.
 const MARKER: &str = "mutants";
-/// That of a report of the ladders and rungs that were named.
-const MARKER_OF_SOME: &str = "mutants-some";
 
 pub(crate) const MUTATE: Command = Command {
     name: "mutate",
@@ -53,8 +51,7 @@ struct Arguments {
     /// Threads of this machine [default: one for each core]
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
-    /// Put the report between the markers ladder:mutants:begin and ladder:mutants:end of a file, docs/mutants.md; where ladders
-    /// or rungs are named, between ladder:mutants-some:begin and ladder:mutants-some:end
+    /// Put the report of all rungs between the markers ladder:mutants:begin and ladder:mutants:end of a file, docs/mutants.md
     #[arg(long, value_name = "PATH")]
     update_doc: Option<PathBuf>,
     #[command(flatten)]
@@ -66,8 +63,6 @@ struct Run<'a> {
     outcomes: &'a [Outcome<'a>],
     /// The reasons that are about no mutant of this run.
     unused: Vec<&'a Reason>,
-    /// Whether these are some mutants of many.
-    is_sample: bool,
     threads: usize,
     took: Duration,
 }
@@ -75,14 +70,11 @@ struct Run<'a> {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let args = <Arguments as clap::FromArgMatches>::from_arg_matches(matches)?;
     let targets = Targets::read(env.catalog, matches);
-    let marker = if targets.is_empty() { MARKER } else { MARKER_OF_SOME };
-    if args.update_doc.is_some() && args.sample.is_some() && targets.is_empty() {
-        return Err(Error::Request(
-            "--update-doc: a report of all ladders is not made of a --sample; name some".to_owned(),
-        ));
-    }
     if let Some(doc) = &args.update_doc {
-        document::check(doc, marker)?;
+        if args.sample.is_some() || !targets.is_empty() {
+            return Err(Error::Request("--update-doc: the report is of all mutants of all rungs".to_owned()));
+        }
+        document::check(doc, MARKER)?;
     }
     let reasons = reasons::read(&args.reasons)?;
     let plan = Plan::new(env.catalog, &targets.select(env.catalog)?)?;
@@ -110,12 +102,12 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     } else {
         Vec::new()
     };
-    let run = Run { outcomes: &outcomes, unused, is_sample: args.sample.is_some(), threads, took: begin.elapsed() };
+    let run = Run { outcomes: &outcomes, unused, threads, took: begin.elapsed() };
     let document = show::document(&run);
     if let Some(path) = args.update_doc.as_ref().filter(|_| !is_interrupted()) {
         let device = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
-        let report = show::report(&run, !targets.is_empty(), &(env.provenance)(&device));
-        document::update(path, marker, &report.markdown())?;
+        let report = show::report(&run, &(env.provenance)(&device));
+        document::update(path, MARKER, &report.markdown())?;
     }
     let mut printer = Printer::new(args.format, env.style(), to.out);
     printer.show(&document)?;

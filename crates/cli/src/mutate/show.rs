@@ -82,7 +82,7 @@ impl Counts {
 
 /// The tables, and a record of each mutant.
 pub(super) fn document(run: &Run<'_>) -> Document {
-    let mut document = tables(run, false);
+    let mut document = tables(run);
     for own in run.outcomes {
         document.record(&Record {
             ladder: own.kernel.ladder.name,
@@ -112,17 +112,16 @@ pub(super) fn document(run: &Run<'_>) -> Document {
     document
 }
 
-/// The tables, by ladders or by rungs, the reasons, and where and when they were made.
-pub(super) fn report(run: &Run<'_>, by_rung: bool, provenance: &Provenance) -> Document {
-    let mut document = tables(run, by_rung);
+/// The tables, the reasons, and where and when they were made.
+pub(super) fn report(run: &Run<'_>, provenance: &Provenance) -> Document {
+    let mut document = tables(run);
     document.table(reasons(run));
     let Provenance { date, toolchain } = provenance;
-    let sample = if run.is_sample { format!("a sample of {} mutants, ", run.outcomes.len()) } else { String::new() };
-    document.caption(vec![format!("{sample}{date}, on the SIMT machine, {toolchain}")]);
+    document.caption(vec![format!("{date}, on the SIMT machine, {toolchain}")]);
     document
 }
 
-fn tables(run: &Run<'_>, by_rung: bool) -> Document {
+fn tables(run: &Run<'_>) -> Document {
     let mut document = Document::default();
     let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()));
     let headings = |first: &str| {
@@ -133,12 +132,11 @@ fn tables(run: &Run<'_>, by_rung: bool) -> Document {
     };
     let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
 
-    let name = |own: &Outcome<'_>| if by_rung { own.kernel.rung.name } else { own.kernel.ladder.name };
-    let mut table = Table::new(headings(if by_rung { "rung" } else { "ladder" }));
-    let mut names: Vec<&str> = run.outcomes.iter().map(name).collect();
+    let mut table = Table::new(headings("ladder"));
+    let mut names: Vec<&str> = run.outcomes.iter().map(|own| own.kernel.ladder.name).collect();
     names.dedup();
-    for one in &names {
-        table.row(of(&|own| name(own) == *one).row(one));
+    for name in &names {
+        table.row(of(&|own| own.kernel.ladder.name == *name).row(name));
     }
     if names.len() > 1 {
         table.row(of(&|_| true).row("all"));
