@@ -290,7 +290,7 @@ where
         unsafe {
             if thread::thread_idx_x().is_multiple_of(128) {
                 wait_for_stores::<1>();
-                if PART == 3 {
+                if PART == PARTS - 1 {
                     wait_for_written::<2>();
                 }
             }

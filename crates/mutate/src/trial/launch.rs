@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use engine::Session;
 use engine::device::{Checks, Sim};
@@ -28,7 +27,7 @@ pub(super) struct Expected {
     trace: u64,
     memory: u64,
     /// The lines of the kernel's text with instructions that are not executed.
-    unreached: Arc<HashSet<u32>>,
+    unreached: HashSet<u32>,
 }
 
 impl Expected {
@@ -78,7 +77,7 @@ impl Run<'_> {
             instructions: coverage.instructions,
             trace: trace.digest(),
             memory: self.memory(session)?,
-            unreached: coverage.unreached_lines(all).into(),
+            unreached: coverage.unreached_lines(all),
         })
     }
 
