@@ -1,17 +1,13 @@
-//! What the real kernels' PTX promises. Needs NVIDIA's tools, and no GPU.
+//! What the real kernels' PTX promises.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use host::{KERNELS, Ptx};
 use ptx::ast::{Function, Instruction, Module, Number, Operand, Space};
 use toolkit::access::{self, Kind};
-use toolkit::{Tool, Usage, ptxas};
 
-/// The GPUs that the kernels are assembled for, each those that it gets: Turing, Ampere, Hopper, Blackwell.
-const ARCHITECTURES: [((u32, u32), &str); 4] =
-    [((7, 5), "sm_75"), ((8, 0), "sm_80"), ((9, 0), "sm_90"), ((10, 0), "sm_100")];
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
 /// The kernels for each architecture that they are compiled for, the oldest first.
@@ -28,53 +24,6 @@ fn entries<'m>(module: &'m Module<'static>) -> impl Iterator<Item = &'m Function
 /// Every kernel of every architecture.
 fn all() -> impl Iterator<Item = &'static Function<'static>> {
     MODULES.iter().flat_map(|(_, module)| entries(module))
-}
-
-/// The entries that are assembled for each of the [`ARCHITECTURES`]: one after the other for the next of those that have
-/// the entry, so that each is assembled once. With `EVERY_ARCHITECTURE` in the environment all are assembled for all.
-static ASSEMBLED: LazyLock<[BTreeSet<&'static str>; 4]> = LazyLock::new(|| {
-    let is_every = std::env::var_os("EVERY_ARCHITECTURE").is_some();
-    let has = ARCHITECTURES.map(|(capability, _)| {
-        let own = KERNELS.newest_for(Some(capability)).unwrap();
-        let (_, module) = MODULES.iter().find(|(module, _)| module.capability == own.capability).unwrap();
-        entries(module).map(|entry| entry.name).collect::<BTreeSet<_>>()
-    });
-    let mut chosen = [const { BTreeSet::new() }; 4];
-    let all: BTreeSet<&str> = all().map(|entry| entry.name).collect();
-    for (place, name) in all.into_iter().enumerate() {
-        let gpus = (place..place + 4).map(|gpu| gpu % 4).filter(|gpu| has[*gpu].contains(name));
-        for gpu in gpus.take(if is_every { 4 } else { 1 }) {
-            chosen[gpu].insert(name);
-        }
-    }
-    chosen
-});
-
-/// A PTX text with these of its entries alone.
-fn with_entries(ptx: &str, wanted: &BTreeSet<&str>) -> String {
-    let mut is_left_out = false;
-    let kept = ptx.split_inclusive('\n').filter(|line| {
-        if let Some(rest) = line.strip_prefix(".visible .entry ") {
-            is_left_out = !rest.split_once('(').is_some_and(|(name, _)| wanted.contains(name));
-        }
-        let is_kept = !is_left_out;
-        // A kernel's last line.
-        is_left_out &= !line.starts_with('}');
-        is_kept
-    });
-    kept.collect()
-}
-
-/// What `ptxas` says of the kernels that are [`ASSEMBLED`] for a GPU. It takes seconds, once for all tests.
-pub fn usages(arch: &str) -> &'static BTreeMap<String, Usage> {
-    static KNOWN: [OnceLock<BTreeMap<String, Usage>>; 4] = [const { OnceLock::new() }; 4];
-    let gpu = ARCHITECTURES.iter().position(|(_, name)| *name == arch).unwrap();
-    KNOWN[gpu].get_or_init(|| {
-        let assembler = toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"));
-        let own = KERNELS.newest_for(Some(ARCHITECTURES[gpu].0)).unwrap();
-        let text = with_entries(own.text, &ASSEMBLED[gpu]);
-        ptxas::usages(&assembler, &text, &own.assembled_for(arch)).unwrap_or_else(|failure| panic!("{failure}"))
-    })
 }
 
 /// A kernel, of the oldest architecture.
@@ -95,21 +44,6 @@ fn count(function: &Function<'_>, what: impl Fn(&Instruction<'_>) -> bool) -> us
 
 fn is_barrier(instruction: &Instruction<'_>) -> bool {
     matches!(instruction.operation(), "bar" | "barrier") && !instruction.has("warp")
-}
-
-#[test]
-fn every_kernel_assembles_without_spills() {
-    let assembled: BTreeSet<&str> = ASSEMBLED.iter().flatten().copied().collect();
-    assert_eq!(assembled, all().map(|entry| entry.name).collect());
-    for ((_, arch), names) in ARCHITECTURES.into_iter().zip(&*ASSEMBLED) {
-        let usages = usages(arch);
-        for name in names {
-            let usage = usages.get(*name).unwrap_or_else(|| panic!("ptxas says nothing of {name}"));
-            assert!(usage.registers > 0, "{name} for {arch}: {usage:?}");
-            let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
-            assert_eq!(spilled, (0, 0), "{name} spills on {arch} (bytes stored, loaded)");
-        }
-    }
 }
 
 /// What the comparison with SASS counts is what instructions say of themselves.

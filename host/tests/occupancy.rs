@@ -5,8 +5,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::common::program::{has, not_tested, on, right};
-use crate::kernels::usages;
-use analysis::occupancy::{self, EntryOccupancy, check};
+use analysis::occupancy::{self, check};
 use host::launch::Launch;
 use host::{KERNELS, Options, ladders};
 use toolkit::Tool;
@@ -46,33 +45,6 @@ fn without_ptxas_it_is_said_how_to_get_it() {
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert_eq!(err, "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n");
     assert!(output.stdout.is_empty());
-}
-
-/// What an entry takes alone is what it takes among others, and the shared memory is what its rung says.
-#[test]
-fn each_entry_is_assembled_alone() {
-    if !has(Tool::Ptxas) {
-        return;
-    }
-    let among_others = usages("sm_90");
-    let mut compared = 0;
-    for ladder in ladders() {
-        let problem = ladder.problem(&Options::default()).unwrap();
-        for rung in ladder.rungs {
-            let launch = ladder.launch(rung, &*problem, None).unwrap();
-            let alone = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
-            if let Some(usage) = among_others.get(&launch.entry) {
-                assert_eq!(alone, *usage, "{}", rung.name);
-                compared += 1;
-            }
-            let own = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
-            let bytes = rung.shared.bytes(launch.block);
-            assert_eq!(own.shared_bytes(), bytes, "{}", rung.name);
-            assert!(own.registers > 0, "{}", rung.name);
-            assert!(own.occupancy.blocks > 0, "{}", rung.name);
-        }
-    }
-    assert!(compared > 10, "{compared} entries");
 }
 
 #[test]

@@ -120,7 +120,10 @@ pub(crate) fn everything(extent: Extent) -> Result<()> {
     }
     status("Longest", slowest(times));
     if extent == Extent::Usual {
-        status("Left out", "tests that build whole projects: `cargo xtask test --all` runs them too, as CI does");
+        status(
+            "Left out",
+            "tests that build whole projects or assemble all kernels: `cargo xtask test --all` runs them too, as CI does",
+        );
     }
     summary(&reports, passed, start.elapsed())
 }

@@ -62,8 +62,9 @@ fn line(folder: &Path, program: &[OsString], variables: impl Iterator<Item = (Os
 }
 
 /// Tests that start cargo or a compiler again and again: they build projects, workspaces, device crates and the playground's
-/// page. They run longest, however small their files are, and only [`Extent::All`] has them.
-const COMPILING: [&str; 5] = [
+/// page, and assemble all kernels. They run longest, however small their files are, and only [`Extent::All`] has them.
+const COMPILING: [&str; 6] = [
+    "-p host --test assembled",
     "-p xtask --test project",
     "-p xtask --test new",
     "-p playground --test integration",
@@ -74,7 +75,7 @@ const COMPILING: [&str; 5] = [
 /// Which tests are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All but those that build whole projects.
+    /// All but the [`COMPILING`] ones.
     Usual,
     All,
 }

@@ -45,7 +45,7 @@ pub(crate) fn ptx_in(bytes: &[u8], capability: (u32, u32)) -> Result<Vec<u8>> {
             let what = "the wrapper around a fatbin, whose addresses mean something in a program's memory only";
             Err(Error::new(Code::INVALID_IMAGE, what))
         }
-        _ => Ok(bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()),
+        _ => Ok(CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes).to_vec()),
     }
 }
 

@@ -1,0 +1,103 @@
+//! What NVIDIA's assembler makes of every kernel. It needs NVIDIA's tools, and no GPU.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use analysis::occupancy::{self, EntryOccupancy};
+use host::{KERNELS, Options, Ptx, ladders};
+use toolkit::{Tool, Usage, ptxas};
+
+/// The GPUs that the kernels are assembled for, each those that it gets: Turing, Ampere, Hopper, Blackwell.
+const ARCHITECTURES: [((u32, u32), &str); 4] =
+    [((7, 5), "sm_75"), ((8, 0), "sm_80"), ((9, 0), "sm_90"), ((10, 0), "sm_100")];
+
+fn entry_names(module: &'static Ptx) -> BTreeSet<&'static str> {
+    module.outline().entries().map(|entry| entry.name).collect()
+}
+
+/// The entries that are assembled for each of the [`ARCHITECTURES`]: one after the other for the next of those that have
+/// the entry, so that each is assembled once. With `EVERY_ARCHITECTURE` in the environment all are assembled for all.
+fn chosen() -> [BTreeSet<&'static str>; 4] {
+    let is_every = std::env::var_os("EVERY_ARCHITECTURE").is_some();
+    let has = ARCHITECTURES.map(|(capability, _)| entry_names(KERNELS.newest_for(Some(capability)).unwrap()));
+    let mut chosen = [const { BTreeSet::new() }; 4];
+    let all: BTreeSet<&str> = KERNELS.modules.iter().flat_map(entry_names).collect();
+    for (place, name) in all.into_iter().enumerate() {
+        let gpus = (place..place + 4).map(|gpu| gpu % 4).filter(|gpu| has[*gpu].contains(name));
+        for gpu in gpus.take(if is_every { 4 } else { 1 }) {
+            chosen[gpu].insert(name);
+        }
+    }
+    chosen
+}
+
+/// A PTX text with these of its entries alone.
+fn with_entries(ptx: &str, wanted: &BTreeSet<&str>) -> String {
+    let mut is_left_out = false;
+    let kept = ptx.split_inclusive('\n').filter(|line| {
+        if let Some(rest) = line.strip_prefix(".visible .entry ") {
+            is_left_out = !rest.split_once('(').is_some_and(|(name, _)| wanted.contains(name));
+        }
+        let is_kept = !is_left_out;
+        // A kernel's last line.
+        is_left_out &= !line.starts_with('}');
+        is_kept
+    });
+    kept.collect()
+}
+
+/// What `ptxas` says of the [`chosen`] entries for each of the [`ARCHITECTURES`].
+static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
+    let assembler = toolkit::find(Tool::Ptxas).unwrap_or_else(|error| panic!("{error}"));
+    let chosen = chosen();
+    std::array::from_fn(|gpu| {
+        let (capability, arch) = ARCHITECTURES[gpu];
+        let own = KERNELS.newest_for(Some(capability)).unwrap();
+        let text = with_entries(own.text, &chosen[gpu]);
+        let own = ptxas::usages(&assembler, &text, &own.assembled_for(arch)).unwrap_or_else(|error| panic!("{error}"));
+        // Functions that are no entries have usages too.
+        chosen[gpu]
+            .iter()
+            .map(|name| (*name, own.get(*name).unwrap_or_else(|| panic!("ptxas says nothing of {name}")).clone()))
+            .collect()
+    })
+});
+
+#[test]
+fn no_kernel_spills() {
+    let assembled: BTreeSet<&str> = USAGES.iter().flat_map(BTreeMap::keys).copied().collect();
+    assert_eq!(assembled, KERNELS.modules.iter().flat_map(entry_names).collect());
+    for ((_, arch), usages) in ARCHITECTURES.into_iter().zip(&*USAGES) {
+        for (name, usage) in usages {
+            assert!(usage.registers > 0, "{name} for {arch}: {usage:?}");
+            let spilled = (usage.spill_store_bytes, usage.spill_load_bytes);
+            assert_eq!(spilled, (0, 0), "{name} spills on {arch} (bytes stored, loaded)");
+        }
+    }
+}
+
+/// What an entry takes alone is what it takes among others, and the shared memory is what its rung says.
+#[test]
+fn each_entry_takes_alone_what_it_takes_among_others() {
+    let among_others = ARCHITECTURES.iter().zip(&*USAGES).find(|((_, arch), _)| *arch == "sm_90").unwrap().1;
+    let mut compared = 0;
+    for ladder in ladders() {
+        let problem = ladder.problem(&Options::default()).unwrap();
+        for rung in ladder.rungs {
+            let launch = ladder.launch(rung, &*problem, None).unwrap();
+            let alone = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
+            if let Some(usage) = among_others.get(&*launch.entry) {
+                assert_eq!(alone, *usage, "{}", rung.name);
+                compared += 1;
+            }
+            let own = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
+            let bytes = rung.shared.bytes(launch.block);
+            assert_eq!(own.shared_bytes(), bytes, "{}", rung.name);
+            assert!(own.registers > 0, "{}", rung.name);
+            assert!(own.occupancy.blocks > 0, "{}", rung.name);
+        }
+    }
+    assert!(compared > 10, "{compared} entries");
+}
