@@ -58,10 +58,8 @@ static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
         let text = with_entries(own.text, &chosen[gpu]);
         let own = ptxas::usages(&assembler, &text, &own.assembled_for(arch)).unwrap_or_else(|error| panic!("{error}"));
         // Functions that are no entries have usages too.
-        chosen[gpu]
-            .iter()
-            .map(|name| (*name, own.get(*name).unwrap_or_else(|| panic!("ptxas says nothing of {name}")).clone()))
-            .collect()
+        let usage = |name: &str| *own.get(name).unwrap_or_else(|| panic!("ptxas says nothing of {name}"));
+        chosen[gpu].iter().map(|name| (*name, usage(name))).collect()
     })
 });
 

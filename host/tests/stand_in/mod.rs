@@ -20,8 +20,10 @@ pub fn built(source: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(source);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = folder.join(source.file_name().unwrap()).with_extension("so");
-    // Other tests may have the old one open: it is replaced, and not written over.
-    let new = library.with_extension(format!("{}.so", std::process::id()));
+    // In a folder of its own, because rustc names its object files alike for both of the programs that compile it. Other
+    // tests may have the old library open: it is replaced, and not written over.
+    let own = tempfile::tempdir_in(folder).unwrap();
+    let new = own.path().join("new.so");
     let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-Copt-level=1", "-o"])
         .args([&new, &source])
