@@ -212,6 +212,8 @@ fn run(step: &Step, compiler: &Path, extent: Extent, earlier: &[Report]) -> Resu
     }
     if *work != Work::Simple {
         command.env("RUSTC_WORKSPACE_WRAPPER", compiler).env(compile::WANTED, "1");
+        // Nobody edits and compiles again what is compiled here, or steps through it with a debugger.
+        command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
     }
     let outcome = match work {
         Work::Testing => programs::run(&mut command, compiler, extent)?,
