@@ -1,5 +1,5 @@
 //! The hot parts of the machine, compiled once for any CPU and once for CPUs with AVX2: instructions on
-//! registers, loads and stores, and the counting of their memory traffic.
+//! registers, loads and stores, products of matrices, and the counting of memory traffic.
 //!
 //! Their bodies are `#[inline(always)]` functions elsewhere, and become part of the functions here, which
 //! are compiled with the instruction set's features. Nothing in them depends on the observer of a launch,
@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use crate::alu::{Alu, compare, convert, float, int, logic};
 use crate::code::{Inst, Op, Program};
+use crate::matrix::multiply::{AddProduct, Product};
 use crate::memory::load_store::{Load, Store};
 use crate::memory::{AccessFault, AccessOutcome, Env, Memory, MemoryOp};
 use crate::observe::{Access, AccessKind, Site};
@@ -40,6 +41,7 @@ pub(crate) struct HostSimd {
     /// Computes the cost of an access to shared memory from whether it stores, and then the same as for global
     /// memory.
     pub(crate) shared_traffic: fn(bool, u32, u32, &Lanes64, &mut Banks) -> Shared,
+    pub(crate) add_product: AddProduct,
 }
 
 /// A module with the functions for one instruction set. Each family of instructions is a function of its
@@ -71,6 +73,11 @@ macro_rules! version {
                 banks: &mut Banks,
             ) -> Shared {
                 traffic::shared::<$vectors>(store, bytes, mask, at, banks)
+            }
+
+            $(#[$features])?
+            pub(super) fn add_product(product: &Product, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
+                product.add(a, b, c, chosen);
             }
 
             $(#[$features])?
@@ -170,6 +177,7 @@ pub(crate) fn versions() -> &'static [HostSimd] {
             store: portable::store,
             global_traffic: portable::global,
             shared_traffic: portable::shared,
+            add_product: portable::add_product,
         }];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2")
@@ -194,6 +202,8 @@ pub(crate) fn versions() -> &'static [HostSimd] {
                     // SAFETY: the CPU has the features, as checked before.
                     unsafe { with_avx2::shared(store, bytes, mask, at, banks) }
                 },
+                // SAFETY: the CPU has the features, as checked before.
+                add_product: |product, a, b, c, chosen| unsafe { with_avx2::add_product(product, a, b, c, chosen) },
             });
         }
         versions

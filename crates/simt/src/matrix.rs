@@ -14,7 +14,7 @@ pub(crate) mod warp_group;
 use crate::memory::{Accessed, Env, Observe};
 use crate::observe::AsyncGroup;
 use memory::{Rows, Tile, Transpose};
-use multiply::Multiply;
+use multiply::{AddProduct, Multiply};
 use warp_group::GroupMultiply;
 
 /// One instruction.
@@ -37,15 +37,22 @@ pub enum Matrix {
 }
 
 impl Matrix {
-    /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses.
+    /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses. `add_product` is
+    /// [`Product::add`](multiply::Product::add) for this CPU.
     ///
     /// # Errors
     /// An [`AccessFault`](crate::memory::AccessFault) when an address or a descriptor is misaligned or out of bounds.
     #[inline(never)]
-    pub(crate) fn execute(&self, env: &mut Env<'_, '_>, warp: u32, observe: &mut Observe<'_>) -> Accessed {
+    pub(crate) fn execute(
+        &self,
+        env: &mut Env<'_, '_>,
+        warp: u32,
+        add_product: AddProduct,
+        observe: &mut Observe<'_>,
+    ) -> Accessed {
         match self {
-            Matrix::Multiply(op) => op.execute(&mut env.regs),
-            Matrix::GroupMultiply(op) => op.execute(env, warp)?,
+            Matrix::Multiply(op) => op.execute(&mut env.regs, add_product),
+            Matrix::GroupMultiply(op) => op.execute(env, warp, add_product)?,
             Matrix::Rows(op) => op.execute(env, observe)?,
             Matrix::Tile(op) => op.execute(env, observe)?,
             Matrix::Transpose(op) => op.execute(&mut env.regs),

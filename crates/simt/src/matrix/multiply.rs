@@ -62,6 +62,9 @@ pub enum Arithmetic {
 const PLACES: u32 = 25;
 const SHORT_PLACES: u32 = 13;
 
+/// [`Product::add`], compiled for an instruction set of the host.
+pub(crate) type AddProduct = fn(&Product, &[u64], &[u64], &mut [u64], Option<&[u16]>);
+
 /// `mma`, `wmma.mma`: operands and sums in registers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Multiply {
@@ -96,7 +99,7 @@ impl Multiply {
         })
     }
 
-    pub(super) fn execute(&self, regs: &mut Regs<'_>) {
+    pub(super) fn execute(&self, regs: &mut Regs<'_>, add_product: AddProduct) {
         let Product { m, n, k, count, .. } = self.product;
         let [a, b, mut c] = self.operands(regs);
         let dense = self.dense();
@@ -105,7 +108,7 @@ impl Multiply {
             let a = &a[part * m * k..][..m * k];
             let b = &b[part * n * dense..][..n * dense];
             let c = &mut c[part * m * n..][..m * n];
-            self.product.multiply(a, b, c, chosen.as_deref());
+            add_product(&self.product, a, b, c, chosen.as_deref());
         }
         self.d.scatter(regs, &c);
     }
@@ -132,12 +135,13 @@ impl Multiply {
 impl Product {
     /// Adds the product of A, row by row, and B, column by column, to `c`. For a sparse A, `chosen` has the columns of
     /// its elements.
-    pub(super) fn multiply(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
+    #[inline(always)]
+    pub(crate) fn add(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
         match self.arithmetic {
             Arithmetic::Float { .. } | Arithmetic::TwoSteps | Arithmetic::Short => {
-                let number = match self.arithmetic {
-                    Arithmetic::TwoSteps => Element::number_as_half,
-                    _ => Element::number,
+                let number = |element: Element, bits: u64| match self.arithmetic {
+                    Arithmetic::TwoSteps => element.number_as_half(bits),
+                    _ => element.number(bits),
                 };
                 // Beyond the end of an operand, a tile has zeros: there is little to do for them.
                 let numbers = |element: Element, all: &[u64]| -> (Vec<Number>, Vec<Line>) {
@@ -194,6 +198,7 @@ impl Product {
     }
 
     /// Computes each sum from a row, a column and the accumulator.
+    #[inline(always)]
     fn each<T: Copy + Default>(
         &self,
         a: &[T],
@@ -229,6 +234,7 @@ impl Product {
         })
     }
 
+    #[inline(always)]
     fn float(&self, a: &[Number], b: &[Number], c: u64) -> u64 {
         let adder = |c, places| Adder { a: self.a, b: self.b, c, places };
         match self.arithmetic {
@@ -311,7 +317,7 @@ mod tests {
                     let [a, b] = [m, n].map(|lines| (0..lines).flat_map(|_| line(k, false)).collect::<Vec<u64>>());
                     let sums: Vec<u64> = (0..m).flat_map(|_| line(n, true)).collect();
                     let [mut found, mut right] = [sums.clone(), sums];
-                    product.multiply(&a, &b, &mut found, None);
+                    product.add(&a, &b, &mut found, None);
                     let numbers = |all: &[u64]| -> Vec<Number> { all.iter().map(|own| element.number(*own)).collect() };
                     let (a, b) = (numbers(&a), numbers(&b));
                     product.each(&a, &b, &mut right, None, |a, b, c| product.float(a, b, c));

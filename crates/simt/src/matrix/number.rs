@@ -1,5 +1,7 @@
 //! The elements of matrices: their formats, and the sums of products that tensor cores form of them.
 
+use std::array::from_fn;
+
 /// The type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
@@ -86,6 +88,7 @@ impl Element {
     }
 
     /// The parts of a floating-point number of up to 32 bits.
+    #[inline(always)]
     pub(super) fn number(self, bits: u64) -> Number {
         let (exponent, fraction, ignored) = self.format();
         let bits = bits >> ignored;
@@ -242,11 +245,22 @@ pub(super) struct Adder {
     pub(super) places: u32,
 }
 
+/// Terms that are added beside each other, as vector instructions do.
+const LANES: usize = 8;
+
 impl Adder {
     /// The sum of `c` and the products of `a` and `b`.
+    ///
+    /// Nothing overflows: a product of significands with the places behind its point has `places` + 2 bits, 27 at most, and a
+    /// lane adds at most 16 of them. The operations wrap around because vector instructions do not check.
+    #[inline(always)]
     pub(super) fn sum(&self, a: &[Number], b: &[Number], c: Number) -> Sum {
-        let exponents = a.iter().zip(b).map(|(a, b)| a.exponent + b.exponent);
-        let most = exponents.fold(c.exponent, i32::max);
+        let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+        let exponent = |a: Number, b: Number| a.exponent.wrapping_add(b.exponent);
+        let mut most = c.exponent;
+        for (a, b) in a.iter().zip(b) {
+            most = most.max(exponent(*a, *b));
+        }
         if most > INFINITY / 2 {
             return special(a, b, c);
         }
@@ -254,11 +268,19 @@ impl Adder {
             return Sum::Finite { total: 0, unit: 0 };
         }
         let up = self.places - self.a.fraction() - self.b.fraction();
-        let mut total = 0;
-        for (a, b) in a.iter().zip(b) {
-            let product = i64::from(a.significand) * i64::from(b.significand);
-            let down = (most - a.exponent - b.exponent).min(63);
-            total += cut(product << up, down);
+        let term = |a: Number, b: Number| {
+            let product = a.significand.wrapping_mul(b.significand).wrapping_shl(up);
+            let (sign, down) = (product >> 31, most.wrapping_sub(exponent(a, b)).min(31));
+            let magnitude = (product ^ sign).wrapping_sub(sign);
+            (magnitude.wrapping_shr(down.cast_unsigned()) ^ sign).wrapping_sub(sign)
+        };
+        let mut totals = [0_i32; LANES];
+        for (a, b) in a_chunks.iter().zip(b_chunks) {
+            totals = from_fn(|lane| totals[lane].wrapping_add(term(a[lane], b[lane])));
+        }
+        let mut total: i64 = totals.into_iter().map(i64::from).sum();
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            total += i64::from(term(*a, *b));
         }
         let own = i64::from(c.significand) << self.places;
         let down = (most - c.exponent + self.c.fraction() as i32).min(63);

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::layout::Fragment;
-use super::multiply::Product;
+use super::multiply::{AddProduct, Product};
 use super::number::Element;
 use super::sparse::Metadata;
 use crate::memory::{AccessFault, Accessed, Env, Place};
@@ -168,7 +168,7 @@ impl SharedOperand {
 }
 
 impl GroupMultiply {
-    pub(super) fn execute(&self, env: &mut Env<'_, '_>, warp: u32) -> Accessed {
+    pub(super) fn execute(&self, env: &mut Env<'_, '_>, warp: u32, add_product: AddProduct) -> Accessed {
         let Product { m, n, k, .. } = self.product;
         let mut a = match &self.a {
             Operand::Registers(fragment) => {
@@ -201,7 +201,7 @@ impl GroupMultiply {
         if env.regs.pred(pred) ^ if negated { ALL } else { 0 } != 0 {
             self.d.gather(&env.regs, &mut sums);
         }
-        self.product.multiply(&a, &b, &mut sums, chosen.as_deref());
+        add_product(&self.product, &a, &b, &mut sums, chosen.as_deref());
         self.d.scatter(&mut env.regs, &sums);
         Ok(())
     }

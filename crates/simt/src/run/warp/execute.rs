@@ -224,7 +224,7 @@ impl WarpState {
                                 let kind = FaultKind::AbsentLanes { lanes };
                                 return Err(BlockFault::new(here, thread, kind));
                             }
-                            op.execute(&mut env, warp_id.warp, &mut |access| {
+                            op.execute(&mut env, warp_id.warp, simd.add_product, &mut |access| {
                                 told(observer, launch, here, warp_id, access);
                             })
                             .map_err(|fault| bad_access(here, warp_id, fault))?;
