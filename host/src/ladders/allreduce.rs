@@ -71,6 +71,10 @@ struct AllReduce {
 }
 
 impl AllReduce {
+    fn ranks_in_words(&self) -> String {
+        if self.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", self.ranks) }
+    }
+
     fn inputs(&self) -> &[Vec<f32>] {
         let of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
         self.inputs.get_or_init(|| (0..self.ranks as u32).map(of).collect())
@@ -86,11 +90,11 @@ impl AllReduce {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for AllReduce {
     fn size(&self) -> String {
-        format!("n = {}, {} ranks", self.n, self.ranks)
+        format!("n = {}, {}", self.n, self.ranks_in_words())
     }
 
     fn title(&self) -> String {
-        format!("{}, {} ranks", with_power(self.n), self.ranks)
+        format!("{}, {}", with_power(self.n), self.ranks_in_words())
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
