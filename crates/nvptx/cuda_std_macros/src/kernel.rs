@@ -143,10 +143,13 @@ fn entry_point(function: &ItemFn) -> TokenStream {
         }
         let Some((reference, element)) = slice(ty) else {
             place.extend(quote!(+ (::core::mem::size_of::<#ty>() != 0) as usize));
-            // A span of its own for each parameter, so that the compiler points at the type.
-            checks.extend(quote_spanned!(ty.span()=> kernel_parameters_must_be_copy::<#ty>();));
-            checks
-                .extend(quote_spanned!(ty.span()=> const _: () = ::core::assert!(!Parameter::<#ty>::IS_WIDE, #WIDE);));
+            if !is_known(ty) {
+                // A span of its own for each parameter, so that the compiler points at the type.
+                checks.extend(quote_spanned!(ty.span()=> kernel_parameters_must_be_copy::<#ty>();));
+                checks.extend(
+                    quote_spanned!(ty.span()=> const _: () = ::core::assert!(!Parameter::<#ty>::IS_WIDE, #WIDE);),
+                );
+            }
             device.inputs.push(without_grid_constant(input));
             continue;
         };
@@ -172,6 +175,7 @@ fn entry_point(function: &ItemFn) -> TokenStream {
     let body = if is_plain { quote!(#block) } else { quote!({ #markers #slices #block }) };
     host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
+    let checks = if checks.is_empty() { checks } else { in_checks(&checks) };
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attrs)*
@@ -183,6 +187,13 @@ fn entry_point(function: &ItemFn) -> TokenStream {
         #[allow(dead_code)]
         #vis #host #block
 
+        #checks
+    }
+}
+
+/// What the checks of parameters use, around them.
+fn in_checks(checks: &TokenStream) -> TokenStream {
+    quote! {
         #[allow(dead_code)]
         const _: () = {
             const fn kernel_parameters_must_be_copy<T: ::core::marker::Copy>() {}
@@ -203,6 +214,21 @@ fn entry_point(function: &ItemFn) -> TokenStream {
             }
             #checks
         };
+    }
+}
+
+/// Whether a type is a number or a pointer to numbers, which is `Copy` and not wide: most parameters are, and the checks
+/// of a kernel take the compiler longer than the kernel.
+fn is_known(ty: &Type) -> bool {
+    const NUMBERS: [&str; 15] =
+        ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
+    match ty {
+        Type::Path(path) => path.qself.is_none() && NUMBERS.iter().any(|name| path.path.is_ident(name)),
+        Type::Ptr(pointer) => is_known(&pointer.elem),
+        Type::Reference(reference) => reference.mutability.is_none() && is_known(&reference.elem),
+        Type::Array(array) => is_known(&array.elem),
+        Type::Group(TypeGroup { elem, .. }) | Type::Paren(TypeParen { elem, .. }) => is_known(elem),
+        _ => false,
     }
 }
 
