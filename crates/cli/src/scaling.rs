@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
 use crate::run::RUNS;
 use crate::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
+use crate::workers::LaunchLimit;
 
 pub(crate) const SCALING: Command = Command {
     name: "scaling",
@@ -35,9 +36,8 @@ struct Arguments {
     /// How many timed launches to take the median of
     #[arg(long, value_name = "K", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// How long a launch may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    time_limit: u64,
+    #[command(flatten)]
+    limit: LaunchLimit,
     #[command(flatten)]
     several: SharedArguments,
     #[command(flatten)]
@@ -115,7 +115,7 @@ impl Measured<'_> {
         count: usize,
         (along, pieces): (Along, usize),
     ) -> Result<Vec<Report>, Error> {
-        let settings = self.shared.settings(self.env.catalog.kernels, self.args.time_limit);
+        let settings = self.shared.settings(self.env.catalog.kernels, self.args.limit.time_limit());
         let devices = Devices::Numbers(self.shared.numbers[..count].to_vec());
         let (ladder, runs) = (self.own.ladder, Some(self.args.runs));
         let made = problems.iter().map(|options| ladder.problem(options)).collect::<Result<Vec<_>, _>>()?;

@@ -81,8 +81,7 @@ pub(crate) struct SharedRanks {
 }
 
 impl SharedRanks {
-    pub(crate) fn settings(&self, kernels: &'static Kernels, time_limit: u64) -> Settings {
-        let time_limit = Duration::from_secs(time_limit);
+    pub(crate) fn settings(&self, kernels: &'static Kernels, time_limit: Duration) -> Settings {
         Settings { kernels, time_limit, wait: self.wait, through_host: self.through_host }
     }
 }

@@ -34,12 +34,26 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a process may take to end after its last launch.
 const END: Duration = Duration::from_secs(10);
 
-/// The arguments of commands that launch on a GPU.
-#[derive(Args, Debug)]
-pub(crate) struct ProcessArguments {
+/// How long commands wait for a launch.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LaunchLimit {
     /// How long a launch on a GPU may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
+}
+
+impl LaunchLimit {
+    /// How long a launch may take.
+    pub(crate) fn time_limit(self) -> Duration {
+        Duration::from_secs(self.time_limit)
+    }
+}
+
+/// The arguments of commands that launch on a GPU.
+#[derive(Args, Debug)]
+pub(crate) struct ProcessArguments {
+    #[command(flatten)]
+    limit: LaunchLimit,
     /// Launch on a GPU in this process, for tools that look at one process only. Nothing runs after a launch that fails
     #[arg(long)]
     one_process: bool,
@@ -75,7 +89,7 @@ impl FromStr for Part {
 impl ProcessArguments {
     /// How long a launch may take.
     pub(crate) fn time_limit(&self) -> Duration {
-        Duration::from_secs(self.time_limit)
+        self.limit.time_limit()
     }
 
     /// What this process is to do for another one, if it was started for that.

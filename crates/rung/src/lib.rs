@@ -78,6 +78,13 @@ pub enum Form {
     TensorMapsOfCopies,
 }
 
+impl Form {
+    /// Whether blocks wait for parts that other blocks make, so that no block can be looked at alone.
+    pub const fn blocks_wait(self) -> bool {
+        matches!(self, Self::TensorMapsAndWorkspace | Self::TensorMapsOfCopies)
+    }
+}
+
 /// A speedup that the ladder's source text gives for a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedSpeedup {

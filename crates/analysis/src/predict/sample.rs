@@ -8,7 +8,7 @@ use crate::Error;
 use engine::device::Sim;
 use engine::launch::{Arg, Launch};
 use engine::problem::Problem;
-use engine::registry::{Form, Rung};
+use engine::registry::Rung;
 use engine::run::Session;
 
 /// The number of blocks that are run of a larger launch. The blocks of a launch are alike, except those at the edges
@@ -127,8 +127,7 @@ impl<'a> Sampler<'a> {
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
         let of_ranks = |arg: &Arg| matches!(arg, Arg::Table { ranks: 2.., .. });
-        let waits = matches!(rung.form, Form::TensorMapsAndWorkspace | Form::TensorMapsOfCopies);
-        if waits || launch.args.iter().any(of_ranks) {
+        if rung.form.blocks_wait() || launch.args.iter().any(of_ranks) {
             return Ok(Sample::new(observe(None)?, ranges, all));
         }
         let most = all.min(BLOCKS);
