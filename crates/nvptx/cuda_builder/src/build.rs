@@ -106,15 +106,16 @@ impl CudaBuilder {
         paths: &Paths,
         parts: Vec<String>,
     ) -> Result<PathBuf, CudaBuilderError> {
-        if self.final_module_path.is_some() || self.emit.is_some() {
-            let module = join(parts).ok_or_else(|| CudaBuilderError::Tool {
+        let is_wanted = self.final_module_path.is_some() || self.emit.is_some();
+        let module = is_wanted.then(|| {
+            join(parts).ok_or_else(|| CudaBuilderError::Tool {
                 tool: toolchain.llvm.opt.clone(),
                 problem: "wrote IR that this version of cuda_builder cannot read".to_owned(),
-            })?;
-            compile::write(&paths.optimized, &module)?;
-        }
+            })
+        });
+        let module = module.transpose()?.unwrap_or_default();
         if let Some(path) = &self.final_module_path {
-            compile::copy(&paths.optimized, path)?;
+            compile::write(path, &module)?;
         }
         let ptx = match &self.ptx_file_copy_path {
             Some(path) => {
@@ -126,8 +127,9 @@ impl CudaBuilder {
         };
         match self.emit {
             None => {}
-            Some(EmitOption::LlvmIr) => compile::copy(&paths.optimized, &ptx.with_extension("ll"))?,
+            Some(EmitOption::LlvmIr) => compile::write(&ptx.with_extension("ll"), &module)?,
             Some(EmitOption::Bitcode) => {
+                compile::write(&paths.optimized, &module)?;
                 compile::assemble_bitcode(toolchain, &paths.optimized, &ptx.with_extension("bc"))?;
             }
         }

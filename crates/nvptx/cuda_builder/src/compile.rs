@@ -380,11 +380,6 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     std::fs::write(path, text).map_err(io(path))
 }
 
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
-    std::fs::copy(from, to).map_err(io(to))?;
-    Ok(())
-}
-
 /// A name for a folder of what belongs to `value`.
 pub(crate) fn hash(value: impl Hash) -> String {
     let mut hasher = DefaultHasher::new();

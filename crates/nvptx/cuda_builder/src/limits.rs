@@ -36,7 +36,7 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
             let mut parts = instruction.split('.');
             matches!(parts.next(), Some("atom" | "red")) && parts.any(|part| part == "local")
         };
-        if let Some(line) = text.lines().find(|line| is_local(line)) {
+        if let Some(line) = text.lines().find(|line| line.contains(".local") && is_local(line)) {
             let before = &text[..line.as_ptr() as usize - text.as_ptr() as usize];
             let (function, place) = (demangled(function), place(ptx, before.lines().rev()));
             return Err(CudaBuilderError::LocalAtomic { function, place });
@@ -102,7 +102,9 @@ fn used<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeM
     let mut open: Vec<&str> = functions.get(kernel).into_iter().copied().collect();
     let mut known = BTreeSet::new();
     while let Some(text) = open.pop() {
-        for word in text.split(|c: char| !c.is_ascii_alphanumeric() && !"_$%".contains(c)) {
+        // Half of the text says which line of Rust an instruction is from.
+        let code = text.lines().filter(|line| !line.starts_with("\t.loc\t"));
+        for word in code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && !"_$%".contains(c))) {
             if let Some((name, _)) = sizes.get_key_value(word) {
                 used.insert(*name);
             }

@@ -6,8 +6,10 @@
 //! the text of a part is the same as before when only other parts have changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
 
 use crate::lower::ir::{Mention, global_name, mentions};
+use crate::parts::in_parallel;
 
 mod write;
 pub(crate) use write::join;
@@ -125,11 +127,12 @@ impl<'a> Module<'a> {
             users[*symbol] += 1;
         }
         let is_shared = |symbol| users[symbol] > 1;
-        let piece = |(roots, symbols): (Vec<&str>, BTreeSet<usize>)| Piece {
-            ir: write::write(&[(self, symbols)], is_shared),
-            roots: roots.join(","),
-        };
-        groups.into_values().map(piece).collect()
+        let groups: Vec<_> = groups.into_values().collect();
+        let Ok(pieces) = in_parallel(&groups, |(roots, symbols)| {
+            let ir = write::write(&[(self, symbols.clone())], is_shared);
+            Ok::<_, Infallible>(Piece { ir, roots: roots.join(",") })
+        });
+        pieces
     }
 
     /// The names of the functions and variables, in the module's order.

@@ -136,10 +136,10 @@ impl Drop for NewFolder {
 }
 
 /// Calls `f` for each item on as many threads as there are cores, and returns the results in order.
-pub(crate) fn in_parallel<T: Sync, R: Send>(
+pub(crate) fn in_parallel<T: Sync, R: Send, E: Send>(
     items: &[T],
-    f: impl Fn(&T) -> Result<R, CudaBuilderError> + Sync,
-) -> Result<Vec<R>, CudaBuilderError> {
+    f: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
     let items = Mutex::new(items.iter().enumerate());
     let take = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || -> Vec<_> { iter::from_fn(take).map(|(at, it)| (at, f(it))).collect() };

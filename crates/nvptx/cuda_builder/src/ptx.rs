@@ -84,12 +84,8 @@ pub(crate) fn generate(
             Err(CudaBuilderError::Tool { .. }) => {}
             Err(other) => return Err(other),
             Ok(texts) => {
-                let mut for_parameters = VERSIONS[0];
-                for text in &texts {
-                    if limits::check(builder, text)? {
-                        for_parameters = FOR_LARGE_PARAMETERS;
-                    }
-                }
+                let need_newer = in_parallel(&texts, |text| limits::check(builder, text))?;
+                let for_parameters = if need_newer.contains(&true) { FOR_LARGE_PARAMETERS } else { VERSIONS[0] };
                 if version >= for_parameters {
                     return Ok(texts);
                 }

@@ -3,6 +3,7 @@ use std::fs;
 
 use super::{INPUT, Store, in_parallel};
 use crate::compile::{io, write};
+use crate::error::CudaBuilderError;
 
 #[test]
 fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
@@ -86,6 +87,6 @@ fn threads_that_keep_results_at_once_keep_all_of_them() {
 #[test]
 fn results_come_in_order() {
     let items: Vec<usize> = (0..100).collect();
-    let doubled = in_parallel(&items, |it| Ok(it * 2)).expect("no errors");
+    let doubled = in_parallel(&items, |it| Ok::<_, CudaBuilderError>(it * 2)).expect("no errors");
     assert!(doubled.into_iter().eq((0..200).step_by(2)));
 }
