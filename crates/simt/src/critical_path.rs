@@ -1,7 +1,7 @@
 //! The resources of a multiprocessor that a launch uses: issue slots, wavefronts, traffic behind the L1, and the time
 //! that a block takes when it runs there alone.
 //!
-//! [`CriticalPath`] is an [`Observer`]. Beside sums it keeps a clock for each warp of a block: an instruction begins when
+//! [`CriticalPath`] is an [`Observer`](crate::observe::Observer). Beside sums it keeps a clock for each warp of a block: an instruction begins when
 //! the one before it was issued and the registers that it reads are there, and the registers that it writes
 //! are there after its [latency](Latencies). Warps that wait at a barrier go on from the last one's time. A block's time is
 //! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
@@ -12,10 +12,12 @@
 //! Registers and opcodes are the PTX's. Where `ptxas` makes several instructions of one, as for a division, or
 //! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
 
+mod accesses;
 mod asynchronous;
 mod booked;
 mod cost;
 mod log;
+mod observer;
 mod resource_use;
 mod steps;
 
@@ -24,18 +26,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use crate::code::Program;
-use crate::host_simd;
 use crate::module::Function;
-use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
-use crate::regs::lanes;
-use crate::run::{Launch, LaunchError, Machine};
+use crate::observe::Site;
 use crate::traffic::{Banks, SECTOR};
 use asynchronous::{BulkCopyTraffic, Units};
 pub use cost::{Cost, Latencies, Pipe, Rates};
 use cost::{Kind, Step};
 use log::Log;
 pub use log::{Activity, Span};
-use ptx::ast::Space;
 pub use resource_use::ResourceUse;
 
 /// Bytes of a cache line, for which the L1 looks up one tag.
@@ -344,228 +342,9 @@ impl CriticalPath {
             }
         }
     }
-
-    /// Sectors of an access, sorted and without repetitions.
-    fn sectors(access: &Access<'_>) -> Vec<u64> {
-        let of_lane = |lane: usize| {
-            let first = access.addresses[lane];
-            first / SECTOR..=(first + u64::from(access.bytes) - 1) / SECTOR
-        };
-        let mut sectors: Vec<u64> = lanes(access.mask).flat_map(of_lane).collect();
-        sectors.sort_unstable();
-        sectors.dedup();
-        sectors
-    }
-
-    fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
-        let sectors = Self::sectors(access);
-        let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE).count() as u64;
-        let latencies = self.latencies;
-        match access.kind {
-            AccessKind::Atomic | AccessKind::Reduction => {
-                let mut words: HashMap<u64, u64> = HashMap::new();
-                for lane in lanes(access.mask) {
-                    *words.entry(access.addresses[lane]).or_default() += 1;
-                }
-                for sector in &sectors {
-                    let most = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
-                    let passes = most.map(|(_, count)| *count).max().unwrap_or(1);
-                    self.sums.atomics += passes;
-                    *self.sums.passes.entry(*sector).or_default() += passes;
-                }
-                [u64::from(latencies.l2); 2]
-            }
-            AccessKind::Store => {
-                self.sums.tags += lines;
-                self.sums.l2_writes += sectors.len() as u64;
-                let bytes = |sector: &u64| {
-                    let of = lanes(access.mask).filter(|lane| access.addresses[*lane] / SECTOR == *sector);
-                    let mut of: Vec<u64> = of.map(|lane| access.addresses[lane]).collect();
-                    of.sort_unstable();
-                    of.dedup();
-                    of.len() as u64 * u64::from(access.bytes)
-                };
-                let in_part = sectors.iter().filter(|sector| bytes(sector) < SECTOR).count() as u64;
-                let whole = sectors.len() as u64 - in_part;
-                self.sums.port_writes += (whole + 2 * in_part) as f64;
-                let begins = self.block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
-                self.block.units.store(whole, in_part, &self.rates, begins);
-                self.block.stored.extend(sectors);
-                [0; 2]
-            }
-            AccessKind::Load | AccessKind::AsyncCopy => {
-                self.sums.tags += lines;
-                let block = &mut self.block;
-                let known = block.loaded.len();
-                block.loaded.extend(&sectors);
-                let is_first = block.loaded.len() > known;
-                // Blocks that run at once and load the same wait for memory together.
-                let waits_for_memory = is_first && self.at_once && access.kind == AccessKind::Load;
-                let mut missed = 0;
-                for sector in sectors {
-                    let there = !block.young.insert(sector) || block.old.contains(&sector);
-                    if past_l1 || !there {
-                        missed += 1;
-                    }
-                }
-                // Sectors that were not used while half of the L1 was refilled are evicted.
-                if block.young.len() > self.l1_sectors / 2 {
-                    block.old = std::mem::take(&mut block.young);
-                }
-                self.sums.l2_reads += missed;
-                let more = lines - 1;
-                let after = |latency: u32| u64::from(latency) + more;
-                if missed == 0 {
-                    return [after(latencies.l1); 2];
-                }
-                let begins = block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
-                let come = block.units.load(missed, &self.rates, begins);
-                let [near, far] = match waits_for_memory {
-                    true => [latencies.memory + latencies.tile_memory; 2],
-                    false => [latencies.l2, latencies.memory],
-                };
-                [come[0] - begins[0] + after(near), come[1] - begins[1] + after(far)]
-            }
-        }
-    }
 }
 
 /// The later of two times, both if the L2 serves the loads and if memory does.
 fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
-}
-
-impl Machine {
-    /// Runs a kernel to its end and follows its critical path: [`Machine::launch_observed`] by a [`CriticalPath`].
-    ///
-    /// # Errors
-    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
-    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
-    pub fn launch_followed(&mut self, launch: &Launch<'_>, path: CriticalPath) -> Result<CriticalPath, LaunchError> {
-        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
-        self.launch_observed(launch, path)
-    }
-}
-
-impl Observer for CriticalPath {
-    // It follows mbarriers and bulk copies.
-    const MISTAKES: bool = true;
-
-    fn fork(&self) -> Self {
-        let log = self.log.as_ref().map(Log::fork);
-        Self { block: Block::default(), sums: ResourceUse::of_ranges(self.ranges.len()), log, ..self.clone() }
-    }
-
-    fn merge(&mut self, mut other: Self) {
-        other.end_block();
-        self.sums.add(other.sums);
-        if let (Some(own), Some(other)) = (&mut self.log, other.log) {
-            own.spans.extend(other.spans);
-        }
-    }
-
-    fn block(&mut self, block: u64, warps: u32, threads: u32) {
-        self.end_block();
-        if let Some(log) = &mut self.log {
-            log.block(block, threads, warps, self.registers);
-        }
-        self.sums.blocks += 1;
-        self.sums.warps += u64::from(warps);
-        let clock = Clock { ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], ..Clock::default() };
-        self.block.warps = vec![clock; warps as usize];
-    }
-
-    fn turn(&mut self, warp_id: WarpId) {
-        self.end_pending();
-        self.block.at = warp_id.warp as usize;
-    }
-
-    fn executed(&mut self, first: Site, count: u32, active: u32) {
-        for pc in first.pc..first.pc + count {
-            self.step(Site { pc, ..first }, active);
-        }
-    }
-
-    fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
-        if access.mask == 0 {
-            return;
-        }
-        let step = &self.steps[site.function as usize][site.pc as usize];
-        let latency = match access.space {
-            Space::Global => self.global(step.cost.past_l1, access),
-            Space::Shared => {
-                let cost = host_simd::best().shared_access(&self.program, site, access, &mut self.banks);
-                let wavefronts = cost.wavefronts;
-                self.sums.wavefronts += wavefronts;
-                let more = wavefronts.saturating_sub(1);
-                let shared = u64::from(self.latencies.shared);
-                match access.kind {
-                    AccessKind::Load => [shared + more; 2],
-                    AccessKind::Atomic | AccessKind::Reduction => [shared + more * u64::from(self.latencies.atomic); 2],
-                    AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
-                }
-            }
-            Space::Local => [u64::from(self.latencies.l1); 2],
-            // Operands of the constant bank.
-            Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
-        };
-        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
-            log.accessed(access.space);
-        }
-        if let Some(pending) = &mut self.block.pending {
-            pending.latency = later(pending.latency, latency);
-        }
-    }
-
-    fn barrier(&mut self, arrival: &BarrierArrival) {
-        self.end_pending();
-        let warp = &mut self.block.warps[arrival.warp_id.warp as usize];
-        let last = self.block.barriers.entry(arrival.id).or_default();
-        *last = later(*last, warp.next);
-        if arrival.waits {
-            warp.waits = Some(arrival.id);
-        }
-    }
-
-    fn cluster_barrier(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, waits: bool) {
-        self.end_pending();
-        // The blocks of a cluster are alike, and come together.
-        if waits {
-            let warp = &mut self.block.warps[self.block.at];
-            warp.next = warp.next.map(|at| at + u64::from(self.latencies.cluster));
-            warp.loads_from = warp.next;
-        }
-    }
-
-    fn issued(&mut self, site: Site, _warp_id: WarpId, issue: &Issue, _places: &Places<'_>) {
-        if let Some(pending) = self.block.pending.as_mut().filter(|pending| pending.site == site) {
-            pending.copied.get_or_insert_default().add(issue);
-        }
-    }
-
-    fn mbarrier(&mut self, _site: Site, _warp_id: WarpId, event: &MbarrierEvent) {
-        self.at_mbarrier(event);
-    }
-
-    fn exited(&mut self, _site: Site, warp_id: WarpId, lanes: u32) {
-        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
-            log.exited(warp_id.warp as usize, lanes);
-        }
-    }
-
-    fn released(&mut self, _block: u64, id: u32) {
-        let last = self.block.barriers.remove(&id).unwrap_or_default();
-        let met = last.map(|at| at + u64::from(self.latencies.barrier));
-        for (number, warp) in self.block.warps.iter_mut().enumerate() {
-            if warp.waits == Some(id) {
-                warp.waits = None;
-                let arrived = warp.next[1];
-                warp.next = later(warp.next, met);
-                warp.loads_from = warp.next;
-                if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
-                    log.waited(number, (arrived, warp.next[1]));
-                }
-            }
-        }
-    }
 }

@@ -1,0 +1,95 @@
+//! Accesses to global memory: what the L1 has, what the L2 and memory are asked for, and when it comes.
+
+use std::collections::HashMap;
+
+use super::{CriticalPath, LINE, Times};
+use crate::observe::{Access, AccessKind};
+use crate::regs::lanes;
+use crate::traffic::SECTOR;
+
+impl CriticalPath {
+    /// Sectors of an access, sorted and without repetitions.
+    fn sectors(access: &Access<'_>) -> Vec<u64> {
+        let of_lane = |lane: usize| {
+            let first = access.addresses[lane];
+            first / SECTOR..=(first + u64::from(access.bytes) - 1) / SECTOR
+        };
+        let mut sectors: Vec<u64> = lanes(access.mask).flat_map(of_lane).collect();
+        sectors.sort_unstable();
+        sectors.dedup();
+        sectors
+    }
+
+    /// The latency of an access to global memory, which is counted.
+    pub(super) fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
+        let sectors = Self::sectors(access);
+        let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE).count() as u64;
+        let latencies = self.latencies;
+        match access.kind {
+            AccessKind::Atomic | AccessKind::Reduction => {
+                let mut words: HashMap<u64, u64> = HashMap::new();
+                for lane in lanes(access.mask) {
+                    *words.entry(access.addresses[lane]).or_default() += 1;
+                }
+                for sector in &sectors {
+                    let most = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
+                    let passes = most.map(|(_, count)| *count).max().unwrap_or(1);
+                    self.sums.atomics += passes;
+                    *self.sums.passes.entry(*sector).or_default() += passes;
+                }
+                [u64::from(latencies.l2); 2]
+            }
+            AccessKind::Store => {
+                self.sums.tags += lines;
+                self.sums.l2_writes += sectors.len() as u64;
+                let bytes = |sector: &u64| {
+                    let of = lanes(access.mask).filter(|lane| access.addresses[*lane] / SECTOR == *sector);
+                    let mut of: Vec<u64> = of.map(|lane| access.addresses[lane]).collect();
+                    of.sort_unstable();
+                    of.dedup();
+                    of.len() as u64 * u64::from(access.bytes)
+                };
+                let in_part = sectors.iter().filter(|sector| bytes(sector) < SECTOR).count() as u64;
+                let whole = sectors.len() as u64 - in_part;
+                self.sums.port_writes += (whole + 2 * in_part) as f64;
+                let begins = self.block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
+                self.block.units.store(whole, in_part, &self.rates, begins);
+                self.block.stored.extend(sectors);
+                [0; 2]
+            }
+            AccessKind::Load | AccessKind::AsyncCopy => {
+                self.sums.tags += lines;
+                let block = &mut self.block;
+                let known = block.loaded.len();
+                block.loaded.extend(&sectors);
+                let is_first = block.loaded.len() > known;
+                // Blocks that run at once and load the same wait for memory together.
+                let waits_for_memory = is_first && self.at_once && access.kind == AccessKind::Load;
+                let mut missed = 0;
+                for sector in sectors {
+                    let there = !block.young.insert(sector) || block.old.contains(&sector);
+                    if past_l1 || !there {
+                        missed += 1;
+                    }
+                }
+                // Sectors that were not used while half of the L1 was refilled are evicted.
+                if block.young.len() > self.l1_sectors / 2 {
+                    block.old = std::mem::take(&mut block.young);
+                }
+                self.sums.l2_reads += missed;
+                let more = lines - 1;
+                let after = |latency: u32| u64::from(latency) + more;
+                if missed == 0 {
+                    return [after(latencies.l1); 2];
+                }
+                let begins = block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
+                let come = block.units.load(missed, &self.rates, begins);
+                let [near, far] = match waits_for_memory {
+                    true => [latencies.memory + latencies.tile_memory; 2],
+                    false => [latencies.l2, latencies.memory],
+                };
+                [come[0] - begins[0] + after(near), come[1] - begins[1] + after(far)]
+            }
+        }
+    }
+}

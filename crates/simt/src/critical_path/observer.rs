@@ -1,0 +1,143 @@
+//! What a launch tells the critical path.
+
+use super::log::Log;
+use super::{Block, Clock, CriticalPath, ResourceUse, later};
+use crate::host_simd;
+use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
+use crate::run::{Launch, LaunchError, Machine};
+use ptx::ast::Space;
+
+impl Machine {
+    /// Runs a kernel to its end and follows its critical path: [`Machine::launch_observed`] by a [`CriticalPath`].
+    ///
+    /// # Errors
+    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
+    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
+    pub fn launch_followed(&mut self, launch: &Launch<'_>, path: CriticalPath) -> Result<CriticalPath, LaunchError> {
+        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
+        self.launch_observed(launch, path)
+    }
+}
+
+impl Observer for CriticalPath {
+    // It follows mbarriers and bulk copies.
+    const MISTAKES: bool = true;
+
+    fn fork(&self) -> Self {
+        let log = self.log.as_ref().map(Log::fork);
+        Self { block: Block::default(), sums: ResourceUse::of_ranges(self.ranges.len()), log, ..self.clone() }
+    }
+
+    fn merge(&mut self, mut other: Self) {
+        other.end_block();
+        self.sums.add(other.sums);
+        if let (Some(own), Some(other)) = (&mut self.log, other.log) {
+            own.spans.extend(other.spans);
+        }
+    }
+
+    fn block(&mut self, block: u64, warps: u32, threads: u32) {
+        self.end_block();
+        if let Some(log) = &mut self.log {
+            log.block(block, threads, warps, self.registers);
+        }
+        self.sums.blocks += 1;
+        self.sums.warps += u64::from(warps);
+        let clock = Clock { ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], ..Clock::default() };
+        self.block.warps = vec![clock; warps as usize];
+    }
+
+    fn turn(&mut self, warp_id: WarpId) {
+        self.end_pending();
+        self.block.at = warp_id.warp as usize;
+    }
+
+    fn executed(&mut self, first: Site, count: u32, active: u32) {
+        for pc in first.pc..first.pc + count {
+            self.step(Site { pc, ..first }, active);
+        }
+    }
+
+    fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
+        if access.mask == 0 {
+            return;
+        }
+        let step = &self.steps[site.function as usize][site.pc as usize];
+        let latency = match access.space {
+            Space::Global => self.global(step.cost.past_l1, access),
+            Space::Shared => {
+                let cost = host_simd::best().shared_access(&self.program, site, access, &mut self.banks);
+                let wavefronts = cost.wavefronts;
+                self.sums.wavefronts += wavefronts;
+                let more = wavefronts.saturating_sub(1);
+                let shared = u64::from(self.latencies.shared);
+                match access.kind {
+                    AccessKind::Load => [shared + more; 2],
+                    AccessKind::Atomic | AccessKind::Reduction => [shared + more * u64::from(self.latencies.atomic); 2],
+                    AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
+                }
+            }
+            Space::Local => [u64::from(self.latencies.l1); 2],
+            // Operands of the constant bank.
+            Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
+        };
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+            log.accessed(access.space);
+        }
+        if let Some(pending) = &mut self.block.pending {
+            pending.latency = later(pending.latency, latency);
+        }
+    }
+
+    fn barrier(&mut self, arrival: &BarrierArrival) {
+        self.end_pending();
+        let warp = &mut self.block.warps[arrival.warp_id.warp as usize];
+        let last = self.block.barriers.entry(arrival.id).or_default();
+        *last = later(*last, warp.next);
+        if arrival.waits {
+            warp.waits = Some(arrival.id);
+        }
+    }
+
+    fn cluster_barrier(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, waits: bool) {
+        self.end_pending();
+        // The blocks of a cluster are alike, and come together.
+        if waits {
+            let warp = &mut self.block.warps[self.block.at];
+            warp.next = warp.next.map(|at| at + u64::from(self.latencies.cluster));
+            warp.loads_from = warp.next;
+        }
+    }
+
+    fn issued(&mut self, site: Site, _warp_id: WarpId, issue: &Issue, _places: &Places<'_>) {
+        if let Some(pending) = self.block.pending.as_mut().filter(|pending| pending.site == site) {
+            pending.copied.get_or_insert_default().add(issue);
+        }
+    }
+
+    fn mbarrier(&mut self, _site: Site, _warp_id: WarpId, event: &MbarrierEvent) {
+        self.at_mbarrier(event);
+    }
+
+    fn exited(&mut self, _site: Site, warp_id: WarpId, lanes: u32) {
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+            log.exited(warp_id.warp as usize, lanes);
+        }
+    }
+
+    fn released(&mut self, _block: u64, id: u32) {
+        let last = self.block.barriers.remove(&id).unwrap_or_default();
+        let met = last.map(|at| at + u64::from(self.latencies.barrier));
+        for (number, warp) in self.block.warps.iter_mut().enumerate() {
+            if warp.waits == Some(id) {
+                warp.waits = None;
+                let arrived = warp.next[1];
+                warp.next = later(warp.next, met);
+                warp.loads_from = warp.next;
+                if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
+                    log.waited(number, (arrived, warp.next[1]));
+                }
+            }
+        }
+    }
+}
