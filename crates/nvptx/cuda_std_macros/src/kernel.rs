@@ -220,8 +220,10 @@ fn in_checks(checks: &TokenStream) -> TokenStream {
 /// Whether a type is a number or a pointer to numbers, which is `Copy` and not wide: most parameters are, and the checks
 /// of a kernel take the compiler longer than the kernel.
 fn is_known(ty: &Type) -> bool {
-    const NUMBERS: [&str; 15] =
-        ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
+    const NUMBERS: &[&str] = &[
+        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+        "usize",
+    ];
     match ty {
         Type::Path(path) => path.qself.is_none() && NUMBERS.iter().any(|name| path.path.is_ident(name)),
         Type::Ptr(pointer) => is_known(&pointer.elem),
