@@ -25,24 +25,25 @@ fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
 #[test]
 fn every_entry_can_be_had_alone() {
     let folder = tempfile::tempdir().unwrap();
-    // It has the entries of all the others.
-    let outline = KERNELS.newest_for(None).unwrap().outline();
-    for (place, entry) in outline.entries().enumerate() {
-        let cut = |lines| extract(outline, entry.name, lines).unwrap();
-        let [kept, dropped] = [SourceLines::Keep, SourceLines::Drop].map(cut);
-        for part in [&kept, &dropped] {
-            let part = Outline::new(part.as_str());
-            let alone: Vec<_> = part.entries().collect();
-            assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
-        }
-        assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
-        // The others are no different, and each takes a while.
-        if place % 16 == 0 {
-            let module = simt::Module::from_ptx(kept.clone()).unwrap();
-            assert!(module.function(entry.name).is_ok(), "{}", entry.name);
-            for part in [kept, dropped] {
-                if let Some(Err(said)) = assembled(&part, folder.path()) {
-                    panic!("{}: {said}", entry.name);
+    for whole in KERNELS.modules {
+        let outline = whole.outline();
+        for (place, entry) in outline.entries().enumerate() {
+            let cut = |lines| extract(outline, entry.name, lines).unwrap();
+            let [kept, dropped] = [SourceLines::Keep, SourceLines::Drop].map(cut);
+            for part in [&kept, &dropped] {
+                let part = Outline::new(part.as_str());
+                let alone: Vec<_> = part.entries().collect();
+                assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
+            }
+            assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
+            // The others are no different, and each takes a while.
+            if place % 16 == 0 {
+                let module = simt::Module::from_ptx(kept.clone()).unwrap();
+                assert!(module.function(entry.name).is_ok(), "{}", entry.name);
+                for part in [kept, dropped] {
+                    if let Some(Err(said)) = assembled(&part, folder.path()) {
+                        panic!("{}: {said}", entry.name);
+                    }
                 }
             }
         }

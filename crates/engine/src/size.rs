@@ -1,4 +1,4 @@
-//! Sizes and blocks as they are written on a command line.
+//! Sizes and blocks as they are written on a command line, and numbers of things in words.
 
 pub use rung::dims;
 
@@ -78,6 +78,15 @@ pub fn bytes(bytes: u64) -> String {
     match (bytes.max(1).ilog2() / 10).min(3) as usize {
         0 => format!("{bytes} B"),
         unit => format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, units[unit]),
+    }
+}
+
+/// `1 bank`, `2 banks`.
+#[must_use]
+pub fn plural(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }
 

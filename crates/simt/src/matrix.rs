@@ -14,7 +14,12 @@ pub(crate) mod warp_group;
 use crate::memory::{Accessed, Env, Observe};
 use crate::observe::AsyncGroup;
 use memory::{Rows, Tile, Transpose};
+// The tests, a package of their own, multiply without a machine.
 use multiply::{AddProduct, Multiply};
+#[doc(hidden)]
+pub use multiply::{Arithmetic, Product};
+#[doc(hidden)]
+pub use number::Element;
 use warp_group::GroupMultiply;
 
 /// One instruction.

@@ -3,6 +3,7 @@
 
 use simt::counters::Value;
 use simt::critical_path::{CriticalPath, Latencies};
+use simt::matrix::{Arithmetic, Element, Product};
 use simt::{Config, Counters, Launch, LaunchError, Machine, Module};
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
@@ -138,5 +139,49 @@ fn what_a_warp_may_not_do_is_a_fault() {
     for (body, words) in cases {
         let text = fault(&body);
         assert!(text.contains(words), "{text}");
+    }
+}
+
+/// Zeros of either sign, infinities, NaNs, subnormal and other numbers, in rows and columns of which some are zero. The
+/// products of a sparse A leave nothing out; one whose elements are all there is the same product.
+#[test]
+fn products_of_zeros_are_what_all_their_terms_together_are() {
+    const SIDES: [usize; 3] = [16, 24, 16];
+    let mut random = fastrand::Rng::with_seed(7);
+    for (element, infinity) in [(Element::F16, 0x7c00), (Element::Bf16, 0x7f80)] {
+        for (sum, bits, infinite_sum) in [(Element::F32, 32, 0x7f80_0000), (Element::F16, 16, 0x7c00)] {
+            let [m, n, k] = SIDES;
+            let arithmetic = Arithmetic::Float { step: 16 };
+            let product = Product { m, n, k, count: 1, a: element, b: element, c: sum, d: sum, arithmetic };
+            let chosen: Vec<u16> = (0..m).flat_map(|_| 0..k as u16).collect();
+            let mut line = |length: usize, is_sum: bool| -> Vec<u64> {
+                let kind = random.u32(0..4);
+                let (top, special) = if is_sum { (bits - 1, infinite_sum) } else { (15, infinity) };
+                let mut number = || match random.u32(0..8) {
+                    0 => special | u64::from(random.bool()),
+                    1 => special | 1 << top,
+                    2 => 1 << top,
+                    3 => random.u64(0..4),
+                    4 => 0,
+                    _ => random.u64(..) & ((1 << (top + 1)) - 1),
+                };
+                match kind {
+                    0 => vec![0; length],
+                    1 => vec![1 << top; length],
+                    2 => (0..length).map(|_| number() & !special).collect(),
+                    _ => (0..length).map(|_| number()).collect(),
+                }
+            };
+            for _ in 0..100 {
+                let [a, b] = [m, n].map(|lines| (0..lines).flat_map(|_| line(k, false)).collect::<Vec<u64>>());
+                let sums: Vec<u64> = (0..m).flat_map(|_| line(n, true)).collect();
+                let [mut found, mut right] = [sums.clone(), sums];
+                product.add(&a, &b, &mut found, None);
+                // A column of B is twice as long as a row of a sparse A.
+                let long: Vec<u64> = b.chunks(k).flat_map(|column| [column, &vec![0; k]].concat()).collect();
+                product.add(&a, &long, &mut right, Some(&chosen));
+                assert_eq!(found, right, "{product:?}");
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@ use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Effort, Form, Ladder, Rung, ShownColumns};
+use engine::size::plural;
 use kernels_gpu::allreduce::{FLAGS, MOST_BLOCKS, packets};
 
 use rayon::prelude::*;
@@ -71,10 +72,6 @@ struct AllReduce {
 }
 
 impl AllReduce {
-    fn ranks_in_words(&self) -> String {
-        if self.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", self.ranks) }
-    }
-
     fn inputs(&self) -> &[Vec<f32>] {
         let of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
         self.inputs.get_or_init(|| (0..self.ranks as u32).map(of).collect())
@@ -90,11 +87,11 @@ impl AllReduce {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for AllReduce {
     fn size(&self) -> String {
-        format!("n = {}, {}", self.n, self.ranks_in_words())
+        format!("n = {}, {}", self.n, plural(self.ranks as u64, "rank"))
     }
 
     fn title(&self) -> String {
-        format!("{}, {}", with_power(self.n), self.ranks_in_words())
+        format!("{}, {}", with_power(self.n), plural(self.ranks as u64, "rank"))
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {

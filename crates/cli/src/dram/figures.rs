@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::output::{Column, Document, Table};
 use analysis::dram::{Bus, Load, Map, Matrix, Moment, Place, Tiles};
+use engine::size::plural;
 
 /// Elements that are named one by one.
 const NAMED: u64 = 4;
@@ -194,13 +195,5 @@ pub(super) fn range<T: Ord + Display + Default>(numbers: impl Iterator<Item = T>
     match (numbers.clone().min(), numbers.max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
         (_, most) => most.unwrap_or_default().to_string(),
-    }
-}
-
-/// `1 bank`, `2 banks`.
-pub(super) fn plural(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
     }
 }

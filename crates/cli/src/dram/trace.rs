@@ -1,9 +1,10 @@
 //! A trace as a table, and as a picture of each kind of access: channels across, windows down.
 
-use super::figures::{plural, range};
+use super::figures::range;
 use crate::output::{Column, Document, Table};
 use analysis::dram::trace::{Accesses, Kind, Trace, Window};
 use engine::problem::Verdict;
+use engine::size::plural;
 
 pub(super) fn document(trace: &Trace) -> Document {
     let (launch, dram) = (&trace.launch, &trace.dram);

@@ -106,14 +106,13 @@ impl CudaBuilder {
         paths: &Paths,
         parts: Vec<String>,
     ) -> Result<PathBuf, CudaBuilderError> {
-        let is_wanted = self.final_module_path.is_some() || self.emit.is_some();
-        let module = is_wanted.then(|| {
-            join(parts).ok_or_else(|| CudaBuilderError::Tool {
+        let mut module = String::new();
+        if self.final_module_path.is_some() || self.emit.is_some() {
+            module = join(parts).ok_or_else(|| CudaBuilderError::Tool {
                 tool: toolchain.llvm.opt.clone(),
                 problem: "wrote IR that this version of cuda_builder cannot read".to_owned(),
-            })
-        });
-        let module = module.transpose()?.unwrap_or_default();
+            })?;
+        }
         if let Some(path) = &self.final_module_path {
             compile::write(path, &module)?;
         }

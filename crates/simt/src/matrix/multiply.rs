@@ -136,7 +136,7 @@ impl Product {
     /// Adds the product of A, row by row, and B, column by column, to `c`. For a sparse A, `chosen` has the columns of
     /// its elements.
     #[inline(always)]
-    pub(crate) fn add(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
+    pub fn add(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
         match self.arithmetic {
             Arithmetic::Float { .. } | Arithmetic::TwoSteps | Arithmetic::Short => {
                 let number = |element: Element, bits: u64| match self.arithmetic {
@@ -275,54 +275,6 @@ impl Product {
                     return bits;
                 }
                 self.d.bits_of(of.float(bits))
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Zeros of either sign, infinities, NaNs, subnormal and other numbers, in rows and columns of which some are zero.
-    #[test]
-    fn products_of_zeros_are_what_all_their_terms_together_are() {
-        const SIDES: [usize; 3] = [16, 24, 16];
-        let mut random = fastrand::Rng::with_seed(7);
-        for (element, infinity) in [(Element::F16, 0x7c00), (Element::Bf16, 0x7f80)] {
-            for (c, d) in [(Element::F32, Element::F32), (Element::F16, Element::F16)] {
-                let arithmetic = Arithmetic::Float { step: 16 };
-                let [m, n, k] = SIDES;
-                let product = Product { m, n, k, count: 1, a: element, b: element, c, d, arithmetic };
-                let mut line = |length: usize, is_sum: bool| -> Vec<u64> {
-                    let kind = random.u32(0..4);
-                    let top = if is_sum { c.bits() } else { 16 } - 1;
-                    let special = if is_sum { [0x7c00, 0x7f80_0000][usize::from(c == Element::F32)] } else { infinity };
-                    let mut number = || match random.u32(0..8) {
-                        0 => special | u64::from(random.bool()),
-                        1 => special | 1 << top,
-                        2 => 1 << top,
-                        3 => random.u64(0..4),
-                        4 => 0,
-                        _ => random.u64(..) & ((1 << (top + 1)) - 1),
-                    };
-                    match kind {
-                        0 => vec![0; length],
-                        1 => vec![1 << top; length],
-                        2 => (0..length).map(|_| number() & !special).collect(),
-                        _ => (0..length).map(|_| number()).collect(),
-                    }
-                };
-                for _ in 0..100 {
-                    let [a, b] = [m, n].map(|lines| (0..lines).flat_map(|_| line(k, false)).collect::<Vec<u64>>());
-                    let sums: Vec<u64> = (0..m).flat_map(|_| line(n, true)).collect();
-                    let [mut found, mut right] = [sums.clone(), sums];
-                    product.add(&a, &b, &mut found, None);
-                    let numbers = |all: &[u64]| -> Vec<Number> { all.iter().map(|own| element.number(*own)).collect() };
-                    let (a, b) = (numbers(&a), numbers(&b));
-                    product.each(&a, &b, &mut right, None, |a, b, c| product.float(a, b, c));
-                    assert_eq!(found, right, "{product:?}");
-                }
             }
         }
     }

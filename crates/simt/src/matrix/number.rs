@@ -255,7 +255,6 @@ impl Adder {
     /// lane adds at most 16 of them. The operations wrap around because vector instructions do not check.
     #[inline(always)]
     pub(super) fn sum(&self, a: &[Number], b: &[Number], c: Number) -> Sum {
-        let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
         let exponent = |a: Number, b: Number| a.exponent.wrapping_add(b.exponent);
         let mut most = c.exponent;
         for (a, b) in a.iter().zip(b) {
@@ -274,6 +273,7 @@ impl Adder {
             let magnitude = (product ^ sign).wrapping_sub(sign);
             (magnitude.wrapping_shr(down.cast_unsigned()) ^ sign).wrapping_sub(sign)
         };
+        let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
         let mut totals = [0_i32; LANES];
         for (a, b) in a_chunks.iter().zip(b_chunks) {
             totals = from_fn(|lane| totals[lane].wrapping_add(term(a[lane], b[lane])));
