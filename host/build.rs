@@ -1,4 +1,5 @@
-//! Compiles the kernels to PTX, which the program embeds, and records the version of the compiler of the host code.
+//! Compiles the kernels to PTX, which the program embeds if it is not for development alone, and records the version of
+//! the compiler of the host code.
 
 use std::env;
 use std::error::Error;
@@ -49,6 +50,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
     // A page runs the last, and is to load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
+    let is_embedded = is_page || env::var("PROFILE").is_ok_and(|profile| profile != "debug");
     let wanted = if is_page { &ARCHITECTURES[ARCHITECTURES.len() - 1..] } else { &ARCHITECTURES };
     let built = thread::scope(|scope| {
         let builds = wanted.iter().map(|arch| {
@@ -56,7 +58,7 @@ fn build() -> Result<(), Box<dyn Error>> {
                 .arch(*arch)
                 .debug(DebugInfo::LineTables)
                 .copy_to(file(*arch))
-                .final_module_path(file(*arch).with_extension("ll"));
+                .final_modules_folder(file(*arch).with_extension("llvm"));
             scope.spawn(|| builder.build())
         });
         let builds: Vec<_> = builds.collect();
@@ -85,8 +87,11 @@ fn build() -> Result<(), Box<dyn Error>> {
     for arch in embedded {
         let capability = (arch.capability() / 10, arch.capability() % 10);
         let file = file(*arch);
-        let new = if arch.sm().ends_with('a') { "only" } else { "new" };
-        writeln!(list, "Ptx::{new}({capability:?}, include_str!({file:?})),")?;
+        let only = if arch.sm().ends_with('a') { ".only()" } else { "" };
+        match is_embedded {
+            true => writeln!(list, "Ptx::new({capability:?}, include_str!({file:?})){only},")?,
+            false => writeln!(list, "Ptx::in_file({capability:?}, {file:?}){only},")?,
+        }
     }
     list += "];\n";
     std::fs::write(out_dir.join("kernels.rs"), list)?;

@@ -1,6 +1,6 @@
 //! The host's side of every ladder: its inputs, its reference on the CPU and its check, with the kernels' PTX.
 //!
-//! The kernels are written in Rust (`kernels-gpu`), compiled to PTX when this crate is built, and embedded in
+//! The kernels are written in Rust (`kernels-gpu`), compiled to PTX when this crate is built, and are in
 //! [`KERNELS`]. Devices, sessions and everything else that all ladders share is in the crate [`engine`], which this
 //! crate re-exports.
 //!

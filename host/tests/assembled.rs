@@ -55,7 +55,7 @@ static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
     std::array::from_fn(|gpu| {
         let (capability, arch) = ARCHITECTURES[gpu];
         let own = KERNELS.newest_for(Some(capability)).unwrap();
-        let text = with_entries(own.text, &chosen[gpu]);
+        let text = with_entries(own.text(), &chosen[gpu]);
         let all = ptxas::usages(&assembler, &text, &own.assembled_for(arch)).unwrap_or_else(|error| panic!("{error}"));
         // Functions that are no entries have usages too.
         let usage = |name: &str| *all.get(name).unwrap_or_else(|| panic!("ptxas says nothing of {name}"));

@@ -12,7 +12,7 @@ const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
 /// The kernels for each architecture that they are compiled for, the oldest first.
 static MODULES: LazyLock<Vec<(&'static Ptx, Module<'static>)>> = LazyLock::new(|| {
-    let read = |own: &'static Ptx| (own, ptx::parse(own.text).unwrap());
+    let read = |own: &'static Ptx| (own, ptx::parse(own.text()).unwrap());
     KERNELS.modules.iter().map(read).collect()
 });
 
@@ -154,7 +154,7 @@ fn instructions_know_their_rust_line() {
             let located = kernel.located().filter_map(|(_, loc)| {
                 let loc = loc?;
                 // The outermost call is the kernel's own line.
-                let place = loc.inlined_through(own.text).pop();
+                let place = loc.inlined_through(own.text()).pop();
                 module.path_of(&place.unwrap_or(loc.place()))
             });
             let inside = located.filter(|path| Path::new(path).starts_with(&source));

@@ -137,7 +137,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
             let (name, matches) = matches.subcommand().expect("a subcommand is required");
             let command = COMMANDS.iter().find(|command| command.name == name);
             let command = command.expect("every subcommand is one of COMMANDS");
-            (command.execute)(matches, env, &mut Output { out, err })
+            let readable = env.catalog.kernels.check_readable().map_err(Error::from);
+            readable.and_then(|()| (command.execute)(matches, env, &mut Output { out, err }))
         }
         Err(error) => Err(error.into()),
     };

@@ -24,8 +24,8 @@ pub struct Kernels {
     pub modules: &'static [Ptx],
     /// The compiler of the host code: `rustc 1.95.0`.
     pub host_compiler: &'static str,
-    /// The folder in which the kernels were compiled. It holds the LLVM IR that each module was made from, as in
-    /// `kernels.compute_90a.ll`. It does not exist on a machine that only has the built program.
+    /// The folder in which the kernels were compiled. It holds the LLVM IR that each module was made from, in files of a
+    /// part each, as in the folder `kernels.compute_90a.llvm`. It does not exist on a machine that only has the built program.
     pub build_folder: &'static str,
     /// The folder of the package that embeds the modules, in the repository of the kernels. It need not exist either.
     pub package_folder: &'static str,
@@ -68,6 +68,14 @@ impl Catalog {
 }
 
 impl Kernels {
+    /// Checks that the kernels are still there.
+    ///
+    /// # Errors
+    /// [`Error::NoKernels`] when they are in the folder that the program was built in, and it is gone.
+    pub fn check_readable(&self) -> Result<(), Error> {
+        self.modules.iter().try_for_each(Ptx::check_readable)
+    }
+
     /// The newest module that a device of this compute capability can run. `None` stands for a device without a
     /// compute capability, which runs the newest module of all.
     pub fn newest_for(&self, capability: Option<(u32, u32)>) -> Option<&'static Ptx> {

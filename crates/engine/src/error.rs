@@ -37,6 +37,16 @@ pub enum Error {
         /// What is in its way, and what would do.
         reason: String,
     },
+    /// The kernels of a program that was built for development are gone.
+    #[error(
+        "cannot read the kernels in {path}: {reason}; build the program again, or with --release to have them in it"
+    )]
+    NoKernels {
+        /// The file of PTX.
+        path: &'static str,
+        /// The system's words.
+        reason: String,
+    },
     /// The buffers do not fit into the device's or the host's memory.
     #[error("{0}")]
     NotEnoughMemory(String),

@@ -1,10 +1,20 @@
 //! The PTX of the kernels, one text for each architecture.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::sync::OnceLock;
 
 use ptx::Outline;
 use ptx::extract::{SourceLines, extract};
+
+use crate::Error;
+
+/// Where a text is.
+#[derive(Debug)]
+enum Source {
+    Embedded(&'static str),
+    File(&'static str),
+}
 
 /// The PTX of the kernels for one architecture.
 #[derive(Debug)]
@@ -13,20 +23,45 @@ pub struct Ptx {
     pub capability: (u32, u32),
     /// Whether devices of that compute capability alone run it (`sm_90a`), and not the newer ones too (PTX ISA, `.target`).
     pub only: bool,
-    /// The text.
-    pub text: &'static str,
+    source: Source,
     outline: OnceLock<Outline<'static>>,
 }
 
 impl Ptx {
     /// A text for devices of at least this compute capability.
     pub const fn new(capability: (u32, u32), text: &'static str) -> Self {
-        Self { capability, only: false, text, outline: OnceLock::new() }
+        Self::from(capability, Source::Embedded(text))
     }
 
-    /// A text for devices of this compute capability and no other.
-    pub const fn only(capability: (u32, u32), text: &'static str) -> Self {
-        Self { capability, only: true, text, outline: OnceLock::new() }
+    /// The text in a file of the folder that the program was built in, as in builds for development: then an edit of a
+    /// kernel takes neither the compiler nor the linker through tens of megabytes.
+    pub const fn in_file(capability: (u32, u32), path: &'static str) -> Self {
+        Self::from(capability, Source::File(path))
+    }
+
+    const fn from(capability: (u32, u32), source: Source) -> Self {
+        Self { capability, only: false, source, outline: OnceLock::new() }
+    }
+
+    /// The same text for devices of this compute capability and no other.
+    #[must_use]
+    pub const fn only(mut self) -> Self {
+        self.only = true;
+        self
+    }
+
+    /// Checks that the text is still there. All else here is only for a program for which this holds.
+    ///
+    /// # Errors
+    /// [`Error::NoKernels`] when the folder that the program was built in is gone.
+    pub fn check_readable(&self) -> Result<(), Error> {
+        match self.source {
+            Source::Embedded(_) => Ok(()),
+            Source::File(path) => {
+                let opened = File::open(path).map(drop);
+                opened.map_err(|error| Error::NoKernels { path, reason: error.to_string() })
+            }
+        }
     }
 
     /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
@@ -51,14 +86,58 @@ impl Ptx {
         if self.only { self.arch("sm") } else { wanted.to_owned() }
     }
 
+    /// The text.
+    ///
+    /// # Panics
+    /// When [`check_readable`](Self::check_readable) fails.
+    pub fn text(&'static self) -> &'static str {
+        self.outline().text()
+    }
+
     /// The outline of the text, with the positions of its entries. It is read once.
+    ///
+    /// # Panics
+    /// When [`check_readable`](Self::check_readable) fails.
     pub fn outline(&self) -> &Outline<'static> {
-        self.outline.get_or_init(|| Outline::new(self.text))
+        self.outline.get_or_init(|| match self.source {
+            Source::Embedded(text) => Outline::new(text),
+            Source::File(path) => {
+                let text = std::fs::read_to_string(path);
+                Outline::new(text.unwrap_or_else(|error| panic!("cannot read the kernels in {path}: {error}")))
+            }
+        })
     }
 
     /// The text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
     /// stand alone.
-    pub fn part(&self, entry: &str) -> Cow<'static, str> {
-        extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text), Cow::Owned)
+    ///
+    /// # Panics
+    /// When [`check_readable`](Self::check_readable) fails.
+    pub fn part(&'static self, entry: &str) -> Cow<'static, str> {
+        extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ptx;
+    use crate::device::{Choice, open};
+    use crate::{Error, Kernels};
+
+    #[test]
+    fn kernels_that_are_gone_are_named_before_anything_runs() {
+        static GONE: [Ptx; 2] = [Ptx::new((7, 5), ""), Ptx::in_file((8, 0), "/none/kernels.compute_80.ptx")];
+        static KERNELS: Kernels = Kernels { modules: &GONE, host_compiler: "", build_folder: "", package_folder: "" };
+        let error = open(Choice::Sim, &KERNELS).err().expect("there is no such file");
+        assert!(matches!(error, Error::NoKernels { .. }), "{error}");
+        assert!(error.to_string().contains("/none/kernels.compute_80.ptx"), "{error}");
+    }
+
+    #[test]
+    fn a_text_in_a_file_is_read() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        static IN_FILE: Ptx = Ptx::in_file((9, 0), concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).only();
+        assert_eq!(IN_FILE.text(), std::fs::read_to_string(file).expect("this package's"));
+        assert_eq!((IN_FILE.arch("sm"), IN_FILE.runs_on((10, 0))), ("sm_90a".to_owned(), false));
     }
 }

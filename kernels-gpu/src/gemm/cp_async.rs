@@ -45,6 +45,7 @@ pub(super) const fn shared_bytes(rows: u32, columns: u32) -> u32 {
 }
 
 /// Bytes of a stage: both tiles, and for each row of them 16 bytes more ([`Chunks::copy`]).
+#[inline(always)]
 const fn stage_bytes(rows: u32, columns: u32) -> u32 {
     (rows + columns) * (DEPTH * 2 + 16)
 }

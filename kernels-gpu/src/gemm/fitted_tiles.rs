@@ -31,20 +31,24 @@ impl Plan {
         if fitted.time() < whole.time() { fitted } else { whole }
     }
 
+    #[inline(always)]
     const fn with(groups: u32, high: u32, m: u32, n: u32) -> Self {
         Self { groups, high, wide: (m - high * groups * 8).div_ceil(128), pairs: n.div_ceil(256) }
     }
 
     /// The number of tiles of 256 columns.
+    #[inline(always)]
     const fn of_pair(&self) -> u32 {
         2 * self.high + self.wide
     }
 
+    #[inline(always)]
     pub(super) const fn tiles(&self) -> u32 {
         self.pairs * self.of_pair()
     }
 
     /// Waves of tiles, times what a tile takes.
+    #[inline(always)]
     const fn time(&self) -> u32 {
         self.tiles().div_ceil(MULTIPROCESSORS) * self.groups
     }

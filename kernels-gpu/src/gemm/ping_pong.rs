@@ -45,6 +45,7 @@ pub(super) const TILE: u32 = ROWS * NARROW;
 
 /// The parts of a block's shared memory for tiles with so many columns. A consumer has one box for the product: there is
 /// time while the other one multiplies.
+#[inline(always)]
 const fn layout(columns: u32) -> Layout {
     Layout { stage_bytes: (ROWS + columns) * ROW_BYTES, slots: 1 }
 }
@@ -67,6 +68,7 @@ const fn most_columns(m: u32, n: u32, columns: u32) -> u64 {
 }
 
 /// The number of tiles with so many columns.
+#[inline(always)]
 const fn tiles(m: u32, n: u32, columns: u32) -> u32 {
     m.div_ceil(ROWS) * n.div_ceil(columns)
 }

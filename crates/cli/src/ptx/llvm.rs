@@ -1,10 +1,28 @@
 //! One kernel's LLVM IR.
 
+use std::path::Path;
+
+use super::read;
 use crate::error::Error;
 
+/// The `define` of a function in one of a folder's modules.
+///
+/// # Errors
+/// When the folder or a module cannot be read, and when none has the function.
+pub(super) fn function_in(folder: &Path, name: &str) -> Result<String, Error> {
+    let unreadable = |error| Error::Source(format!("cannot read {}: {error}", folder.display()));
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let ir = read(&entry.map_err(unreadable)?.path())?;
+        if let Some(text) = function(&ir, name) {
+            return Ok(text);
+        }
+    }
+    Err(Error::no_function("the kernels' LLVM IR", name))
+}
+
 /// The `define` of a function in a module's text, to its closing brace, without the `!dbg` that follows
-/// instructions.
-pub(super) fn function(ir: &str, name: &str) -> Result<String, Error> {
+/// instructions; `None` when the module does not have it.
+fn function(ir: &str, name: &str) -> Option<String> {
     let plain = format!("@{name}(");
     let quoted = format!("@\"{name}\"(");
     let mut out = String::new();
@@ -17,11 +35,11 @@ pub(super) fn function(ir: &str, name: &str) -> Result<String, Error> {
                 out.push('\n');
             }
             if line == "}" {
-                return Ok(out);
+                return Some(out);
             }
         }
     }
-    Err(Error::no_function("the module's LLVM IR", name))
+    None
 }
 
 /// The line without its `, !dbg !12`; a `define` has it without the comma.

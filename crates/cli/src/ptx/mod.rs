@@ -185,9 +185,9 @@ impl Subject {
                     others.join(", ")
                 ))
             })?;
-        let llvm = format!("kernels.{}.ll", module.arch("compute"));
+        let llvm = format!("kernels.{}.llvm", module.arch("compute"));
         Ok(Self {
-            text: Cow::Borrowed(module.text),
+            text: Cow::Borrowed(module.text()),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or_else(|| module.arch("sm"), |arch| module.assembled_for(&arch.name))),
             roots: kernel_roots(kernels),
@@ -238,8 +238,8 @@ fn show(
     }
     if args.llvm {
         // Without --file, there is a path: clap refuses both together.
-        let path = subject.llvm.as_deref().unwrap_or(Path::new(""));
-        return llvm::function(&read(path)?, name);
+        let folder = subject.llvm.as_deref().unwrap_or(Path::new(""));
+        return llvm::function_in(folder, name);
     }
     let verbatim = args.verbatim;
     Ok(print::function(listing, function, verbatim, interleave))
@@ -256,7 +256,7 @@ pub(crate) struct Texts {
 
 impl Texts {
     pub(crate) fn of(kernels: &'static Kernels, module: &'static engine::Ptx) -> Result<Self, Error> {
-        let listing = Listing::new(module.text);
+        let listing = Listing::new(module.text());
         let listing = listing.map_err(|error| Error::Source(format!("the kernels are no PTX: {error}")))?;
         let tools = toolkit::find(Tool::Ptxas).and_then(|ptxas| Ok([ptxas, toolkit::find(Tool::Nvdisasm)?]));
         Ok(Self { module, roots: kernel_roots(kernels), listing, tools })

@@ -342,6 +342,7 @@ pub enum Choice {
 /// cannot be used or the simulator cannot be started.
 #[cfg(not(target_family = "wasm"))]
 pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>, Error> {
+    kernels.check_readable()?;
     let sim = || Ok(Box::new(Sim::open(kernels, 0)?) as Box<dyn Device>);
     if choice == Choice::Sim {
         return sim();

@@ -1,17 +1,18 @@
 //! The steps of a build, from the crate to its PTX.
 
-use std::iter;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
+use crate::link::Modules;
+use crate::llvm;
 use crate::lower::{builtins, lower, signs, spaces, verify};
 use crate::merge::merge;
-use crate::module::{Module, Piece, join};
+use crate::module::{Piece, Program, join};
 use crate::panics;
-use crate::parts::{Store, in_parallel};
+use crate::parts::{self, Part, Store, fingerprint, in_parallel};
 use crate::ptx;
 use crate::toolchain::{self, DeviceToolchain, NotFound};
 
@@ -36,57 +37,89 @@ impl CudaBuilder {
         let toolchain = TOOLCHAIN.clone()?;
         let paths = Paths::of(&self)?;
 
-        let raw = compile::to_ir(&self, &toolchain, &paths)?;
-        for name in spaces::zeroed(&raw) {
+        let store = Store::open(paths.parts.clone())?;
+        let modules = compile::to_modules(&self, &toolchain, &paths)?;
+        let linked = modules.map(|modules| self.compile_modules(&toolchain, &store, modules)).transpose()?;
+        let compiled = match linked.flatten() {
+            Some(compiled) => Some(compiled),
+            None => {
+                let whole = compile::to_one_module(&self, &toolchain, &paths)?;
+                self.compile_modules(&toolchain, &store, whole)?
+            }
+        };
+        let (parts, text) = compiled
+            .filter(|(_, text)| text.contains(".entry "))
+            .ok_or_else(|| CudaBuilderError::NoKernels { krate: self.path_to_crate().to_owned() })?;
+        store.forget(parts.len() + 1);
+        compile::write(&paths.ptx, &header(&self, &toolchain, &text))?;
+        self.deliver(&toolchain, &paths, parts)
+    }
+
+    /// The optimized parts of a program and its PTX; `None` when it is of several modules that cannot be linked.
+    fn compile_modules(
+        &self,
+        toolchain: &DeviceToolchain,
+        store: &Store,
+        Modules { mut texts, units }: Modules,
+    ) -> Result<Option<Compiled>, CudaBuilderError> {
+        let zeroed: Vec<_> = texts.iter().flat_map(|ir| spaces::zeroed(ir)).collect();
+        panics::replace(&mut texts);
+        for text in &mut texts {
+            if let Some(lowered) = builtins::lower(text).map_err(|source| self.cannot_lower(source))? {
+                *text = lowered;
+            }
+        }
+        let program = Program::read(&texts, units);
+        if program.is_none() && texts.len() > 1 {
+            return Ok(None);
+        }
+        for name in zeroed {
             compile::warn(&format!(
                 "shared static `{name}` has zeros as its value, and shared memory starts uninitialized: let the kernel \
                  write them, or declare it as MaybeUninit if it does not need them"
             ));
         }
-        let raw = builtins::lower(&panics::replace(raw)).map_err(|source| self.cannot_lower(source))?;
-        let store = Store::open(paths.parts.clone())?;
-        let module = Module::read(&raw);
-        let parts = module.as_ref().map_or_else(Vec::new, Module::parts);
-        let names = module.iter().flat_map(Module::names);
-        let cut = match parts[..] {
-            [] => None,
-            _ => self.compile(&toolchain, &store, &parts, names)?,
+        let fingerprints: Vec<_> = texts.iter().map(|text| fingerprint(text)).collect();
+        let Some(program) = program else {
+            let ir = || texts.concat().replace("\ndefine hidden ", "\ndefine internal ");
+            let (roots, key) = ("", format!("{fingerprints:x?}"));
+            return self.compile_parts(toolchain, store, &[Source { roots, key, ir: &ir }]);
         };
-        let compiled = match cut {
-            Some(compiled) => Some(compiled),
-            // The module cannot be cut, or the parts do not fit together again.
-            None => {
-                let (ir, roots) = (raw.clone(), String::new());
-                self.compile(&toolchain, &store, &[Piece { ir, roots }], iter::empty())?
-            }
+        let compile = |pieces: &[Piece<'_>]| {
+            let texts: Vec<_> = pieces.iter().map(|piece| || piece.ir()).collect();
+            let sources = pieces.iter().zip(&texts).map(|(piece, ir)| {
+                let key = piece.key(|module| fingerprints[module]);
+                Source { roots: &piece.roots, key, ir }
+            });
+            self.compile_parts(toolchain, store, &sources.collect::<Vec<_>>())
         };
-        store.forget(parts.len() + 1);
-        let (parts, text) = compiled
-            .filter(|(_, text)| text.contains(".entry "))
-            .ok_or_else(|| CudaBuilderError::NoKernels { krate: self.path_to_crate().to_owned() })?;
-        compile::write(&paths.ptx, &header(&self, &toolchain, &text))?;
-        self.deliver(&toolchain, &paths, parts)
+        let pieces = program.pieces();
+        let compiled = if pieces.is_empty() { None } else { compile(&pieces)? };
+        match compiled {
+            Some(compiled) => Ok(Some(compiled)),
+            // There are no kernels, or the parts' PTX does not fit together.
+            None => compile(&[program.whole()]),
+        }
     }
 
     /// The optimized parts and their PTX; `None` when the parts' PTX does not fit together.
-    fn compile<'a>(
+    fn compile_parts(
         &self,
         toolchain: &DeviceToolchain,
         store: &Store,
-        parts: &[Piece],
-        names: impl Iterator<Item = &'a str>,
-    ) -> Result<Option<(Vec<String>, String)>, CudaBuilderError> {
-        let tools = compile::tools(self, toolchain);
-        let parts = in_parallel(parts, |Piece { ir, roots }| {
-            store.part(&format!("{tools} {roots}"), ir, |optimized| {
+        sources: &[Source<'_>],
+    ) -> Result<Option<Compiled>, CudaBuilderError> {
+        let tools = llvm::tools(self, toolchain);
+        let parts = in_parallel(sources, |Source { roots, key, ir }| {
+            store.part(&format!("{tools} {roots}"), key, ir, |ir, optimized| {
                 let lowered = lower(ir, &self.arch.sm());
                 let lowered = lowered.map_err(|source| self.cannot_lower(source))?;
                 if let Some(writable) = verify::with_writable_constants(&lowered) {
-                    compile::optimize(self, toolchain, roots, &writable, optimized)?;
+                    llvm::optimize(self, toolchain, roots, &writable, optimized)?;
                     let written = verify::refuse_writes(&compile::read(optimized)?, &lowered);
                     written.map_err(|it| self.cannot_lower(it))?;
                 }
-                compile::optimize(self, toolchain, roots, &lowered, optimized)?;
+                llvm::optimize(self, toolchain, roots, &lowered, optimized)?;
                 let ir = compile::read(optimized)?;
                 // Without optimization most accesses are generic, which is slower and no less right.
                 if self.release {
@@ -95,19 +128,22 @@ impl CudaBuilder {
                 signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
-        let ptx = merge(&ptx::generate(self, toolchain, &parts)?, names);
-        let optimized = parts.into_iter().map(|part| part.optimized).collect();
-        Ok(ptx.map(|ptx| (optimized, ptx)))
+        let ptx = merge(&ptx::generate(self, toolchain, &parts)?);
+        Ok(ptx.map(|ptx| (parts, ptx)))
     }
 
     fn deliver(
         self,
         toolchain: &DeviceToolchain,
         paths: &Paths,
-        parts: Vec<String>,
+        parts: Vec<Part>,
     ) -> Result<PathBuf, CudaBuilderError> {
         let mut module = String::new();
+        if let Some(folder) = &self.final_modules_folder {
+            parts::link_into(folder, &parts)?;
+        }
         if self.final_module_path.is_some() || self.emit.is_some() {
+            let parts = parts.iter().map(|part| compile::read(&part.optimized)).collect::<Result<_, _>>()?;
             module = join(parts).ok_or_else(|| CudaBuilderError::Tool {
                 tool: toolchain.llvm.opt.clone(),
                 problem: "wrote IR that this version of cuda_builder cannot read".to_owned(),
@@ -129,11 +165,23 @@ impl CudaBuilder {
             Some(EmitOption::LlvmIr) => compile::write(&ptx.with_extension("ll"), &module)?,
             Some(EmitOption::Bitcode) => {
                 compile::write(&paths.optimized, &module)?;
-                compile::assemble_bitcode(toolchain, &paths.optimized, &ptx.with_extension("bc"))?;
+                llvm::assemble_bitcode(toolchain, &paths.optimized, &ptx.with_extension("bc"))?;
             }
         }
         Ok(ptx)
     }
+}
+
+/// Optimized parts, and the PTX of all.
+type Compiled = (Vec<Part>, String);
+
+/// What a part is made from.
+struct Source<'a> {
+    /// The functions and variables for whose sake the part is there, with commas; nothing: all that are visible.
+    roots: &'a str,
+    /// What its IR depends on.
+    key: String,
+    ir: &'a (dyn Fn() -> String + Sync),
 }
 
 /// Says in the PTX's first line what made it.

@@ -55,6 +55,9 @@ pub struct CudaBuilder {
     pub build_args: Vec<String>,
     /// Where to copy the final LLVM IR.
     pub final_module_path: Option<PathBuf>,
+    /// A folder for the final LLVM IR in files of a part of the kernels each, which takes less time than one file of all.
+    /// What else is in the folder goes.
+    pub final_modules_folder: Option<PathBuf>,
 }
 
 impl CudaBuilder {
@@ -74,6 +77,7 @@ impl CudaBuilder {
             debug: DebugInfo::None,
             build_args: Vec::new(),
             final_module_path: None,
+            final_modules_folder: None,
         }
     }
 
@@ -152,6 +156,12 @@ impl CudaBuilder {
     /// Sets [`final_module_path`](Self::final_module_path).
     pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets [`final_modules_folder`](Self::final_modules_folder).
+    pub fn final_modules_folder(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_modules_folder = Some(path.as_ref().to_owned());
         self
     }
 

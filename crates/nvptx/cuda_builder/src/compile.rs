@@ -1,4 +1,4 @@
-//! The programs of a device build: cargo and rustc, then LLVM's.
+//! cargo and rustc, as a device build uses them.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,13 +8,17 @@ use std::process::Command;
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::first_build;
+use crate::link::{self, Modules};
 use crate::lock;
 use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
 /// Where a build keeps its files.
 pub(crate) struct Paths {
     target_dir: PathBuf,
-    raw: PathBuf,
+    pub(crate) raw: PathBuf,
+    /// A folder of the units that rustc compiles the crate in, and the command by which it would link them.
+    pub(crate) units: PathBuf,
+    pub(crate) link: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
     pub(crate) ptx: PathBuf,
@@ -32,6 +36,8 @@ impl Paths {
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
         Ok(Self {
             raw: folder.join(format!("{name}.rustc.ll")),
+            units: folder.join(format!("{name}.units")),
+            link: folder.join(format!("{name}.link")),
             parts: folder.join(format!("{name}.parts")),
             optimized: folder.join(format!("{name}.ll")),
             ptx: folder.join(format!("{name}.ptx")),
@@ -95,12 +101,42 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 /// which cargo takes for another's in a folder of another name.
 const PROFILE: &str = "gpu";
 
-/// Compiles the crate and all it uses into one module of unoptimized LLVM IR.
-pub(crate) fn to_ir(
+/// Who makes one module of what rustc compiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Linker {
+    /// We do.
+    Own,
+    /// rustc, by link-time optimization, which does no more here than to link.
+    Rustc,
+}
+
+/// Compiles the crate and all it uses into modules of unoptimized LLVM IR; `None` when they are not all that there is.
+pub(crate) fn to_modules(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     paths: &Paths,
-) -> Result<String, CudaBuilderError> {
+) -> Result<Option<Modules>, CudaBuilderError> {
+    run_cargo(builder, toolchain, paths, Linker::Own)?;
+    link::modules(toolchain, paths)
+}
+
+/// Compiles the crate and all it uses into one module of unoptimized LLVM IR.
+pub(crate) fn to_one_module(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    paths: &Paths,
+) -> Result<Modules, CudaBuilderError> {
+    run_cargo(builder, toolchain, paths, Linker::Rustc)?;
+    Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
+}
+
+/// Runs cargo, which runs rustc on the crate and on what has changed of all it uses.
+fn run_cargo(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    paths: &Paths,
+    linker: Linker,
+) -> Result<(), CudaBuilderError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(&cargo);
     clear_outer_cargo(&mut command);
@@ -113,6 +149,7 @@ pub(crate) fn to_ir(
         .args(set(&format!("inherits={inherited:?}")))
         .arg("--target-dir")
         .arg(&paths.target_dir)
+        // So that what the crate uses can be linked in either way.
         .args(set("lto=\"fat\""))
         .args(set("codegen-units=1"))
         .args(set("panic=\"abort\""))
@@ -154,6 +191,23 @@ pub(crate) fn to_ir(
     if builder.line_info() {
         command.arg("-Cdebuginfo=line-directives-only");
     }
+    if linker == Linker::Own {
+        std::fs::create_dir_all(&paths.units).map_err(io(&paths.units))?;
+        let with_path = |option: &str, path: &Path| {
+            let mut option = OsString::from(option);
+            option.push(path);
+            option
+        };
+        command
+            .args(["-Clto=off", "-Ccodegen-units=256"])
+            .arg(with_path("-Cincremental=", &paths.target_dir.join("incremental")))
+            .arg(with_path("-Ztemps-dir=", &paths.units))
+            .arg(with_path("--print=link-args=", &paths.link));
+        if builder.release {
+            // As without `incremental`, which would switch it off.
+            command.arg("-Zinline-mir=yes");
+        }
+    }
     let first = first_build::copy_or_wait(&paths.target_dir, PROFILE).map_err(io(&paths.target_dir))?;
     let output = command.output();
     drop(first);
@@ -172,7 +226,7 @@ pub(crate) fn to_ir(
         });
     }
     watch_sources(builder, paths);
-    read(&paths.raw)
+    Ok(())
 }
 
 /// rustc's messages without its warnings, between which errors are hard to see.
@@ -257,107 +311,6 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
     }
     paths.push(path);
     paths.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect()
-}
-
-/// Instructions up to which a loop of constant length is written out in full.
-///
-/// LLVM's 300 is meant for CPUs. Here an array that is indexed by such a loop's counter lives in registers
-/// only once the loop is gone, and in local memory until then; nvcc unrolls as far. Loops whose length is not
-/// a constant are not touched by it.
-const UNROLL_THRESHOLD: u32 = 20_000;
-
-/// This crate's own code that works on a part. The program that has it compiled in is no sign of it: cargo compiles a
-/// build script once for clippy and once for itself.
-const OWN_CODE: [&str; 16] = [
-    include_str!("build.rs"),
-    include_str!("compile.rs"),
-    include_str!("limits.rs"),
-    include_str!("lower.rs"),
-    include_str!("lower/bounds.rs"),
-    include_str!("lower/builtins.rs"),
-    include_str!("lower/convergent.rs"),
-    include_str!("lower/ir.rs"),
-    include_str!("lower/parameters.rs"),
-    include_str!("lower/place.rs"),
-    include_str!("lower/signs.rs"),
-    include_str!("lower/spaces.rs"),
-    include_str!("lower/verify.rs"),
-    include_str!("lower/window.rs"),
-    include_str!("parts.rs"),
-    include_str!("ptx.rs"),
-];
-
-/// Everything that a part's optimized IR and its PTX depend on, other than its text and the version of PTX.
-pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
-    let tool = |path: &PathBuf| {
-        let file = std::fs::metadata(path).ok();
-        (path.clone(), file.map(|it| (it.len(), it.modified().ok())))
-    };
-    let llvm = &toolchain.llvm;
-    format!(
-        "{} {:?} {:?} {} {} {} {:?}",
-        hash(OWN_CODE),
-        tool(&llvm.opt),
-        tool(&llvm.llc),
-        llvm.version,
-        builder.arch.sm(),
-        builder.release,
-        float_options(builder),
-    )
-}
-
-/// Runs LLVM's optimizer.
-pub(crate) fn optimize(
-    builder: &CudaBuilder,
-    toolchain: &DeviceToolchain,
-    roots: &str,
-    ir: &str,
-    optimized: &Path,
-) -> Result<(), CudaBuilderError> {
-    let level = if builder.release { "default<O3>" } else { "default<O1>" };
-    let lowered = optimized.with_extension("lowered.ll");
-    write(&lowered, ir)?;
-    let mut command = Command::new(&toolchain.llvm.opt);
-    let mut level = level.to_owned();
-    if !roots.is_empty() {
-        level += ",internalize,globaldce";
-        command.arg(format!("-internalize-public-api-list={roots}"));
-    }
-    command
-        // llc would infer the address spaces later; here the result can still be checked.
-        .arg(format!("-passes={level},function(infer-address-spaces)"))
-        .arg(format!("-mcpu={}", builder.arch.sm()))
-        .args(float_options(builder))
-        .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
-        .arg("-S")
-        .arg(&lowered)
-        .arg("-o")
-        .arg(optimized);
-    run(command)?;
-    std::fs::remove_file(&lowered).map_err(io(&lowered))
-}
-
-/// LLVM's names for the builder's choices about f32.
-pub(crate) fn float_options(builder: &CudaBuilder) -> Vec<&'static str> {
-    let mut options = Vec::new();
-    if builder.ftz {
-        options.push("-denormal-fp-math-f32=preserve-sign");
-    }
-    if builder.fast_sqrt {
-        options.push("-nvptx-prec-sqrtf32=0");
-    }
-    if builder.fast_div {
-        options.push("-nvptx-prec-divf32=0");
-    }
-    options.push(if builder.fma_contraction { "-fp-contract=fast" } else { "-fp-contract=off" });
-    options
-}
-
-/// Writes optimized IR as bitcode.
-pub(crate) fn assemble_bitcode(toolchain: &DeviceToolchain, ir: &Path, bitcode: &Path) -> Result<(), CudaBuilderError> {
-    let mut command = Command::new(&toolchain.llvm.opt);
-    command.arg("-passes=verify").arg(ir).arg("-o").arg(bitcode);
-    run(command)
 }
 
 /// Runs a program that prints nothing on success.

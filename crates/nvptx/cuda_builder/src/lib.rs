@@ -22,10 +22,13 @@
 //!
 //! From Rust to PTX:
 //! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
-//!    ([`toolchain`]), all optimization held back, into one module of LLVM IR with everything in it;
-//!    Calls replace what PTX has no instructions for ([`lower::builtins`]);
-//! 2. the module is cut into parts, each with the kernels of one Rust module and what they reach. The next steps
-//!    are for each part by itself, and their results are kept: after an edit only parts that differ take them again;
+//!    ([`toolchain`]), all optimization held back, into modules of LLVM IR: a unit or two for each Rust module, of which
+//!    rustc compiles again only those that an edit has changed. Calls replace what PTX has no instructions for
+//!    ([`lower::builtins`]);
+//! 2. the units are linked with what they use of libraries, whose bitcode LLVM writes as text, and the program is cut
+//!    into parts, each with the kernels of one Rust module and what they reach. The next steps are for each part by
+//!    itself, and their results are kept: after an edit only parts that differ take them again. Where there is more to
+//!    link than such IR, as for a crate with an allocator, rustc makes one module of it all by link-time optimization;
 //! 3. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
 //!    launch bounds and marks collective `asm!` blocks;
 //! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space (other than in
@@ -40,6 +43,8 @@ mod compile;
 mod error;
 mod first_build;
 mod limits;
+mod link;
+mod llvm;
 mod lock;
 pub mod lower;
 mod merge;

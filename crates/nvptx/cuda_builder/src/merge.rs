@@ -1,21 +1,20 @@
 //! One PTX module of the PTX of a module's parts, with short remarks behind the line numbers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Merges the parts; `None` when they do not agree on something that two of them define. The functions come in the
-/// order of `names`.
-pub(crate) fn merge<'a>(parts: &[String], names: impl Iterator<Item = &'a str>) -> Option<String> {
+/// Merges the parts; `None` when they do not agree on something that two of them define. The functions of several parts
+/// come in the order of their names.
+pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let mut files = Vec::new();
     if let [whole] = parts {
         let mut text = renumbered(whole, &mut files);
         list(&files, &mut text);
         return Some(text);
     }
-    let order: HashMap<&str, usize> = names.zip(0..).collect();
     let texts: Vec<String> = parts.iter().map(|part| renumbered(part, &mut files)).collect();
-    let mut functions: HashMap<&str, &str> = HashMap::new();
+    let mut functions: BTreeMap<&str, &str> = BTreeMap::new();
     let mut globals: HashMap<&str, &str> = HashMap::new();
     let mut known = HashSet::new();
     let mut out = String::new();
@@ -41,9 +40,7 @@ pub(crate) fn merge<'a>(parts: &[String], names: impl Iterator<Item = &'a str>) 
             out.push_str(item);
         }
     }
-    let mut functions: Vec<_> = functions.into_iter().collect();
-    functions.sort_by_key(|(name, _)| (order.get(name).copied().unwrap_or(usize::MAX), *name));
-    for (_, text) in functions {
+    for text in functions.values() {
         out.push('\n');
         out.push_str(text);
     }

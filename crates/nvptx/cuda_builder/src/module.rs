@@ -1,17 +1,15 @@
-//! Cutting a module of LLVM IR into parts that are compiled by themselves, and joining modules into one.
+//! Reading modules of LLVM IR, linking them and cutting what is linked into parts, and joining modules into one.
 //!
-//! A part holds some of the module's kernels and everything that they reach. Kernels of one Rust module are in one
-//! part, and so are kernels that share a variable: what one of them does with it says what the optimizer may assume
-//! about it in the other. Numbers of metadata and attributes count from 0 in the order of their first mention, so that
-//! the text of a part is the same as before when only other parts have changed.
+//! Numbers of metadata and attributes count from 0 in the order of their first mention, so that the text of a part is the
+//! same as before when only other parts have changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::convert::Infallible;
+use std::collections::HashMap;
 
 use crate::lower::ir::{Mention, global_name, mentions};
-use crate::parts::in_parallel;
 
+mod program;
 mod write;
+pub(crate) use program::{Piece, Program, is_exported_name, undefined};
 pub(crate) use write::join;
 
 #[cfg(test)]
@@ -21,34 +19,33 @@ mod tests;
 const COMPILE_UNITS: &str = "llvm.dbg.cu";
 const NAMED: [&str; 3] = ["llvm.module.flags", "llvm.ident", COMPILE_UNITS];
 
+/// What tells a debugger how to print Rust's types. Nothing refers to it, and no GPU has a use for it.
+const FOR_DEBUGGERS: &str = "@__rustc_debug_gdb_scripts_section__";
+
+/// A number of metadata or attributes that no module reaches: each takes some bytes of text, which memory has room for.
+const MOST_NODES: usize = 1 << 28;
+
 /// The definitions of a module, by name or number.
 #[derive(Default)]
 pub(crate) struct Module<'a> {
     head: Vec<&'a str>,
     symbols: Vec<Symbol<'a>>,
     numbers: HashMap<&'a str, usize>,
-    /// Metadata and attributes.
-    nodes: HashMap<(char, u32), &'a str>,
+    /// Metadata and attributes, by number.
+    nodes: [Vec<&'a str>; 2],
     named: HashMap<&'a str, &'a str>,
-}
-
-/// A part of a module.
-pub(crate) struct Piece {
-    pub(crate) ir: String,
-    /// The names of the functions and variables for whose sake it is there, with commas. Functions that other parts
-    /// have too are no less visible in `ir`: the optimizer must not take this part's calls of them for all calls that
-    /// there are, or it would make something else of them here than of the whole module. Empty: all that are visible.
-    pub(crate) roots: String,
 }
 
 /// A variable or a function.
 struct Symbol<'a> {
     name: &'a str,
     text: &'a str,
-    /// Nothing in the module needs to refer to it for it to stay.
-    is_root: bool,
-    /// A variable that is written, or that others can see: its users belong together.
-    is_state: bool,
+    /// Other modules cannot refer to it.
+    is_local: bool,
+    /// It is another module's, or one of LLVM's own.
+    is_declaration: bool,
+    /// A variable that is never written.
+    is_constant: bool,
 }
 
 impl<'a> Module<'a> {
@@ -74,7 +71,7 @@ impl<'a> Module<'a> {
     fn read_item(&mut self, text: &'a str) -> Option<()> {
         match text.split(' ').next().unwrap_or_default() {
             "" => {}
-            word if word.starts_with(';') => {}
+            word if word.starts_with(';') || word == FOR_DEBUGGERS => {}
             word if word.starts_with('%') || ["source_filename", "target"].contains(&word) => {
                 self.head.push(text);
             }
@@ -85,10 +82,13 @@ impl<'a> Module<'a> {
                 let mut name = left.trim_start_matches("attributes ").chars();
                 let (sigil, name) = (name.next()?, name.as_str());
                 let is_symbol = |(_, mention)| matches!(mention, Mention::Symbol(_));
-                if mentions(value).any(is_symbol) {
+                if value.contains('@') && mentions(value).any(is_symbol) {
                     return None;
-                } else if let Ok(number) = name.parse() {
-                    self.nodes.insert((sigil, number), value);
+                } else if let Ok(number) = name.parse::<usize>() {
+                    let nodes = &mut self.nodes[usize::from(sigil == '#')];
+                    // LLVM leaves out no number.
+                    nodes.resize(nodes.len().max((number + 1).min(MOST_NODES)), "");
+                    *nodes.get_mut(number)? = value;
                 } else {
                     self.named.insert(NAMED.into_iter().find(|it| *it == name)?, value);
                 }
@@ -98,73 +98,16 @@ impl<'a> Module<'a> {
         Some(())
     }
 
-    /// The module in parts, without what no kernel reaches, which is most of `core`; empty when there are no kernels.
-    pub(crate) fn parts(&self) -> Vec<Piece> {
-        let roots = (0..self.symbols.len()).filter(|it| self.symbols[*it].is_root);
-        let mut uses = HashMap::new();
-        let reached = roots.map(|root| (root, self.reached(root, &mut uses)));
-        let reached: Vec<_> = reached.collect();
-        // The groups by what their members have in common: the Rust module, or a variable.
-        let mut group: Vec<usize> = (0..reached.len()).collect();
-        let mut first: HashMap<(bool, usize), usize> = HashMap::new();
-        for (index, (root, symbols)) in reached.iter().enumerate() {
-            let scope = self.scope(self.symbols[*root].text);
-            let states = symbols.iter().filter(|it| self.symbols[**it].is_state);
-            let keys = states.map(|state| (true, *state));
-            for key in keys.chain([(false, scope)]) {
-                let (from, to) = (group[index], group[*first.entry(key).or_insert(index)]);
-                group.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
-            }
-        }
-        let mut groups: BTreeMap<usize, (Vec<&str>, BTreeSet<usize>)> = BTreeMap::new();
-        for ((root, symbols), group) in reached.iter().zip(group) {
-            let (roots, all) = groups.entry(group).or_default();
-            roots.push(self.symbols[*root].name);
-            all.extend(symbols);
-        }
-        let mut users = vec![0; self.symbols.len()];
-        for symbol in groups.values().flat_map(|(_, symbols)| symbols) {
-            users[*symbol] += 1;
-        }
-        let is_shared = |symbol| users[symbol] > 1;
-        let groups: Vec<_> = groups.into_values().collect();
-        let Ok(pieces) = in_parallel(&groups, |(roots, symbols)| {
-            let ir = write::write(&[(self, symbols.clone())], is_shared);
-            Ok::<_, Infallible>(Piece { ir, roots: roots.join(",") })
-        });
-        pieces
-    }
-
-    /// The names of the functions and variables, in the module's order.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
-        self.symbols.iter().map(|symbol| symbol.name)
-    }
-
-    /// What a root reaches; `uses` is filled with what each symbol mentions.
-    fn reached(&self, root: usize, uses: &mut HashMap<usize, Vec<usize>>) -> BTreeSet<usize> {
-        let mut reached = BTreeSet::from([root]);
-        let mut open = vec![root];
-        while let Some(symbol) = open.pop() {
-            let used = uses.entry(symbol).or_insert_with(|| {
-                let number = |(_, mention)| match mention {
-                    Mention::Symbol(name) => self.numbers.get(name).copied(),
-                    _ => None,
-                };
-                mentions(self.symbols[symbol].text).filter_map(number).collect()
-            });
-            open.extend(used.iter().filter(|number| reached.insert(**number)));
-        }
-        reached
+    /// The text of metadata or attributes; nothing if there are none with this number.
+    fn node(&self, sigil: char, number: u32) -> &'a str {
+        self.nodes[usize::from(sigil == '#')].get(number as usize).copied().unwrap_or_default()
     }
 
     /// Whether calls of a function stay calls (`noinline`). It stays local, so that arguments which it does not use go.
     fn is_called(&self, function: &str) -> bool {
         let line = function.lines().next().unwrap_or_default();
         mentions(line).any(|(_, mention)| match mention {
-            Mention::Number(sigil, number) => {
-                let attributes = self.nodes.get(&(sigil, number));
-                attributes.is_some_and(|it| it.contains(" noinline "))
-            }
+            Mention::Number(sigil, number) => self.node(sigil, number).contains(" noinline "),
             Mention::Symbol(_) => false,
         })
     }
@@ -176,8 +119,7 @@ impl<'a> Module<'a> {
             rest[..rest.find([' ', ',', ')'])?].parse().ok()
         };
         let subprogram = number(function.lines().next().unwrap_or_default(), " !dbg !");
-        let subprogram = subprogram.and_then(|number| self.nodes.get(&('!', number)));
-        let scope = subprogram.and_then(|text| number(text, "scope: !"));
+        let scope = subprogram.and_then(|it| number(self.node('!', it), "scope: !"));
         scope.map_or(usize::MAX, |scope| scope as usize)
     }
 }
@@ -195,12 +137,7 @@ fn variable(text: &str) -> Option<Symbol<'_>> {
     if name.starts_with("llvm.") || !(is_local || is_declaration || has_plain_linkage(&words[..kind])) {
         return None;
     }
-    Some(Symbol {
-        name,
-        text,
-        is_root: !is_local && !is_declaration,
-        is_state: !(is_declaration || is_local && words[kind] == "constant"),
-    })
+    Some(Symbol { name, text, is_local, is_declaration, is_constant: words[kind] == "constant" })
 }
 
 /// `define internal void @f(…) … {` to its closing brace, or `declare void @g(…)`.
@@ -214,7 +151,7 @@ fn function(text: &str) -> Option<Symbol<'_>> {
     if !is_local && (!has_plain_linkage(&words) || !is_declaration && is_quoted) {
         return None;
     }
-    Some(Symbol { name: named(&line[at..])?.0, text, is_root: !is_local && !is_declaration, is_state: false })
+    Some(Symbol { name: named(&line[at..])?.0, text, is_local, is_declaration, is_constant: false })
 }
 
 /// A name; numbers must follow one another, which they do not in a part.

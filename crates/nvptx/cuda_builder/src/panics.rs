@@ -14,14 +14,20 @@ const REPLACED: [(&str, &str); 3] = [
 ];
 const ALL_PANICS: &str = "_4core9panicking9panic_fmt";
 
-/// The IR with those functions in the place of `core`'s.
-pub(crate) fn replace(mut ir: String) -> String {
-    if REPLACED.iter().any(|(_, ours)| definition(&ir, ours).is_none()) {
-        return ir;
-    }
+/// Whether a function may come in the place of one of `core`'s, so that the IR needs it although nothing calls it yet.
+pub(crate) fn is_replacement(name: &str) -> bool {
+    REPLACED.iter().any(|(_, ours)| name.ends_with(ours))
+}
+
+/// Puts those functions in the place of `core`'s in all modules of a program.
+pub(crate) fn replace(modules: &mut [String]) {
+    let mut replaced = Vec::new();
     for (core, ours) in REPLACED {
-        let Some(name) = definition(&ir, ours).map(|line| name(line).to_owned()) else { continue };
-        let Some(line) = definition(&ir, core) else { continue };
+        let Some((_, line)) = definition(modules, ours) else { return };
+        replaced.push((core, name(line).to_owned()));
+    }
+    for (core, name) in replaced {
+        let Some((module, line)) = definition(modules, core) else { continue };
         let (head, _) = line.split_once(" !dbg").unwrap_or((line.trim_end_matches('{'), ""));
         // The first word of a parameter is its type, the last one its name.
         let words = line[line.find('(').unwrap_or(0) + 1..line.rfind(')').unwrap_or(0)].split(' ');
@@ -36,23 +42,30 @@ pub(crate) fn replace(mut ir: String) -> String {
             }
         }
         let text = format!("{head}{{\n  call void {name}({})\n  unreachable", arguments.join(", "));
+        let ir = &modules[module];
         let start = line.as_ptr().addr() - ir.as_ptr().addr();
         let end = start + ir[start..].find("\n}").unwrap_or(0);
-        ir.replace_range(start..end, &text);
+        modules[module].replace_range(start..end, &text);
     }
-    let Some(line) = definition(&ir, ALL_PANICS) else { return ir };
+    let Some((module, line)) = definition(modules, ALL_PANICS) else { return };
     // A number stands for attributes, which other functions may have too.
     let group = attributes(line);
-    let of_group = ir.split_once(&format!("\nattributes {group} = {{")).and_then(|(_, rest)| rest.split_once('}'));
+    let of_group = modules[module].split_once(&format!("\nattributes {group} = {{"));
+    let of_group = of_group.and_then(|(_, rest)| rest.split_once('}'));
     let of_group = of_group.map_or("alwaysinline", |(text, _)| text.trim()).replace("noinline", "alwaysinline");
-    let (inlined, call) = (line.replace(group, &of_group), format!("call void {}(", name(line)));
-    let lines = ir.split_inclusive('\n').map(|it| match it {
-        it if it.trim_end() == line => it.replace(line, &inlined),
-        // The calls say `noinline` too.
-        it if it.contains(&call) => it.replace(attributes(it), ""),
-        it => it.to_owned(),
-    });
-    lines.collect()
+    let (line, inlined, call) = (line.to_owned(), line.replace(group, &of_group), format!("call void {}(", name(line)));
+    for (number, ir) in modules.iter_mut().enumerate() {
+        if number != module && !ir.contains(&call) {
+            continue;
+        }
+        let lines = ir.split_inclusive('\n').map(|it| match it {
+            it if it.trim_end() == line => it.replace(&line, &inlined),
+            // The calls say `noinline` too.
+            it if it.contains(&call) => it.replace(attributes(it), ""),
+            it => it.to_owned(),
+        });
+        *ir = lines.collect();
+    }
 }
 
 /// The number of the attributes behind the arguments of a definition or a call: `#7`.
@@ -61,15 +74,18 @@ fn attributes(line: &str) -> &str {
     rest.split([' ', ',', '\n']).find(|word| word.starts_with('#')).unwrap_or("!none")
 }
 
-/// The first line of the definition of the function whose name ends so.
-fn definition<'a>(ir: &'a str, end: &str) -> Option<&'a str> {
+/// The first line of the definition of the function whose name ends so, and its module's index. Libraries come last.
+fn definition<'a>(modules: &'a [String], end: &str) -> Option<(usize, &'a str)> {
     let end = format!("{end}(");
-    let at = ir.match_indices(&end).map(|(at, _)| at);
-    let mut lines = at.map(|at| {
-        let start = ir[..at].rfind('\n').map_or(0, |at| at + 1);
-        &ir[start..at + ir[at..].find('\n').unwrap_or(0)]
-    });
-    lines.find(|line| line.starts_with("define ") && name(line).ends_with(end.trim_end_matches('(')))
+    let in_module = |ir: &'a String| {
+        let at = ir.match_indices(&end).map(|(at, _)| at);
+        let mut lines = at.map(|at| {
+            let start = ir[..at].rfind('\n').map_or(0, |at| at + 1);
+            &ir[start..at + ir[at..].find('\n').unwrap_or(0)]
+        });
+        lines.find(|line| line.starts_with("define ") && name(line).ends_with(end.trim_end_matches('(')))
+    };
+    modules.iter().enumerate().rev().find_map(|(module, ir)| Some((module, in_module(ir)?)))
 }
 
 /// The name in the first line of a definition: `@name`.
@@ -105,10 +121,16 @@ define void @user(ptr %0) #3 {
 attributes #1 = { cold noinline noreturn \"target-cpu\"=\"sm_90\" }
 ";
 
+    fn replaced(ir: String) -> String {
+        let mut modules = [ir];
+        replace(&mut modules);
+        modules.concat()
+    }
+
     #[test]
     fn an_index_out_of_bounds_is_not_formatted() {
         let others = ["10range_fail", "7literal"].map(|name| IR.replace("10index_fail", name));
-        let replaced = replace(IR.to_owned() + &others.concat());
+        let replaced = replaced(IR.to_owned() + &others.concat());
         let bounds = "read_provenance) %2) unnamed_addr #1 {\n  call void @_Rx_8cuda_std5panic10index_fail(i64 %0, i64 %1, ptr %2)\n  unreachable\n}";
         assert!(replaced.contains(bounds), "{replaced}");
         let all = "%2) unnamed_addr cold alwaysinline noreturn \"target-cpu\"=\"sm_90\" {\n";
@@ -119,6 +141,6 @@ attributes #1 = { cold noinline noreturn \"target-cpu\"=\"sm_90\" }
     #[test]
     fn a_crate_without_the_functions_stays_as_it_is() {
         let ir = IR.replace("cuda_std", "other_std");
-        assert_eq!(replace(ir.clone()), ir);
+        assert_eq!(replaced(ir.clone()), ir);
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! An entry of the store is a folder with a part's IR, under a first line that names the tools and their options, and
 //! with what was made of it. It is taken only if that text is the same byte by byte; the hash in its name merely finds it.
+//! The text takes a while to write, so the store also has the entry's name by a fingerprint of all that the text is made
+//! from, of 128 bits: no two of them are ever the same.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,11 +13,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 use std::{io::ErrorKind, iter, process, thread};
 
+use twox_hash::XxHash3_128;
+
 use crate::compile::{hash, io, read, write};
 use crate::error::CudaBuilderError;
 
 const INPUT: &str = "input.ll";
+const OPTIMIZED: &str = "optimized.ll";
 const LOCK: &str = "lock";
+/// The folder of the entries' names by fingerprint.
+const NAMES: &str = "names";
 
 /// A folder of results, which several builds may use at the same time.
 pub(crate) struct Store {
@@ -24,17 +31,17 @@ pub(crate) struct Store {
     lock: File,
 }
 
-/// One part with its optimized IR.
+/// One part.
 pub(crate) struct Part {
     folder: PathBuf,
-    /// The optimized IR, in a file and as text.
-    pub(crate) path: PathBuf,
-    pub(crate) optimized: String,
+    /// The file of its optimized IR.
+    pub(crate) optimized: PathBuf,
 }
 
 impl Store {
     pub(crate) fn open(folder: PathBuf) -> Result<Self, CudaBuilderError> {
-        fs::create_dir_all(&folder).map_err(io(&folder))?;
+        let names = folder.join(NAMES);
+        fs::create_dir_all(&names).map_err(io(&names))?;
         let path = folder.join(LOCK);
         let lock = File::create(&path).map_err(io(&path))?;
         // Where the file system has no locks, nothing is ever removed.
@@ -43,34 +50,43 @@ impl Store {
     }
 
     /// The optimized form of the IR: a kept one, or else what `optimize` writes into a file. `tools` names everything
-    /// else that the results depend on.
+    /// else that the results depend on, and `key` everything that the IR depends on.
     pub(crate) fn part(
         &self,
         tools: &str,
-        ir: &str,
-        optimize: impl FnOnce(&Path) -> Result<(), CudaBuilderError>,
+        key: &str,
+        ir: impl FnOnce() -> String,
+        optimize: impl FnOnce(&str, &Path) -> Result<(), CudaBuilderError>,
     ) -> Result<Part, CudaBuilderError> {
+        // Says when it was last used; see `forget`.
+        let use_now = |file: &Path| File::options().append(true).open(file)?.set_modified(SystemTime::now());
+        let name = self.folder.join(NAMES).join(format!("{:032x}", fingerprint(&format!("{tools}\n{key}"))));
+        if let Ok(entry) = fs::read_to_string(&name) {
+            let folder = self.folder.join(entry);
+            if use_now(&folder.join(INPUT)).is_ok() && use_now(&name).is_ok() {
+                return Ok(Part { optimized: folder.join(OPTIMIZED), folder });
+            }
+        }
+        let ir = ir();
         let input = format!("; {tools}\n{ir}");
-        let folder = self.folder.join(hash(&input));
+        let entry = hash(&input);
+        let folder = self.folder.join(&entry);
         let is_kept = || fs::read(folder.join(INPUT)).is_ok_and(|kept| kept == input.as_bytes());
         if is_kept() {
-            // Says when it was last used; see `forget`.
-            let used = File::options().append(true).open(folder.join(INPUT));
-            let used = used.and_then(|it| it.set_modified(SystemTime::now()));
-            used.map_err(io(&folder))?;
+            use_now(&folder.join(INPUT)).map_err(io(&folder))?;
         } else {
             let new = NewFolder::within(&self.folder)?;
             write(&new.0.join(INPUT), &input)?;
-            optimize(&new.0.join("optimized.ll"))?;
+            optimize(&ir, &new.0.join(OPTIMIZED))?;
             // Another build may have been faster, or another input have the same hash.
             if fs::rename(&new.0, &folder).is_err() && !is_kept() {
                 let _ = fs::remove_dir_all(&folder);
                 fs::rename(&new.0, &folder).map_err(io(&folder))?;
             }
         }
-        let path = folder.join("optimized.ll");
-        let optimized = read(&path)?;
-        Ok(Part { folder, path, optimized })
+        // Another build may read it before all of it is written: what it reads then is no entry's name.
+        write(&name, &entry)?;
+        Ok(Part { optimized: folder.join(OPTIMIZED), folder })
     }
 
     /// Ends the use of the store: removes what has not been used for longest, so that at most twice as much stays as
@@ -79,14 +95,41 @@ impl Store {
         if self.lock.unlock().and_then(|()| Ok(self.lock.try_lock()?)).is_err() {
             return;
         }
-        let last_use = |folder: &PathBuf| fs::metadata(folder.join(INPUT)).and_then(|it| it.modified());
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut entries: Vec<_> = entries.filter(|entry| entry.is_dir()).collect();
-        entries.sort_by_cached_key(|folder| std::cmp::Reverse(last_use(folder).ok()));
-        for old in entries.iter().skip(2 * used) {
+        let unused = |folder: &Path, file: &str| {
+            let last_use = |entry: &PathBuf| fs::metadata(entry.join(file)).and_then(|it| it.modified());
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            let mut entries: Vec<_> = entries.filter(|entry| entry.file_name() != Some(NAMES.as_ref())).collect();
+            entries.sort_by_cached_key(|entry| std::cmp::Reverse(last_use(entry).ok()));
+            entries.into_iter().skip(2 * used)
+        };
+        for old in unused(&self.folder, INPUT).filter(|entry| entry.is_dir()) {
             let _ = fs::remove_dir_all(old);
         }
+        for old in unused(&self.folder.join(NAMES), "") {
+            let _ = fs::remove_file(old);
+        }
     }
+}
+
+/// Puts the optimized IR of all parts into a folder, and removes what else was in it.
+pub(crate) fn link_into(folder: &Path, parts: &[Part]) -> Result<(), CudaBuilderError> {
+    let removed = fs::remove_dir_all(folder).or_else(|error| match error.kind() {
+        ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    });
+    removed.and_then(|()| fs::create_dir_all(folder)).map_err(io(folder))?;
+    for (number, part) in parts.iter().enumerate() {
+        let to = folder.join(format!("{number}.ll"));
+        // Some file systems have no links.
+        let linked = fs::hard_link(&part.optimized, &to).or_else(|_| fs::copy(&part.optimized, &to).map(drop));
+        linked.map_err(io(&to))?;
+    }
+    Ok(())
+}
+
+/// A number of a text that no other text has.
+pub(crate) fn fingerprint(text: &str) -> u128 {
+    XxHash3_128::oneshot(text.as_bytes())
 }
 
 impl Part {

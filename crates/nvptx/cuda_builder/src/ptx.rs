@@ -7,6 +7,7 @@ use crate::builder::CudaBuilder;
 use crate::compile;
 use crate::error::CudaBuilderError;
 use crate::limits;
+use crate::llvm;
 use crate::lower::ir::demangled;
 use crate::lower::place::Place;
 use crate::parts::{Part, in_parallel};
@@ -57,13 +58,14 @@ pub(crate) fn generate(
     toolchain: &DeviceToolchain,
     parts: &[Part],
 ) -> Result<Vec<String>, CudaBuilderError> {
-    let for_asm = parts.iter().map(|part| lowest_for_asm(&part.optimized));
-    let for_arch = lowest_for_arch(builder.arch.capability());
-    let lowest = for_asm.fold(for_arch, Version::max);
+    let for_asm =
+        parts.iter().map(|part| version(part, "for_asm", || Ok(lowest_for_asm(&compile::read(&part.optimized)?))));
+    let for_asm = for_asm.collect::<Result<Vec<_>, _>>()?;
+    let lowest = for_asm.into_iter().fold(lowest_for_arch(builder.arch.capability()), Version::max);
     let compiled = |version: Version| {
         in_parallel(parts, |part| {
             part.made(&format!("{version}.ptx"), |ptx| {
-                run_llc(builder, toolchain, version, &part.path, ptx)?;
+                run_llc(builder, toolchain, version, &part.optimized, ptx)?;
                 // Without optimization most are generic, which is slower and no less right.
                 if builder.release { refuse_generic_shared(builder, &compile::read(ptx)?) } else { Ok(()) }
             })
@@ -84,9 +86,15 @@ pub(crate) fn generate(
             Err(CudaBuilderError::Tool { .. }) => {}
             Err(other) => return Err(other),
             Ok(texts) => {
-                let need_newer = in_parallel(&texts, |text| limits::check(builder, text))?;
-                let for_parameters = if need_newer.contains(&true) { FOR_LARGE_PARAMETERS } else { VERSIONS[0] };
-                if version >= for_parameters {
+                let all: Vec<_> = parts.iter().zip(&texts).collect();
+                let needed = in_parallel(&all, |(part, text)| {
+                    let needed = || {
+                        let needs_newer = limits::check(builder, text)?;
+                        Ok(if needs_newer { FOR_LARGE_PARAMETERS } else { VERSIONS[0] })
+                    };
+                    self::version(part, &format!("{version}.needed"), needed)
+                })?;
+                if needed.iter().all(|needed| version >= *needed) {
                     return Ok(texts);
                 }
             }
@@ -96,6 +104,16 @@ pub(crate) fn generate(
         tool: toolchain.llvm.llc.clone(),
         problem: format!("knows no PTX version from {lowest} (times ten) on"),
     }))
+}
+
+/// A version that a part needs, kept in a file of this name.
+fn version(
+    part: &Part,
+    name: &str,
+    needed: impl Fn() -> Result<Version, CudaBuilderError>,
+) -> Result<Version, CudaBuilderError> {
+    let text = part.made(name, |path| compile::write(path, &needed()?.to_string()))?;
+    Ok(text.parse().unwrap_or(VERSIONS[0]))
 }
 
 /// LLVM aborts with a stack trace at an instruction that the architecture lacks. This finds the one line
@@ -111,7 +129,7 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]
     let (arch, function) = (builder.arch, demangled(name));
     // A part that only calls the function has no place for it.
     let place = |of: &dyn Fn(&str) -> Place| {
-        let mut places = parts.iter().map(|part| of(&part.optimized));
+        let mut places = parts.iter().map(|part| of(&compile::read(&part.optimized).unwrap_or_default()));
         places.find(|place| *place != Place::default())
     };
     let of_function = || place(&|ir| Place::of_function(ir, name)).unwrap_or_default();
@@ -145,7 +163,7 @@ fn run_llc(
         // A stack trace with names would take it longer than the compilation.
         .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .args([level, &format!("-mcpu={}", builder.arch.sm()), &format!("-mattr=+ptx{version}")])
-        .args(compile::float_options(builder))
+        .args(llvm::float_options(builder))
         .arg(ir)
         .arg("-o")
         .arg(ptx);

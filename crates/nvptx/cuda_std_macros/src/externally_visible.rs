@@ -1,14 +1,14 @@
 //! `#[externally_visible]`: a check, since rustc exports what is `no_mangle` anyway.
 
-use crate::common::{errors_before, is_no_mangle};
+use crate::common::{Function, errors_before, is_no_mangle};
 use proc_macro2::TokenStream;
-use syn::{Error, ItemFn};
+use syn::Error;
 
 pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(token) = attr.into_iter().next() {
         return errors_before(Error::new(token.span(), "#[externally_visible] takes no arguments"), item);
     }
-    match syn::parse2::<ItemFn>(item.clone()) {
+    match syn::parse2::<Function>(item.clone()) {
         Err(error) => {
             let message = format!("#[externally_visible] goes on a function: {error}");
             errors_before(Error::new(error.span(), message), item)

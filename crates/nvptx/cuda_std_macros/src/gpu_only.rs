@@ -1,22 +1,22 @@
 //! `#[gpu_only]`: keeps the body on the GPU; on every other target the function panics and says why.
 
-use crate::common::errors_before;
+use crate::common::{Function, errors_before};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, ItemFn};
+use syn::Error;
 
 pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(token) = attr.into_iter().next() {
         return errors_before(Error::new(token.span(), "#[gpu_only] takes no arguments"), item);
     }
-    let function: ItemFn = match syn::parse2(item.clone()) {
+    let function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => {
             let error = Error::new(error.span(), format!("#[gpu_only] goes on a function: {error}"));
             return errors_before(error, item);
         }
     };
-    let ItemFn { attrs, vis, sig, block, .. } = function;
+    let Function { attrs, vis, sig, block } = function;
     let name = sig.ident.to_string();
     let mut host = sig.clone();
     host.abi = None;

@@ -1,10 +1,10 @@
 //! `#[kernel]`: checks a function against what an entry point can be, then gives it the entry ABI.
 
-use crate::common::{Errors, errors_before, is_no_mangle};
+use crate::common::{Errors, Function, errors_before, is_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, FnArg, ItemFn, Lit, PatType, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
+    Error, FnArg, Lit, PatType, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
     parse::{Parse, ParseStream, Parser},
     parse_quote,
     punctuated::Punctuated,
@@ -12,7 +12,7 @@ use syn::{
 };
 
 pub(crate) fn expand(hints: TokenStream, item: TokenStream) -> TokenStream {
-    let function: ItemFn = match syn::parse2(item.clone()) {
+    let function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => {
             let error = Error::new(error.span(), format!("#[kernel] goes on a function: {error}"));
@@ -27,7 +27,7 @@ pub(crate) fn expand(hints: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Checks everything that the tokens alone can tell. That parameters are `Copy` is checked by the
 /// compiler, in the code that [`entry_point`] writes.
-fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
+fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
     let signature = &function.sig;
     let name = &signature.ident;
     let mut errors = Errors::default();
@@ -109,7 +109,7 @@ fn check(hints: TokenStream, function: &ItemFn) -> syn::Result<()> {
 }
 
 /// Writes the function twice, for the GPU and for other targets, and the checks of its parameters once.
-fn entry_point(function: &ItemFn) -> TokenStream {
+fn entry_point(function: &Function) -> TokenStream {
     // Written by us, with the right condition.
     let attrs = function.attrs.iter().filter(|attr| !is_no_mangle(attr)).collect::<Vec<_>>();
     let (vis, block) = (&function.vis, &function.block);

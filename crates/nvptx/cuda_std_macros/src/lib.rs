@@ -108,10 +108,33 @@ pub fn externally_visible(attr: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(attr.into(), item.into()).into()
 }
 
-/// Helpers that the attributes share, for reading other attributes and for testing.
+/// Helpers that the attributes share, for reading functions and other attributes, and for testing.
 mod common {
     use proc_macro2::TokenStream;
-    use syn::{Attribute, Meta};
+    use quote::ToTokens;
+    use syn::parse::{Parse, ParseStream};
+    use syn::{Attribute, Meta, Signature, Visibility};
+
+    /// A function whose body stays as it is: reading it would take longer than all else, and the compiler does so too.
+    pub(crate) struct Function {
+        pub(crate) attrs: Vec<Attribute>,
+        pub(crate) vis: Visibility,
+        pub(crate) sig: Signature,
+        /// With its braces.
+        pub(crate) block: TokenStream,
+    }
+
+    impl Parse for Function {
+        fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+            let (attrs, vis, sig) = (Attribute::parse_outer(input)?, input.parse()?, input.parse()?);
+            let body;
+            let braces = syn::braced!(body in input);
+            let body: TokenStream = body.parse()?;
+            let mut block = TokenStream::new();
+            braces.surround(&mut block, |block| body.to_tokens(block));
+            Ok(Self { attrs, vis, sig, block })
+        }
+    }
 
     /// Whether `attr` is `#[no_mangle]` or `#[unsafe(no_mangle)]`.
     pub(crate) fn is_no_mangle(attr: &Attribute) -> bool {

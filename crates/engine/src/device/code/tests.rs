@@ -74,7 +74,7 @@ fn what_shares_a_variable_is_one_module() {
 fn a_part_that_is_refused_gives_way_to_the_whole() {
     // As a part cut wrongly would be: the whole has what it lacks.
     let mut device = Device::new(None, NOTHING);
-    let whole = KERNELS[1].text;
+    let whole = KERNELS[1].text();
     let compile = |text: &str| match text == whole {
         true => Ok(5),
         false => Err(Error::Device { doing: "compiling", reason: String::new() }),
@@ -110,7 +110,7 @@ fn an_old_device_is_told_what_it_lacks() {
     }
     assert_eq!(told(&newest, Code::Kernels, "other"), None);
     // Loaded code is for whatever it is for.
-    let code = turing.codes.load(KERNELS[0].text.to_owned());
+    let code = turing.codes.load(KERNELS[0].text().to_owned());
     assert_eq!(told(&turing, code, "new"), None);
 }
 
@@ -119,7 +119,7 @@ fn a_text_for_one_compute_capability_is_for_no_newer_one() {
     static KERNELS: [Ptx; 3] = [
         Ptx::new((7, 5), ".version 6.3\n.target sm_75\n.entry old() { ret; }\n"),
         Ptx::new((8, 0), ".version 7.0\n.target sm_80\n.entry old() { ret; }\n"),
-        Ptx::only((9, 0), ".version 8.0\n.target sm_90a\n.entry old() { ret; }\n.entry hopper() { ret; }\n"),
+        Ptx::new((9, 0), ".version 8.0\n.target sm_90a\n.entry old() { ret; }\n.entry hopper() { ret; }\n").only(),
     ];
     let newest = |capability| Ptx::newest(&KERNELS, capability).map(|ptx| ptx.arch("sm"));
     let cases = [

@@ -15,16 +15,6 @@ fn errors_are_shown_without_warnings() {
 }
 
 #[test]
-fn every_pass_is_part_of_the_key_of_kept_results() {
-    let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/lower");
-    let files = std::fs::read_dir(lower).expect("the passes").map(|entry| entry.expect("an entry").path());
-    for file in files.filter(|path| path.is_file()) {
-        let text = std::fs::read_to_string(&file).expect("a file");
-        assert!(OWN_CODE.contains(&text.as_str()), "{} is not in OWN_CODE", file.display());
-    }
-}
-
-#[test]
 fn a_target_of_the_host_program_has_no_folder_of_its_own() {
     let of = |out_dir: &str| target_dir_of(Path::new(out_dir), Path::new("wasm32-unknown-unknown"));
     assert_eq!(of("/a/target/debug/build/host-1/out"), Some(PathBuf::from("/a/target")));

@@ -3,7 +3,7 @@
 //! LLVM takes the remainder of floats from a rounded quotient, which is right only while that is small, and has
 //! nothing for conversions between floats and 128-bit integers. `cuda_std::builtins` has all of them, and the functions
 //! of C's library that `core` calls, as weak definitions. Nothing outside the PTX can replace those, so they become the
-//! module's own here, and those that nothing calls go.
+//! program's own here, and those that nothing calls go.
 
 use super::LowerError;
 use super::ir::{demangled, function_at, split_item, with_function_attributes};
@@ -12,15 +12,18 @@ use super::place::Place;
 /// Functions that take pointers, whose address spaces stay known only where they are inlined.
 const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
-/// Rewrites such instructions to calls, and weak functions to local ones.
+/// Rewrites such instructions to calls, and weak functions to hidden ones. `None`: there is nothing to rewrite.
 ///
 /// # Errors
 /// [`LowerError::Remainder`] when floats are of a type whose remainder no function takes.
-pub fn lower(ir: &str) -> Result<String, LowerError> {
+pub fn lower(ir: &str) -> Result<Option<String>, LowerError> {
+    if !["define weak ", " frem ", " i128"].iter().any(|needed| ir.contains(needed)) {
+        return Ok(None);
+    }
     let mut out = String::with_capacity(ir.len());
     for line in ir.lines() {
         if let Some(rest) = line.strip_prefix("define weak ").filter(|rest| !rest.contains("ptx_kernel ")) {
-            let define = format!("define internal {rest}");
+            let define = format!("define hidden {}", rest.strip_prefix("hidden ").unwrap_or(rest));
             let is_of_memory = MEMORY.iter().any(|name| rest.contains(&format!(" @{name}(")));
             out.push_str(&if is_of_memory { with_function_attributes(&define, "alwaysinline") } else { define });
         } else if let Some(call) = Call::read(line) {
@@ -33,7 +36,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
         }
         out.push('\n');
     }
-    Ok(out)
+    Ok(Some(out))
 }
 
 /// An instruction to be replaced: `%r = frem float %a, %b, !dbg !7`.

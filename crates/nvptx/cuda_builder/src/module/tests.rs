@@ -1,4 +1,4 @@
-use super::{Module, join};
+use super::{Module, Program, join};
 
 /// Two kernels in one Rust module, one in another; a function that two use, one that is not inlined, and a variable.
 const IR: &str = r#"; ModuleID = 'k'
@@ -69,9 +69,9 @@ attributes #7 = { noinline nounwind }
 "#;
 
 fn parts(ir: &str) -> Vec<(String, String)> {
-    let module = Module::read(ir).expect("a module that is understood");
-    let parts = module.parts().into_iter();
-    parts.map(|part| (part.roots, part.ir)).collect()
+    let modules = [ir.to_owned()];
+    let program = Program::read(&modules, 1).expect("a module that is understood");
+    program.pieces().iter().map(|piece| (piece.roots.clone(), piece.ir())).collect()
 }
 
 fn has(ir: &str, names: &str, expected: bool) {
@@ -163,8 +163,10 @@ fn what_is_not_understood_is_not_cut() {
 proptest::proptest! {
     #[test]
     fn no_text_panics(text in "[!#@%\"; a-z0-9é{}=\n]{0,200}", start in 0usize..2000) {
-        let _ = Module::read(&text).map(|module| module.parts());
         let cut = IR.get(..start.min(IR.len())).unwrap_or_default();
-        let _ = Module::read(&format!("{cut}{text}")).map(|module| module.parts());
+        for texts in [vec![text.clone()], vec![format!("{cut}{text}"), IR.to_owned()]] {
+            let program = Program::read(&texts, 1);
+            let _ = program.map(|program| program.pieces().iter().map(|piece| piece.ir()).collect::<Vec<_>>());
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Writing modules, with new numbers for attributes and metadata.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
@@ -19,33 +20,34 @@ pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
         let numbers = (0..module.symbols.len()).filter(|it| names.insert(module.symbols[*it].name));
         sources.push((module, numbers.collect()));
     }
-    Some(write(&sources, |_| false))
+    Some(write(&sources, |module, symbol| (Cow::Borrowed(""), modules[module].symbols[symbol].text), |_, _| None))
 }
 
-/// Writes a module of these symbols, and of the attributes and metadata that they mention. Functions that are shared
-/// become visible.
-pub(super) fn write(sources: &[(&Module<'_>, BTreeSet<usize>)], is_shared: impl Fn(usize) -> bool) -> String {
+/// Writes a module of these symbols, and of the attributes and metadata that they mention.
+///
+/// `text` gives the text of a symbol, in two parts; `renamed` the new name of a symbol, if it has one. Both get the index
+/// of the source first.
+pub(super) fn write<'a>(
+    sources: &[(&Module<'_>, BTreeSet<usize>)],
+    text: impl Fn(usize, usize) -> (Cow<'a, str>, &'a str),
+    renamed: impl Fn(usize, &str) -> Option<&'a str>,
+) -> String {
     let [mut head, mut bodies, mut nodes] = [const { String::new() }; 3];
     let mut known = HashSet::new();
     let mut named = NAMED.map(|name| (name, Vec::new()));
     let mut numbers = Numbers::default();
     for (index, (module, symbols)) in sources.iter().enumerate() {
         numbers.new.clear();
-        for line in module.head.iter().filter(|line| known.insert(**line)) {
+        let is_new = |line: &&&str| index == 0 || !line.starts_with("source_filename");
+        for line in module.head.iter().filter(is_new).filter(|line| known.insert(**line)) {
             head = head + line + "\n";
         }
+        let renamed = |name: &str| renamed(index, name);
         for symbol in symbols {
-            let mut text = module.symbols[*symbol].text;
-            let locals = ["define internal ", "define private "];
-            if is_shared(*symbol)
-                && !module.is_called(text)
-                && let Some(rest) = locals.iter().find_map(|local| text.strip_prefix(local))
-            {
-                bodies.push_str("define ");
-                text = rest;
-            }
-            numbers.write(text, &mut bodies);
-            bodies.push('\n');
+            let (start, rest) = text(index, *symbol);
+            numbers.write(&start, renamed, &mut bodies);
+            numbers.write(rest, renamed, &mut bodies);
+            bodies.push_str("\n\n");
         }
         // The first module's flags are everyone's.
         for (name, list) in &mut named {
@@ -60,7 +62,8 @@ pub(super) fn write(sources: &[(&Module<'_>, BTreeSet<usize>)], is_shared: impl 
         while let Some(old) = numbers.open.pop() {
             let keyword = if old.0 == '#' { "attributes " } else { "" };
             let _ = write!(nodes, "{keyword}{}{} = ", old.0, numbers.number(old));
-            numbers.write(module.nodes.get(&old).unwrap_or(&""), &mut nodes);
+            numbers.write(module.node(old.0, old.1), renamed, &mut nodes);
+            nodes.push('\n');
         }
     }
     let mut out = format!("{head}\n{bodies}");
@@ -88,23 +91,25 @@ impl Numbers {
         })
     }
 
-    /// Copies text with the new numbers.
-    fn write(&mut self, text: &str, out: &mut String) {
+    /// Copies text with the new numbers and names.
+    fn write<'a>(&mut self, text: &str, renamed: impl Fn(&str) -> Option<&'a str>, out: &mut String) {
         let mut copied = 0;
         for (range, mention) in mentions(text) {
-            let Mention::Number(sigil, number) = mention else {
-                continue;
-            };
             let before = &text[copied..range.start];
+            let _ = match mention {
+                // A number of a place in all the sources together. An edit of any of them would change all parts.
+                Mention::Number(..) if before.ends_with(", !srcloc ") => {
+                    out.push_str(&before[..before.len() - ", !srcloc ".len()]);
+                    Ok(())
+                }
+                Mention::Number(sigil, number) => write!(out, "{before}{sigil}{}", self.number((sigil, number))),
+                Mention::Symbol(name) => match renamed(name) {
+                    Some(new) => write!(out, "{before}@\"{new}\""),
+                    None => continue,
+                },
+            };
             copied = range.end;
-            // A number of a place in all the sources together. An edit of any of them would change all parts.
-            if let Some(before) = before.strip_suffix(", !srcloc ") {
-                out.push_str(before);
-            } else {
-                let _ = write!(out, "{before}{sigil}{}", self.number((sigil, number)));
-            }
         }
         out.push_str(&text[copied..]);
-        out.push('\n');
     }
 }

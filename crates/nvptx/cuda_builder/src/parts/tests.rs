@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::fs;
 
 use super::{INPUT, Store, in_parallel};
-use crate::compile::{io, write};
+use crate::compile::{io, read, write};
 use crate::error::CudaBuilderError;
 
 #[test]
@@ -10,15 +10,23 @@ fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path().join("parts")).expect("a store");
     let runs = Cell::new(0);
+    let keys = Cell::new(0);
     let part = |tools: &str, ir: &str| {
-        let part = store.part(tools, ir, |to| {
-            runs.set(runs.get() + 1);
-            write(to, &ir.to_uppercase())
-        });
+        // Every key is a new one, so that texts are compared.
+        keys.set(keys.get() + 1);
+        let part = store.part(
+            tools,
+            &keys.get().to_string(),
+            || ir.to_owned(),
+            |ir, to| {
+                runs.set(runs.get() + 1);
+                write(to, &ir.to_uppercase())
+            },
+        );
         part.expect("a part")
     };
     let first = part("opt 1", "define a\n");
-    assert_eq!(first.optimized, "DEFINE A\n");
+    assert_eq!(read(&first.optimized).expect("IR"), "DEFINE A\n");
     for (tools, ir, expected) in [("opt 1", "define a\n", 1), ("opt 1", "define b\n", 2), ("opt 2", "define a\n", 3)] {
         part(tools, ir);
         assert_eq!(runs.get(), expected);
@@ -31,16 +39,35 @@ fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
     assert_eq!((runs.get(), made("three")), (4, "three".into()));
     // What fails is not kept.
     for _ in 0..2 {
-        let failed = store.part("", "d", |to| Err(io(to)(std::io::Error::other("no"))));
+        let failed = store.part("", "d", || "d".to_owned(), |_, to| Err(io(to)(std::io::Error::other("no"))));
         assert!(failed.is_err());
     }
+}
+
+#[test]
+fn the_text_of_a_part_with_a_known_key_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(folder.path().to_owned()).expect("a store");
+    let part = |tools: &str, key: &str, ir: Option<&str>| {
+        let ir = || ir.expect("the text is not wanted").to_owned();
+        let part = store.part(tools, key, ir, |ir, to| write(to, ir)).expect("a part");
+        read(&part.optimized).expect("IR")
+    };
+    assert_eq!(part("opt 1", "key 1", Some("a")), "a");
+    assert_eq!(part("opt 1", "key 1", None), "a");
+    assert_eq!(part("opt 1", "key 2", Some("b")), "b");
+    assert_eq!(part("opt 2", "key 1", Some("c")), "c");
+    // What it was made into is gone.
+    let entry = folder.path().join(super::hash("; opt 1\na"));
+    fs::remove_dir_all(entry).expect("removed");
+    assert_eq!(part("opt 1", "key 1", Some("a")), "a");
 }
 
 #[test]
 fn what_was_not_used_for_longest_goes() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path().to_owned()).expect("a store");
-    let part = |ir| store.part("", ir, |to| write(to, ir)).expect("a part");
+    let part = |ir: &str| store.part("", ir, || ir.to_owned(), |ir, to| write(to, ir)).expect("a part");
     for ir in ["a", "b", "c", "a", "d"] {
         part(ir);
         // Times of files can be coarse.
@@ -49,17 +76,18 @@ fn what_was_not_used_for_longest_goes() {
     store.forget(1);
     let kept = ["a", "b", "c", "d"].map(|ir| folder.path().join(super::hash(format!("; \n{ir}"))));
     assert_eq!(kept.map(|it| it.exists()), [true, false, false, true]);
+    assert_eq!(fs::read_dir(folder.path().join(super::NAMES)).expect("a folder").count(), 2);
 }
 
 #[test]
 fn nothing_goes_while_another_build_uses_the_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, other] = [(); 2].map(|()| Store::open(folder.path().to_owned()).expect("a store"));
-    let part = other.part("", "a", |to| write(to, "A")).expect("a part");
+    let part = other.part("", "a", || "a".to_owned(), |_, to| write(to, "A")).expect("a part");
     one.forget(0);
-    assert!(part.path.is_file());
+    assert!(part.optimized.is_file());
     other.forget(0);
-    assert!(!part.path.exists());
+    assert!(!part.optimized.exists());
 }
 
 /// A folder that one thread has moved has a name that another one may take before the first one drops it.
@@ -73,11 +101,16 @@ fn threads_that_keep_results_at_once_keep_all_of_them() {
             scope.spawn(move || {
                 for number in 0..200 {
                     let ir = format!("{thread} {number}");
-                    let part = store.part("", &ir, |to| {
-                        std::thread::yield_now();
-                        write(to, &ir)
-                    });
-                    assert_eq!(part.expect("a part").optimized, ir);
+                    let part = store.part(
+                        "",
+                        &ir,
+                        || ir.clone(),
+                        |ir, to| {
+                            std::thread::yield_now();
+                            write(to, ir)
+                        },
+                    );
+                    assert_eq!(read(&part.expect("a part").optimized).expect("IR"), ir);
                 }
             });
         }

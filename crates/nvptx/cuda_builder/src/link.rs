@@ -1,0 +1,170 @@
+//! What a linker would be given: the units that rustc compiles a crate in, and what they use of libraries.
+//!
+//! rustc has a unit or two for each Rust module, and after an edit it compiles only those that differ. What it would join
+//! them by, its own link-time optimization, begins anew with every unit after every edit.
+//!
+//! A library (`.rlib`) is an archive of bitcode with an index of symbols. Of it a linker takes the members that define what
+//! is still missing.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, FileTimes};
+use std::path::{Path, PathBuf};
+
+use object::ReadCache;
+use object::read::archive::{ArchiveFile, ArchiveOffset};
+
+use crate::compile::{Paths, io, read, write};
+use crate::error::CudaBuilderError;
+use crate::llvm;
+use crate::module::{is_exported_name, undefined};
+use crate::panics;
+use crate::toolchain::DeviceToolchain;
+
+/// Modules of IR that make up a program.
+pub(crate) struct Modules {
+    /// Their texts. Those of libraries come last.
+    pub(crate) texts: Vec<String>,
+    /// How many of them are the crate's own.
+    pub(crate) units: usize,
+}
+
+/// The modules of what rustc would link; `None` when it is more than IR.
+pub(crate) fn modules(toolchain: &DeviceToolchain, paths: &Paths) -> Result<Option<Modules>, CudaBuilderError> {
+    let arguments = arguments(&read(&paths.link)?);
+    let files = |ending: &'static str| arguments.iter().filter(move |it| it.ends_with(ending)).map(PathBuf::from);
+    let mut objects: Vec<PathBuf> = files(".rcgu.o").map(|object| object.with_extension("ll")).collect();
+    // The IR of a single unit is where rustc was asked to write it.
+    if objects.len() == 1 {
+        objects = vec![paths.raw.clone()];
+    }
+    // rustc writes no IR of what it makes for a crate with an allocator.
+    if objects.is_empty() || objects.iter().any(|unit| !unit.is_file()) {
+        return Ok(None);
+    }
+    let mut texts = objects.iter().map(|unit| read(unit)).collect::<Result<Vec<_>, _>>()?;
+    let units = texts.len();
+    let mut libraries = files(".rlib").map(|path| Library::open(&path)).collect::<Result<Vec<_>, _>>()?;
+
+    let mut missing: HashSet<String> = texts.iter().flat_map(|unit| undefined(unit)).map(str::to_owned).collect();
+    // What a member lacks may be in a library that came before.
+    loop {
+        let before = texts.len();
+        for library in &mut libraries {
+            for (name, bitcode) in library.take(&missing)? {
+                let (path, text) = library.disassembled(toolchain, paths, &name, &bitcode)?;
+                missing.extend(undefined(&text).map(str::to_owned));
+                objects.push(path);
+                texts.push(text);
+            }
+        }
+        if texts.len() == before {
+            break;
+        }
+    }
+    forget_others(&paths.units, &objects);
+    Ok(Some(Modules { texts, units }))
+}
+
+/// The arguments of a command as rustc prints it: each between quotation marks, with Rust's escapes.
+fn arguments(command: &str) -> Vec<String> {
+    let mut arguments = Vec::new();
+    let mut characters = command.chars();
+    while characters.any(|c| c == '"') {
+        let mut argument = String::new();
+        while let Some(c) = characters.next().filter(|c| *c != '"') {
+            argument.extend(if c == '\\' { characters.next() } else { Some(c) });
+        }
+        arguments.push(argument);
+    }
+    arguments
+}
+
+struct Library {
+    path: PathBuf,
+    cache: ReadCache<File>,
+    /// The members that have not been taken, by the symbols that they define.
+    index: HashMap<String, ArchiveOffset>,
+}
+
+impl Library {
+    fn open(path: &Path) -> Result<Self, CudaBuilderError> {
+        let cache = ReadCache::new(File::open(path).map_err(io(path))?);
+        let mut library = Self { path: path.to_owned(), cache, index: HashMap::new() };
+        library.index = library.symbols().map_err(|error| library.unreadable(error))?;
+        Ok(library)
+    }
+
+    fn unreadable(&self, error: object::read::Error) -> CudaBuilderError {
+        io(&self.path)(std::io::Error::other(error))
+    }
+
+    fn symbols(&self) -> object::read::Result<HashMap<String, ArchiveOffset>> {
+        let archive = ArchiveFile::parse(&self.cache)?;
+        let symbols = archive.symbols()?.into_iter().flatten();
+        let named = symbols.map(|symbol| {
+            let symbol = symbol?;
+            Ok((String::from_utf8_lossy(symbol.name()).into_owned(), symbol.offset()))
+        });
+        named.collect()
+    }
+
+    /// Takes the members that define something that is missing or that every program has: names and bitcode.
+    fn take(&mut self, missing: &HashSet<String>) -> Result<Vec<(String, Vec<u8>)>, CudaBuilderError> {
+        let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        // These are there for code that a compiler has made up, and no program exports them.
+        let are_exports = !file.starts_with("libcompiler_builtins-");
+        let is_wanted = |name: &String| {
+            missing.contains(name) || panics::is_replacement(name) || are_exports && is_exported_name(name)
+        };
+        let wanted = self.index.iter().filter(|(name, _)| is_wanted(name));
+        let mut offsets: Vec<_> = wanted.map(|(_, offset)| offset.0).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        self.index.retain(|_, offset| offsets.binary_search(&offset.0).is_err());
+        let read = |offset: &u64| {
+            let archive = ArchiveFile::parse(&self.cache)?;
+            let member = archive.member(ArchiveOffset(*offset))?;
+            let name = String::from_utf8_lossy(member.name()).into_owned();
+            Ok((name, member.data(&self.cache)?.to_owned()))
+        };
+        let members: object::read::Result<_> = offsets.iter().map(read).collect();
+        members.map_err(|error| self.unreadable(error))
+    }
+
+    /// The IR of a member, kept from an earlier build if it is as old as the library.
+    fn disassembled(
+        &self,
+        toolchain: &DeviceToolchain,
+        paths: &Paths,
+        name: &str,
+        bitcode: &[u8],
+    ) -> Result<(PathBuf, String), CudaBuilderError> {
+        let modified = |path: &Path| fs::metadata(path).and_then(|it| it.modified());
+        let age = modified(&self.path).map_err(io(&self.path))?;
+        let path = paths.units.join(format!("{name}.ll"));
+        if modified(&path).ok() != Some(age) {
+            let from = paths.units.join(format!("{name}.bc"));
+            fs::write(&from, bitcode).map_err(io(&from))?;
+            let text = llvm::disassemble(toolchain, &from)?;
+            write(&path, &text)?;
+            let file = File::options().append(true).open(&path);
+            file.and_then(|it| it.set_times(FileTimes::new().set_modified(age))).map_err(io(&path))?;
+            return Ok((path, text));
+        }
+        let text = read(&path)?;
+        Ok((path, text))
+    }
+}
+
+/// Removes what earlier builds have left in the folder of units.
+fn forget_others(folder: &Path, used: &[PathBuf]) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for other in entries.filter(|path| !used.contains(path)) {
+        // Another build may have been faster.
+        let _ = fs::remove_file(other);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! LLVM's programs, as a device build uses them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::builder::CudaBuilder;
+use crate::compile::{hash, io, read, run, write};
+use crate::error::CudaBuilderError;
+use crate::toolchain::DeviceToolchain;
+
+/// Instructions up to which a loop of constant length is written out in full.
+///
+/// LLVM's 300 is meant for CPUs. Here an array that is indexed by such a loop's counter lives in registers
+/// only once the loop is gone, and in local memory until then; nvcc unrolls as far. Loops whose length is not
+/// a constant are not touched by it.
+const UNROLL_THRESHOLD: u32 = 20_000;
+
+/// This crate's own code that works on a part. The program that has it compiled in is no sign of it: cargo compiles a
+/// build script once for clippy and once for itself.
+const OWN_CODE: [&str; 20] = [
+    include_str!("build.rs"),
+    include_str!("compile.rs"),
+    include_str!("limits.rs"),
+    include_str!("llvm.rs"),
+    include_str!("lower.rs"),
+    include_str!("lower/bounds.rs"),
+    include_str!("lower/builtins.rs"),
+    include_str!("lower/convergent.rs"),
+    include_str!("lower/ir.rs"),
+    include_str!("lower/parameters.rs"),
+    include_str!("lower/place.rs"),
+    include_str!("lower/signs.rs"),
+    include_str!("lower/spaces.rs"),
+    include_str!("lower/verify.rs"),
+    include_str!("lower/window.rs"),
+    include_str!("module.rs"),
+    include_str!("module/program.rs"),
+    include_str!("module/write.rs"),
+    include_str!("parts.rs"),
+    include_str!("ptx.rs"),
+];
+
+/// Everything that a part's optimized IR and its PTX depend on, other than its text and the version of PTX.
+pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
+    let tool = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok();
+        (path.clone(), file.map(|it| (it.len(), it.modified().ok())))
+    };
+    let llvm = &toolchain.llvm;
+    format!(
+        "{} {:?} {:?} {} {} {} {:?}",
+        hash(OWN_CODE),
+        tool(&llvm.opt),
+        tool(&llvm.llc),
+        llvm.version,
+        builder.arch.sm(),
+        builder.release,
+        float_options(builder),
+    )
+}
+
+/// Runs LLVM's optimizer.
+pub(crate) fn optimize(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    roots: &str,
+    ir: &str,
+    optimized: &Path,
+) -> Result<(), CudaBuilderError> {
+    let level = if builder.release { "default<O3>" } else { "default<O1>" };
+    let lowered = optimized.with_extension("lowered.ll");
+    write(&lowered, ir)?;
+    let mut command = Command::new(&toolchain.llvm.opt);
+    let mut level = level.to_owned();
+    if !roots.is_empty() {
+        level += ",internalize,globaldce";
+        command.arg(format!("-internalize-public-api-list={roots}"));
+    }
+    command
+        // llc would infer the address spaces later; here the result can still be checked.
+        .arg(format!("-passes={level},function(infer-address-spaces)"))
+        .arg(format!("-mcpu={}", builder.arch.sm()))
+        .args(float_options(builder))
+        .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
+        .arg("-S")
+        .arg(&lowered)
+        .arg("-o")
+        .arg(optimized);
+    run(command)?;
+    std::fs::remove_file(&lowered).map_err(io(&lowered))
+}
+
+/// LLVM's names for the builder's choices about f32.
+pub(crate) fn float_options(builder: &CudaBuilder) -> Vec<&'static str> {
+    let mut options = Vec::new();
+    if builder.ftz {
+        options.push("-denormal-fp-math-f32=preserve-sign");
+    }
+    if builder.fast_sqrt {
+        options.push("-nvptx-prec-sqrtf32=0");
+    }
+    if builder.fast_div {
+        options.push("-nvptx-prec-divf32=0");
+    }
+    options.push(if builder.fma_contraction { "-fp-contract=fast" } else { "-fp-contract=off" });
+    options
+}
+
+/// Writes optimized IR as bitcode.
+pub(crate) fn assemble_bitcode(toolchain: &DeviceToolchain, ir: &Path, bitcode: &Path) -> Result<(), CudaBuilderError> {
+    let mut command = Command::new(&toolchain.llvm.opt);
+    command.arg("-passes=verify").arg(ir).arg("-o").arg(bitcode);
+    run(command)
+}
+
+/// The text of a file of bitcode, which is removed.
+pub(crate) fn disassemble(toolchain: &DeviceToolchain, bitcode: &Path) -> Result<String, CudaBuilderError> {
+    let text = bitcode.with_extension("text.ll");
+    let mut command = Command::new(&toolchain.llvm.opt);
+    command.arg("-S").arg(bitcode).arg("-o").arg(&text);
+    run(command)?;
+    let ir = read(&text)?;
+    for path in [bitcode, &text] {
+        std::fs::remove_file(path).map_err(io(path))?;
+    }
+    Ok(ir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_is_part_of_the_key_of_kept_results() {
+        let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/lower");
+        let files = std::fs::read_dir(lower).expect("the passes").map(|entry| entry.expect("an entry").path());
+        for file in files.filter(|path| path.is_file()) {
+            let text = std::fs::read_to_string(&file).expect("a file");
+            assert!(OWN_CODE.contains(&text.as_str()), "{} is not in OWN_CODE", file.display());
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A program of modules: each name has one definition, and its kernels can be compiled in parts.
+//!
+//! A part holds some of the kernels and everything that they reach. Kernels of one Rust module are in one part, and so are
+//! kernels that share a variable: what one of them does with it says what the optimizer may assume about it in the other.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
+
+use super::write::write;
+use super::{Module, Symbol};
+use crate::lower::ir::{Mention, global_name, mentions};
+
+/// A symbol: the index of its module, and its own in there.
+type Place = (usize, usize);
+
+/// Modules that are linked.
+pub(crate) struct Program<'a> {
+    modules: Vec<Module<'a>>,
+    /// Where the definition stands of what modules can use of others.
+    shared: HashMap<&'a str, Place>,
+    /// New names of local definitions, for each module.
+    renamed: Vec<HashMap<&'a str, String>>,
+}
+
+/// A part of a program.
+pub(crate) struct Piece<'p> {
+    program: &'p Program<'p>,
+    symbols: BTreeSet<Place>,
+    /// The functions that other parts have too. They become visible: the optimizer must not take this part's calls of
+    /// them for all calls that there are, or it would make something else of them here than of the whole program.
+    shared: HashSet<Cow<'p, str>>,
+    /// The names of the functions and variables for whose sake it is there, with commas.
+    pub(crate) roots: String,
+}
+
+impl<'a> Program<'a> {
+    /// Links modules of IR, of which the first are the `units` of one crate, as rustc wrote them without optimization;
+    /// `None` when one cannot be read or when two do not fit together. A definition comes from the first module that has
+    /// it.
+    ///
+    /// A function that several units have is the same in all, which does not hold for the other modules: an optimizer may
+    /// have changed a local function's parameters.
+    pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
+        let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;
+        let mut types = HashMap::new();
+        for (name, text) in modules.iter().flat_map(|it| &it.head).filter_map(|line| line.split_once(" = type ")) {
+            if *types.entry(name).or_insert(text) != text {
+                return None;
+            }
+        }
+        let mut shared = HashMap::new();
+        let mut local: HashMap<&str, Vec<Place>> = HashMap::new();
+        for (number, module) in modules.iter().enumerate() {
+            for (index, symbol) in module.symbols.iter().enumerate() {
+                if symbol.is_local {
+                    local.entry(symbol.name).or_default().push((number, index));
+                } else if !symbol.is_declaration {
+                    shared.entry(symbol.name).or_insert((number, index));
+                }
+            }
+        }
+        let renamed = vec![HashMap::new(); modules.len()];
+        let mut program = Self { modules, shared, renamed };
+        program.rename(local, units);
+        Some(program)
+    }
+
+    /// Gives local definitions that have another one's name a new one.
+    fn rename(&mut self, local: HashMap<&'a str, Vec<Place>>, units: usize) {
+        let mut open: Vec<_> = local.into_iter().collect();
+        for (name, places) in &mut open {
+            places.splice(..0, self.shared.get(name).copied());
+        }
+        // A variable with a new name is another than one that has the same text, and so are those that mention it.
+        loop {
+            let before = open.len();
+            open.retain(|(name, places)| {
+                let others = places[1..].iter().zip(1..);
+                let different = others.filter(|(place, _)| !self.are_same(places[0], **place, units));
+                let new: Vec<_> = different.map(|(place, count)| (place.0, format!("{name}.{count}"))).collect();
+                let is_settled = new.is_empty();
+                new.into_iter().for_each(|(module, new)| drop(self.renamed[module].insert(name, new)));
+                is_settled
+            });
+            if open.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn symbol(&self, (module, symbol): Place) -> &Symbol<'a> {
+        &self.modules[module].symbols[symbol]
+    }
+
+    /// Whether one of two definitions with one name can be taken for the other.
+    fn are_same(&self, a: Place, b: Place, units: usize) -> bool {
+        let (one, other) = (self.symbol(a), self.symbol(b));
+        if one.is_function() || other.is_function() {
+            return one.is_function() && other.is_function() && a.0 < units && b.0 < units;
+        }
+        let is_kept = |place: Place, name: &str| !self.renamed[place.0].contains_key(name);
+        one.text == other.text
+            && mentions(one.text).all(|(_, mention)| match mention {
+                Mention::Symbol(name) => name == one.name || is_kept(a, name) && is_kept(b, name),
+                Mention::Number(..) => false,
+            })
+    }
+
+    /// The name of a symbol in the program.
+    fn name(&self, place: Place) -> Cow<'a, str> {
+        let name = self.symbol(place).name;
+        self.renamed[place.0].get(name).map_or(Cow::Borrowed(name), |new| Cow::Owned(new.clone()))
+    }
+
+    /// The definition that a module means by a name.
+    fn resolved(&self, module: usize, name: &str) -> Option<Place> {
+        let own = self.modules[module].numbers.get(name).map(|index| (module, *index));
+        let is_own = own.is_some_and(|place| self.symbol(place).is_local);
+        if is_own { own } else { self.shared.get(name).copied().or(own) }
+    }
+
+    /// The definitions that are for others than the program: kernels, above all.
+    fn roots(&self) -> Vec<Place> {
+        let mut roots: Vec<_> = self.shared.values().copied().filter(|it| self.symbol(*it).is_exported()).collect();
+        roots.sort_unstable();
+        roots
+    }
+
+    /// What a root reaches; `uses` is filled with what each symbol uses.
+    fn reached(&self, root: Place, uses: &mut HashMap<Place, Vec<Place>>) -> BTreeSet<Place> {
+        let mut reached = BTreeSet::from([root]);
+        let mut open = vec![root];
+        while let Some(place) = open.pop() {
+            let used = uses.entry(place).or_insert_with(|| {
+                let used = |(_, mention)| match mention {
+                    Mention::Symbol(name) => self.resolved(place.0, name),
+                    Mention::Number(..) => None,
+                };
+                mentions(self.symbol(place).text).filter_map(used).collect()
+            });
+            open.extend(used.iter().filter(|used| reached.insert(**used)));
+        }
+        reached
+    }
+
+    /// The whole program as one piece, without what no kernel reaches, which is most of `core`.
+    pub(crate) fn whole(&self) -> Piece<'_> {
+        let mut uses = HashMap::new();
+        let roots = self.roots();
+        let symbols = roots.iter().flat_map(|root| self.reached(*root, &mut uses)).collect();
+        Piece { program: self, symbols, shared: HashSet::new(), roots: self.names(&roots) }
+    }
+
+    fn names(&self, places: &[Place]) -> String {
+        places.iter().map(|place| self.symbol(*place).name).collect::<Vec<_>>().join(",")
+    }
+
+    /// The program in pieces; none when there are no kernels.
+    pub(crate) fn pieces(&self) -> Vec<Piece<'_>> {
+        let mut uses = HashMap::new();
+        let reached: Vec<_> = self.roots().into_iter().map(|root| (root, self.reached(root, &mut uses))).collect();
+        // The groups by what their members have in common: the Rust module, or a variable.
+        let mut group: Vec<usize> = (0..reached.len()).collect();
+        let mut first: HashMap<(bool, Place), usize> = HashMap::new();
+        for (index, (root, symbols)) in reached.iter().enumerate() {
+            let scope = (root.0, self.modules[root.0].scope(self.symbol(*root).text));
+            let states = symbols.iter().filter(|it| self.symbol(**it).is_state());
+            let keys = states.map(|state| (true, *state));
+            for key in keys.chain([(false, scope)]) {
+                let (from, to) = (group[index], group[*first.entry(key).or_insert(index)]);
+                group.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+            }
+        }
+        let mut groups: BTreeMap<usize, (Vec<Place>, BTreeSet<Place>)> = BTreeMap::new();
+        for ((root, symbols), group) in reached.iter().zip(group) {
+            let (roots, all) = groups.entry(group).or_default();
+            roots.push(*root);
+            all.extend(symbols);
+        }
+        // Modules can have the same function each.
+        let names = |symbols: &BTreeSet<Place>| symbols.iter().map(|it| self.name(*it)).collect::<HashSet<_>>();
+        let mut users: HashMap<Cow<'_, str>, usize> = HashMap::new();
+        for name in groups.values().flat_map(|(_, symbols)| names(symbols)) {
+            *users.entry(name).or_default() += 1;
+        }
+        let pieces = groups.into_values().map(|(roots, symbols)| {
+            let shared = names(&symbols).into_iter().filter(|name| users[name] > 1).collect();
+            Piece { program: self, symbols, shared, roots: self.names(&roots) }
+        });
+        pieces.collect()
+    }
+}
+
+impl Piece<'_> {
+    /// The text of a module with all that is in the piece.
+    pub(crate) fn ir(&self) -> String {
+        let program = self.program;
+        let mut written = HashSet::new();
+        let mut sources: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (module, symbol) in self.symbols.iter().filter(|place| written.insert(program.name(**place))) {
+            sources.entry(*module).or_default().insert(*symbol);
+        }
+        let modules: Vec<_> = sources.keys().copied().collect();
+        let sources: Vec<_> = sources.into_iter().map(|(it, symbols)| (&program.modules[it], symbols)).collect();
+        write(
+            &sources,
+            |source, symbol| {
+                let place = (modules[source], symbol);
+                self.text(place, self.shared.contains(&program.name(place)))
+            },
+            |source, name| program.renamed[modules[source]].get(name).map(String::as_str),
+        )
+    }
+
+    /// All that [`ir`](Self::ir) depends on, shorter than itself; `of_module` gives something for the text of a module.
+    pub(crate) fn key(&self, of_module: impl Fn(usize) -> u128) -> String {
+        let mut key = self.roots.clone();
+        let mut last = None;
+        for place in &self.symbols {
+            if last != Some(place.0) {
+                last = Some(place.0);
+                let _ = write!(key, "\n{:032x}", of_module(place.0));
+                let renamed: BTreeMap<_, _> = self.program.renamed[place.0].iter().collect();
+                let _ = write!(key, " {renamed:?}");
+            }
+            let is_shared = self.shared.contains(&self.program.name(*place));
+            let _ = write!(key, " {} {}", place.1, u8::from(is_shared));
+        }
+        key
+    }
+
+    /// The text of a symbol, in two parts: what is put in the place of its start, and the rest.
+    fn text(&self, place: Place, is_shared: bool) -> (Cow<'_, str>, &str) {
+        const LINKAGE: [&str; 4] = ["internal", "hidden", "protected", "dso_local"];
+        let symbol = self.program.symbol(place);
+        let becomes_visible =
+            is_shared && symbol.is_function() && !self.program.modules[place.0].is_called(symbol.text);
+        if symbol.is_declaration || symbol.is_exported() || symbol.is_local && !becomes_visible {
+            return (Cow::Borrowed(""), symbol.text);
+        }
+        let (start, linkage, rest) = symbol.split();
+        let others = linkage.split(' ').filter(|word| !LINKAGE.contains(word));
+        let others = others.filter(|word| !becomes_visible || *word != "private").collect::<Vec<_>>().join(" ");
+        let new = if becomes_visible { "" } else { "internal " };
+        (Cow::Owned(format!("{start}{new}{others}")), rest)
+    }
+}
+
+impl<'a> Symbol<'a> {
+    /// Whether a definition is for others than Rust code: one with `#[unsafe(no_mangle)]`, as kernels are.
+    fn is_exported(&self) -> bool {
+        let is_visible = !self.is_local && !self.is_declaration && is_exported_name(self.name);
+        is_visible && !self.split().1.split(' ').any(|word| word == "hidden")
+    }
+
+    /// Whether it is a variable that is written, or that others can see: its users belong together.
+    fn is_state(&self) -> bool {
+        !self.is_function() && !self.is_declaration && (!self.is_constant || self.is_exported())
+    }
+
+    fn is_function(&self) -> bool {
+        !self.text.starts_with('@')
+    }
+
+    /// The text of a definition in three parts: its start, the words among which are those that say who can see it, and
+    /// the rest.
+    fn split(&self) -> (&'a str, &'a str, &'a str) {
+        let text = self.text;
+        let (start, end) = match self.is_function() {
+            true => ("define ".len(), text.find('@')),
+            false => {
+                let ends = ["global ", "constant "].iter().filter_map(|kind| text.find(kind));
+                (text.find(" = ").map_or(0, |at| at + 3), ends.min())
+            }
+        };
+        let end = end.unwrap_or(start).max(start);
+        (&text[..start], &text[start..end], &text[end..])
+    }
+}
+
+/// The names that a module uses and does not define, other than LLVM's own.
+pub(crate) fn undefined(text: &str) -> impl Iterator<Item = &str> {
+    let names = text.lines().filter_map(|line| {
+        let is_variable = line.starts_with('@') && line.contains(" = external ");
+        let at = line.find('@').filter(|_| is_variable || line.starts_with("declare "))?;
+        global_name(&line[at..]).map(|(name, _)| name)
+    });
+    names.filter(|name| !name.starts_with("llvm."))
+}
+
+/// Whether a symbol of this name is for others than Rust code.
+pub(crate) fn is_exported_name(name: &str) -> bool {
+    !name.starts_with("_R") && !name.starts_with("_ZN")
+}
+
+#[cfg(test)]
+mod tests;
