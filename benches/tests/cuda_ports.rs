@@ -60,7 +60,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
     let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
         Outline::new(text).entries().map(|entry| (entry.name.to_owned(), entry.parameter_bytes)).collect()
     };
-    let (of_ports, of_kernels) = (sizes(&text), sizes(kernels.text));
+    let (of_ports, of_kernels) = (sizes(&text), sizes(kernels.text()));
     for (entry, parameters) in &of_ports {
         assert_eq!(of_kernels.get(entry), Some(parameters), "{entry}");
     }

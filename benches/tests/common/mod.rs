@@ -35,7 +35,7 @@ pub struct FakeNvcc {
 impl FakeNvcc {
     pub fn new(library: Option<&Path>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("kernels.ptx"), kernels().text).unwrap();
+        fs::write(folder.path().join("kernels.ptx"), kernels().text()).unwrap();
         if let Some(library) = library {
             fs::copy(library, folder.path().join("library.so")).unwrap();
         }

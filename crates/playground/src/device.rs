@@ -56,7 +56,7 @@ impl Simulator {
             return Err(missing());
         }
         let text = extract(own.outline(), &launch.entry, SourceLines::Keep);
-        Ok(text.map_or_else(|| own.text.to_owned(), |text| compact(&text)))
+        Ok(text.map_or_else(|| own.text().to_owned(), |text| compact(&text)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::builder::{CudaBuilder, EmitOption};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
-use crate::link::Modules;
+use crate::link::{self, Modules};
 use crate::llvm;
 use crate::lower::{builtins, lower, signs, spaces, verify};
 use crate::merge::merge;
@@ -38,12 +38,12 @@ impl CudaBuilder {
         let paths = Paths::of(&self)?;
 
         let store = Store::open(paths.parts.clone())?;
-        let modules = compile::to_modules(&self, &toolchain, &paths)?;
+        let modules = link::to_modules(&self, &toolchain, &paths)?;
         let linked = modules.map(|modules| self.compile_modules(&toolchain, &store, modules)).transpose()?;
         let compiled = match linked.flatten() {
             Some(compiled) => Some(compiled),
             None => {
-                let whole = compile::to_one_module(&self, &toolchain, &paths)?;
+                let whole = link::to_one_module(&self, &toolchain, &paths)?;
                 self.compile_modules(&toolchain, &store, whole)?
             }
         };

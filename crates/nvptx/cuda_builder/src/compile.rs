@@ -8,7 +8,6 @@ use std::process::Command;
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::first_build;
-use crate::link::{self, Modules};
 use crate::lock;
 use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
@@ -101,37 +100,17 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 /// which cargo takes for another's in a folder of another name.
 const PROFILE: &str = "gpu";
 
-/// Who makes one module of what rustc compiles.
+/// Who makes one program of what rustc compiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Linker {
+pub(crate) enum Linker {
     /// We do.
     Own,
     /// rustc, by link-time optimization, which does no more here than to link.
     Rustc,
 }
 
-/// Compiles the crate and all it uses into modules of unoptimized LLVM IR; `None` when they are not all that there is.
-pub(crate) fn to_modules(
-    builder: &CudaBuilder,
-    toolchain: &DeviceToolchain,
-    paths: &Paths,
-) -> Result<Option<Modules>, CudaBuilderError> {
-    run_cargo(builder, toolchain, paths, Linker::Own)?;
-    link::modules(toolchain, paths)
-}
-
-/// Compiles the crate and all it uses into one module of unoptimized LLVM IR.
-pub(crate) fn to_one_module(
-    builder: &CudaBuilder,
-    toolchain: &DeviceToolchain,
-    paths: &Paths,
-) -> Result<Modules, CudaBuilderError> {
-    run_cargo(builder, toolchain, paths, Linker::Rustc)?;
-    Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
-}
-
 /// Runs cargo, which runs rustc on the crate and on what has changed of all it uses.
-fn run_cargo(
+pub(crate) fn run_cargo(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     paths: &Paths,

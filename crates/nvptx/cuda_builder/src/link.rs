@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use object::ReadCache;
 use object::read::archive::{ArchiveFile, ArchiveOffset};
 
-use crate::compile::{Paths, io, read, write};
+use crate::builder::CudaBuilder;
+use crate::compile::{self, Linker, Paths, io, read, write};
 use crate::error::CudaBuilderError;
 use crate::llvm;
 use crate::module::{is_exported_name, undefined};
@@ -29,8 +30,13 @@ pub(crate) struct Modules {
     pub(crate) units: usize,
 }
 
-/// The modules of what rustc would link; `None` when it is more than IR.
-pub(crate) fn modules(toolchain: &DeviceToolchain, paths: &Paths) -> Result<Option<Modules>, CudaBuilderError> {
+/// Compiles the crate and all it uses into modules of IR that is not optimized; `None` when rustc would link more than IR.
+pub(crate) fn to_modules(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    paths: &Paths,
+) -> Result<Option<Modules>, CudaBuilderError> {
+    compile::run_cargo(builder, toolchain, paths, Linker::Own)?;
     let arguments = arguments(&read(&paths.link)?);
     let files = |ending: &'static str| arguments.iter().filter(move |it| it.ends_with(ending)).map(PathBuf::from);
     let mut objects: Vec<PathBuf> = files(".rcgu.o").map(|object| object.with_extension("ll")).collect();
@@ -64,6 +70,16 @@ pub(crate) fn modules(toolchain: &DeviceToolchain, paths: &Paths) -> Result<Opti
     }
     forget_others(&paths.units, &objects);
     Ok(Some(Modules { texts, units }))
+}
+
+/// Compiles the crate and all it uses into one module of IR that is not optimized.
+pub(crate) fn to_one_module(
+    builder: &CudaBuilder,
+    toolchain: &DeviceToolchain,
+    paths: &Paths,
+) -> Result<Modules, CudaBuilderError> {
+    compile::run_cargo(builder, toolchain, paths, Linker::Rustc)?;
+    Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
 }
 
 /// The arguments of a command as rustc prints it: each between quotation marks, with Rust's escapes.
