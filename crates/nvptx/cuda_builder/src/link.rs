@@ -50,7 +50,10 @@ pub(crate) fn to_modules(
     }
     let mut texts = objects.iter().map(|unit| read(unit)).collect::<Result<Vec<_>, _>>()?;
     let units = texts.len();
-    let mut libraries = files(".rlib").map(|path| Library::open(&path)).collect::<Result<Vec<_>, _>>()?;
+    let libraries = files(".rlib").map(|path| Library::open(&path)).collect::<Result<Option<Vec<_>>, _>>()?;
+    let Some(mut libraries) = libraries else {
+        return Ok(None);
+    };
 
     let mut missing: HashSet<String> = texts.iter().flat_map(|unit| undefined(unit)).map(str::to_owned).collect();
     // What a member lacks may be in a library that came before.
@@ -104,25 +107,33 @@ struct Library {
 }
 
 impl Library {
-    fn open(path: &Path) -> Result<Self, CudaBuilderError> {
+    /// `None`: it has members, and no index of them.
+    fn open(path: &Path) -> Result<Option<Self>, CudaBuilderError> {
         let cache = ReadCache::new(File::open(path).map_err(io(path))?);
         let mut library = Self { path: path.to_owned(), cache, index: HashMap::new() };
-        library.index = library.symbols().map_err(|error| library.unreadable(error))?;
-        Ok(library)
+        let index = library.symbols().map_err(|error| library.unreadable(error))?;
+        Ok(index.map(|index| {
+            library.index = index;
+            library
+        }))
     }
 
     fn unreadable(&self, error: object::read::Error) -> CudaBuilderError {
         io(&self.path)(std::io::Error::other(error))
     }
 
-    fn symbols(&self) -> object::read::Result<HashMap<String, ArchiveOffset>> {
+    fn symbols(&self) -> object::read::Result<Option<HashMap<String, ArchiveOffset>>> {
         let archive = ArchiveFile::parse(&self.cache)?;
-        let symbols = archive.symbols()?.into_iter().flatten();
+        let Some(symbols) = archive.symbols()? else {
+            let mut members = archive.members();
+            let has_code = members.any(|member| member.is_ok_and(|member| member.name().ends_with(b".o")));
+            return Ok((!has_code).then(HashMap::new));
+        };
         let named = symbols.map(|symbol| {
             let symbol = symbol?;
             Ok((String::from_utf8_lossy(symbol.name()).into_owned(), symbol.offset()))
         });
-        named.collect()
+        named.collect::<object::read::Result<_>>().map(Some)
     }
 
     /// Takes the members that define something that is missing or that every program has: names and bitcode.

@@ -224,6 +224,64 @@ fn what_is_no_crate_of_kernels_is_told_apart() {
     assert!(matches!(error, CudaBuilderError::NoKernels { .. }), "{error}");
 }
 
+/// Two Rust modules, which rustc compiles in units of their own, with a function and a static that both use.
+fn two_modules(factor: u32) -> String {
+    format!(
+        "#[address_space(shared)]\nstatic mut BOTH: [MaybeUninit<u32>; 64] = [const {{ MaybeUninit::uninit() }}; 64];\n\
+         const TABLE: &[&(dyn Fn(u32) -> u32 + Sync)] = &[&|x| x + 1, &|x| x * 5];\n\
+         #[inline(never)]\nfn turned(x: u32) -> u32 {{ x.rotate_left(thread::thread_idx_x()) }}\n\
+         mod one {{\n use super::*;\n #[kernel]\n pub unsafe fn first(out: *mut u32) {{\n  unsafe {{\n   \
+         let own = (&raw mut BOTH).cast::<u32>().add(thread::thread_idx_x() as usize);\n   \
+         *own = turned({factor});\n   *out.add(thread::thread_idx_x() as usize) = *own;\n  }}\n }}\n}}\n\
+         mod two {{\n use super::*;\n #[kernel]\n pub unsafe fn second(out: *mut u32) {{\n  unsafe {{\n   \
+         let i = thread::thread_idx_x();\n   \
+         *out.add(i as usize) = turned(TABLE[i as usize % 2](i)) + out.add(i as usize).read_volatile().rem_euclid(7);\n  }}\n }}\n}}\n"
+    )
+}
+
+#[test]
+fn a_build_after_an_edit_gives_what_a_first_build_gives() {
+    let build = |path: &str, source: &str| {
+        let ptx = CudaBuilder::new(krate(path, source)).build().unwrap();
+        std::fs::read_to_string(ptx).unwrap()
+    };
+    let code = |ptx: &str, kernel: &str| -> Vec<String> {
+        let lines =
+            entry(ptx, kernel).lines().map(|line| line.split("//").next().unwrap_or_default().trim().to_owned());
+        lines.filter(|line| !line.is_empty() && !line.starts_with(".loc") && !line.starts_with("$L__")).collect()
+    };
+    let before = build("edited/edited_kernels", &two_modules(3));
+    let after = build("edited/edited_kernels", &two_modules(11));
+    let first = build("new/edited_kernels", &two_modules(11));
+    assert_ne!(code(&before, "first"), code(&after, "first"));
+    for kernel in ["first", "second"] {
+        let hash_of_crate = |line: &String| line.contains("edited_kernels");
+        let [after, first] = [&after, &first].map(|ptx| code(ptx, kernel));
+        let pairs = after.iter().zip(&first).filter(|(line, _)| !hash_of_crate(line));
+        assert_eq!(after.len(), first.len(), "{after:#?}");
+        pairs.for_each(|(after, first)| assert_eq!(after, first));
+    }
+    let module = Module::from_ptx(after).unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let buffer = machine.upload(&[9u32; 64]).unwrap();
+    for (kernel, value) in [
+        ("first", (|i| 11u32.rotate_left(i)) as fn(u32) -> u32),
+        ("second", |i| (if i % 2 == 0 { i + 1 } else { i * 5 }).rotate_left(i) + 11u32.rotate_left(i) % 7),
+    ] {
+        let kernel = module.function(kernel).unwrap();
+        machine.launch(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()])).unwrap();
+        assert_eq!(machine.read(buffer).unwrap(), (0..64).map(value).collect::<Vec<_>>());
+    }
+}
+
+/// `#[used]` is a list that a linker reads.
+#[test]
+fn what_is_more_than_code_is_linked_by_rustc() {
+    let source = two_modules(3) + "#[used]\npub static KEPT: u32 = 7;\n";
+    let ptx = ptx("used_kernels", NvvmArch::default(), &source);
+    assert_has(&ptx, &[".entry first(", ".entry second(", "KEPT"]);
+}
+
 /// The crate has no dependencies, because they would be compiled in this profile for this test alone.
 #[test]
 fn a_debug_build_checks_arithmetic() {

@@ -38,14 +38,26 @@ fn members_are_taken_once_for_what_is_missing_and_for_what_is_exported() {
     };
     let one = || ("one.o".to_owned(), b"bitcode 1".to_vec());
     let two = || ("two.o".to_owned(), b"bitcode 2!".to_vec());
-    let mut library = Library::open(&archive(folder.path(), "libx-1.rlib")).expect("an archive");
+    let open = |name: &str| Library::open(&archive(folder.path(), name)).expect("an archive").expect("an index");
+    let mut library = open("libx-1.rlib");
     assert_eq!(taken(&mut library, &["_RNv1x"]), [two()]);
     assert_eq!(taken(&mut library, &["_RNv1a", "_RNv1b"]), [one()]);
     assert_eq!(taken(&mut library, &["_RNv1a", "_RNv1b"]), []);
     // What a compiler makes up calls of is there for nobody else.
-    let mut builtins = Library::open(&archive(folder.path(), "libcompiler_builtins-1.rlib")).expect("an archive");
+    let mut builtins = open("libcompiler_builtins-1.rlib");
     assert_eq!(taken(&mut builtins, &["_RNv1x"]), []);
     assert_eq!(taken(&mut builtins, &["kernel", "_RNv1a"]), [one(), two()]);
+}
+
+#[test]
+fn members_without_an_index_are_not_for_us() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("libx.rlib");
+    for (members, is_read) in [(&["lib.rmeta/"][..], true), (&["lib.rmeta/", "one.o/"], false)] {
+        let members = members.iter().map(|name| format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\nab", 0, 0, 0, 644, 2));
+        fs::write(&path, format!("!<arch>\n{}", members.collect::<String>())).expect("written");
+        assert_eq!(Library::open(&path).expect("an archive").is_some(), is_read);
+    }
 }
 
 #[test]
