@@ -78,7 +78,8 @@ impl<'a> Program<'a> {
             open.retain(|(name, places)| {
                 let others = places[1..].iter().zip(1..);
                 let different = others.filter(|(place, _)| !self.are_same(places[0], **place, units));
-                let new: Vec<_> = different.map(|(place, count)| (place.0, format!("{name}.{count}"))).collect();
+                let new: Vec<_> =
+                    different.map(|(place, count)| (place.0, format!("{name}.another.{count}"))).collect();
                 let is_settled = new.is_empty();
                 new.into_iter().for_each(|(module, new)| drop(self.renamed[module].insert(name, new)));
                 is_settled
