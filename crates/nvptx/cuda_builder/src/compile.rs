@@ -15,9 +15,8 @@ use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRI
 pub(crate) struct Paths {
     target_dir: PathBuf,
     pub(crate) raw: PathBuf,
-    /// A folder of the units that rustc compiles the crate in, and the command by which it would link them.
+    /// A folder of the units that rustc compiles the crate in, and of what it would link them with.
     pub(crate) units: PathBuf,
-    pub(crate) link: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
     pub(crate) ptx: PathBuf,
@@ -36,7 +35,6 @@ impl Paths {
         Ok(Self {
             raw: folder.join(format!("{name}.rustc.ll")),
             units: folder.join(format!("{name}.units")),
-            link: folder.join(format!("{name}.link")),
             parts: folder.join(format!("{name}.parts")),
             optimized: folder.join(format!("{name}.ll")),
             ptx: folder.join(format!("{name}.ptx")),
@@ -100,13 +98,13 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 /// which cargo takes for another's in a folder of another name.
 const PROFILE: &str = "gpu";
 
-/// Who makes one program of what rustc compiles.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Linker {
-    /// We do.
-    Own,
-    /// rustc, by link-time optimization, which does no more here than to link.
-    Rustc,
+/// What rustc runs to link what it has compiled.
+#[derive(Clone, Copy)]
+pub(crate) enum Linker<'a> {
+    /// This script, which gets the crate in units.
+    Script(&'a Path),
+    /// Nothing: it makes one module of all by link-time optimization, which does no more here than that.
+    None,
 }
 
 /// Runs cargo, which runs rustc on the crate and on what has changed of all it uses.
@@ -114,7 +112,7 @@ pub(crate) fn run_cargo(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     paths: &Paths,
-    linker: Linker,
+    linker: Linker<'_>,
 ) -> Result<(), CudaBuilderError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(&cargo);
@@ -163,30 +161,30 @@ pub(crate) fn run_cargo(
         // There is no `std` here, and upstream's crates do not say so.
         "-Zcrate-attr=no_std",
         "-Cno-prepopulate-passes",
-        // Only the IR is wanted, so the link step may do nothing.
-        "-Clinker=true",
     ]);
     command.arg(format!("-Ctarget-cpu={}", builder.arch.sm()));
     if builder.line_info() {
         command.arg("-Cdebuginfo=line-directives-only");
     }
-    if linker == Linker::Own {
-        std::fs::create_dir_all(&paths.units).map_err(io(&paths.units))?;
-        let with_path = |option: &str, path: &Path| {
-            let mut option = OsString::from(option);
-            option.push(path);
-            option
-        };
-        command
-            .args(["-Clto=off", "-Ccodegen-units=256"])
-            .arg(with_path("-Cincremental=", &paths.target_dir.join("incremental")))
-            .arg(with_path("-Ztemps-dir=", &paths.units))
-            .arg(with_path("--print=link-args=", &paths.link));
-        if builder.release {
-            // As without `incremental`, which would switch it off.
-            command.arg("-Zinline-mir=yes");
-        }
+    if builder.release {
+        // As without `incremental`, which would switch it off.
+        command.arg("-Zinline-mir=yes");
     }
+    match linker {
+        Linker::None => command.arg("-Clinker=true"),
+        Linker::Script(script) => {
+            let with_path = |option: &str, path: &Path| {
+                let mut option = OsString::from(option);
+                option.push(path);
+                option
+            };
+            command
+                .args(["-Clto=off", "-Ccodegen-units=256"])
+                .arg(with_path("-Clinker=", script))
+                .arg(with_path("-Cincremental=", &paths.target_dir.join("incremental")))
+                .arg(with_path("-Ztemps-dir=", &paths.units))
+        }
+    };
     let first = first_build::copy_or_wait(&paths.target_dir, PROFILE).map_err(io(&paths.target_dir))?;
     let output = command.output();
     drop(first);

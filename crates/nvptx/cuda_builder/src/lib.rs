@@ -27,8 +27,8 @@
 //!    ([`lower::builtins`]);
 //! 2. the units are linked with what they use of libraries, whose bitcode LLVM writes as text, and the program is cut
 //!    into parts, each with the kernels of one Rust module and what they reach. The next steps are for each part by
-//!    itself, and their results are kept: after an edit only parts that differ take them again. Where there is more to
-//!    link than such IR, as for a crate with an allocator, rustc makes one module of it all by link-time optimization;
+//!    itself, and their results are kept: after an edit only parts that differ take them again. Where that cannot be
+//!    linked here, as with `#[used]`, a list for linkers, rustc makes one module of it all by link-time optimization;
 //! 3. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
 //!    launch bounds and marks collective `asm!` blocks;
 //! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space (other than in

@@ -22,6 +22,24 @@ use crate::module::{is_exported_name, undefined};
 use crate::panics;
 use crate::toolchain::DeviceToolchain;
 
+/// The ending of the objects that rustc has linked, which are bitcode.
+const OBJECT: &str = ".rcgu.o";
+/// What comes behind it for those that are kept.
+const KEPT: &str = ".kept";
+/// The file of the arguments of the linker, one on each line.
+const ARGUMENTS: &str = "arguments";
+/// What rustc runs as its linker. Of objects that are more than a unit's code, as of the one that rustc adds for a
+/// crate with an allocator, it writes no IR, and no single unit's where we would look for it.
+const SCRIPT: &str = "link.sh";
+const SCRIPT_TEXT: &str = r#"#!/bin/sh
+for file do
+  case $file in
+    *.rcgu.o) test -f "${file%.o}.ll" || cp "$file" "$file.kept" || exit ;;
+  esac
+done
+printf '%s\n' "$@" > "${0%/*}/arguments"
+"#;
+
 /// Modules of IR that make up a program.
 pub(crate) struct Modules {
     /// Their texts. Those of libraries come last.
@@ -36,19 +54,30 @@ pub(crate) fn to_modules(
     toolchain: &DeviceToolchain,
     paths: &Paths,
 ) -> Result<Option<Modules>, CudaBuilderError> {
-    compile::run_cargo(builder, toolchain, paths, Linker::Own)?;
-    let arguments = arguments(&read(&paths.link)?);
-    let files = |ending: &'static str| arguments.iter().filter(move |it| it.ends_with(ending)).map(PathBuf::from);
-    let mut objects: Vec<PathBuf> = files(".rcgu.o").map(|object| object.with_extension("ll")).collect();
-    // The IR of a single unit is where rustc was asked to write it.
-    if objects.len() == 1 {
-        objects = vec![paths.raw.clone()];
+    fs::create_dir_all(&paths.units).map_err(io(&paths.units))?;
+    let script = paths.units.join(SCRIPT);
+    write_script(&script).map_err(io(&script))?;
+    compile::run_cargo(builder, toolchain, paths, Linker::Script(&script))?;
+    let arguments = read(&paths.units.join(ARGUMENTS))?;
+    let files = |ending: &'static str| arguments.lines().filter(move |it| it.ends_with(ending)).map(PathBuf::from);
+    let mut used = vec![paths.units.join(ARGUMENTS), paths.units.join(SCRIPT)];
+    let mut texts = Vec::new();
+    for object in files(OBJECT) {
+        let mut ir = object.with_extension("ll");
+        if !ir.is_file() {
+            let kept = with_suffix(&object, KEPT);
+            ir = with_suffix(&kept, ".ll");
+            if kept.is_file() {
+                write(&ir, &llvm::disassemble(toolchain, &kept)?)?;
+            }
+        }
+        // Somebody has removed files, and cargo does not know.
+        if !ir.is_file() {
+            return Ok(None);
+        }
+        texts.push(read(&ir)?);
+        used.push(ir);
     }
-    // rustc writes no IR of what it makes for a crate with an allocator.
-    if objects.is_empty() || objects.iter().any(|unit| !unit.is_file()) {
-        return Ok(None);
-    }
-    let mut texts = objects.iter().map(|unit| read(unit)).collect::<Result<Vec<_>, _>>()?;
     let units = texts.len();
     let libraries = files(".rlib").map(|path| Library::open(&path)).collect::<Result<Option<Vec<_>>, _>>()?;
     let Some(mut libraries) = libraries else {
@@ -63,7 +92,7 @@ pub(crate) fn to_modules(
             for (name, bitcode) in library.take(&missing)? {
                 let (path, text) = library.disassembled(toolchain, paths, &name, &bitcode)?;
                 missing.extend(undefined(&text).map(str::to_owned));
-                objects.push(path);
+                used.push(path);
                 texts.push(text);
             }
         }
@@ -71,8 +100,18 @@ pub(crate) fn to_modules(
             break;
         }
     }
-    forget_others(&paths.units, &objects);
+    forget_others(&paths.units, &used);
     Ok(Some(Modules { texts, units }))
+}
+
+fn write_script(path: &Path) -> std::io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|text| text == SCRIPT_TEXT) {
+        return Ok(());
+    }
+    fs::write(path, SCRIPT_TEXT)?;
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    Ok(())
 }
 
 /// Compiles the crate and all it uses into one module of IR that is not optimized.
@@ -81,22 +120,14 @@ pub(crate) fn to_one_module(
     toolchain: &DeviceToolchain,
     paths: &Paths,
 ) -> Result<Modules, CudaBuilderError> {
-    compile::run_cargo(builder, toolchain, paths, Linker::Rustc)?;
+    compile::run_cargo(builder, toolchain, paths, Linker::None)?;
     Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
 }
 
-/// The arguments of a command as rustc prints it: each between quotation marks, with Rust's escapes.
-fn arguments(command: &str) -> Vec<String> {
-    let mut arguments = Vec::new();
-    let mut characters = command.chars();
-    while characters.any(|c| c == '"') {
-        let mut argument = String::new();
-        while let Some(c) = characters.next().filter(|c| *c != '"') {
-            argument.extend(if c == '\\' { characters.next() } else { Some(c) });
-        }
-        arguments.push(argument);
-    }
-    arguments
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }
 
 struct Library {

@@ -1,9 +1,22 @@
 use super::*;
 
 #[test]
-fn arguments_are_read_with_their_escapes() {
-    let command = "LC_ALL=\"C\" PATH=\"/a b\" \"true\" \"/t/k.1.rcgu.o\" \"/t/a \\\"b\\\\.rlib\"\n";
-    assert_eq!(arguments(command), ["C", "/a b", "true", "/t/k.1.rcgu.o", "/t/a \"b\\.rlib"]);
+fn a_linker_keeps_its_arguments_and_the_objects_that_have_no_ir() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    write_script(&path(SCRIPT)).expect("written");
+    for name in ["k.1.rcgu.o", "k.1.rcgu.ll", "k a.2.rcgu.o"] {
+        fs::write(path(name), name).expect("written");
+    }
+    // Not started itself, as rustc does: a test that forks meanwhile might still have it open.
+    let mut command = std::process::Command::new("sh");
+    command.arg(path(SCRIPT)).args([path("k.1.rcgu.o"), path("k a.2.rcgu.o"), path("libx.rlib")]).args(["-o", "out"]);
+    assert!(command.status().expect("sh").success());
+    let arguments = fs::read_to_string(path(ARGUMENTS)).expect("written");
+    let files = [path("k.1.rcgu.o"), path("k a.2.rcgu.o"), path("libx.rlib"), "-o".into(), "out".into()];
+    assert!(arguments.lines().map(PathBuf::from).eq(files), "{arguments}");
+    assert_eq!(fs::read_to_string(path("k a.2.rcgu.o.kept")).expect("it is kept"), "k a.2.rcgu.o");
+    assert!(!path("k.1.rcgu.o.kept").exists());
 }
 
 /// An archive as rustc writes it: an index of symbols, and two members.
