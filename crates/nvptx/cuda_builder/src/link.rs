@@ -28,6 +28,7 @@ const OBJECT: &str = ".rcgu.o";
 const KEPT: &str = ".kept";
 /// The file of the arguments of the linker, one on each line.
 const ARGUMENTS: &str = "arguments";
+const LOCK: &str = "lock";
 /// What rustc runs as its linker. Of objects that are more than a unit's code, as of the one that rustc adds for a
 /// crate with an allocator, it writes no IR, and no single unit's where we would look for it.
 const SCRIPT: &str = "link.sh";
@@ -54,13 +55,16 @@ pub(crate) fn to_modules(
     toolchain: &DeviceToolchain,
     paths: &Paths,
 ) -> Result<Option<Modules>, CudaBuilderError> {
-    fs::create_dir_all(&paths.units).map_err(io(&paths.units))?;
+    let _lock = lock(paths)?;
     let script = paths.units.join(SCRIPT);
     write_script(&script).map_err(io(&script))?;
     compile::run_cargo(builder, toolchain, paths, Linker::Script(&script))?;
-    let arguments = read(&paths.units.join(ARGUMENTS))?;
+    // When somebody has removed files of the folder, cargo does not know.
+    let Ok(arguments) = read(&paths.units.join(ARGUMENTS)) else {
+        return Ok(None);
+    };
     let files = |ending: &'static str| arguments.lines().filter(move |it| it.ends_with(ending)).map(PathBuf::from);
-    let mut used = vec![paths.units.join(ARGUMENTS), paths.units.join(SCRIPT)];
+    let mut used = [ARGUMENTS, LOCK, SCRIPT].map(|name| paths.units.join(name)).to_vec();
     let mut texts = Vec::new();
     for object in files(OBJECT) {
         let mut ir = object.with_extension("ll");
@@ -71,11 +75,10 @@ pub(crate) fn to_modules(
                 write(&ir, &llvm::disassemble(toolchain, &kept)?)?;
             }
         }
-        // Somebody has removed files, and cargo does not know.
-        if !ir.is_file() {
+        let Ok(text) = read(&ir) else {
             return Ok(None);
-        }
-        texts.push(read(&ir)?);
+        };
+        texts.push(text);
         used.push(ir);
     }
     let units = texts.len();
@@ -104,6 +107,16 @@ pub(crate) fn to_modules(
     Ok(Some(Modules { texts, units }))
 }
 
+/// Keeps other builds of the crate out of the folder of units, as long as the file lives. Where the file system has no
+/// locks, there is none.
+fn lock(paths: &Paths) -> Result<File, CudaBuilderError> {
+    fs::create_dir_all(&paths.units).map_err(io(&paths.units))?;
+    let path = paths.units.join(LOCK);
+    let lock = File::create(&path).map_err(io(&path))?;
+    let _ = lock.lock();
+    Ok(lock)
+}
+
 fn write_script(path: &Path) -> std::io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|text| text == SCRIPT_TEXT) {
         return Ok(());
@@ -120,6 +133,7 @@ pub(crate) fn to_one_module(
     toolchain: &DeviceToolchain,
     paths: &Paths,
 ) -> Result<Modules, CudaBuilderError> {
+    let _lock = lock(paths)?;
     compile::run_cargo(builder, toolchain, paths, Linker::None)?;
     Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
 }
@@ -219,7 +233,7 @@ impl Library {
 fn forget_others(folder: &Path, used: &[PathBuf]) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     for other in entries.filter(|path| !used.contains(path)) {
-        // Another build may have been faster.
+        // What stays takes room, and no more.
         let _ = fs::remove_file(other);
     }
 }

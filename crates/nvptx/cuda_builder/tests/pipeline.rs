@@ -239,16 +239,17 @@ fn two_modules(factor: u32) -> String {
     )
 }
 
+/// A kernel's lines without comments, labels and places.
+fn code(ptx: &str, kernel: &str) -> Vec<String> {
+    let lines = entry(ptx, kernel).lines().map(|line| line.split("//").next().unwrap_or_default().trim().to_owned());
+    lines.filter(|line| !line.is_empty() && !line.starts_with(".loc") && !line.starts_with("$L__")).collect()
+}
+
 #[test]
 fn a_build_after_an_edit_gives_what_a_first_build_gives() {
     let build = |path: &str, source: &str| {
         let ptx = CudaBuilder::new(krate(path, source)).build().unwrap();
         std::fs::read_to_string(ptx).unwrap()
-    };
-    let code = |ptx: &str, kernel: &str| -> Vec<String> {
-        let lines =
-            entry(ptx, kernel).lines().map(|line| line.split("//").next().unwrap_or_default().trim().to_owned());
-        lines.filter(|line| !line.is_empty() && !line.starts_with(".loc") && !line.starts_with("$L__")).collect()
     };
     let before = build("edited/edited_kernels", &two_modules(3));
     let after = build("edited/edited_kernels", &two_modules(11));
@@ -271,6 +272,28 @@ fn a_build_after_an_edit_gives_what_a_first_build_gives() {
         let kernel = module.function(kernel).unwrap();
         machine.launch(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()])).unwrap();
         assert_eq!(machine.read(buffer).unwrap(), (0..64).map(value).collect::<Vec<_>>());
+    }
+}
+
+/// cargo, which sees that nothing has changed, does not make the files again that this crate's builds keep.
+#[test]
+fn a_build_without_the_files_of_the_last_one_is_right() {
+    let folder = krate("removed_kernels", &two_modules(3));
+    let build = || CudaBuilder::new(&folder).build().unwrap();
+    let ptx = build();
+    let text = std::fs::read_to_string(&ptx).unwrap();
+    let units = ptx.with_file_name("removed_kernels.units");
+    let is_unit = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("removed"));
+    let mut files = std::fs::read_dir(&units).unwrap().map(|entry| entry.unwrap().path());
+    std::fs::remove_file(files.find(is_unit).unwrap()).unwrap();
+    for is_removed in [false, true] {
+        if is_removed {
+            std::fs::remove_dir_all(&units).unwrap();
+        }
+        let again = std::fs::read_to_string(build()).unwrap();
+        for kernel in ["first", "second"] {
+            assert_eq!(code(&again, kernel), code(&text, kernel));
+        }
     }
 }
 
