@@ -6,6 +6,8 @@
 //! its message has arguments. A crate that has no such functions of cuda_std, as without its feature `panic-message`,
 //! stays as it is.
 
+use crate::lower::ir::has;
+
 /// Functions of `core` and those of cuda_std that take the same arguments, as they end in the IR.
 const REPLACED: [(&str, &str); 3] = [
     ("_4core6option13expect_failed", "_8cuda_std5panic7literal"),
@@ -55,7 +57,7 @@ pub(crate) fn replace(modules: &mut [String]) {
     let of_group = of_group.map_or("alwaysinline", |(text, _)| text.trim()).replace("noinline", "alwaysinline");
     let (line, inlined, call) = (line.to_owned(), line.replace(group, &of_group), format!("call void {}(", name(line)));
     for (number, ir) in modules.iter_mut().enumerate() {
-        if number != module && !ir.contains(&call) {
+        if number != module && !has(ir, &call) {
             continue;
         }
         let lines = ir.split_inclusive('\n').map(|it| match it {

@@ -6,7 +6,7 @@
 //! program's own here, and those that nothing calls go.
 
 use super::LowerError;
-use super::ir::{demangled, function_at, split_item, with_function_attributes};
+use super::ir::{demangled, function_at, has, split_item, with_function_attributes};
 use super::place::Place;
 
 /// Functions that take pointers, whose address spaces stay known only where they are inlined.
@@ -17,7 +17,7 @@ const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 /// # Errors
 /// [`LowerError::Remainder`] when floats are of a type whose remainder no function takes.
 pub fn lower(ir: &str) -> Result<Option<String>, LowerError> {
-    if !["define weak ", " frem ", " i128"].iter().any(|needed| ir.contains(needed)) {
+    if !["define weak ", " frem ", " i128"].iter().any(|needed| has(ir, needed)) {
         return Ok(None);
     }
     let mut out = String::with_capacity(ir.len());

@@ -4,6 +4,13 @@
 
 use std::ops::Range;
 
+use memchr::memmem;
+
+/// Whether a text, which may have many megabytes, has another one in it.
+pub fn has(text: &str, part: &str) -> bool {
+    memmem::find(text.as_bytes(), part.as_bytes()).is_some()
+}
+
 /// A global's name as it stands in IR, without the `@` and the quotes: `@"a b"` is `a b`.
 pub fn global_name(at: &str) -> Option<(&str, &str)> {
     let rest = at.strip_prefix('@')?;

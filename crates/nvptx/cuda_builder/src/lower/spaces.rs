@@ -81,8 +81,9 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
 
 /// The shared statics whose value is zeros, demangled: nobody writes them.
 pub fn zeroed(ir: &str) -> impl Iterator<Item = String> {
-    let lines = ir.lines().filter(|line| line.contains("zeroinitializer") && marked(line) == Some(Space::Shared));
-    lines.filter_map(global_name).map(|(name, _)| demangled(name))
+    let statics = ir.lines().filter(|line| line.starts_with('@'));
+    let zeroed = statics.filter(|line| line.contains("zeroinitializer") && marked(line) == Some(Space::Shared));
+    zeroed.filter_map(global_name).map(|(name, _)| demangled(name))
 }
 
 fn marked(line: &str) -> Option<Space> {
