@@ -1,6 +1,6 @@
 //! cargo and rustc, as a device build uses them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -153,9 +153,7 @@ pub(crate) fn run_cargo(
             command.args(set(&format!("{which}.{setting}")));
         }
     }
-    let mut emit = OsString::from("--emit=llvm-ir=");
-    emit.push(&paths.raw);
-    command.arg("--").arg(emit).args([
+    command.arg("--").arg(joined("--emit=llvm-ir=", &paths.raw)).args([
         // The entry-point ABI that `#[kernel]` expands to: no business of the crate that uses it.
         "-Zcrate-attr=feature(abi_ptx)",
         // There is no `std` here, and upstream's crates do not say so.
@@ -172,18 +170,11 @@ pub(crate) fn run_cargo(
     }
     match linker {
         Linker::None => command.arg("-Clinker=true"),
-        Linker::Script(script) => {
-            let with_path = |option: &str, path: &Path| {
-                let mut option = OsString::from(option);
-                option.push(path);
-                option
-            };
-            command
-                .args(["-Clto=off", "-Ccodegen-units=256"])
-                .arg(with_path("-Clinker=", script))
-                .arg(with_path("-Cincremental=", &paths.target_dir.join("incremental")))
-                .arg(with_path("-Ztemps-dir=", &paths.units))
-        }
+        Linker::Script(script) => command
+            .args(["-Clto=off", "-Ccodegen-units=256"])
+            .arg(joined("-Clinker=", script))
+            .arg(joined("-Cincremental=", paths.target_dir.join("incremental")))
+            .arg(joined("-Ztemps-dir=", &paths.units)),
     };
     let first = first_build::copy_or_wait(&paths.target_dir, PROFILE).map_err(io(&paths.target_dir))?;
     let output = command.output();
@@ -288,6 +279,13 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
     }
     paths.push(path);
     paths.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect()
+}
+
+/// The one behind the other: an option and a path, or a path and an ending.
+pub(crate) fn joined(start: impl AsRef<OsStr>, end: impl AsRef<OsStr>) -> OsString {
+    let mut joined = start.as_ref().to_owned();
+    joined.push(end);
+    joined
 }
 
 /// Runs a program that prints nothing on success.

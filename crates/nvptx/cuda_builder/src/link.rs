@@ -8,14 +8,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, File, FileTimes};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use object::ReadCache;
 use object::read::archive::{ArchiveFile, ArchiveOffset};
 
 use crate::builder::CudaBuilder;
-use crate::compile::{self, Linker, Paths, io, read, write};
+use crate::compile::{self, Linker, Paths, io, joined, read};
 use crate::error::CudaBuilderError;
 use crate::llvm;
 use crate::module::{is_exported_name, undefined};
@@ -69,10 +69,10 @@ pub(crate) fn to_modules(
     for object in files(OBJECT) {
         let mut ir = object.with_extension("ll");
         if !ir.is_file() {
-            let kept = with_suffix(&object, KEPT);
-            ir = with_suffix(&kept, ".ll");
+            let kept = PathBuf::from(joined(&object, KEPT));
+            ir = joined(&kept, ".ll").into();
             if kept.is_file() {
-                write(&ir, &llvm::disassemble(toolchain, &kept)?)?;
+                llvm::disassemble(toolchain, &kept, &ir)?;
             }
         }
         let Ok(text) = read(&ir) else {
@@ -136,12 +136,6 @@ pub(crate) fn to_one_module(
     let _lock = lock(paths)?;
     compile::run_cargo(builder, toolchain, paths, Linker::None)?;
     Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(suffix);
-    path.into()
 }
 
 struct Library {
@@ -218,11 +212,9 @@ impl Library {
         if modified(&path).ok() != Some(age) {
             let from = paths.units.join(format!("{name}.bc"));
             fs::write(&from, bitcode).map_err(io(&from))?;
-            let text = llvm::disassemble(toolchain, &from)?;
-            write(&path, &text)?;
+            llvm::disassemble(toolchain, &from, &path)?;
             let file = File::options().append(true).open(&path);
-            file.and_then(|it| it.set_times(FileTimes::new().set_modified(age))).map_err(io(&path))?;
-            return Ok((path, text));
+            file.and_then(|it| it.set_modified(age)).map_err(io(&path))?;
         }
         let text = read(&path)?;
         Ok((path, text))

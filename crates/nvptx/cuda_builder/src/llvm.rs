@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::builder::CudaBuilder;
-use crate::compile::{hash, io, read, run, write};
+use crate::compile::{hash, io, run, write};
 use crate::error::CudaBuilderError;
 use crate::toolchain::DeviceToolchain;
 
@@ -113,17 +113,12 @@ pub(crate) fn assemble_bitcode(toolchain: &DeviceToolchain, ir: &Path, bitcode: 
     run(command)
 }
 
-/// The text of a file of bitcode, which is removed.
-pub(crate) fn disassemble(toolchain: &DeviceToolchain, bitcode: &Path) -> Result<String, CudaBuilderError> {
-    let text = bitcode.with_extension("text.ll");
+/// Writes bitcode as text, and then removes it.
+pub(crate) fn disassemble(toolchain: &DeviceToolchain, bitcode: &Path, text: &Path) -> Result<(), CudaBuilderError> {
     let mut command = Command::new(&toolchain.llvm.opt);
-    command.arg("-S").arg(bitcode).arg("-o").arg(&text);
+    command.arg("-S").arg(bitcode).arg("-o").arg(text);
     run(command)?;
-    let ir = read(&text)?;
-    for path in [bitcode, &text] {
-        std::fs::remove_file(path).map_err(io(path))?;
-    }
-    Ok(ir)
+    std::fs::remove_file(bitcode).map_err(io(bitcode))
 }
 
 #[cfg(test)]

@@ -181,12 +181,13 @@ impl<'a> Program<'a> {
         }
         // Modules can have the same function each.
         let names = |symbols: &BTreeSet<Place>| symbols.iter().map(|it| self.name(*it)).collect::<HashSet<_>>();
-        let mut users: HashMap<Cow<'_, str>, usize> = HashMap::new();
-        for name in groups.values().flat_map(|(_, symbols)| names(symbols)) {
+        let names: Vec<_> = groups.values().map(|(_, symbols)| names(symbols)).collect();
+        let mut users: HashMap<&str, usize> = HashMap::new();
+        for name in names.iter().flatten() {
             *users.entry(name).or_default() += 1;
         }
-        let pieces = groups.into_values().map(|(roots, symbols)| {
-            let shared = names(&symbols).into_iter().filter(|name| users[name] > 1).collect();
+        let pieces = groups.into_values().zip(&names).map(|((roots, symbols), names)| {
+            let shared = names.iter().filter(|name| users[&***name] > 1).cloned().collect();
             Piece { program: self, symbols, shared, roots: self.names(&roots) }
         });
         pieces.collect()
