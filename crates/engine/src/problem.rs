@@ -227,6 +227,11 @@ pub unsafe trait Problem: Sync {
         buffers.chain(sides).collect()
     }
 
+    /// The argument for the kernel parameter of this name. `None` when the ladder has none.
+    fn argument(&self, _name: &str) -> Option<Arg> {
+        None
+    }
+
     /// The least number of bytes that have to move between memory and kernel, from which effective bandwidth is
     /// computed. The default counts every input and every output once.
     fn bytes(&self) -> u64 {

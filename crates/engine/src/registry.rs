@@ -1,7 +1,7 @@
 //! The ladders and their rungs, as data. Every tool iterates over these and none matches on a name.
 
 use crate::error::Error;
-use crate::launch::{Code, Launch};
+use crate::launch::{Arg, Code, Launch};
 use crate::options::{Opt, Options};
 use crate::problem::Problem;
 use crate::size::dims;
@@ -226,8 +226,9 @@ impl Ladder {
     /// the tile for this block does not fit into shared memory.
     pub fn launch(&self, rung: &Rung, problem: &dyn Problem, block: Option<[u32; 3]>) -> Result<Launch, Error> {
         let (shape, variant) = (problem.shape(), problem.variant());
-        let fixed = rung.geometry.block(&shape);
-        let block = block.or(fixed).unwrap_or_else(|| rung.block_for(&shape));
+        let is_new = !rung.parameters.is_empty();
+        let fixed = if is_new { None } else { rung.geometry.block(&shape) };
+        let block = block.or(fixed).unwrap_or_else(|| rung.block_for_shape(&shape));
         if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
             return Err(Error::BadValue(format!(
                 "a block of {} is not possible on the ladder {}: it must be {}",
@@ -255,13 +256,19 @@ impl Ladder {
                 self.block_rule
             )));
         }
+        let request = rung::LaunchRequest {
+            shape: &shape,
+            block,
+            items_per_thread: rung.items_per_thread,
+            device: rung::DeviceProperties { multiprocessors: 132 },
+        };
         Ok(Launch {
             code: Code::Kernels,
             entry,
-            grid: rung.geometry.grid(&shape, block),
+            grid: if is_new { (rung.grid)(&request) } else { rung.geometry.grid(&shape, block) },
             block,
-            shared_bytes: rung.shared.dynamic_bytes(block),
-            args: problem.args(rung),
+            shared_bytes: if is_new { (rung.dynamic_shared)(block) } else { rung.shared.dynamic_bytes(block) },
+            args: arguments(rung, problem)?,
         })
     }
 
@@ -308,6 +315,23 @@ impl Ladder {
             _ => self.blocks.to_vec(),
         }
     }
+}
+
+/// The arguments of a rung's kernels, which the problem has under the names of their parameters.
+///
+/// # Errors
+/// [`Error::NotOffered`] when the problem has none of a name.
+pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem) -> Result<Vec<Arg>, Error> {
+    if rung.parameters.is_empty() {
+        return Ok(problem.args(rung));
+    }
+    let argument = |name: &&str| {
+        let missing = || {
+            format!("the kernel of {} has a parameter `{name}`, and its ladder has no such buffer or number", rung.name)
+        };
+        problem.argument(name).ok_or_else(|| Error::NotOffered(missing()))
+    };
+    rung.parameters.iter().map(argument).collect()
 }
 
 fn is_named(rung: &Rung, name: &str) -> bool {

@@ -285,7 +285,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when [`Device::launch`] fails.
     fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
-        if launch.args != self.problem.args(rung) {
+        if launch.args != crate::registry::arguments(rung, self.problem)? {
             return Err(Error::launch(launch, "its arguments are not those of the problem"));
         }
         let (device, ids) = self.buffers.for_launch_of(rung);

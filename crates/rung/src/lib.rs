@@ -10,13 +10,16 @@ extern crate alloc;
 
 mod entries;
 mod geometry;
+mod launch;
 pub mod pitfall;
 
 pub use entries::{Entries, SharedMemory};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use entries::{NotCompiled, dims, variant_in_words};
 pub use geometry::{BlockCount, Geometry, MULTIPROCESSORS};
+pub use launch::{DeviceProperties, LaunchRequest};
 pub use pitfall::Pitfall;
+pub use rung_macros::rung;
 
 /// One step of a ladder: a kernel, how it is launched, and what it teaches.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +30,10 @@ pub struct Rung {
     pub source: &'static str,
     /// The lesson that it teaches, in one line.
     pub lesson: &'static str,
+    /// The name of the rung that it changes. Empty for the first rung of a ladder.
+    pub after: &'static str,
+    /// The names of the kernel's parameters: of buffers and numbers of the ladder.
+    pub parameters: &'static [&'static str],
     /// The `.entry` points of the rung.
     pub entries: Entries,
     /// The division of the problem over its blocks.
@@ -36,6 +43,16 @@ pub struct Rung {
     /// The default block as a function of the shape, for rungs whose best block depends on it. For the ladder's
     /// default problem it equals [`Rung::default_block`].
     pub choose: Option<ChooseBlock>,
+    /// The same.
+    pub block_for: Option<ChooseBlock>,
+    /// The elements that a thread takes, in each iteration if there are several.
+    pub items_per_thread: u32,
+    /// The grid of a launch.
+    pub grid: fn(&LaunchRequest<'_>) -> [u32; 3],
+    /// The bytes of dynamic shared memory of a block.
+    pub dynamic_shared: fn(block: [u32; 3]) -> u32,
+    /// Whether blocks wait for each other, so that all of them must be resident at the same time.
+    pub blocks_wait: bool,
     /// The shared memory that a block uses.
     pub shared: SharedMemory,
     /// Whether the rung overwrites its input, which is then restored before the next launch.
@@ -100,10 +117,17 @@ impl Rung {
         name: "",
         source: "",
         lesson: "",
+        after: "",
+        parameters: &[],
         entries: Entries::Any,
         geometry: Geometry::Line { items_per_thread: 1 },
         default_block: [256, 1, 1],
         choose: None,
+        block_for: None,
+        items_per_thread: 1,
+        grid: |launch| launch.line(),
+        dynamic_shared: |_| 0,
+        blocks_wait: false,
         shared: SharedMemory::None,
         in_place: false,
         is_bound: false,
@@ -114,8 +138,8 @@ impl Rung {
     };
 
     /// The default block for a problem of this shape.
-    pub fn block_for(&self, shape: &[u64]) -> [u32; 3] {
-        self.choose.map_or(self.default_block, |choose| choose(shape))
+    pub fn block_for_shape(&self, shape: &[u64]) -> [u32; 3] {
+        self.block_for.or(self.choose).map_or(self.default_block, |choose| choose(shape))
     }
 
     /// Whether it has entries for this variant of its ladder's computation.
@@ -166,8 +190,8 @@ mod tests {
 
     #[test]
     fn the_block_is_the_default_one_or_the_one_chosen_for_the_shape() {
-        assert_eq!(Rung::USUAL.block_for(&[7]), [256, 1, 1]);
+        assert_eq!(Rung::USUAL.block_for_shape(&[7]), [256, 1, 1]);
         let choosy = Rung { choose: Some(|shape| [shape[0] as u32, 1, 1]), ..Rung::USUAL };
-        assert_eq!(choosy.block_for(&[64]), [64, 1, 1]);
+        assert_eq!(choosy.block_for_shape(&[64]), [64, 1, 1]);
     }
 }

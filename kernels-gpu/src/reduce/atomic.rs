@@ -1,63 +1,63 @@
-//! The whole sum in one launch: every block adds its own to one element.
+//! The whole sum in one launch: every block adds its sum to one element.
 
-use cuda_std::thread;
-use rung::{Form, Rung};
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::Relaxed;
 
-use super::every_operation::every_operation;
-use super::operation::{AtomicOperation, Element, Sum};
-use super::shfl::combine_block;
-use super::vector::{WIDE, load_and_combine_wide};
-use crate::warp::WARP_SIZE;
+use cuda_std::atomic::mid::atomic_fetch_add_i32_device;
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_ATOMIC }];
+use super::shfl::sum_warp;
+use super::vector::sum_items;
 
-entries! {
-    /// `reduce_vector`, where each block adds its sum to `output[0]`, which was zero before.
-    ///
-    /// The thread does not wait for an atomic whose result nobody reads: a block ends as soon as it does in
-    /// `reduce_vector`, and the additions happen in L2 while other blocks still load. For sums only; those of floats
-    /// come in an order of their own each time, and so may their rounding.
-    ///
-    /// Prediction: the time of `reduce_vector`, as long as L2 adds faster than blocks end, which is 32768 additions
-    /// to one address in 335 µs, one in 10 ns. Measured on an H100 80GB HBM3 for `i32`: 335.6 µs, 3200 GB/s, at
-    /// 2^28 (CUB's DeviceReduce 349 µs), 24.5 µs at 2^24 (28.3), 5.2 µs at 2^20 (7.5), of which 3.2 are what an
-    /// empty kernel takes there. All three are the times without the additions.
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says, but `output` is one element, 0 at first; `input` is a multiple of 16.
-    reduce_atomic(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    shared tile: [i32; BLOCK / WARP_SIZE as usize];
-    rung WIDE {
-        lesson: "the whole sum: one atomic addition a block, which nobody waits for",
-        single_pass: true,
-        form: Form::ZeroedOutput,
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { atomic::<i32, Sum, BLOCK>(tile, input, output, n) }
-}
-
-every_operation! {
-    reduce_atomic for [512, 1024]; shared [BLOCK / WARP_SIZE as usize]; atomic;
-    Sum sum [u32 i64 f32 f64]
-}
-
+/// `reduce_vector`, where each block adds its sum to `sum`, which was 0 before.
+///
+/// A thread does not wait for an atomic operation whose result it does not use: a block ends as soon as it does in
+/// `reduce_vector`, and the additions happen in the L2 cache while other blocks still load.
+///
+/// Prediction: the time of `reduce_vector`, as long as the L2 adds faster than blocks end, which is 32768 additions to
+/// one address in 335 µs, one in 10 ns. Measured on an H100 80GB HBM3: 335.6 µs, 3200 GB/s, at 2^28 (CUB's DeviceReduce
+/// 349 µs), 24.5 µs at 2^24 (28.3), 5.2 µs at 2^20 (7.5), of which an empty kernel takes 3.2. All three are the times
+/// without the additions.
+///
 /// # Safety
-/// The contract of `reduce_atomic`, for blocks of `BLOCK` threads; `warp_results` is shared memory of an element for
-/// each warp.
-#[inline(always)]
-unsafe fn atomic<T: Element, O: AtomicOperation<T>, const BLOCK: usize>(
-    warp_results: *mut T,
-    input: *const T,
-    output: *mut T,
-    n: u32,
-) {
-    // SAFETY: as the kernel's contract says.
-    unsafe {
-        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
-        let result = combine_block::<T, O, BLOCK>(warp_results, own);
-        if thread::thread_idx_x() == 0 {
-            O::combine_into(output, result);
-        }
+/// As [`reduce`](super) says, but `sum` points to one element, 0 at first, in the place of `output`; `input` is a multiple
+/// of 16.
+#[rung(
+    after = reduce_vector,
+    lesson = "the whole sum: one atomic addition per block, whose result no thread waits for",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 1024,
+    block_for = |shape| if shape[0] < 1 << 22 { [512, 1, 1] } else { [1024, 1, 1] },
+    items_per_thread = 8,
+    single_pass
+)]
+pub unsafe fn reduce_atomic<const BLOCK: u32>(input: *const i32, sum: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let tid = thread::thread_idx_x();
+    let (warp, lane) = (tid / 32, tid % 32);
+
+    // SAFETY: `sum_items` has the kernel's promises about `input` and `n`.
+    let mut block_sum = unsafe { sum_items::<BLOCK>(input, n) };
+
+    // As in `reduce_shfl`.
+    block_sum = sum_warp(block_sum);
+    if lane == 0 {
+        // SAFETY: there is a word for each warp.
+        unsafe { *warp_sums.add(warp as usize) = block_sum };
+    }
+    thread::sync_threads();
+    if warp == 0 {
+        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
+        block_sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
+        block_sum = sum_warp(block_sum);
+    }
+
+    // The change: an addition in the L2 cache in the place of a store.
+    if tid == 0 {
+        // SAFETY: all threads access `sum` with atomic operations only.
+        unsafe { atomic_fetch_add_i32_device(sum, Relaxed, block_sum) };
     }
 }

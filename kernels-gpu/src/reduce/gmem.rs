@@ -1,37 +1,54 @@
-//! The completely unrolled sum in global memory: what shared memory is measured against.
+//! One element per thread in global memory: what shared memory is compared with.
 
-use rung::Rung;
+use cuda_std::{thread, warp};
+use rung::rung;
 
-use super::complete_unroll::in_place;
-use super::{GLOBAL, data_blocks};
+/// `reduce_complete_unroll` with one element per thread: every partial sum is written to global memory and read back.
+///
+/// # Safety
+/// As [`reduce`](super) says.
+#[rung(
+    after = reduce_complete_unroll,
+    lesson = "all rounds in global memory: what the shared-memory rungs are compared with",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 512,
+    in_place
+)]
+pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n: u32) {
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let start = block_idx * BLOCK;
+    let len = (n - start).min(BLOCK);
+    let slice = input.wrapping_add(start as usize);
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[REDUCE_GMEM, REDUCE_GMEM_UNROLL4];
+    for stride in [512, 256, 128, 64] {
+        if BLOCK >= 2 * stride {
+            if tid < stride && tid + stride < len {
+                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
+            }
+            thread::sync_threads();
+        }
+    }
 
-entries! {
-    /// One data block a block, everything unrolled, every partial sum written to global memory and read
-    /// back.
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says.
-    reduce_gmem(input: *mut i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    rung GLOBAL {
-        lesson: "all rounds in global memory: what the shared-memory rungs are measured against",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { in_place::<BLOCK, 1>(input, output, n) }
-}
-
-entries! {
-    /// Four data blocks a block, in global memory.
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says.
-    reduce_gmem_unroll4(input: *mut i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    rung GLOBAL {
-        lesson: "the same with four data blocks to a block",
-        geometry: data_blocks(4),
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { in_place::<BLOCK, 4>(input, output, n) }
+    // As in `reduce_unroll_warps8`.
+    if tid < 32 {
+        for stride in [32, 16, 8, 4, 2, 1] {
+            let exists = tid + stride < len;
+            let word = slice.wrapping_add(tid as usize);
+            // SAFETY: both elements are in the slice. The two barriers of the warp keep its reads of a round apart
+            // from its writes. Volatile, so that each round reads from memory what the one before wrote there.
+            unsafe {
+                let sum = if exists { word.read_volatile() + word.add(stride as usize).read_volatile() } else { 0 };
+                warp::sync_warp(u32::MAX);
+                if exists {
+                    word.write_volatile(sum);
+                }
+                warp::sync_warp(u32::MAX);
+            }
+        }
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block. The slice's first element exists unless the slice is empty.
+        unsafe { *output.add(block_idx as usize) = if len > 0 { *slice } else { 0 } };
+    }
 }

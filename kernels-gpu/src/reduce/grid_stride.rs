@@ -1,80 +1,71 @@
-//! A grid's stride: as many blocks as keep the device busy, whatever the size.
+//! A grid-stride loop: as many blocks as keep the device busy, whatever the size of the input.
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use core::array;
+use core::mem::MaybeUninit;
 
-use super::every_operation::every_operation;
-use super::operation::{Operation, Sum};
-use super::shfl::combine_block;
-use super::{Element, ON_CHIP, all_exist, load_and_combine};
-use crate::grid::GridStride;
-use crate::warp::WARP_SIZE;
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_GRID_STRIDE }];
+use super::shfl::sum_warp;
 
-/// Elements that a thread takes in a step.
-const ITEMS_PER_THREAD: usize = 4;
+/// Elements that a thread takes in an iteration.
+const ITEMS: usize = 4;
 
-/// The most blocks: enough for every SM of a large device to hold its fill of threads at 128 a block, and
-/// few enough that what a block costs by itself is small against its part of a large input.
-const MOST_BLOCKS: u32 = 2048;
-
-entries! {
-    /// `reduce_shfl` with a loop in front: a thread takes four elements, goes on by the whole grid's width,
-    /// and takes four more, to the end.
-    ///
-    /// Partial results stay in the thread's register, so the shuffles, the barrier and the write of a
-    /// block's result come once for all of its part and not once for every 128 elements. The grid is as large as
-    /// the device is and not as the input, and the host has at most 2048 partial sums to add.
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says, with any number of blocks.
-    reduce_grid_stride(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    shared tile: [i32; BLOCK / WARP_SIZE as usize];
-    rung ON_CHIP {
-        lesson: "a grid as large as the device: a thread strides over the input, and a block combines once",
-        geometry: Geometry::Stride {
-            items_per_thread: ITEMS_PER_THREAD as u32,
-            most_blocks: MOST_BLOCKS,
-        },
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { grid_stride::<i32, Sum, BLOCK>(tile, input, output, n) }
-}
-
-every_operation! { reduce_grid_stride; shared [BLOCK / WARP_SIZE as usize]; grid_stride }
-
+/// `reduce_shfl` with a loop in front: a thread adds four elements, moves on by the width of the whole grid, and adds four
+/// more, to the end of the input.
+///
+/// Partial sums stay in the thread's register, so the shuffles, the barrier and the block's store come once for all of the
+/// block's elements and not once for every 128 of them. The grid fills the device, whatever the input is, and the host
+/// has few partial sums left to add.
+///
 /// # Safety
-/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element
-/// for each warp.
-#[inline(always)]
-unsafe fn grid_stride<T: Element, O: Operation<T>, const BLOCK: usize>(
-    warp_results: *mut T,
-    input: *const T,
-    output: *mut T,
-    n: u32,
-) {
-    let mut result = O::IDENTITY;
-    let (turns, tid) = (GridStride::of_this_block((BLOCK * ITEMS_PER_THREAD) as u32), thread::thread_idx_x());
-    for start in turns {
-        let first = start + tid;
-        // SAFETY: as the kernel's contract says.
-        unsafe {
-            if !all_exist::<ITEMS_PER_THREAD>(first, BLOCK as u32, n) {
-                let rest = load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, first, BLOCK as u32, n);
-                result = O::combine(result, rest);
-                break;
-            }
-            let next = load_and_combine::<T, O, ITEMS_PER_THREAD, false>(input, first, BLOCK as u32, n);
-            result = O::combine(result, next);
+/// As [`reduce`](super) says, with any number of blocks.
+#[rung(
+    after = reduce_shfl,
+    lesson = "a grid that fills the device: threads stride over the input, and a block combines its sums once",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 128,
+    items_per_thread = ITEMS,
+    // As many blocks as multiprocessors of 2048 threads hold.
+    grid = |launch| launch.stride(launch.device.multiprocessors * (2048 / launch.block[0]))
+)]
+pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let (warp, lane) = (tid / 32, tid % 32);
+
+    let mut sum = 0;
+    let mut first = block_idx * BLOCK * ITEMS as u32 + tid;
+    let item = |first: u32, k: usize| first + k as u32 * BLOCK;
+    while item(first, ITEMS - 1) < n {
+        // SAFETY: the last item is below n, and so are the others.
+        let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *input.add(first as usize).add(k * BLOCK as usize) });
+        sum += items.into_iter().sum::<i32>();
+        first += thread::grid_dim_x() * BLOCK * ITEMS as u32;
+    }
+    for k in 0..ITEMS {
+        if item(first, k) < n {
+            // SAFETY: the item is below n.
+            sum += unsafe { *input.add(item(first, k) as usize) };
         }
     }
-    // SAFETY: as the kernel's contract says; all threads of the block come here.
-    unsafe {
-        let result = combine_block::<T, O, BLOCK>(warp_results, result);
-        if tid == 0 {
-            *output.add(thread::block_idx_x() as usize) = result;
-        }
+
+    // From here on as in `reduce_shfl`.
+    sum = sum_warp(sum);
+    if lane == 0 {
+        // SAFETY: there is a word for each warp.
+        unsafe { *warp_sums.add(warp as usize) = sum };
+    }
+    thread::sync_threads();
+    if warp == 0 {
+        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
+        sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
+        sum = sum_warp(sum);
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block.
+        unsafe { *output.add(block_idx as usize) = sum };
     }
 }

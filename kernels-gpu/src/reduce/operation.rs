@@ -1,29 +1,26 @@
-//! The operations of a reduction and the types of its elements.
+//! The operations of a reduction and the types of its elements, for `reduce_any`.
 //!
-//! A reduction works with any operation that is associative and commutative: the bodies of the rungs in shared memory,
-//! by shuffles, with a grid's stride and with wide loads are generic over the operation and the type.
+//! A reduction works with any operation that is associative and commutative.
 //!
 //! | operation | identity | integers | floats |
 //! |---|---|---|---|
-//! | sum | 0 | wraps | rounds, in an order of its own in each rung |
-//! | product | 1 | wraps | the same |
-//! | min | the greatest, +∞ | | a NaN is ignored; -0 and +0 are the same |
-//! | max | the least, -∞ | | the same |
+//! | sum | 0 | wraps | rounds, in an order that depends on the rung |
+//! | product | 1 | wraps | rounds likewise |
+//! | min | the greatest value, +∞ | | ignores NaN; -0 and +0 are equal |
+//! | max | the least value, -∞ | | ignores NaN; -0 and +0 are equal |
 //!
-//! The identity is the result of no elements, and for min and max also of elements that are all NaN. Sum and product
-//! of floats are associative only up to rounding, so two rungs may differ in the last digits. An infinity or a NaN
-//! among the elements may be the result.
+//! The identity is the result of no elements, and for min and max also of elements that are all NaN. Sum and product of
+//! floats are associative only up to rounding, so two rungs may differ in the last digits. An infinity or a NaN among the
+//! elements may be the result of a sum or a product.
 
 use core::array;
-use core::sync::atomic::Ordering::Relaxed;
 
-use cuda_std::atomic::mid;
 use cuda_std::warp::WarpShuffleValue;
 
 use crate::wide;
 
-/// Elements that a thread takes by wide loads.
-pub const ITEMS_PER_THREAD: usize = 8;
+/// Elements of a thread.
+pub const ITEMS: usize = 8;
 
 /// An associative and commutative operation.
 pub trait Operation<T> {
@@ -54,30 +51,16 @@ pub trait Element: Copy + WarpShuffleValue {
     /// The greater of two elements; of a NaN and a number, the number.
     fn greater(self, other: Self) -> Self;
 
-    /// The element's bits, in the low bits of a word.
-    fn to_bits_64(self) -> u64;
-    /// The element with these bits.
-    fn from_bits_64(bits: u64) -> Self;
-
-    /// [`ITEMS_PER_THREAD`] elements by loads of 16 bytes: vector `vector` from `data` on, the one `apart` vectors further,
-    /// and so on.
+    /// Loads [`ITEMS`] elements, 16 bytes at a time: the vector with index `vector` from `data` on, the vector `stride`
+    /// vectors further, and so on.
     ///
     /// # Safety
-    /// These elements are in bounds, no thread writes them meanwhile, and `data` is a multiple of 16.
-    unsafe fn load_wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD];
-}
-
-/// An operation that the hardware does in memory.
-pub trait AtomicOperation<T>: Operation<T> {
-    /// Combines `element` into `*result`. Subnormal `f32`s count as 0.
-    ///
-    /// # Safety
-    /// `result` points to an element in global memory that threads access by atomics only.
-    unsafe fn combine_into(result: *mut T, element: T);
+    /// These elements are in bounds, no thread writes them, and `data` is a multiple of 16.
+    unsafe fn load_wide(data: *const Self, vector: usize, stride: usize) -> [Self; ITEMS];
 }
 
 macro_rules! elements {
-    ($($type:ident: $zero:literal, $one:literal, $least:expr, $greatest:expr, $plus:expr, $times:expr, $to_bits:expr, $from_bits:expr;)*) => {$(
+    ($($type:ident: $zero:literal, $one:literal, $least:expr, $greatest:expr, $plus:expr, $times:expr;)*) => {$(
         impl Element for $type {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -105,47 +88,25 @@ macro_rules! elements {
             }
 
             #[inline(always)]
-            fn to_bits_64(self) -> u64 {
-                $to_bits(self)
-            }
-
-            #[inline(always)]
-            fn from_bits_64(bits: u64) -> Self {
-                $from_bits(bits)
-            }
-
-            #[inline(always)]
-            unsafe fn load_wide(data: *const Self, vector: usize, apart: usize) -> [Self; ITEMS_PER_THREAD] {
+            unsafe fn load_wide(data: *const Self, vector: usize, stride: usize) -> [Self; ITEMS] {
                 const WIDTH: usize = wide::width::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
-                let loaded: [[Self; WIDTH]; ITEMS_PER_THREAD / WIDTH] = array::from_fn(|k| {
-                    // SAFETY: as the caller promises.
-                    unsafe { wide::load(first.wrapping_add(k * apart * WIDTH)) }
+                let loaded: [[Self; WIDTH]; ITEMS / WIDTH] = array::from_fn(|k| {
+                    // SAFETY: the vector is in bounds, and at a multiple of 16 bytes as `data` is.
+                    unsafe { wide::load(first.wrapping_add(k * stride * WIDTH)) }
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])
-            }
-        }
-
-        impl AtomicOperation<$type> for Sum {
-            #[inline(always)]
-            unsafe fn combine_into(result: *mut $type, element: $type) {
-                ::pastey::paste! {
-                    // SAFETY: as the caller promises. Nothing is ordered by a sum.
-                    unsafe { mid::[<atomic_fetch_add_ $type _device>](result, Relaxed, element) };
-                }
             }
         }
     )*};
 }
 
 elements! {
-    i32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul,
-        |a: i32| u64::from(a.cast_unsigned()), |a| (a as u32).cast_signed();
-    u32: 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul, u64::from, |a| a as u32;
-    i64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul, i64::cast_unsigned, u64::cast_signed;
-    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |a, b| a * b,
-        |a: f32| u64::from(a.to_bits()), |a| f32::from_bits(a as u32);
-    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |a, b| a * b, f64::to_bits, f64::from_bits;
+    i32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul;
+    u32: 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul;
+    i64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul;
+    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |a, b| a * b;
+    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |a, b| a * b;
 }
 
 macro_rules! operations {

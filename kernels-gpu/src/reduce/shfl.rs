@@ -1,104 +1,62 @@
-//! Warp shuffles: partial results stay in registers.
+//! Warp shuffles: partial sums stay in registers.
 
-use cuda_std::{thread, warp};
-use rung::{PublishedSpeedup, Rung};
+use core::mem::MaybeUninit;
 
-use super::every_operation::every_operation;
-use super::operation::{Operation, Sum};
-use super::{Element, ON_CHIP, Part, load_and_combine};
-use crate::grid::BlockOutput;
-use crate::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::{address_space, thread, warp};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_SHFL }];
-
-entries! {
-    /// Each warp sums its 32 elements by shuffles, leaves one word in shared memory, and after the one
-    /// barrier the first warp sums those words the same way.
-    ///
-    /// Against `reduce_smem`: five exchanges between registers in the place of the steps through shared memory, one
-    /// barrier, and a word of shared memory a warp. The article *Warp Shuffle Instruction* measures 1.4 times its
-    /// speed, with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction", `reduceShfl`.)
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says.
-    reduce_shfl(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    shared warp_sums: [i32; BLOCK / WARP_SIZE as usize];
-    rung ON_CHIP {
-        lesson: "warps sum in registers by shuffles; shared memory carries one word a warp",
-        published: Some(PublishedSpeedup { factor: 1.4, over: "reduce_smem" }),
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { shfl::<i32, Sum, BLOCK>(warp_sums, input, output, n) }
-}
-
-every_operation! { reduce_shfl; shared [BLOCK / WARP_SIZE as usize]; shfl }
-
+/// Each warp sums its 32 elements with shuffles and leaves one word in shared memory. After the only barrier, the first
+/// warp sums those words the same way.
+///
+/// Against `reduce_smem`: five exchanges between registers replace the rounds through shared memory. There is one barrier
+/// and one word of shared memory per warp. The article *Warp Shuffle Instruction* measures 1.4 times the speed with
+/// blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction", `reduceShfl`.)
+///
 /// # Safety
-/// As [`reduce`](super) says, with blocks of `BLOCK` threads; `warp_results` is shared memory of an element
-/// for each warp.
-#[inline(always)]
-unsafe fn shfl<T: Element, O: Operation<T>, const BLOCK: usize>(
-    warp_results: *mut T,
-    input: *const T,
-    output: *mut T,
-    n: u32,
-) {
-    let part = Part::of_block_size(BLOCK as u32, 1);
-    // SAFETY: as the kernel's contract says.
-    unsafe {
-        let own = load_and_combine::<T, O, 1, true>(input, part.first(), part.block, n);
-        let result = combine_block::<T, O, BLOCK>(warp_results, own);
-        BlockOutput::new(output).write(|| result);
+/// As [`reduce`](super) says.
+#[rung(
+    after = reduce_smem_unroll4_dyn,
+    lesson = "warps sum in registers with shuffles; shared memory carries one word per warp",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 128,
+    published = 1.4 over reduce_smem
+)]
+pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let (warp, lane) = (tid / 32, tid % 32);
+    let i = block_idx * BLOCK + tid;
+
+    // SAFETY: i < n where the input is read.
+    let mut sum = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
+    sum = sum_warp(sum);
+    if lane == 0 {
+        // SAFETY: there is a word for each warp.
+        unsafe { *warp_sums.add(warp as usize) = sum };
+    }
+    thread::sync_threads();
+    if warp == 0 {
+        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
+        sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
+        sum = sum_warp(sum);
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block.
+        unsafe { *output.add(block_idx as usize) = sum };
     }
 }
 
-/// Combines a value of each thread of the block. Only the first warp gets the result.
+/// Returns the sum of the values of a warp's 32 lanes, to every lane. All lanes must call it together.
 ///
-/// # Safety
-/// All threads of a block of `BLOCK` call it; `warp_results` is shared memory of an element for each warp,
-/// used by nothing else.
+/// In each of five butterfly exchanges a lane adds the value of the lane whose number differs in one bit, so the sums
+/// cover 2, 4, 8, 16 and 32 lanes. (`warpReduce` in the article.)
 #[inline(always)]
-pub(super) unsafe fn combine_block<T: Element, O: Operation<T>, const BLOCK: usize>(
-    warp_results: *mut T,
-    value: T,
-) -> T {
-    let warps = BLOCK as u32 / WARP_SIZE;
-    let tid = thread::thread_idx_x();
-    let (warp, lane) = (tid / WARP_SIZE, tid % WARP_SIZE);
-    // SAFETY: all lanes of a warp take the same branches to where they combine.
-    unsafe {
-        let result = combine_warp::<T, O>(value);
-        if lane == 0 {
-            *warp_results.add(warp as usize) = result;
-        }
-        thread::sync_threads();
-        if warp == 0 {
-            let value = if lane < warps { *warp_results.add(lane as usize) } else { O::IDENTITY };
-            combine_warp::<T, O>(value)
-        } else {
-            result
-        }
+pub(super) fn sum_warp(mut sum: i32) -> i32 {
+    for lane_mask in [16, 8, 4, 2, 1] {
+        // SAFETY: all 32 lanes take part, as the mask says.
+        sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0;
     }
-}
-
-/// Combines the warp's values by five butterfly exchanges. Every lane gets the result.
-///
-/// In each step a lane takes in the value of the lane whose number differs in one bit, so the results cover 2, 4, … 32
-/// lanes, and no memory is touched. (*Warp Shuffle Instruction*, "Parallel Reduction Using the Warp Shuffle
-/// Instruction", `warpReduce`.)
-///
-/// # Safety
-/// All 32 lanes call it together.
-#[inline(always)]
-unsafe fn combine_warp<T: Element, O: Operation<T>>(value: T) -> T {
-    let mut result = value;
-    let mut lane_mask = WARP_SIZE / 2;
-    while lane_mask > 0 {
-        // SAFETY: all lanes are here, so each has a partner.
-        let (other, _) = unsafe { warp::warp_shuffle_xor(FULL_MASK, result, lane_mask, WARP_SIZE) };
-        result = O::combine(result, other);
-        lane_mask /= 2;
-    }
-    result
+    sum
 }

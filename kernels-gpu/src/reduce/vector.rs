@@ -1,98 +1,85 @@
-//! Wide loads: 16 bytes an instruction, and no loop.
+//! 16-byte loads, and no loop.
 
-use cuda_std::thread;
-use rung::Rung;
+use core::mem::MaybeUninit;
 
-use super::every_operation::every_operation;
-use super::operation::{Element, ITEMS_PER_THREAD, Operation, Sum};
-use super::shfl::combine_block;
-use super::{ON_CHIP, data_blocks, load_and_combine};
-use crate::grid::BlockOutput;
-use crate::warp::WARP_SIZE;
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[Rung { entries: EVERY_OPERATION, ..REDUCE_VECTOR }];
+use super::shfl::sum_warp;
 
-/// The blocks that suit wide loads: for inputs that would leave SMs without a block, and for others.
-const BLOCKS: [[u32; 3]; 2] = [[512, 1, 1], [1024, 1, 1]];
-/// The first size that has parts enough for the larger blocks.
-const MANY: u64 = 1 << 22;
+/// Four neighboring elements, aligned as a load of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `int4`.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Int4([i32; 4]);
 
-/// A rung with wide loads and no loop.
-pub(super) const WIDE: Rung = Rung {
-    geometry: data_blocks(ITEMS_PER_THREAD as u32),
-    default_block: BLOCKS[1],
-    choose: Some(|shape| BLOCKS[usize::from(shape[0] >= MANY)]),
-    ..ON_CHIP
-};
+/// Elements of a thread: two loads.
+const ITEMS: u32 = 8;
 
-entries! {
-    /// A thread takes eight elements by loads of 16 bytes, all in flight before the first is added; the rest is
-    /// `reduce_shfl`.
-    ///
-    /// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait in. A
-    /// block reads 32 KB, adds it up and ends, and the SM begins the next block while others still add: the
-    /// hardware's queue of blocks does what the loop did. Elements of 64 bits come two in a load, in twice as many
-    /// loads. The last block, whose part is not a whole one, loads single elements.
-    ///
-    /// Prediction: two loads of 16 bytes for each of 2048 threads of an SM are 64 KB in flight, more than the
-    /// 40 KB that 3.3 TB/s at a latency of 1.5 µs want of each of 132 SMs; so memory is the limit, about 95 %
-    /// of its 3352 GB/s. Measured on an H100 80GB HBM3 with blocks of 1024, the partial sums left to the host:
-    /// 2^28 elements of `i32` in 335.6 µs, 3200 GB/s, 2^24 in 24.5 µs. A loop over fewer blocks took 343 to
-    /// 350 µs, and hints to the caches changed nothing.
-    ///
-    /// # Safety
-    /// As [`reduce`](super) says; `input` is a multiple of 16.
-    reduce_vector(input: *const i32, output: *mut i32, n: u32) for BLOCK in [64, 128, 256, 512, 1024];
-    shared tile: [i32; BLOCK / WARP_SIZE as usize];
-    rung WIDE {
-        lesson: "16-byte loads, two in flight for each thread, and no loop: memory is the limit",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { vector::<i32, Sum, BLOCK>(tile, input, output, n) }
-}
-
-every_operation! {
-    reduce_vector for [512, 1024]; shared [BLOCK / WARP_SIZE as usize]; vector
-}
-
-/// # Safety
-/// The contract of `reduce_vector`, for blocks of `BLOCK` threads; `warp_results` is shared memory of an element for
-/// each warp.
-#[inline(always)]
-unsafe fn vector<T: Element, O: Operation<T>, const BLOCK: usize>(
-    warp_results: *mut T,
-    input: *const T,
-    output: *mut T,
-    n: u32,
-) {
-    // SAFETY: as the kernel's contract says.
-    unsafe {
-        let own = load_and_combine_wide::<T, O, BLOCK>(input, n);
-        let result = combine_block::<T, O, BLOCK>(warp_results, own);
-        BlockOutput::new(output).write(|| result);
-    }
-}
-
-/// Loads this thread's [`ITEMS_PER_THREAD`] elements, or those that exist, and combines them.
+/// A thread takes eight elements with two loads of 16 bytes, both in flight before the first addition. The rest is
+/// `reduce_shfl`.
+///
+/// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait in. A block
+/// reads 32 KB, adds them up and ends, and the multiprocessor begins the next block while others still add: the hardware's
+/// queue of blocks does what the loop did. The last block, whose slice is not whole, loads single elements.
+///
+/// Prediction: two loads of 16 bytes for each of 2048 threads of a multiprocessor are 64 KB in flight. At 3.3 TB/s and a
+/// latency of 1.5 µs, each of 132 multiprocessors needs 40 KB, so memory is the limit, at about 95 % of its 3352 GB/s.
+/// Measured on an H100 80GB HBM3 with blocks of 1024, the partial sums left to the host: 2^28 elements in 335.6 µs, 3200
+/// GB/s; 2^24 in 24.5 µs. A loop over fewer blocks took 343 to 350 µs, and cache hints changed nothing.
 ///
 /// # Safety
-/// `input` points to `n` elements that no thread writes, and is a multiple of 16; the block has `BLOCK` threads.
-#[inline(always)]
-pub(super) unsafe fn load_and_combine_wide<T: Element, O: Operation<T>, const BLOCK: usize>(
-    input: *const T,
-    n: u32,
-) -> T {
-    let part = (BLOCK * ITEMS_PER_THREAD) as u32;
-    let start = thread::block_idx_x() * part;
-    let tid = thread::thread_idx_x();
-    // SAFETY: as the caller promises; a whole part is in bounds, and parts begin at multiples of 16 bytes.
-    unsafe {
-        if start + part <= n {
-            let elements = T::load_wide(input.add(start as usize), tid as usize, BLOCK);
-            elements.into_iter().fold(O::IDENTITY, O::combine)
-        } else {
-            load_and_combine::<T, O, ITEMS_PER_THREAD, true>(input, start + tid, BLOCK as u32, n)
-        }
+/// As [`reduce`](super) says; `input` is a multiple of 16.
+#[rung(
+    after = reduce_grid_stride,
+    lesson = "16-byte loads, two in flight per thread, and no loop: memory is the limit",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 1024,
+    // Below 2^22 elements, blocks of 1024 would leave multiprocessors without a block.
+    block_for = |shape| if shape[0] < 1 << 22 { [512, 1, 1] } else { [1024, 1, 1] },
+    items_per_thread = ITEMS
+)]
+pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let (warp, lane) = (tid / 32, tid % 32);
+
+    // SAFETY: `sum_items` has the kernel's promises about `input` and `n`.
+    let mut sum = unsafe { sum_items::<BLOCK>(input, n) };
+
+    // From here on as in `reduce_shfl`.
+    sum = sum_warp(sum);
+    if lane == 0 {
+        // SAFETY: there is a word for each warp.
+        unsafe { *warp_sums.add(warp as usize) = sum };
     }
+    thread::sync_threads();
+    if warp == 0 {
+        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
+        sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
+        sum = sum_warp(sum);
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block.
+        unsafe { *output.add(block_idx as usize) = sum };
+    }
+}
+
+/// Returns the sum of this thread's eight elements, or of those that exist.
+///
+/// # Safety
+/// `input` points to `n` elements that no thread writes, and is a multiple of 16. The block has `BLOCK` threads.
+#[inline(always)]
+pub(super) unsafe fn sum_items<const BLOCK: u32>(input: *const i32, n: u32) -> i32 {
+    let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * ITEMS);
+    if start + BLOCK * ITEMS <= n {
+        let vectors = input.wrapping_add(start as usize).cast::<Int4>().wrapping_add(tid as usize);
+        // SAFETY: the block's whole slice is below n, and slices begin at multiples of 16 bytes.
+        let (near, far) = unsafe { ((*vectors).0, (*vectors.add(BLOCK as usize)).0) };
+        return near.into_iter().chain(far).sum();
+    }
+    let item = |k: u32| start + tid + k * BLOCK;
+    // SAFETY: only items below n are read.
+    (0..ITEMS).filter(|&k| item(k) < n).map(|k| unsafe { *input.add(item(k) as usize) }).sum()
 }

@@ -122,7 +122,11 @@ pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Err
 
 /// Whether the ladder is about ranks, and its kernels read and write the memory of other devices.
 fn is_of_ranks(request: &Request<'_>) -> bool {
-    request.ladder.rungs.iter().any(|rung| request.whole.args(rung).contains(&Arg::FirstRank))
+    request
+        .ladder
+        .rungs
+        .iter()
+        .any(|rung| crate::registry::arguments(rung, request.whole).is_ok_and(|args| args.contains(&Arg::FirstRank)))
 }
 
 /// Whether a request can be run by so many ranks, as far as it is known without devices.

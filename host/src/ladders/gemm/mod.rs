@@ -242,7 +242,9 @@ unsafe impl Problem for Gemm {
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
-        let takes_maps = |rung: &Rung| matches!(rung.form, Form::TensorMaps | Form::TensorMapsAndWorkspace);
+        let takes_maps = |rung: &Rung| {
+            matches!(rung.form, Form::TensorMaps | Form::TensorMapsAndWorkspace) || rung.parameters.contains(&"a_map")
+        };
         if !takes_maps(rung) {
             return None;
         }
@@ -277,9 +279,13 @@ unsafe impl Problem for Gemm {
             Buffer::new(Role::Output, self.bytes_of(C)),
         ];
         let variant = self.variant();
-        let takes = |rung: &Rung, form| rung.form == form && rung.computes(&variant) && self.refuses(rung).is_none();
-        let has = |form| LADDER.rungs.iter().any(|rung| takes(rung, form));
-        let (has_parts, has_copies) = (has(Form::TensorMapsAndWorkspace), has(Form::TensorMapsOfCopies));
+        let takes = |rung: &Rung| rung.computes(&variant) && self.refuses(rung).is_none();
+        let has = |form, parameter: &str| {
+            let mut rungs = LADDER.rungs.iter().filter(|rung| takes(rung));
+            rungs.any(|rung| rung.form == form || rung.parameters.contains(&parameter))
+        };
+        let has_parts = has(Form::TensorMapsAndWorkspace, "parts");
+        let has_copies = has(Form::TensorMapsOfCopies, "a_copy");
         if has_parts || has_copies {
             let copy = |buffer| self.map_of_copy(buffer).map_or(0, |map| map.pitch() * map.rows);
             buffers.extend([
@@ -319,6 +325,31 @@ unsafe impl Problem for Gemm {
             args.extend([WORKSPACE, A, B, COPIES[A], COPIES[B]].map(Arg::Buffer));
         }
         args
+    }
+
+    fn argument(&self, name: &str) -> Option<Arg> {
+        let [m, n, k] = self.sides().map(|side| Arg::U32(side as u32));
+        let copy = |buffer| self.map_of_copy(buffer).unwrap_or(self.map(buffer));
+        Some(match name {
+            "a" => Arg::Buffer(A),
+            "b" => Arg::Buffer(B),
+            "c" => Arg::Buffer(C),
+            "m" => m,
+            "n" => n,
+            "k" => k,
+            "a_map" => Arg::TensorMap(self.map(A)),
+            "b_map" => Arg::TensorMap(self.map(B)),
+            // Where C has no map, the kernel does not use it.
+            "c_map" if self.map(C).pitch().is_multiple_of(UNIT) => Arg::TensorMap(self.map(C)),
+            "c_map" => Arg::TensorMap(copy(A)),
+            "a_copy_map" => Arg::TensorMap(copy(A)),
+            "b_copy_map" => Arg::TensorMap(copy(B)),
+            "workspace" => Arg::Buffer(WORKSPACE),
+            "parts" => Arg::Buffer(PARTS),
+            "a_copy" => Arg::Buffer(COPIES[A]),
+            "b_copy" => Arg::Buffer(COPIES[B]),
+            _ => return None,
+        })
     }
 
     fn bytes(&self) -> u64 {

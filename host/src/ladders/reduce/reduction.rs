@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use kernels_gpu::reduce::one_launch::words;
-use kernels_gpu::reduce::operation::ITEMS_PER_THREAD;
+use kernels_gpu::reduce::operation::ITEMS;
 use rayon::prelude::*;
 
 use super::GRAIN;
@@ -14,7 +13,7 @@ use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
 use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power};
-use engine::registry::{Form, Rung};
+use engine::registry::Rung;
 
 /// The buffers, in their order.
 const INPUT: usize = 0;
@@ -79,7 +78,7 @@ impl<T: Number> Reduction<T> {
     /// The right result of each block: the parts of the input are assigned to the blocks in turn.
     fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
         let mut blocks = vec![T::Wide::identity(self.op); launch.blocks() as usize];
-        let part = rung.geometry.elements(launch.block) / GRAIN;
+        let part = launch.threads() * u64::from(rung.items_per_thread) / GRAIN;
         for (index, part) in self.data().grains.chunks(part as usize).enumerate() {
             let block = index % blocks.len();
             blocks[block] = self.together(blocks[block], part);
@@ -171,7 +170,7 @@ unsafe impl<T: Number> Problem for Reduction<T> {
     }
 
     fn piece(&self, rung: &Rung, piece: Part) -> Result<Piece, String> {
-        if rung.form != Form::ZeroedOutput {
+        if !rung.parameters.contains(&"sum") {
             return Err("it does not add to what is there, as a piece has to; reduce_atomic does".to_owned());
         }
         let Range { start, end } = data::piece(piece, self.n);
@@ -199,7 +198,7 @@ unsafe impl<T: Number> Problem for Reduction<T> {
 
     fn buffers(&self) -> Vec<Buffer> {
         let blocks = |elements| self.n.div_ceil(elements).max(1);
-        let words = blocks(GRAIN * ITEMS_PER_THREAD as u64) * words::<T>() as u64;
+        let words = blocks(GRAIN * ITEMS as u64);
         vec![
             Buffer::new(Role::Input, self.n * Self::SIZE),
             Buffer::new(Role::Output, blocks(GRAIN) * Self::SIZE),
@@ -215,15 +214,15 @@ unsafe impl<T: Number> Problem for Reduction<T> {
         }
     }
 
-    fn args(&self, rung: &Rung) -> Vec<Arg> {
-        let mut args = vec![Arg::Buffer(INPUT)];
-        match rung.form {
-            Form::ZeroedOutput => args.push(Arg::Buffer(ADDED)),
-            Form::Workspace => args.extend([Arg::Buffer(OUTPUT), Arg::Buffer(WORKSPACE)]),
-            _ => args.push(Arg::Buffer(OUTPUT)),
-        }
-        args.push(Arg::U32(self.n as u32));
-        args
+    fn argument(&self, name: &str) -> Option<Arg> {
+        Some(match name {
+            "input" => Arg::Buffer(INPUT),
+            "output" => Arg::Buffer(OUTPUT),
+            "sum" => Arg::Buffer(ADDED),
+            "workspace" => Arg::Buffer(WORKSPACE),
+            "n" => Arg::U32(self.n as u32),
+            _ => return None,
+        })
     }
 
     fn bytes(&self) -> u64 {
@@ -240,7 +239,7 @@ unsafe impl<T: Number> Problem for Reduction<T> {
             // The elements may have been taken in any order.
             true => (vec![self.expected_whole()], self.n),
             false => {
-                let items_per_block = rung.geometry.elements(launch.block);
+                let items_per_block = launch.threads() * u64::from(rung.items_per_thread);
                 let turns = self.n.div_ceil((launch.blocks() * items_per_block).max(1));
                 (self.expected(rung, launch), turns * items_per_block)
             }

@@ -15,7 +15,7 @@ fn with_block(rung: &str, n: u64, block: u32) -> RungFixture {
 
 /// What a right kernel leaves in the output.
 fn right_output(fixture: &RungFixture) -> Vec<i32> {
-    let elements = fixture.rung.geometry.elements(fixture.launch.block) as usize;
+    let elements = (fixture.launch.threads() * u64::from(fixture.rung.items_per_thread)) as usize;
     let mut output = vec![0i32; fixture.launch.blocks() as usize];
     for (sum, share) in output.iter_mut().zip(fixture.input::<i32>().chunks(elements)) {
         *sum = share.iter().fold(0, |sum, &value| sum.wrapping_add(value));
@@ -101,13 +101,13 @@ fn partial<T: bytemuck::Pod>(fixture: &RungFixture, fold: impl Fn(&[T]) -> T) ->
 }
 
 fn of_operation(op: &str, word: &str, n: u64) -> RungFixture {
-    rung_fixture("reduce_shfl", &Options::default().with("n", n).with("op", op).with("type", word))
+    rung_fixture("reduce_any", &Options::default().with("n", n).with("op", op).with("type", word))
 }
 
 #[test]
 fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
     let fixture = of_operation("sum", "f32", 1000);
-    assert_eq!(fixture.launch.entry, "reduce_shfl_sum_f32_128");
+    assert_eq!(fixture.launch.entry, "reduce_any_sum_f32_512");
     let mut sums = partial(&fixture, |part: &[f32]| part.iter().sum());
     assert_eq!(fixture.why(&sums), None);
     sums[0] -= fixture.input::<f32>()[3];

@@ -1,0 +1,75 @@
+//! Four elements per thread in global memory: what shared memory with four elements is compared with.
+
+use core::array;
+
+use cuda_std::{thread, warp};
+use rung::rung;
+
+/// Elements that each thread adds up before the rounds begin.
+const ITEMS: usize = 4;
+
+/// `reduce_gmem` with four elements per thread.
+///
+/// # Safety
+/// As [`reduce`](super) says.
+#[rung(
+    after = reduce_gmem,
+    lesson = "the same with four elements per thread",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = ITEMS,
+    in_place
+)]
+pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mut i32, n: u32) {
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let start = block_idx * BLOCK * ITEMS as u32;
+    let len = (n - start).min(BLOCK);
+    let slice = input.wrapping_add(start as usize);
+
+    // As in `reduce_unrolling4`.
+    let item = |k: usize| tid + k as u32 * BLOCK;
+    if start + item(ITEMS - 1) < n {
+        // SAFETY: the last item is below n, and so are the others. No other thread accesses this thread's items.
+        unsafe {
+            let items: [i32; ITEMS] = array::from_fn(|k| *slice.add(item(k) as usize));
+            *slice.add(tid as usize) = items.into_iter().sum();
+        }
+    } else if start + tid < n {
+        let exists = |k: &usize| start + item(*k) < n;
+        // SAFETY: only items below n are read. No other thread accesses this thread's items.
+        unsafe { *slice.add(tid as usize) = (0..ITEMS).filter(exists).map(|k| *slice.add(item(k) as usize)).sum() };
+    }
+    thread::sync_threads();
+
+    for stride in [512, 256, 128, 64] {
+        if BLOCK >= 2 * stride {
+            if tid < stride && tid + stride < len {
+                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
+            }
+            thread::sync_threads();
+        }
+    }
+
+    // As in `reduce_unroll_warps8`.
+    if tid < 32 {
+        for stride in [32, 16, 8, 4, 2, 1] {
+            let exists = tid + stride < len;
+            let word = slice.wrapping_add(tid as usize);
+            // SAFETY: both elements are in the slice. The two barriers of the warp keep its reads of a round apart
+            // from its writes. Volatile, so that each round reads from memory what the one before wrote there.
+            unsafe {
+                let sum = if exists { word.read_volatile() + word.add(stride as usize).read_volatile() } else { 0 };
+                warp::sync_warp(u32::MAX);
+                if exists {
+                    word.write_volatile(sum);
+                }
+                warp::sync_warp(u32::MAX);
+            }
+        }
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block. The slice's first element exists unless the slice is empty.
+        unsafe { *output.add(block_idx as usize) = if len > 0 { *slice } else { 0 } };
+    }
+}

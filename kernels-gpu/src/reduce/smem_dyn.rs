@@ -1,0 +1,57 @@
+//! Dynamic shared memory, whose size the launch chooses.
+
+use cuda_std::{shared, thread, warp};
+use rung::rung;
+
+/// `reduce_smem` with dynamic shared memory of `BLOCK` words.
+///
+/// The launch passes the size, so one kernel can serve tiles of any size. That costs nothing against a size that is known
+/// to the compiler.
+///
+/// # Safety
+/// As [`reduce`](super) says.
+#[rung(
+    after = reduce_smem,
+    lesson = "shared memory sized by the launch costs nothing against a size known to the compiler",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 128,
+    dynamic_shared = BLOCK * 4
+)]
+pub unsafe fn reduce_smem_dyn<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    // The change: the launch gives the block `BLOCK * 4` bytes.
+    let tile = shared::dynamic_shared_mem::<i32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let i = block_idx * BLOCK + tid;
+
+    // A thread without an element stores 0, so every round finds a full tile and needs no check.
+    // SAFETY: i < n where the input is read, and every thread writes its own word of the tile.
+    unsafe { *tile.add(tid as usize) = if i < n { *input.add(i as usize) } else { 0 } };
+    thread::sync_threads();
+    for stride in [512, 256, 128, 64] {
+        if BLOCK >= 2 * stride {
+            if tid < stride {
+                // SAFETY: both words are in the tile. In this round no other thread touches either.
+                unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
+            }
+            thread::sync_threads();
+        }
+    }
+    // As in `reduce_unroll_warps8`.
+    if tid < 32 {
+        for stride in [32, 16, 8, 4, 2, 1] {
+            let word = tile.wrapping_add(tid as usize);
+            // SAFETY: both words are in the tile. The two barriers of the warp keep its reads of a round apart from its
+            // writes.
+            unsafe {
+                let sum = word.read_volatile() + word.add(stride).read_volatile();
+                warp::sync_warp(u32::MAX);
+                word.write_volatile(sum);
+                warp::sync_warp(u32::MAX);
+            }
+        }
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block, and this thread wrote the tile's first word last.
+        unsafe { *output.add(block_idx as usize) = *tile };
+    }
+}

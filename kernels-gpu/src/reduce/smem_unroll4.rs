@@ -1,0 +1,70 @@
+//! Four elements per thread on the way to shared memory.
+
+use core::array;
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread, warp};
+use rung::rung;
+
+/// Elements that each thread adds up before the rounds begin.
+const ITEMS: usize = 4;
+
+/// `reduce_smem` with four elements per thread: four loads in flight per thread, and a quarter of the blocks, barriers and
+/// partial sums.
+///
+/// # Safety
+/// As [`reduce`](super) says.
+#[rung(
+    after = reduce_smem,
+    lesson = "each thread adds four words in registers first: a quarter of the rounds for the same input",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 128,
+    items_per_thread = ITEMS
+)]
+pub unsafe fn reduce_smem_unroll4<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; BLOCK as usize]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let item = |k: usize| block_idx * BLOCK * ITEMS as u32 + tid + k as u32 * BLOCK;
+
+    // As in `reduce_unrolling4`, but the sum stays in a register.
+    let sum: i32 = if item(ITEMS - 1) < n {
+        // SAFETY: the last item is below n, and so are the others.
+        let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *input.add(item(k) as usize) });
+        items.into_iter().sum()
+    } else {
+        // SAFETY: only items below n are read.
+        (0..ITEMS).filter(|&k| item(k) < n).map(|k| unsafe { *input.add(item(k) as usize) }).sum()
+    };
+    // SAFETY: every thread writes its own word of the tile.
+    unsafe { *tile.add(tid as usize) = sum };
+    thread::sync_threads();
+    for stride in [512, 256, 128, 64] {
+        if BLOCK >= 2 * stride {
+            if tid < stride {
+                // SAFETY: both words are in the tile. In this round no other thread touches either.
+                unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
+            }
+            thread::sync_threads();
+        }
+    }
+    // As in `reduce_unroll_warps8`.
+    if tid < 32 {
+        for stride in [32, 16, 8, 4, 2, 1] {
+            let word = tile.wrapping_add(tid as usize);
+            // SAFETY: both words are in the tile. The two barriers of the warp keep its reads of a round apart from its
+            // writes.
+            unsafe {
+                let sum = word.read_volatile() + word.add(stride).read_volatile();
+                warp::sync_warp(u32::MAX);
+                word.write_volatile(sum);
+                warp::sync_warp(u32::MAX);
+            }
+        }
+    }
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block, and this thread wrote the tile's first word last.
+        unsafe { *output.add(block_idx as usize) = *tile };
+    }
+}
