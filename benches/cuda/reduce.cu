@@ -206,7 +206,9 @@ extern "C" __global__ void reduce_neighbored(int* input, int* output, unsigned n
     const unsigned tid = part.tid, len = part.len(n);
     int* data = input + part.start;
     for (unsigned stride = 1; stride < part.block; stride *= 2) {
-        if (tid % (2 * stride) == 0 && tid + stride < len) {
+        // The Rust rung writes `tid % (2 * stride)`. LLVM sees that strides are powers of two and makes it this mask; nvcc
+        // 13.0 does not, and divides, which takes 17 instructions and made this port 1.7 times slower than the rung.
+        if ((tid & (2 * stride - 1)) == 0 && tid + stride < len) {
             data[tid] += data[tid + stride];
         }
         __syncthreads();

@@ -1,7 +1,9 @@
 //! One element per thread in global memory: what shared memory is compared with.
 
-use cuda_std::{thread, warp};
+use cuda_std::thread;
 use rung::rung;
+
+use super::unroll_warps8::sum_last_warp;
 
 /// `reduce_complete_unroll` with one element per thread: every partial sum is written to global memory and read back.
 ///
@@ -32,18 +34,12 @@ pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n
 
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        for stride in [32, 16, 8, 4, 2, 1] {
-            let exists = tid + stride < len;
-            let word = slice.wrapping_add(tid as usize);
-            // SAFETY: both elements are in the slice. The two barriers of the warp keep its reads of a round apart
-            // from its writes. Volatile, so that each round reads from memory what the one before wrote there.
-            unsafe {
-                let sum = if exists { word.read_volatile() + word.add(stride as usize).read_volatile() } else { 0 };
-                warp::sync_warp(u32::MAX);
-                if exists {
-                    word.write_volatile(sum);
-                }
-                warp::sync_warp(u32::MAX);
+        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
+        unsafe {
+            if len >= 64 {
+                sum_last_warp(slice, tid, |_| true);
+            } else {
+                sum_last_warp(slice, tid, |stride| tid + stride < len);
             }
         }
     }

@@ -2,8 +2,10 @@
 
 use core::array;
 
-use cuda_std::{thread, warp};
+use cuda_std::thread;
 use rung::rung;
+
+use super::unroll_warps8::sum_last_warp;
 
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 4;
@@ -53,18 +55,12 @@ pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mu
 
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        for stride in [32, 16, 8, 4, 2, 1] {
-            let exists = tid + stride < len;
-            let word = slice.wrapping_add(tid as usize);
-            // SAFETY: both elements are in the slice. The two barriers of the warp keep its reads of a round apart
-            // from its writes. Volatile, so that each round reads from memory what the one before wrote there.
-            unsafe {
-                let sum = if exists { word.read_volatile() + word.add(stride as usize).read_volatile() } else { 0 };
-                warp::sync_warp(u32::MAX);
-                if exists {
-                    word.write_volatile(sum);
-                }
-                warp::sync_warp(u32::MAX);
+        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
+        unsafe {
+            if len >= 64 {
+                sum_last_warp(slice, tid, |_| true);
+            } else {
+                sum_last_warp(slice, tid, |stride| tid + stride < len);
             }
         }
     }

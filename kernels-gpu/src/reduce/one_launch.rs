@@ -78,7 +78,7 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
     }
 }
 
-/// Returns this thread's share of the first `blocks` blocks' sums, and resets their words to 0.
+/// Returns the sum of this thread's share of the first `blocks` blocks' sums, and resets their words to 0.
 ///
 /// # Safety
 /// All threads of one block of the grid call it. The first `blocks` blocks publish their sums and wait for nothing.
@@ -94,9 +94,11 @@ unsafe fn collect<const BLOCK: u32>(workspace: *mut u64, blocks: u32) -> i32 {
             // SAFETY: the word is that of a block of this grid.
             if block(k) < blocks { unsafe { atomic_load_64_device(address(k), Relaxed) } } else { PUBLISHED }
         });
-        for (k, mut word) in found.into_iter().enumerate() {
-            // SAFETY: a word that is not published is that of a block of this grid, as above.
+        #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
+        for k in 0..IN_FLIGHT {
+            let mut word = found[k];
             while word & PUBLISHED == 0 {
+                // SAFETY: a word that is not published is that of a block of this grid, as above.
                 word = unsafe { atomic_load_64_device(address(k), Relaxed) };
             }
             if block(k) < blocks {

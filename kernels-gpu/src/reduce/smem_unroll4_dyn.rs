@@ -2,8 +2,10 @@
 
 use core::array;
 
-use cuda_std::{shared, thread, warp};
+use cuda_std::{shared, thread};
 use rung::rung;
+
+use super::unroll_warps8::sum_last_warp;
 
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 4;
@@ -48,17 +50,8 @@ pub unsafe fn reduce_smem_unroll4_dyn<const BLOCK: u32>(input: *const i32, outpu
     }
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        for stride in [32, 16, 8, 4, 2, 1] {
-            let word = tile.wrapping_add(tid as usize);
-            // SAFETY: both words are in the tile. The two barriers of the warp keep its reads of a round apart from its
-            // writes.
-            unsafe {
-                let sum = word.read_volatile() + word.add(stride).read_volatile();
-                warp::sync_warp(u32::MAX);
-                word.write_volatile(sum);
-                warp::sync_warp(u32::MAX);
-            }
-        }
+        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {
         // SAFETY: `output` has an element for each block, and this thread wrote the tile's first word last.

@@ -62,23 +62,43 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
 
     // The change: the rest belongs to the first warp.
     if tid < 32 {
-        for stride in [32, 16, 8, 4, 2, 1] {
-            let exists = tid + stride < len;
-            let word = slice.wrapping_add(tid as usize);
-            // SAFETY: both elements are in the slice. The two barriers of the warp keep its reads of a round apart
-            // from its writes. Volatile, so that each round reads from memory what the one before wrote there.
-            unsafe {
-                let sum = if exists { word.read_volatile() + word.add(stride as usize).read_volatile() } else { 0 };
-                warp::sync_warp(u32::MAX);
-                if exists {
-                    word.write_volatile(sum);
-                }
-                warp::sync_warp(u32::MAX);
+        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
+        unsafe {
+            if len >= 64 {
+                sum_last_warp(slice, tid, |_| true);
+            } else {
+                sum_last_warp(slice, tid, |stride| tid + stride < len);
             }
         }
     }
     if tid == 0 {
         // SAFETY: `output` has an element for each block. The slice's first element exists unless the slice is empty.
         unsafe { *output.add(block_idx as usize) = if len > 0 { *slice } else { 0 } };
+    }
+}
+
+/// Adds 64 elements up into the first with one warp, in six rounds without a barrier of the block. `exists(stride)` says
+/// whether the element `stride` after the lane's own is there.
+///
+/// # Safety
+/// All lanes of one warp call it together, each with its number. No other warp accesses the elements. Barriers order
+/// earlier writes before this call.
+#[inline(always)]
+pub(super) unsafe fn sum_last_warp(data: *mut i32, lane: u32, exists: impl Fn(u32) -> bool) {
+    let word = data.wrapping_add(lane as usize);
+    for stride in [32, 16, 8, 4, 2, 1] {
+        // SAFETY: both elements exist where they are accessed. The two barriers of the warp keep its reads of a round
+        // apart from its writes. Volatile, so that each round reads from memory what the one before wrote there.
+        unsafe {
+            let mut sum = 0;
+            if exists(stride) {
+                sum = word.read_volatile() + word.add(stride as usize).read_volatile();
+            }
+            warp::sync_warp(u32::MAX);
+            if exists(stride) {
+                word.write_volatile(sum);
+            }
+            warp::sync_warp(u32::MAX);
+        }
     }
 }

@@ -139,7 +139,8 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
             GenericParam::Lifetime(_) => false,
         })
     };
-    for unknown in arguments.values.iter().flat_map(|values| &values.generics).filter(|name| !is_generic(name)) {
+    let mut listed = arguments.values.iter().flat_map(|values| &values.generics);
+    if let Some(unknown) = listed.find(|name| !is_generic(name)) {
         return fail(unknown.span(), format!("`{name}` has no generic `{unknown}`"));
     }
     let uses_block = signature.generics.params.iter().any(|generic| match generic {
@@ -397,7 +398,7 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
                 let place = block_generics(dimensions).iter().position(|name| parameter.ident == name)?;
                 let (ident, ty) = (&parameter.ident, &parameter.ty);
                 Some(quote_spanned!(ident.span()=>
-                    #[allow(non_snake_case, unused_variables)]
+                    #[allow(non_snake_case, unused_variables, clippy::unnecessary_cast)]
                     let #ident = block[#place] as #ty;
                 ))
             }
