@@ -100,7 +100,7 @@ pub(crate) fn everything(extent: Extent) -> Result<()> {
         failed: tools.map_err(|failure| vec![failure.to_string()]),
     }];
     let mut formatting = run(&FORMATTING, Path::new(""), extent, &[])?.0;
-    if let (Ok(()), Err(lines)) = (&formatting.failed, format_of_kernels()) {
+    if let (Ok(()), Err(lines)) = (&formatting.failed, format_of_exercises()) {
         formatting.failed = Err(lines);
     }
     reports.push(formatting);
@@ -143,24 +143,22 @@ fn own(name: &'static str, what: &str, check: fn() -> Result<()>) -> Report {
     Report { name, time: time.elapsed(), failed }
 }
 
-/// Whether the files of rungs and exercises are formatted. `cargo fmt` does not find them, because no `mod` declares them.
-fn format_of_kernels() -> std::result::Result<(), Vec<String>> {
+/// Whether the exercises are formatted. `cargo fmt` does not find them, because no `mod` declares them.
+fn format_of_exercises() -> std::result::Result<(), Vec<String>> {
     let entries_of = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
         paths
     };
-    let all = entries_of(&root().join("kernels-gpu/src")).into_iter();
-    let ladders = all.filter(|path| path.is_dir());
-    let exercises = ["exercises", "crates/learn/solutions"].map(|folder| root().join(folder));
-    let files = ladders.chain(exercises).flat_map(|folder| entries_of(&folder));
+    let folders = ["exercises", "crates/learn/solutions"].map(|folder| root().join(folder));
+    let files = folders.iter().flat_map(|folder| entries_of(folder));
     let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
     let formatted =
         Command::new("rustfmt").args(["--edition", "2024", "--check"]).args(files).current_dir(root()).status();
     match formatted {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(vec!["`rustfmt --edition 2024 kernels-gpu/src/*/*.rs exercises/*.rs crates/learn/solutions/*.rs` formats the kernels".to_owned()]),
+        Ok(_) => Err(vec!["`rustfmt --edition 2024 exercises/*.rs crates/learn/solutions/*.rs` formats the exercises".to_owned()]),
         Err(error) => Err(vec![format!("rustfmt cannot be started: {error}")]),
     }
 }

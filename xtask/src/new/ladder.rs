@@ -49,7 +49,7 @@ fn camel_case(name: &str) -> String {
 
 /// The text of a file with one more module, in alphabetical order. Modules with attributes, such as `#[macro_use]`,
 /// stay in front.
-fn with_module(text: &str, name: &str) -> Option<String> {
+pub(super) fn with_module(text: &str, name: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let is_plain = |index: usize| lines[index].starts_with("pub mod ");
     let marked = (1..lines.len())

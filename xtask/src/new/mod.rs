@@ -1,7 +1,7 @@
-//! `cargo xtask new`: writes the files of a new rung, a new ladder or a new project, and the lines that name them. The new
-//! files compile; the kernel of a rung or ladder does nothing yet. The templates are in `xtask/templates`.
+//! `cargo xtask new`: writes the files of a new rung, a new ladder or a new project, and the lines that name them. A new
+//! rung is a copy of the rung that it changes; the kernel of a new ladder does nothing yet. The templates are in
+//! `xtask/templates`.
 
-mod device;
 mod ladder;
 mod project;
 mod rung;
@@ -59,10 +59,9 @@ impl Changes {
                 .map_err(|error| Failure::file("write", path, &error))?;
             status(if *is_new { "Wrote" } else { "Changed" }, from_root(path));
         }
-        let new = self.0.iter().filter(|change| change.is_new);
         let mut rustfmt = Command::new("rustfmt");
-        // The lengths of names change the lengths of lines, so the new files are formatted.
-        let paths = new.map(|change| &change.path).filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
+        // The lengths of names change the lengths of lines, so the files are formatted.
+        let paths = self.0.iter().map(|change| &change.path).filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
         if let Err(failure) = output(rustfmt.args(["--edition", "2024"]).args(paths)) {
             status("Unformatted", format_args!("{failure}"));
         }

@@ -1,20 +1,30 @@
-//! `cargo xtask new rung`: writes a file with a kernel that does nothing yet and its description, and adds its name to
-//! its ladder's list.
+//! `cargo xtask new rung`: copies the file of a rung under a new name and lists it in its ladder.
+//!
+//! A new rung begins as the rung that it changes, so it is right from the start, and `diff` of the two files shows the one
+//! idea. Only what the text says about the old rung is replaced: the head, the lesson and the published speedup.
 
-use super::{Changes, check_name, device, read};
+use std::path::{Path, PathBuf};
+
+use super::ladder::with_module;
+use super::{Changes, check_name, read};
 use crate::console::{Failure, Result, nearest, status};
 use crate::process::{from_root, root};
 
-const BY_BLOCK: &str = include_str!("../../templates/rung_by_block.rs.tmpl");
-const ANY_BLOCK: &str = include_str!("../../templates/rung.rs.tmpl");
+/// A rung that exists: its name, its ladder, its file and the text of the file.
+struct Rung {
+    name: String,
+    ladder: String,
+    path: PathBuf,
+    text: String,
+}
 
-/// Writes a rung that comes after another one of the same ladder, with the other's parameters, geometry and blocks.
-/// Fails when the name is taken or is not a valid name, when the rung that it should come after does not exist, and
-/// when a file cannot be read or written. Nothing is overwritten.
+/// Writes a rung that comes after another rung of the same ladder, as a copy of that rung.
+/// Fails when the name is taken or is not a valid name, when the other rung does not exist, and when a file cannot be read
+/// or written. Nothing is overwritten.
 pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     check_name(name)?;
     let sources = root().join("kernels-gpu").join("src");
-    let rungs = device::rungs(&sources)?;
+    let rungs = rungs(&sources)?;
     if let Some(taken) = rungs.iter().find(|rung| rung.name == name) {
         let place = from_root(&taken.path);
         return Err(Failure::request(format!("there is a rung `{name}` already, in {place}")));
@@ -26,65 +36,119 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
             Some(near) => format!("did you mean `--after {near}`?"),
             None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
         };
-        Failure::request(format!("there is no rung `{after}` to stand behind")).hint(hint)
+        Failure::request(format!("there is no rung `{after}`")).hint(hint)
     })?;
     let ladder = &before.ladder;
-    let file = name.strip_prefix(&format!("{ladder}_")).ok_or_else(|| {
+    let module = name.strip_prefix(&format!("{ladder}_")).ok_or_else(|| {
         Failure::request(format!("`{name}` does not begin with the name of its ladder"))
-            .hint(format!("the rungs behind `{after}` are named {ladder}_…"))
+            .hint(format!("the rungs after `{after}` are named {ladder}_…"))
     })?;
-    check_name(file)?;
-    let text = read(&before.path)?;
-    let after_file = before.path.file_stem().unwrap_or_default();
-    let after_file = after_file.to_string_lossy();
-    let unreadable = |what: &str| {
-        let place = from_root(&before.path);
-        Failure::new(format!("{what} of `{after}` is not to be found in {place}"))
-            .hint("choose another rung to stand behind, and move the new file in the list")
-    };
-    let signature = device::signature(&text, after).ok_or_else(|| unreadable("the kernel's declaration"))?;
+    check_name(module)?;
     let list = sources.join(format!("{ladder}.rs"));
-    let listed = device::with_file(&read(&list)?, file, &after_file)
-        .ok_or_else(|| unreadable("the place in the ladder's list"))?;
-
-    let upper = [name, after].map(str::to_uppercase);
-    // What is not there on an older GPU cannot be named there.
-    let condition = text.lines().find(|line| line.starts_with("#![cfg("));
-    let condition = condition.map_or(String::new(), |line| format!("{line}\n"));
-    let parameters = signature.parameters.split(',');
-    let names = parameters.filter_map(|parameter| Some(parameter.split_once(':')?.0.trim()));
-    let arguments: Vec<&str> = names.collect();
-    let (constants, sizes) = signature.blocks.clone().unwrap_or_default();
-    let constant_names: Vec<&str> = constants.split(" x ").collect();
-    let parameter = |constant: &&str| format!("const {constant}: usize");
-    let constant_parameters: Vec<String> = constant_names.iter().map(parameter).collect();
-    let values = [
-        ("name", name),
-        ("NAME", &upper[0]),
-        ("after", after),
-        ("AFTER", &upper[1]),
-        ("after_file", &after_file),
-        ("ladder", ladder),
-        ("cfg", &condition),
-        ("parameters", &signature.parameters),
-        ("arguments", &arguments.join(", ")),
-        ("constants", &constants),
-        ("sizes", &sizes),
-        ("constant_names", &constant_names.join(", ")),
-        ("constant_parameters", &constant_parameters.join(", ")),
-        ("body", file),
-    ];
-    let template = match signature.blocks {
-        Some(_) => BY_BLOCK,
-        None => ANY_BLOCK,
-    };
-    let path = sources.join(ladder).join(format!("{file}.rs"));
+    let after_module = before.path.file_stem().unwrap_or_default().to_string_lossy();
+    let listed = with_rung(&read(&list)?, module, name, &after_module, after);
+    let (text, listed) = copy(&before.text, name, after).zip(listed).ok_or_else(|| {
+        Failure::new(format!("`{after}` is not written in the usual form, in {}", from_root(&before.path)))
+            .hint("choose another rung to come after, and move the new one in the ladder's list")
+    })?;
+    let path = sources.join(ladder).join(format!("{module}.rs"));
     let mut changes = Changes::default();
-    changes.create(path.clone(), template, &values)?;
+    changes.create(path.clone(), &text, &[])?;
     changes.edit(list, listed);
     changes.write()?;
     let path = from_root(&path);
-    let next = format!("fill in {path}, then `cargo xtask check {name}`");
-    status("Next", next);
+    status("Next", format_args!("{path} is a copy of `{after}`: change one idea, then `cargo xtask check {name}`"));
     Ok(())
+}
+
+/// The rungs of all ladders: each file in a ladder's folder with a function under `#[rung(…)]`.
+fn rungs(sources: &Path) -> Result<Vec<Rung>> {
+    let mut rungs = Vec::new();
+    for folder in entries(sources)?.into_iter().filter(|path| path.is_dir()) {
+        let ladder = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for path in entries(&folder)?.into_iter().filter(|path| path.is_file()) {
+            let text = read(&path)?;
+            if let Some((_, rest)) = text.split_once("\n#[rung(")
+                && let Some((_, rest)) = rest.split_once("\npub unsafe fn ")
+            {
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                rungs.push(Rung { name, ladder: ladder.clone(), path, text });
+            }
+        }
+    }
+    Ok(rungs)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// The text of a rung's file for a rung `name` that changes `after`. `None` when the text has no rung `after`.
+fn copy(text: &str, name: &str, after: &str) -> Option<String> {
+    let function = format!("pub unsafe fn {after}");
+    let (before, rest) = text.split_once("\n#[rung(\n")?;
+    let (arguments, kernel) = rest.split_once("\n)]\n")?;
+    if !kernel.contains(&function) {
+        return None;
+    }
+    // The head of the file and the description above the attribute speak of the old rung; its safety contract stays.
+    let code = before.lines().skip_while(|line| line.starts_with("//!")).collect::<Vec<_>>();
+    let described = code.iter().rposition(|line| !line.starts_with("///")).map_or(0, |index| index + 1);
+    let (code, description) = code.split_at(described);
+    let contract = description.iter().skip_while(|line| **line != "/// # Safety").copied();
+    let describes = |line: &&str| {
+        ["after =", "lesson =", "published =", "published_count ="].iter().any(|key| line.trim_start().starts_with(key))
+    };
+    let arguments = arguments.lines().filter(|line| !describes(line));
+    let head = format!("//! In one line: what `{name}` changes.");
+    let idea = format!("/// What changes against `{after}`, which counters should change by how much, and why that helps.");
+    let lesson = format!("    lesson = \"what it changes against {after}, in one line\",");
+    let mut lines = vec![head.as_str()];
+    lines.extend(code);
+    lines.extend([idea.as_str(), "///"]);
+    lines.extend(contract);
+    let after_line = format!("    after = {after},");
+    lines.extend(["#[rung(", after_line.as_str(), lesson.as_str()]);
+    lines.extend(arguments);
+    let kernel = kernel.replacen(&function, &format!("pub unsafe fn {name}"), 1);
+    Some(format!("{}\n)]\n{kernel}", lines.join("\n")))
+}
+
+/// The text of a ladder's file with one more module and one more rung, after another one. `None` when that is not listed.
+fn with_rung(text: &str, module: &str, name: &str, after_module: &str, after: &str) -> Option<String> {
+    let text = with_module(text, module)?;
+    let (_, list) = text.split_once("pub const RUNGS")?;
+    let entry = format!("{after_module}::{}", after.to_uppercase());
+    let is_entry = |at: &usize| list[at + entry.len()..].starts_with([',', ']']);
+    let at = list.match_indices(&entry).map(|(at, _)| at).find(is_entry)?;
+    let end = text.len() - list.len() + at + entry.len();
+    Some(format!("{}, {module}::{}{}", &text[..end], name.to_uppercase(), &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{copy, with_rung};
+
+    #[test]
+    fn a_copy_under_a_new_name() {
+        let text = "//! Old head.\n//! More.\n\nuse rung::rung;\n\n/// Old idea.\n///\n/// # Safety\n/// Contract.\n\
+                    #[rung(\n    after = sum_a,\n    lesson = \"old\",\n    blocks = [64],\n    published = 2 over sum_a,\n    \
+                    in_place\n)]\npub unsafe fn sum_b<const BLOCK: u32>(n: u32) {}\n";
+        let expected = "//! In one line: what `sum_c` changes.\n\nuse rung::rung;\n\n/// What changes against `sum_b`, which \
+                        counters should change by how much, and why that helps.\n///\n/// # Safety\n/// Contract.\n\
+                        #[rung(\n    after = sum_b,\n    lesson = \"what it changes against sum_b, in one line\",\n    \
+                        blocks = [64],\n    in_place\n)]\npub unsafe fn sum_c<const BLOCK: u32>(n: u32) {}\n";
+        assert_eq!(copy(text, "sum_c", "sum_b").as_deref(), Some(expected));
+        assert_eq!(copy(text, "sum_c", "sum_x"), None);
+    }
+
+    #[test]
+    fn a_rung_is_listed_after_another() {
+        let text = "pub mod a;\npub mod b;\n\npub const RUNGS: &[Rung] = &[a::SUM_A, b::SUM_A2, b::SUM_B];\n";
+        let expected =
+            "pub mod a;\npub mod aa;\npub mod b;\n\npub const RUNGS: &[Rung] = &[a::SUM_A, b::SUM_A2, b::SUM_B, aa::SUM_AA];\n";
+        assert_eq!(with_rung(text, "aa", "sum_aa", "b", "sum_b").as_deref(), Some(expected));
+        assert_eq!(with_rung(text, "aa", "sum_aa", "b", "sum_x"), None);
+    }
 }
