@@ -7,8 +7,8 @@ use cuda_std::atomic::mid::atomic_fetch_add_i32_device;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::shfl::sum_warp;
-use super::vector::sum_items;
+use super::shfl::sum_block;
+use super::vector::sum_vectors;
 
 /// `reduce_vector`, where each block adds its sum to `sum`, which was 0 before.
 ///
@@ -37,24 +37,11 @@ pub unsafe fn reduce_atomic<const BLOCK: u32>(input: *const i32, sum: *mut i32, 
     static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let tid = thread::thread_idx_x();
-    let (warp, lane) = (tid / 32, tid % 32);
 
-    // SAFETY: `sum_items` has the kernel's promises about `input` and `n`.
-    let mut block_sum = unsafe { sum_items::<BLOCK>(input, n) };
-
-    // As in `reduce_shfl`.
-    block_sum = sum_warp(block_sum);
-    if lane == 0 {
-        // SAFETY: there is a word for each warp.
-        unsafe { *warp_sums.add(warp as usize) = block_sum };
-    }
-    thread::sync_threads();
-    if warp == 0 {
-        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
-        block_sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
-        block_sum = sum_warp(block_sum);
-    }
-
+    // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
+    let block_sum = unsafe { sum_vectors::<BLOCK>(input, n) };
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let block_sum = unsafe { sum_block::<BLOCK>(warp_sums, block_sum) };
     // The change: an addition in the L2 cache in the place of a store.
     if tid == 0 {
         // SAFETY: all threads access `sum` with atomic operations only.

@@ -1,11 +1,10 @@
 //! No loop at all: with at most 1024 threads per block there are at most ten rounds.
 
-use core::array;
-
 use cuda_std::thread;
 use rung::rung;
 
 use super::unroll_warps8::sum_last_warp;
+use super::unrolling2::sum_items;
 
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 8;
@@ -32,17 +31,13 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
     let slice = input.wrapping_add(start as usize);
 
     // As in `reduce_unrolling8`.
-    let item = |k: usize| tid + k as u32 * block_dim;
-    if start + item(ITEMS - 1) < n {
-        // SAFETY: the last item is below n, and so are the others. No other thread accesses this thread's items.
-        unsafe {
-            let items: [i32; ITEMS] = array::from_fn(|k| *slice.add(item(k) as usize));
-            *slice.add(tid as usize) = items.into_iter().sum();
+    let first = start + tid;
+    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    unsafe {
+        let sum = sum_items::<ITEMS>(input, first, block_dim, n);
+        if first < n {
+            *slice.add(tid as usize) = sum;
         }
-    } else if start + tid < n {
-        let exists = |k: &usize| start + item(*k) < n;
-        // SAFETY: only items below n are read. No other thread accesses this thread's items.
-        unsafe { *slice.add(tid as usize) = (0..ITEMS).filter(exists).map(|k| *slice.add(item(k) as usize)).sum() };
     }
     thread::sync_threads();
 
@@ -57,14 +52,8 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
 
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
-        unsafe {
-            if len >= 64 {
-                sum_last_warp(slice, tid, |_| true);
-            } else {
-                sum_last_warp(slice, tid, |stride| tid + stride < len);
-            }
-        }
+        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {
         // SAFETY: `output` has an element for each block. The slice's first element exists unless the slice is empty.

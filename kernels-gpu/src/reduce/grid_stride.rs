@@ -1,12 +1,12 @@
 //! A grid-stride loop: as many blocks as keep the device busy, whatever the size of the input.
 
-use core::array;
 use core::mem::MaybeUninit;
 
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::shfl::sum_warp;
+use super::shfl::sum_block;
+use super::unrolling2::sum_items;
 
 /// Elements that a thread takes in an iteration.
 const ITEMS: usize = 4;
@@ -34,36 +34,16 @@ pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *m
     static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
-    let (warp, lane) = (tid / 32, tid % 32);
 
     let mut sum = 0;
     let mut first = block_idx * BLOCK * ITEMS as u32 + tid;
-    let item = |first: u32, k: usize| first + k as u32 * BLOCK;
-    while item(first, ITEMS - 1) < n {
-        // SAFETY: the last item is below n, and so are the others.
-        let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *input.add(first as usize).add(k * BLOCK as usize) });
-        sum += items.into_iter().sum::<i32>();
+    while first < n {
+        // SAFETY: `input` has n elements that no thread writes.
+        sum += unsafe { sum_items::<ITEMS>(input, first, BLOCK, n) };
         first += thread::grid_dim_x() * BLOCK * ITEMS as u32;
     }
-    for k in 0..ITEMS {
-        if item(first, k) < n {
-            // SAFETY: the item is below n.
-            sum += unsafe { *input.add(item(first, k) as usize) };
-        }
-    }
-
-    // From here on as in `reduce_shfl`.
-    sum = sum_warp(sum);
-    if lane == 0 {
-        // SAFETY: there is a word for each warp.
-        unsafe { *warp_sums.add(warp as usize) = sum };
-    }
-    thread::sync_threads();
-    if warp == 0 {
-        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
-        sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
-        sum = sum_warp(sum);
-    }
+    // SAFETY: the whole block calls it, with a word for each warp.
+    sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.
         unsafe { *output.add(block_idx as usize) = sum };

@@ -4,12 +4,15 @@ use core::array;
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
 
-use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
-use cuda_std::{address_space, thread};
+use cuda_std::{
+    address_space,
+    atomic::mid::{atomic_load_64_device, atomic_store_64_device},
+    thread,
+};
 use rung::rung;
 
-use super::shfl::sum_warp;
-use super::vector::sum_items;
+use super::shfl::sum_block;
+use super::vector::sum_vectors;
 
 /// The bit of a word of the workspace that says that its low 32 bits are a block's sum.
 const PUBLISHED: u64 = 1 << 32;
@@ -49,25 +52,14 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (tid, block_idx, last_block) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x() - 1);
 
-    // SAFETY: `sum_items` has the kernel's promises about `input` and `n`.
-    let mut sum = unsafe { sum_items::<BLOCK>(input, n) };
+    // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
+    let mut sum = unsafe { sum_vectors::<BLOCK>(input, n) };
     if block_idx == last_block {
-        // SAFETY: `collect` has the kernel's promises about `workspace`, and this is one block of the grid.
+        // SAFETY: only this block of the grid calls it, and each of the others publishes its sum and waits for nothing.
         sum += unsafe { collect::<BLOCK>(workspace, last_block) };
     }
-
-    // As in `reduce_shfl`.
-    sum = sum_warp(sum);
-    if tid % 32 == 0 {
-        // SAFETY: there is a word for each warp.
-        unsafe { *warp_sums.add(tid as usize / 32) = sum };
-    }
-    thread::sync_threads();
-    if tid < 32 {
-        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
-        sum = if tid < BLOCK / 32 { unsafe { *warp_sums.add(tid as usize) } } else { 0 };
-        sum = sum_warp(sum);
-    }
+    // SAFETY: the whole block calls it, with a word for each warp.
+    sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 && block_idx == last_block {
         // SAFETY: only this thread of this block writes the output.
         unsafe { *output = sum };

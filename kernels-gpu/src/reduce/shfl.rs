@@ -26,12 +26,27 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
     static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
-    let (warp, lane) = (tid / 32, tid % 32);
     let i = block_idx * BLOCK + tid;
 
     // SAFETY: i < n where the input is read.
-    let mut sum = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
-    sum = sum_warp(sum);
+    let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let sum = unsafe { sum_block::<BLOCK>(warp_sums, value) };
+    if tid == 0 {
+        // SAFETY: `output` has an element for each block.
+        unsafe { *output.add(block_idx as usize) = sum };
+    }
+}
+
+/// Returns the sum of the values of the block's threads, to the threads of the first warp.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp, which nothing
+/// else uses.
+#[inline(always)]
+pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32) -> i32 {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    let mut sum = sum_warp(value);
     if lane == 0 {
         // SAFETY: there is a word for each warp.
         unsafe { *warp_sums.add(warp as usize) = sum };
@@ -42,10 +57,7 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
         sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
         sum = sum_warp(sum);
     }
-    if tid == 0 {
-        // SAFETY: `output` has an element for each block.
-        unsafe { *output.add(block_idx as usize) = sum };
-    }
+    sum
 }
 
 /// Returns the sum of the values of a warp's 32 lanes, to every lane. All lanes must call it together.
@@ -53,7 +65,7 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
 /// In each of five butterfly exchanges a lane adds the value of the lane whose number differs in one bit, so the sums
 /// cover 2, 4, 8, 16 and 32 lanes. (`warpReduce` in the article.)
 #[inline(always)]
-pub(super) fn sum_warp(mut sum: i32) -> i32 {
+fn sum_warp(mut sum: i32) -> i32 {
     for lane_mask in [16, 8, 4, 2, 1] {
         // SAFETY: all 32 lanes take part, as the mask says.
         sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0;

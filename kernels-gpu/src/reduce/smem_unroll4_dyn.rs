@@ -1,11 +1,10 @@
 //! Four elements per thread, with dynamic shared memory.
 
-use core::array;
-
 use cuda_std::{shared, thread};
 use rung::rung;
 
 use super::unroll_warps8::sum_last_warp;
+use super::unrolling2::sum_items;
 
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 4;
@@ -25,19 +24,11 @@ const ITEMS: usize = 4;
 pub unsafe fn reduce_smem_unroll4_dyn<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
     let tile = shared::dynamic_shared_mem::<i32>();
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
-    let item = |k: usize| block_idx * BLOCK * ITEMS as u32 + tid + k as u32 * BLOCK;
+    let first = block_idx * BLOCK * ITEMS as u32 + tid;
 
-    // As in `reduce_unrolling4`, but the sum stays in a register.
-    let sum: i32 = if item(ITEMS - 1) < n {
-        // SAFETY: the last item is below n, and so are the others.
-        let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *input.add(item(k) as usize) });
-        items.into_iter().sum()
-    } else {
-        // SAFETY: only items below n are read.
-        (0..ITEMS).filter(|&k| item(k) < n).map(|k| unsafe { *input.add(item(k) as usize) }).sum()
-    };
-    // SAFETY: every thread writes its own word of the tile.
-    unsafe { *tile.add(tid as usize) = sum };
+    // The sum of four elements, as in `reduce_unrolling4`, but in a register.
+    // SAFETY: `input` has n elements that no thread writes, and every thread writes its own word of the tile.
+    unsafe { *tile.add(tid as usize) = sum_items::<ITEMS>(input, first, BLOCK, n) };
     thread::sync_threads();
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {

@@ -1,9 +1,9 @@
 //! The last warp without a loop and without barriers of the block.
 
-use core::array;
-
 use cuda_std::{thread, warp};
 use rung::rung;
+
+use super::unrolling2::sum_items;
 
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 8;
@@ -35,18 +35,14 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let len = (n - start).min(block_dim);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling8`: eight elements per thread, then a round for each halving, down to 64 sums.
-    let item = |k: usize| tid + k as u32 * block_dim;
-    if start + item(ITEMS - 1) < n {
-        // SAFETY: the last item is below n, and so are the others. No other thread accesses this thread's items.
-        unsafe {
-            let items: [i32; ITEMS] = array::from_fn(|k| *slice.add(item(k) as usize));
-            *slice.add(tid as usize) = items.into_iter().sum();
+    // As in `reduce_unrolling8`.
+    let first = start + tid;
+    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    unsafe {
+        let sum = sum_items::<ITEMS>(input, first, block_dim, n);
+        if first < n {
+            *slice.add(tid as usize) = sum;
         }
-    } else if start + tid < n {
-        let exists = |k: &usize| start + item(*k) < n;
-        // SAFETY: only items below n are read. No other thread accesses this thread's items.
-        unsafe { *slice.add(tid as usize) = (0..ITEMS).filter(exists).map(|k| *slice.add(item(k) as usize)).sum() };
     }
     thread::sync_threads();
 
@@ -62,14 +58,8 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
 
     // The change: the rest belongs to the first warp.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
-        unsafe {
-            if len >= 64 {
-                sum_last_warp(slice, tid, |_| true);
-            } else {
-                sum_last_warp(slice, tid, |stride| tid + stride < len);
-            }
-        }
+        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {
         // SAFETY: `output` has an element for each block. The slice's first element exists unless the slice is empty.

@@ -29,19 +29,14 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     let start = block_idx * block_dim * ITEMS as u32;
     let slice = input.wrapping_add(start as usize);
 
-    // Each thread adds up its elements, which lie a block apart. All loads come before the first addition, so they are
-    // in flight together.
-    let item = |k: usize| tid + k as u32 * block_dim;
-    if start + item(ITEMS - 1) < n {
-        // SAFETY: the last item is below n, and so are the others. No other thread accesses this thread's items.
-        unsafe {
-            let items: [i32; ITEMS] = array::from_fn(|k| *slice.add(item(k) as usize));
-            *slice.add(tid as usize) = items.into_iter().sum();
+    // The change: each thread first adds up its elements.
+    let first = start + tid;
+    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    unsafe {
+        let sum = sum_items::<ITEMS>(input, first, block_dim, n);
+        if first < n {
+            *slice.add(tid as usize) = sum;
         }
-    } else if start + tid < n {
-        let exists = |k: &usize| start + item(*k) < n;
-        // SAFETY: only items below n are read. No other thread accesses this thread's items.
-        unsafe { *slice.add(tid as usize) = (0..ITEMS).filter(exists).map(|k| *slice.add(item(k) as usize)).sum() };
     }
     thread::sync_threads();
 
@@ -60,4 +55,24 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
         // SAFETY: `output` has an element for each block. The slice's first element exists unless the slice is empty.
         unsafe { *output.add(block_idx as usize) = if len > 0 { *slice } else { 0 } };
     }
+}
+
+/// Returns the sum of the elements `first`, `first + stride` and so on, `ITEMS` of them, or of those below `n`.
+///
+/// All loads come before the first addition, so they are in flight together.
+///
+/// # Safety
+/// `input` points to `n` elements, and no other thread writes those that are read.
+#[inline(always)]
+pub(super) unsafe fn sum_items<const ITEMS: usize>(input: *const i32, first: u32, stride: u32, n: u32) -> i32 {
+    // One base and a distance: a stride that the compiler knows becomes the immediate offset of the load.
+    let item = |k: usize| input.wrapping_add(first as usize).wrapping_add(k * stride as usize);
+    let exists = |k: usize| first + k as u32 * stride < n;
+    if exists(ITEMS - 1) {
+        // SAFETY: the last item is below n, and so are the others.
+        let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *item(k) });
+        return items.into_iter().sum();
+    }
+    // SAFETY: only items below n are read.
+    (0..ITEMS).filter(|&k| exists(k)).map(|k| unsafe { *item(k) }).sum()
 }

@@ -1,9 +1,9 @@
 //! Four elements per thread before the rounds.
 
-use core::array;
-
 use cuda_std::thread;
 use rung::rung;
+
+use super::unrolling2::sum_items;
 
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 4;
@@ -25,19 +25,14 @@ pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
     let start = block_idx * block_dim * ITEMS as u32;
     let slice = input.wrapping_add(start as usize);
 
-    // Each thread adds up its elements, which lie a block apart. All loads come before the first addition, so they are
-    // in flight together.
-    let item = |k: usize| tid + k as u32 * block_dim;
-    if start + item(ITEMS - 1) < n {
-        // SAFETY: the last item is below n, and so are the others. No other thread accesses this thread's items.
-        unsafe {
-            let items: [i32; ITEMS] = array::from_fn(|k| *slice.add(item(k) as usize));
-            *slice.add(tid as usize) = items.into_iter().sum();
+    // The change: four elements in the place of two.
+    let first = start + tid;
+    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    unsafe {
+        let sum = sum_items::<ITEMS>(input, first, block_dim, n);
+        if first < n {
+            *slice.add(tid as usize) = sum;
         }
-    } else if start + tid < n {
-        let exists = |k: &usize| start + item(*k) < n;
-        // SAFETY: only items below n are read. No other thread accesses this thread's items.
-        unsafe { *slice.add(tid as usize) = (0..ITEMS).filter(exists).map(|k| *slice.add(item(k) as usize)).sum() };
     }
     thread::sync_threads();
 

@@ -5,7 +5,8 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::shfl::sum_warp;
+use super::shfl::sum_block;
+use super::unrolling2::sum_items;
 
 /// Four neighboring elements, aligned as a load of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `int4`.
 #[repr(C, align(16))]
@@ -43,23 +44,11 @@ pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i3
     static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
-    let (warp, lane) = (tid / 32, tid % 32);
 
-    // SAFETY: `sum_items` has the kernel's promises about `input` and `n`.
-    let mut sum = unsafe { sum_items::<BLOCK>(input, n) };
-
-    // From here on as in `reduce_shfl`.
-    sum = sum_warp(sum);
-    if lane == 0 {
-        // SAFETY: there is a word for each warp.
-        unsafe { *warp_sums.add(warp as usize) = sum };
-    }
-    thread::sync_threads();
-    if warp == 0 {
-        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
-        sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
-        sum = sum_warp(sum);
-    }
+    // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
+    let sum = unsafe { sum_vectors::<BLOCK>(input, n) };
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.
         unsafe { *output.add(block_idx as usize) = sum };
@@ -71,7 +60,7 @@ pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i3
 /// # Safety
 /// `input` points to `n` elements that no thread writes, and is a multiple of 16. The block has `BLOCK` threads.
 #[inline(always)]
-pub(super) unsafe fn sum_items<const BLOCK: u32>(input: *const i32, n: u32) -> i32 {
+pub(super) unsafe fn sum_vectors<const BLOCK: u32>(input: *const i32, n: u32) -> i32 {
     let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * ITEMS);
     if start + BLOCK * ITEMS <= n {
         let vectors = input.wrapping_add(start as usize).cast::<Int4>().wrapping_add(tid as usize);
@@ -79,7 +68,6 @@ pub(super) unsafe fn sum_items<const BLOCK: u32>(input: *const i32, n: u32) -> i
         let (near, far) = unsafe { ((*vectors).0, (*vectors.add(BLOCK as usize)).0) };
         return near.into_iter().chain(far).sum();
     }
-    let item = |k: u32| start + tid + k * BLOCK;
-    // SAFETY: only items below n are read.
-    (0..ITEMS).filter(|&k| item(k) < n).map(|k| unsafe { *input.add(item(k) as usize) }).sum()
+    // SAFETY: `input` has n elements that no thread writes.
+    unsafe { sum_items::<{ ITEMS as usize }>(input, start + tid, BLOCK, n) }
 }
