@@ -4,11 +4,8 @@ use core::array;
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
 
-use cuda_std::{
-    address_space,
-    atomic::mid::{atomic_load_64_device, atomic_store_64_device},
-    thread,
-};
+use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
+use cuda_std::{address_space, thread};
 use rung::rung;
 
 use super::shfl::sum_block;
@@ -64,9 +61,8 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
         // SAFETY: only this thread of this block writes the output.
         unsafe { *output = sum };
     } else if tid == 0 {
-        let word = PUBLISHED | u64::from(sum.cast_unsigned());
         // SAFETY: the workspace has a word for each block. Who reads it reads nothing else that this block wrote.
-        unsafe { atomic_store_64_device(workspace.add(block_idx as usize), Relaxed, word) };
+        unsafe { atomic_store_64_device(workspace.add(block_idx as usize), Relaxed, PUBLISHED | sum as u32 as u64) };
     }
 }
 
