@@ -7,26 +7,40 @@ const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "con
 const KEYWORDS: [&str; 9] =
     ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "macro_rules! ", "mod "];
 
-/// The item of this name, without its documentation: a function, a type, a constant, a macro, a kernel of `entries!`, the
-/// description `rung! { name`, and by how its line begins `impl …` or the call of a macro, `operations!`.
+/// Returns the item of this name without its documentation: a function with its attributes, a type, a constant or a macro,
+/// or by how its line begins `impl …` or the call of a macro, `operations!`.
 ///
 /// # Errors
-/// When the file has none, or its end is not found.
+/// When the file has no such item, or the item's end is not found.
 pub(crate) fn item(text: &str, name: &str) -> Result<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let start = lines.iter().position(|line| begins(line, name)).ok_or_else(|| format!("there is no item `{name}`"))?;
-    let start = call_around(&lines, start);
     let indent = indent_of(lines[start]);
-    let is_head = |line: &&&str| {
-        let line = line.trim_start();
-        line.starts_with("#[") || line.starts_with("///") || line.starts_with("//")
-    };
-    let head = lines[..start].iter().rev().take_while(is_head).count();
     let end = (start..lines.len()).find(|index| ends(&lines, start, *index));
     let end = end.ok_or_else(|| format!("the end of `{name}` is not found"))?;
     let is_code = |line: &&str| !["///", "//!"].iter().any(|doc| line.trim_start().starts_with(doc));
-    let code = lines[start - head..=end].iter().copied().filter(is_code);
+    let code = lines[head(&lines, start)..=end].iter().copied().filter(is_code);
     Ok(code.map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n"))
+}
+
+/// The first line of an item's attributes and comments.
+fn head(lines: &[&str], item: usize) -> usize {
+    let indent = indent_of(lines[item]);
+    let mut first = item;
+    while let Some(above) = first.checked_sub(1) {
+        let line = lines[above].trim_start();
+        if line.starts_with("#[") || line.starts_with("//") {
+            first = above;
+        } else if line == ")]" && indent_of(lines[above]) == indent {
+            // An attribute of several lines.
+            let begins = |line: &&str| indent_of(line) == indent && line.trim_start().starts_with("#[");
+            let Some(begin) = lines[..above].iter().rposition(begins) else { break };
+            first = begin;
+        } else {
+            break;
+        }
+    }
+    first
 }
 
 fn indent_of(line: &str) -> usize {
@@ -43,16 +57,6 @@ fn begins(line: &str, name: &str) -> bool {
     if name.starts_with("impl") || name.ends_with('!') {
         return line.starts_with(name);
     }
-    if line
-        .strip_prefix("rung! { ")
-        .is_some_and(|rest| name.strip_prefix("rung ").is_some_and(|own| rest.starts_with(&format!("{own}:"))))
-    {
-        return true;
-    }
-    // A kernel of `entries!`, whose arguments have types.
-    if is_name(line) && line[name.len()..].starts_with('(') && line.contains(": ") {
-        return true;
-    }
     let mut rest = line;
     loop {
         if KEYWORDS.iter().any(|word| rest.strip_prefix(word).is_some_and(is_name)) {
@@ -61,13 +65,6 @@ fn begins(line: &str, name: &str) -> bool {
         let Some(shorter) = BEFORE.iter().find_map(|word| rest.strip_prefix(word)) else { return false };
         rest = shorter;
     }
-}
-
-/// The line of the macro's call around a line, or the line itself.
-fn call_around(lines: &[&str], line: usize) -> usize {
-    let indent = indent_of(lines[line]);
-    let outer = (0..line).rev().find(|above| !lines[*above].trim().is_empty() && indent_of(lines[*above]) < indent);
-    outer.filter(|above| lines[*above].trim_start().starts_with("entries! {")).unwrap_or(line)
 }
 
 /// Whether the item from line `start` on ends in this line.
@@ -86,7 +83,10 @@ mod tests {
 
     const FILE: &str = "\
 /// Documented.
-#[kernel]
+#[rung(
+    lesson = \"…\",
+    in_place
+)]
 pub unsafe fn first(
     a: u32,
 ) {
@@ -94,10 +94,6 @@ pub unsafe fn first(
         b();
     }
 }
-
-rung! { second: GLOBAL {
-    lesson: \"…\",
-} }
 
 pub(super) const LEN: usize =
     4;
@@ -110,26 +106,17 @@ impl Part {
         1
     }
 }
-
-entries! {
-    /// Documented.
-    third(input: *const i32) for BLOCK in [64];
-    => unsafe { body() }
-}
 ";
 
     #[test]
     fn items_are_found_to_their_end() {
         let item = |name| item(FILE, name).expect("the item is there");
-        assert!(item("first").starts_with("#[kernel]\npub unsafe fn first(") && item("first").ends_with("    }\n}"));
-        assert_eq!(item("rung second"), "rung! { second: GLOBAL {\n    lesson: \"…\",\n} }");
+        let first = item("first");
+        let attribute = "#[rung(\n    lesson = \"…\",\n    in_place\n)]\npub unsafe fn first(";
+        assert!(first.starts_with(attribute) && first.ends_with("    }\n}"), "{first}");
         assert_eq!(item("LEN"), "pub(super) const LEN: usize =\n    4;");
         assert_eq!(item("ONE"), "const ONE: usize = 1;");
         assert_eq!(item("inner"), "#[inline(always)]\nfn inner(&self) -> u32 {\n    1\n}");
-        assert_eq!(
-            item("third"),
-            "entries! {\n    third(input: *const i32) for BLOCK in [64];\n    => unsafe { body() }\n}"
-        );
         assert!(item("impl Part").ends_with("    }\n}"));
         assert!(super::item(FILE, "fourth").is_err());
     }
