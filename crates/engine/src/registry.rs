@@ -256,16 +256,10 @@ impl Ladder {
                 self.block_rule
             )));
         }
-        let request = rung::LaunchRequest {
-            shape: &shape,
-            block,
-            items_per_thread: rung.items_per_thread,
-            device: rung::DeviceProperties { multiprocessors: 132 },
-        };
         Ok(Launch {
             code: Code::Kernels,
             entry,
-            grid: if is_new { (rung.grid)(&request) } else { rung.geometry.grid(&shape, block) },
+            grid: grid(rung, &shape, block),
             block,
             shared_bytes: if is_new { (rung.dynamic_shared)(block) } else { rung.shared.dynamic_bytes(block) },
             args: arguments(rung, problem)?,
@@ -315,6 +309,19 @@ impl Ladder {
             _ => self.blocks.to_vec(),
         }
     }
+}
+
+/// The grid of a rung's launch for a problem of this shape.
+pub(crate) fn grid(rung: &Rung, shape: &[u64], block: [u32; 3]) -> [u32; 3] {
+    if rung.parameters.is_empty() {
+        return rung.geometry.grid(shape, block);
+    }
+    (rung.grid)(&rung::LaunchRequest {
+        shape,
+        block,
+        items_per_thread: rung.items_per_thread,
+        device: rung::DeviceProperties { multiprocessors: 132 },
+    })
 }
 
 /// The arguments of a rung's kernels, which the problem has under the names of their parameters.

@@ -1,13 +1,14 @@
-//! The sum of one array of each rank, in the memory of every rank: what several devices do with gradients.
+//! All-reduce: the sum of one array of each rank, in the memory of every rank, as data-parallel training needs it for
+//! gradients.
 //!
-//! Each kernel takes a table of inputs, one of outputs and one of flags, with an entry for each rank, then the number of
-//! elements, of ranks, and the first rank of the launch; a rung with a workspace has a table of inboxes instead of flags. Here one device has all ranks, with a row of blocks for each: what
-//! the kernels do is the same, but the "links" between the ranks are one memory. [`engine::group`] launches the same kernels
-//! with a rank on each of several devices.
+//! Each kernel takes tables with an address for each rank, then the number of elements, the number of ranks, and the rank
+//! of the first row of blocks. Here one device holds the memory of all ranks and launches a row of blocks for each: the
+//! kernels do the same, but the "links" between the ranks are one memory. [`engine::group`] launches the same kernels with
+//! one rank on each of several devices.
 //!
-//! Effective bandwidth is the bytes of all inputs, each read once, and of all outputs, each written once, by the time.
+//! Effective bandwidth is the bytes of all inputs and all outputs, each counted once, divided by the time.
 //!
-//! The elements are whole numbers below 2^20, so that the sum of 8 is exact in any order, and is compared exactly.
+//! The elements are whole numbers below 2^20. So the sum of 8 is exact in any order, and the check compares exactly.
 
 use std::sync::OnceLock;
 
@@ -15,15 +16,22 @@ use engine::Error;
 use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
-use engine::registry::{Effort, Form, Ladder, Rung, ShownColumns};
+use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
-use kernels_gpu::allreduce::{FLAGS, MOST_BLOCKS, packets};
-
+use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;
+use kernels_gpu::allreduce::packets::{self, inbox_bytes};
+use kernels_gpu::allreduce::{MAX_BLOCKS, MAX_RANKS};
 use rayon::prelude::*;
 
 use crate::data::{MAX_ELEMENTS, element, generate};
 
-const _: () = assert!(MOST_RANKS == kernels_gpu::allreduce::MOST_RANKS);
+const _: () = assert!(MOST_RANKS == MAX_RANKS);
+
+/// The roles of the buffers. Each role has one buffer for each rank, and the buffers are in this order.
+const INPUTS: usize = 0;
+const OUTPUTS: usize = 1;
+const FLAGS: usize = 2;
+const INBOXES: usize = 3;
 
 pub(super) const LADDER: Ladder = Ladder {
     name: "allreduce",
@@ -40,9 +48,12 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Parts of ranks that are empty, that end within an access, and that take several turns of a row's blocks; each number of
-/// ranks; one rank with less than an access; and problems that end with an access of a thread, or with the last one of a block of
-/// 512 threads, or one element before.
+/// Problems with:
+/// - every number of ranks;
+/// - fewer elements than an access has, with one rank and with several;
+/// - chunks of ranks that are empty, and chunks that are not a multiple of an access;
+/// - rows of blocks that take several iterations;
+/// - an end at the last access of a block of 512 threads, and one element before it.
 fn sweep(effort: Effort) -> Vec<Options> {
     let (sizes, ranks): (&[u64], &[u64]) = effort.pick(
         (&[0, 1, 3, 4, 31, 33, 4099, (1 << 20) + 3], &[2, 3, 8]),
@@ -62,11 +73,11 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     Ok(Box::new(AllReduce { n, ranks: ranks as usize, inputs: OnceLock::new(), sums: OnceLock::new() }))
 }
 
-/// An array of `n` elements for each rank.
+/// The sum of an array of `n` elements of each rank.
 struct AllReduce {
     n: u64,
     ranks: usize,
-    /// By their ranks.
+    /// The input of each rank.
     inputs: OnceLock<Vec<Vec<f32>>>,
     sums: OnceLock<Vec<f32>>,
 }
@@ -99,9 +110,9 @@ unsafe impl Problem for AllReduce {
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
-        let most = u64::from(packets::MOST);
-        let is_too_long = rung.form == Form::Workspace && self.n > most;
-        is_too_long.then(|| format!("its inboxes have places for {most} elements; --n {most} would do"))
+        let max = u64::from(packets::MAX_ELEMENTS);
+        let is_too_long = rung.parameters.contains(&"inboxes") && self.n > max;
+        is_too_long.then(|| format!("its inboxes hold at most {max} elements; use --n {max} or less"))
     }
 
     fn shape(&self) -> Vec<u64> {
@@ -110,8 +121,8 @@ unsafe impl Problem for AllReduce {
 
     fn buffers(&self) -> Vec<Buffer> {
         let data = self.n * size_of::<f32>() as u64;
-        let flags = (FLAGS * MOST_BLOCKS as usize * size_of::<u32>()) as u64;
-        let inbox = packets::inbox_bytes(self.ranks as u64, self.n.min(packets::MOST.into()));
+        let flags = (FLAGS_PER_BLOCK * MAX_BLOCKS as usize * size_of::<u32>()) as u64;
+        let inbox = inbox_bytes(self.ranks as u64, self.n.min(packets::MAX_ELEMENTS.into()));
         let roles = [(Role::Input, data), (Role::Output, data), (Role::Workspace, flags), (Role::Kept, inbox)];
         roles.into_iter().flat_map(|(role, bytes)| vec![Buffer::new(role, bytes); self.ranks]).collect()
     }
@@ -120,12 +131,18 @@ unsafe impl Problem for AllReduce {
         self.inputs().get(index).map_or(&[], |input| bytemuck::cast_slice(input))
     }
 
-    fn args(&self, rung: &Rung) -> Vec<Arg> {
-        let ranks = self.ranks;
-        let flags = if rung.form == Form::Workspace { 3 } else { 2 };
-        let tables = [0, 1, flags].map(|role| Arg::Table { first: role * ranks, ranks });
-        let numbers = [Arg::U32(self.n as u32), Arg::U32(ranks as u32), Arg::FirstRank];
-        tables.into_iter().chain(numbers).collect()
+    fn argument(&self, name: &str) -> Option<Arg> {
+        let table = |role: usize| Arg::Table { first: role * self.ranks, ranks: self.ranks };
+        Some(match name {
+            "inputs" => table(INPUTS),
+            "outputs" => table(OUTPUTS),
+            "flags" => table(FLAGS),
+            "inboxes" => table(INBOXES),
+            "n" => Arg::U32(self.n as u32),
+            "ranks" => Arg::U32(self.ranks as u32),
+            "first" => Arg::FirstRank,
+            _ => return None,
+        })
     }
 
     fn check_combined(&self, _: &[Vec<u8>], output: &[u8]) -> Verdict {

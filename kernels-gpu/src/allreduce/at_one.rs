@@ -1,29 +1,46 @@
-//! One rank reads what all have, and writes the sum to all: its links carry everything.
+//! One rank does all the work, and its links carry all the data.
 
-use super::{BEGIN, END, Group, all_reduce, store};
+use cuda_std::thread;
+use rung::rung;
 
-all_reduce! {
-    /// Rank 0 adds up the inputs of all ranks and writes the sum to each output; the others wait.
-    ///
-    /// With `k` ranks, `k - 1` arrays come to rank 0 and as many leave it, while the links between the others have nothing
-    /// to do.
-    allreduce_at_one, "one rank reads all inputs and writes all outputs: its links carry everything" => at_one
-}
+use super::flags::{END, Flags, START};
+use super::sum::{AllRanks, WIDTH, sum};
+use super::{Table, grid};
 
+/// The naive start: rank 0 adds the inputs of all ranks and stores the sum to every output, while the other ranks wait.
+///
+/// With `k` ranks, the links of rank 0 carry `k - 1` arrays in each direction, and the other links carry none.
+///
 /// # Safety
 /// As [`allreduce`](super) says.
-#[inline(always)]
-unsafe fn at_one(group: &Group<'_>) {
-    // SAFETY: inputs are there behind the first barrier, and nobody but rank 0 accesses outputs before the last.
-    unsafe {
-        group.barrier(BEGIN);
-        if group.rank == 0 {
-            Group::for_each(0, group.n, group, |at, count, sum| {
-                for rank in 0..group.ranks {
-                    store(group.outputs.of(rank), at, count, sum);
-                }
-            });
-        }
-        group.barrier(END);
+#[rung(
+    lesson = "one rank reads all inputs and writes all outputs: its links carry everything",
+    blocks = [128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = WIDTH,
+    grid = |launch| grid(launch),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn allreduce_at_one<const BLOCK: u32>(
+    #[grid_constant] inputs: &Table<f32>,
+    #[grid_constant] outputs: &Table<f32>,
+    #[grid_constant] flags: &Table<u32>,
+    n: u32,
+    ranks: u32,
+    first: u32,
+) {
+    let rank = first + thread::block_idx_y();
+    let flags = Flags { table: flags, rank, ranks };
+
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
+    unsafe { flags.barrier(START) };
+    if rank == 0 {
+        let all_inputs = AllRanks { table: inputs, first: 0, ranks };
+        let all_outputs = AllRanks { table: outputs, first: 0, ranks };
+        // SAFETY: no kernel writes an input, and between the barriers only rank 0 accesses the outputs.
+        unsafe { sum::<BLOCK>(0..n, &all_inputs, &all_outputs) };
     }
+    // SAFETY: as for the first barrier.
+    unsafe { flags.barrier(END) };
 }

@@ -1,24 +1,48 @@
-//! Every rank reads what all have, and adds up alone: one step.
+//! Every rank reads all inputs and adds them: one step.
 
-use super::{BEGIN, END, Group, all_reduce, store};
+use cuda_std::thread;
+use rung::rung;
 
-all_reduce! {
-    /// Each rank adds up the inputs of all ranks for itself.
-    ///
-    /// Between the two barriers there is nothing to wait for, so small arrays take the least time. But `k - 1` arrays
-    /// come to each rank, where `2 (k - 1) / k` would do.
-    allreduce_one_shot, "each rank reads all inputs and adds up alone: one step, for the smallest arrays" => one_shot
-}
+use super::flags::{END, Flags, START};
+use super::sum::{AllRanks, WIDTH, sum};
+use super::{Table, grid};
 
+/// `allreduce_at_one` on every rank: each adds the inputs of all ranks, and stores the sum to its output alone.
+///
+/// No rank waits for another rank's result, so small arrays take the least time of the rungs with barriers. But each rank
+/// reads `k - 1` arrays, where `2 (k - 1) / k` would be enough.
+///
+/// Each rank starts to add with its input, so the ranks add in different orders, and their sums may differ by rounding.
+///
 /// # Safety
 /// As [`allreduce`](super) says.
-#[inline(always)]
-unsafe fn one_shot(group: &Group<'_>) {
-    // SAFETY: inputs are there behind the first barrier, and nobody leaves before all have read; a rank's output is its own.
-    unsafe {
-        group.barrier(BEGIN);
-        let own = group.outputs.of(group.rank);
-        Group::for_each(0, group.n, group, |at, count, sum| store(own, at, count, sum));
-        group.barrier(END);
-    }
+#[rung(
+    after = allreduce_at_one,
+    lesson = "each rank reads all inputs and adds up alone: one step, for the smallest arrays",
+    blocks = [128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = WIDTH,
+    grid = |launch| grid(launch),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn allreduce_one_shot<const BLOCK: u32>(
+    #[grid_constant] inputs: &Table<f32>,
+    #[grid_constant] outputs: &Table<f32>,
+    #[grid_constant] flags: &Table<u32>,
+    n: u32,
+    ranks: u32,
+    first: u32,
+) {
+    let rank = first + thread::block_idx_y();
+    let flags = Flags { table: flags, rank, ranks };
+
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
+    unsafe { flags.barrier(START) };
+    let all_inputs = AllRanks { table: inputs, first: rank, ranks };
+    // SAFETY: no kernel writes an input, and only this rank accesses its output.
+    unsafe { sum::<BLOCK>(0..n, &all_inputs, &[outputs.of(rank)]) };
+    // Other ranks may still read this rank's input.
+    // SAFETY: as for the first barrier.
+    unsafe { flags.barrier(END) };
 }

@@ -1,63 +1,80 @@
-//! Each rank sends to its neighbour alone, all at the same time: every link carries the same.
+//! A ring of ranks: every link carries the same bytes at the same time.
 
-use super::{Arrays, BEGIN, END, Group, all_reduce, store};
+use cuda_std::thread;
+use rung::rung;
 
-all_reduce! {
-    /// The array has a part for each rank. In each of the first `k - 1` steps, each rank adds its input to the part that came from the
-    /// rank before and sends it to the next one; then each has one part of the sum, and in `k - 1` more steps these go
-    /// around.
-    ///
-    /// A link carries `2 (k - 1) / k` arrays in each direction, the least that is possible without a switch that adds
-    /// (Patarasuk and Yuan, *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009): nccl-tests'
-    /// bus bandwidth is measured against it. Every step waits for the one before, so small arrays take `2 (k - 1)`
-    /// times the latency of a link.
-    allreduce_ring, "each rank passes parts on to its neighbour: no link carries more than it must" => ring
-}
+use super::flags::{END, Flags, START};
+use super::sum::{WIDTH, chunk, sum};
+use super::{Table, grid, next_rank};
 
+/// Each rank sends to the next rank only. The array is divided into one chunk for each of the `k` ranks.
+///
+/// In step 0 each rank sends one chunk of its input to the next rank's output. In every later step it sends the chunk that
+/// it has just received. For the first `k - 1` steps it adds its input on the way (a reduce-scatter). After these, each
+/// rank holds the complete sum of one chunk, and the sums travel around the ring in `k - 1` more steps (an all-gather).
+///
+/// A link carries `2 (k - 1) / k` arrays. That is the minimum without a switch that adds (Patarasuk and Yuan, *Bandwidth
+/// optimal all-reduce algorithms for clusters of workstations*, 2009), and the bus bandwidth of nccl-tests is relative to
+/// it. Each step waits for the previous one, so small arrays take `2 (k - 1)` times the latency of a link.
+///
 /// # Safety
 /// As [`allreduce`](super) says.
-#[inline(always)]
-unsafe fn ring(group: &Group<'_>) {
-    let Group { rank, ranks, .. } = *group;
-    let next = group.after(rank);
-    let (input, own, others) = (group.inputs.of(rank), group.outputs.of(rank), group.outputs.of(next));
-    // SAFETY: in each step a rank writes a part of the next one's output, which that reads behind the step's flag. Before it is
-    // written again, the part has gone all around, so it was read. A rank's own output it writes once: its part of the sum.
-    unsafe {
-        group.barrier(BEGIN);
-        let steps = 2 * (ranks - 1);
-        // With one rank there is no step, and its input is the sum.
-        for step in 0..steps.max(1) {
-            let part = (rank + 2 * ranks - step) % ranks;
-            let has_come = step > 0;
-            let is_sum = step + 1 >= ranks;
-            let is_own_sum = step + 1 == ranks;
-            if has_come {
-                group.await_step(step as usize - 1);
+#[rung(
+    after = allreduce_tree,
+    lesson = "each rank passes parts on to its neighbor: no link carries more than it must",
+    blocks = [128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = WIDTH,
+    grid = |launch| grid(launch),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn allreduce_ring<const BLOCK: u32>(
+    #[grid_constant] inputs: &Table<f32>,
+    #[grid_constant] outputs: &Table<f32>,
+    #[grid_constant] flags: &Table<u32>,
+    n: u32,
+    ranks: u32,
+    first: u32,
+) {
+    let rank = first + thread::block_idx_y();
+    let flags = Flags { table: flags, rank, ranks };
+    let next = next_rank(rank, ranks);
+    let (input, output, next_output) = (inputs.of(rank), outputs.of(rank), outputs.of(next));
+    // The chunk that this rank sends in a step: the one that it received in the previous step.
+    let sent = |step: u32| chunk(n, ranks, (rank + 2 * ranks - step) % ranks);
+
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
+    unsafe { flags.barrier(START) };
+    if ranks == 1 {
+        // SAFETY: no other rank accesses the arrays.
+        unsafe { sum::<BLOCK>(0..n, &[input], &[output]) };
+    } else {
+        let last = 2 * (ranks - 1) - 1;
+        // SAFETY: in each step a rank writes a chunk of the next rank's output, which that rank reads after the step's signal.
+        // The chunk is written again `ranks` steps later, after it has traveled around the ring, so it has been read.
+        // A rank writes to its output one chunk, the one that it does not receive in the last `ranks - 1` steps.
+        unsafe {
+            sum::<BLOCK>(sent(0), &[input], &[next_output]);
+            flags.signal(next, 0);
+            // Reduce-scatter.
+            for step in 1..ranks - 1 {
+                flags.wait(step as usize - 1);
+                sum::<BLOCK>(sent(step), &[output, input], &[next_output]);
+                flags.signal(next, step as usize);
             }
-            let (from, to) = (group.part(part, ranks), group.part(part + 1, ranks));
-            let keep = |at, count, sum| {
-                if is_own_sum {
-                    store(own, at, count, sum);
-                }
-                if steps > 0 {
-                    store(others, at, count, sum);
-                }
-            };
-            if !has_come {
-                Group::for_each(from, to, &Arrays([input]), keep);
-            } else if is_sum && !is_own_sum {
-                Group::for_each(from, to, &Arrays([own]), keep);
-            } else {
-                Group::for_each(from, to, &Arrays([own, input]), keep);
+            // This chunk's sum is complete: it stays here and starts the all-gather.
+            flags.wait(ranks as usize - 2);
+            sum::<BLOCK>(sent(ranks - 1), &[output, input], &[output, next_output]);
+            flags.signal(next, ranks as usize - 1);
+            for step in ranks..=last {
+                flags.wait(step as usize - 1);
+                sum::<BLOCK>(sent(step), &[output], &[next_output]);
+                flags.signal(next, step as usize);
             }
-            if steps > 0 {
-                group.tell(next, step as usize);
-            }
+            flags.wait(last as usize);
         }
-        if steps > 0 {
-            group.await_step(steps as usize - 1);
-        }
-        group.barrier(END);
     }
+    // SAFETY: as for the first barrier.
+    unsafe { flags.barrier(END) };
 }

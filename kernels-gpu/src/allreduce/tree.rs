@@ -1,59 +1,90 @@
-//! Pairs of ranks add up side by side: the number of steps grows with the logarithm of the ranks.
+//! A tree of ranks: the number of steps grows with the logarithm of the number of ranks.
 
-use super::{Arrays, BEGIN, END, Group, all_reduce, store};
+use cuda_std::thread;
+use rung::rung;
 
-all_reduce! {
-    /// The ranks are a tree: the parent of rank `r` is `(r - 1) / 2`. From the leaves to the root, each rank adds the sums
-    /// of its children to its own input; from the root to the leaves, each takes its parent's sum.
-    ///
-    /// There are `2 log2(k)` steps for `k` ranks instead of the `2 (k - 1)` of a ring, which is what counts for small arrays. Of large
-    /// ones, each link carries the whole array, and the leaves' links carry it once each way: half of the links wait for
-    /// the others.
-    allreduce_tree, "sums go up a tree of ranks and the total comes down: few steps, for small arrays" => tree
-}
+use super::flags::{END, Flags, START};
+use super::sum::{WIDTH, sum};
+use super::{Table, grid};
 
-/// The steps' flags: a sum of the first and the second child is there, or the total is.
-const OF_CHILD: usize = 0;
+/// The step of a rank's first child: its sum is complete. The step of the second child is the next one.
+const CHILD: usize = 0;
+/// The step of the parent: the total is complete.
 const TOTAL: usize = 2;
 
+/// The ranks form a binary tree, where the parent of rank `r` is rank `(r - 1) / 2`.
+///
+/// From the leaves to the root, each rank adds its children's sums to its input and stores the result to its output. Then,
+/// from the root to the leaves, each rank copies the total from its parent's output.
+///
+/// With `k` ranks, the tree has `2 log2(k)` steps, and `allreduce_ring` has `2 (k - 1)`: for small arrays the number of
+/// steps decides. For large arrays, each link carries the whole array, and the links of the leaves carry it once in each
+/// direction: half of the links wait for the others.
+///
 /// # Safety
 /// As [`allreduce`](super) says.
-#[inline(always)]
-unsafe fn tree(group: &Group<'_>) {
-    let rank = group.rank;
-    let parent = rank.wrapping_sub(1) / 2;
-    let children = [2 * rank + 1, 2 * rank + 2];
-    let own = group.outputs.of(rank);
-    // SAFETY: a rank's output is written by the rank alone, and read by its parent or its children between two flags: that it is
-    // written, and another one that the reader sets before the rank writes again.
-    unsafe {
-        group.barrier(BEGIN);
-        for (place, &child) in children.iter().enumerate() {
-            if child < group.ranks {
-                group.await_step(OF_CHILD + place);
-            }
+#[rung(
+    after = allreduce_at_one,
+    lesson = "sums go up a tree of ranks and the total comes down: few steps, for small arrays",
+    blocks = [128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = WIDTH,
+    grid = |launch| grid(launch),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn allreduce_tree<const BLOCK: u32>(
+    #[grid_constant] inputs: &Table<f32>,
+    #[grid_constant] outputs: &Table<f32>,
+    #[grid_constant] flags: &Table<u32>,
+    n: u32,
+    ranks: u32,
+    first: u32,
+) {
+    let rank = first + thread::block_idx_y();
+    let flags = Flags { table: flags, rank, ranks };
+    let (parent, children) = (rank.wrapping_sub(1) / 2, [2 * rank + 1, 2 * rank + 2]);
+    let (input, output) = (inputs.of(rank), outputs.of(rank));
+
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
+    unsafe { flags.barrier(START) };
+
+    // Up the tree: the sum of this rank and of the ranks below it.
+    for (k, child) in children.into_iter().enumerate() {
+        if child < ranks {
+            // SAFETY: each child signals its step once.
+            unsafe { flags.wait(CHILD + k) };
         }
-        let input = group.inputs.of(rank);
-        let of_child = |place: usize| group.outputs.of(children[place]);
-        let keep = |at, count, sum| store(own, at, count, sum);
-        if children[1] < group.ranks {
-            Group::for_each(0, group.n, &Arrays([input, of_child(0), of_child(1)]), keep);
-        } else if children[0] < group.ranks {
-            Group::for_each(0, group.n, &Arrays([input, of_child(0)]), keep);
-        } else {
-            Group::for_each(0, group.n, &Arrays([input]), keep);
-        }
-        if rank > 0 {
-            group.tell(parent, OF_CHILD + (rank as usize + 1) % 2);
-            group.await_step(TOTAL);
-            let total = Arrays([group.outputs.of(parent).cast_const()]);
-            Group::for_each(0, group.n, &total, |at, count, sum| store(own, at, count, sum));
-        }
-        for child in children {
-            if child < group.ranks {
-                group.tell(child, TOTAL);
-            }
-        }
-        group.barrier(END);
     }
+    // SAFETY: each child has signaled that its output is complete, and changes it only after this rank's signal. No rank
+    // but this one accesses its output before that.
+    unsafe {
+        if children[1] < ranks {
+            sum::<BLOCK>(0..n, &[input, outputs.of(children[0]), outputs.of(children[1])], &[output]);
+        } else if children[0] < ranks {
+            sum::<BLOCK>(0..n, &[input, outputs.of(children[0])], &[output]);
+        } else {
+            sum::<BLOCK>(0..n, &[input], &[output]);
+        }
+    }
+
+    // Down the tree: the total.
+    if rank > 0 {
+        // SAFETY: the parent waits for one signal of each child, and signals TOTAL once. Then its output stays as it is, and
+        // no other rank reads this rank's output before this rank's signals below.
+        unsafe {
+            flags.signal(parent, CHILD + (rank as usize - 1) % 2);
+            flags.wait(TOTAL);
+            sum::<BLOCK>(0..n, &[outputs.of(parent)], &[output]);
+        }
+    }
+    for child in children {
+        if child < ranks {
+            // SAFETY: the child waits for one signal of its parent.
+            unsafe { flags.signal(child, TOTAL) };
+        }
+    }
+    // Children may still read this rank's output.
+    // SAFETY: as for the first barrier.
+    unsafe { flags.barrier(END) };
 }

@@ -1,37 +1,53 @@
-//! Every rank adds up a part, and writes it to all: as few bytes as a ring, without its steps.
+//! Every rank adds one chunk and writes it to all: as few bytes as a ring, without its steps.
 
-use super::{BEGIN, END, Group, all_reduce, store};
+use cuda_std::thread;
+use rung::rung;
 
-all_reduce! {
-    /// Each rank adds up its part of all ranks' inputs, by loads from their memory (a reduce-scatter), and writes the sum to
-    /// the outputs of all ranks, by stores to their memory (an all-gather).
-    ///
-    /// That is `2 (k - 1) / k` arrays for each link, as in a ring, without a step that waits for the one before: while a
-    /// thread's sums leave, other threads' elements arrive. But every rank reads from and writes to every other, which takes
-    /// links between all of them, or a switch.
-    ///
-    /// Measured with two H100s over NVLink, in a prototype in CUDA C++: where the ranks wait for each other between the
-    /// two halves, and read the other parts of the sum, 256 KiB take 13.1 µs for 9.3, and 256 MiB have 330 GB/s for 339.
-    allreduce_two_shot, "each rank adds up a part and writes it to all: a ring's bytes without its steps" => two_shot
-}
+use super::flags::{END, Flags, START};
+use super::sum::{AllRanks, WIDTH, chunk, sum};
+use super::{Table, grid};
 
+/// `allreduce_one_shot` without repeated work: each rank adds one chunk of all inputs (a reduce-scatter) and stores the
+/// chunk's sums to the outputs of all ranks (an all-gather).
+///
+/// Each link carries `2 (k - 1) / k` arrays, as in `allreduce_ring`, but no step waits for another: while one thread's sums
+/// leave, the elements of other threads arrive. In exchange, every rank reads from and writes to every other rank, which
+/// needs links between all of them, or a switch.
+///
+/// The alternative is a barrier of the ranks between the two halves, after which each rank reads the sums of the others.
+/// Measured with two H100s over NVLink, in a prototype in CUDA C++: with that barrier, 256 KiB take 13.1 µs instead of 9.3,
+/// and 256 MiB reach 330 GB/s instead of 339.
+///
 /// # Safety
 /// As [`allreduce`](super) says.
-#[inline(always)]
-unsafe fn two_shot(group: &Group<'_>) {
-    let (from, to) = (group.part(group.rank, group.ranks), group.part(group.rank + 1, group.ranks));
-    // SAFETY: inputs are there behind the first barrier, parts of different ranks do not overlap, and nobody leaves before all
-    // have read and written.
-    unsafe {
-        group.barrier(BEGIN);
-        Group::for_each(from, to, group, |at, count, sum| {
-            // Each begins with its own, as the sum does.
-            let mut rank = group.rank;
-            for _ in 0..group.ranks {
-                store(group.outputs.of(rank), at, count, sum);
-                rank = group.after(rank);
-            }
-        });
-        group.barrier(END);
-    }
+#[rung(
+    after = allreduce_one_shot,
+    lesson = "each rank adds up a part and writes it to all: a ring's bytes without its steps",
+    blocks = [128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = WIDTH,
+    grid = |launch| grid(launch),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn allreduce_two_shot<const BLOCK: u32>(
+    #[grid_constant] inputs: &Table<f32>,
+    #[grid_constant] outputs: &Table<f32>,
+    #[grid_constant] flags: &Table<u32>,
+    n: u32,
+    ranks: u32,
+    first: u32,
+) {
+    let rank = first + thread::block_idx_y();
+    let flags = Flags { table: flags, rank, ranks };
+
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
+    unsafe { flags.barrier(START) };
+    let all_inputs = AllRanks { table: inputs, first: rank, ranks };
+    let all_outputs = AllRanks { table: outputs, first: rank, ranks };
+    // SAFETY: no kernel writes an input, and only this rank accesses this chunk of the outputs.
+    unsafe { sum::<BLOCK>(chunk(n, ranks, rank), &all_inputs, &all_outputs) };
+    // Other ranks may still read this rank's input and write its output.
+    // SAFETY: as for the first barrier.
+    unsafe { flags.barrier(END) };
 }

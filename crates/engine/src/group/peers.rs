@@ -13,7 +13,7 @@ use crate::divide::{Element, Op};
 use crate::error::Error;
 use crate::launch::{Arg, Launch, MOST_RANKS};
 use crate::problem::{GUARD_BYTES, Problem, Role, Verdict};
-use crate::registry::{Launches, Rung};
+use crate::registry::{self, Launches, Rung};
 use crate::run::WARM_UP;
 
 /// How many launches are timed together, one behind the other in the stream, as nccl-tests does.
@@ -191,10 +191,11 @@ fn own_launch(
     let args = launch.args.iter().map(arg).collect();
     let mut shape = whole.shape();
     if !member.is_simulated {
-        // A device of its own has room for a row's blocks as for those of all.
+        // The first length is the number of ranks whose rows this device launches. Every rank computes the same grid, as
+        // the kernels require, because the shape is the same and the device is not asked.
         shape[0] = 1;
     }
-    Some(Launch { args, grid: rung.geometry.grid(&shape, launch.block), ..launch.clone() })
+    Some(Launch { args, grid: registry::grid(rung, &shape, launch.block), ..launch.clone() })
 }
 
 /// Runs the rank's launch, if it has one.
