@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use self::ptx::{of_ptx, waits};
+pub use self::ptx::{has_only_system_fences, of_ptx, waits};
 pub use compare::{Change, Effect};
 pub use sass::of_sass;
 

@@ -114,6 +114,10 @@ impl Explain for Made {
         entry.starts_with("reduce_one_launch")
     }
 
+    fn has_only_system_fences(&self, entry: &str) -> bool {
+        entry.starts_with("allreduce")
+    }
+
     fn version(&self) -> Option<String> {
         Some("13.0.88".to_owned())
     }

@@ -18,7 +18,7 @@ use super::{Table, grid};
 /// As [`allreduce`](super) says.
 #[rung(
     after = allreduce_at_one,
-    lesson = "each rank reads all inputs and adds up alone: one step, for the smallest arrays",
+    lesson = "each rank reads all inputs and adds them itself: one step, for the smallest arrays",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = WIDTH,

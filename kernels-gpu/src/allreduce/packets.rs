@@ -33,8 +33,8 @@ pub const fn inbox_bytes(ranks: u64, n: u64) -> u64 {
 ///
 /// # Safety
 /// As [`allreduce`](super) says, with `n` at most [`MAX_ELEMENTS`], and with inboxes instead of flags: entry `r` of
-/// `inboxes` points to [`inbox_bytes`] of zeros before the first launch. Later launches find what the previous one left, on
-/// all ranks, with the same `n`, `ranks` and block.
+/// `inboxes` points to [`inbox_bytes`] of zeros before the first launch. Each later launch finds what the previous
+/// one left there, with the same `n` and `ranks`.
 #[rung(
     after = allreduce_one_shot,
     lesson = "each element travels with a number in one word: no flag, no fence, no barrier",

@@ -21,7 +21,7 @@ use super::{Table, grid, next_rank};
 /// As [`allreduce`](super) says.
 #[rung(
     after = allreduce_tree,
-    lesson = "each rank passes parts on to its neighbor: no link carries more than it must",
+    lesson = "each rank sends chunks to the next rank only: no link carries more than it must",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = WIDTH,

@@ -22,7 +22,7 @@ use super::{Table, grid};
 /// As [`allreduce`](super) says.
 #[rung(
     after = allreduce_one_shot,
-    lesson = "each rank adds up a part and writes it to all: a ring's bytes without its steps",
+    lesson = "each rank adds one chunk and writes it to all: a ring's bytes without its steps",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = WIDTH,

@@ -26,6 +26,9 @@ pub struct ComparedMetric {
     pub copies: Option<[String; 2]>,
     /// The counter of the other kind of atomics.
     pub together: Option<String>,
+    /// The accesses that a GPU may count for each fence of system scope that a warp executes.
+    #[serde(default)]
+    pub system_fence: u32,
     /// The source of the simulator's number.
     #[serde(default)]
     pub sim: Source,

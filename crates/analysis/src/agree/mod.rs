@@ -14,6 +14,7 @@
 
 pub mod cases;
 pub mod class;
+mod fences;
 pub mod metrics;
 pub mod record;
 mod waits;
@@ -47,6 +48,9 @@ pub trait Explain {
 
     /// Whether an entry may wait for the writes of other threads, so that the number of its loads and branches varies.
     fn waits(&self, entry: &str) -> bool;
+
+    /// Whether an entry has fences, and all of them have system scope.
+    fn has_only_system_fences(&self, entry: &str) -> bool;
 
     /// The assembler's version.
     fn version(&self) -> Option<String>;
@@ -91,6 +95,10 @@ impl Explain for Tools {
 
     fn waits(&self, entry: &str) -> bool {
         access::waits(&self.ptx.part(entry), entry)
+    }
+
+    fn has_only_system_fences(&self, entry: &str) -> bool {
+        access::has_only_system_fences(&self.ptx.part(entry), entry)
     }
 
     fn version(&self) -> Option<String> {
@@ -174,7 +182,11 @@ pub fn compare(
             if [sim, ncu].into_iter().flatten().all(|number| number == 0.0) {
                 continue;
             }
-            let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu) {
+            let of_fences = || {
+                let why = fences::explanation(metric, sim, ncu, on_sim)?;
+                gpu.explain.has_only_system_fences(&launch.entry).then_some((Class::Explained, Some(why)))
+            };
+            let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu).or_else(of_fences) {
                 Some((class, why)) => (class, why.into_iter().collect()),
                 None => {
                     // They are found when they are first needed, because the tools take a moment.

@@ -30,6 +30,19 @@ pub fn waits(ptx: &str, entry: &str) -> bool {
     entry.is_some_and(|entry| entry.instructions().any(is_such))
 }
 
+/// Whether an entry of a PTX text has fences, and all of them have system scope (`fence.acq_rel.sys`, `membar.sys`): then a
+/// count of its fences is a count of system fences.
+#[must_use]
+pub fn has_only_system_fences(ptx: &str, entry: &str) -> bool {
+    let outline = Outline::new(ptx);
+    let Some(entry) = outline.entry(entry).and_then(Result::ok) else {
+        return false;
+    };
+    let is_fence = |instruction: &Instruction<'_>| matches!(instruction.operation(), "fence" | "membar");
+    let mut fences = entry.instructions().filter(is_fence).peekable();
+    fences.peek().is_some() && fences.all(|fence| fence.has("sys"))
+}
+
 fn access(instruction: &Instruction<'_>) -> Option<Access> {
     let predicated = instruction.guard.is_some();
     let kinds = match instruction.operation() {

@@ -33,6 +33,22 @@ fn a_load_that_sees_others_stores_may_wait() {
     }
 }
 
+#[test]
+fn only_fences_of_system_scope_are_system_fences() {
+    for (body, expected) in [
+        ("fence.acq_rel.sys;", true),
+        ("fence.sc.sys; @%p1 membar.sys;", true),
+        ("fence.acq_rel.sys; fence.acq_rel.gpu;", false),
+        ("fence.proxy.async.global;", false),
+        ("st.relaxed.sys.global.u32 [%rd2], %r1;", false),
+        ("", false),
+    ] {
+        let ptx = format!(".visible .entry k() {{ {body} ret; }}");
+        assert_eq!(has_only_system_fences(&ptx, "k"), expected, "{body}");
+    }
+    assert!(!has_only_system_fences(PTX, "none"));
+}
+
 const SASS: &str = include_str!("fixtures/entries.sass");
 
 #[test]
