@@ -92,3 +92,22 @@ pub fn grid(launch: &LaunchRequest<'_>) -> [u32; 3] {
     let resident = launch.device.multiprocessors.min(MAX_BLOCKS) / rows;
     [enough.clamp(1, resident.max(1).into()) as u32, rows, 1]
 }
+
+#[cfg(test)]
+mod tests {
+    use rung::DeviceProperties;
+
+    use super::*;
+
+    #[test]
+    fn all_blocks_of_all_rows_are_resident() {
+        let grid = |ranks, n, multiprocessors| {
+            let device = DeviceProperties { multiprocessors };
+            grid(&LaunchRequest { shape: &[ranks, n], block: [512, 1, 1], items_per_thread: 4, device })
+        };
+        assert_eq!([grid(3, 0, 132), grid(1, 2048, 132), grid(8, 2049, 132)], [[1, 3, 1], [1, 1, 1], [2, 8, 1]]);
+        assert_eq!([grid(1, 1 << 20, 132), grid(3, 1 << 20, 132)], [[128, 1, 1], [42, 3, 1]]);
+        assert_eq!([grid(8, 1 << 20, 132), grid(8, 1 << 20, 4)], [[16, 8, 1], [1, 8, 1]]);
+        assert_eq!([grid(1, 1 << 30, 200), grid(3, 1 << 20, 60)], [[128, 1, 1], [20, 3, 1]]);
+    }
+}

@@ -179,28 +179,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_blocks_of_all_rows_are_resident() {
-        let grid = |ranks, n, multiprocessors| {
-            let request = rung::LaunchRequest {
-                shape: &[ranks, n],
-                block: [512, 1, 1],
-                items_per_thread: 4,
-                device: rung::DeviceProperties { multiprocessors },
-            };
-            kernels_gpu::allreduce::grid(&request)
-        };
-        assert_eq!([grid(3, 0, 132), grid(1, 2048, 132), grid(8, 2049, 132)], [[1, 3, 1], [1, 1, 1], [2, 8, 1]]);
-        assert_eq!(
-            [grid(1, 1 << 20, 132), grid(3, 1 << 20, 132), grid(8, 1 << 20, 132)].map(|grid| grid[0]),
-            [128, 42, 16]
-        );
-        assert_eq!(
-            [grid(1, 1 << 30, 200), grid(3, 1 << 20, 60), grid(8, 1 << 20, 4)],
-            [[128, 1, 1], [20, 3, 1], [1, 8, 1]]
-        );
-    }
-
-    #[test]
     fn sums_are_exact_and_a_wrong_one_is_named_with_its_rank() {
         let problem = LADDER.problem(&Options::default().with("n", 1000).with("ranks", 8)).unwrap();
         let rung = &LADDER.rungs[0];

@@ -38,7 +38,7 @@ pub fn has_only_system_fences(ptx: &str, entry: &str) -> bool {
     let Some(entry) = outline.entry(entry).and_then(Result::ok) else {
         return false;
     };
-    let is_fence = |instruction: &Instruction<'_>| matches!(instruction.operation(), "fence" | "membar");
+    let is_fence = |instruction: &&Instruction<'_>| matches!(instruction.operation(), "fence" | "membar");
     let mut fences = entry.instructions().filter(is_fence).peekable();
     fences.peek().is_some() && fences.all(|fence| fence.has("sys"))
 }
