@@ -1,28 +1,28 @@
-//! Faults that people make, each in a kernel of its own, and beside it the kernel without.
+//! Common bugs in kernels: each file has one faulty kernel and the fixed version.
 //!
-//! A file says what people do, why it fails, and what cures it. The faulty kernel has the file's name and one fault,
-//! whose line ends with the comment `fault`; where the fault is that two lines get in each other's way, the second ends
-//! with `other`. The cure is the same kernel with as little changed as possible. Both are launched on a few
-//! words, chosen so that the fault is reached in every run; the description ([`Pitfall`]) says how, and which of the
-//! simulator's checks has to find it.
+//! A file explains the bug, why it fails, and the fix. The faulty kernel has the file's name and one bug. The line with
+//! the bug ends with the comment `fault`. If the bug is a conflict between two lines, the second line ends with `other`.
+//! The fixed version changes as little as possible. Both kernels run on a few words, chosen so that every run reaches
+//! the bug. The description ([`Pitfall`]) gives the launch, and the check of the simulator that must find the bug.
 //!
-//! A new pitfall is one file here and its name in the list below.
+//! To add a pitfall, add a file and its name in the two lists below.
 //!
-//! LLVM may assume that a program has no fault, and some faults would not get as far as the PTX. These kernels
-//! are written so that they do: by volatile accesses, and in places by instructions of PTX.
+//! LLVM may assume that a program has no undefined behavior, so it may remove some bugs before they reach the PTX. The
+//! faulty kernels prevent that with volatile accesses, and some with inline PTX.
 //!
 //! # Safety
-//! The cures: as many blocks and threads as the description says, and its arguments. The faulty kernels are not safe
-//! to launch, which is what they are there for.
-#![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, reason = "the faulty kernels keep no promise")]
-#![cfg_attr(not(target_arch = "nvptx64"), allow(unused, reason = "instructions of PTX are left out on the host"))]
+//! The fixed versions: the launch has the blocks, the threads and the arguments of the description. The faulty kernels
+//! have undefined behavior in every launch. Launch them only to show that.
+#![allow(clippy::missing_safety_doc, reason = "the section above holds for all kernels")]
+#![allow(clippy::undocumented_unsafe_blocks, reason = "no reason can be given for the faulty kernels")]
+#![cfg_attr(not(target_arch = "nvptx64"), allow(unused, reason = "inline PTX is left out on the host"))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Pitfall;
 
-/// Writes the description of the pitfall in this file, `PITFALL`: its name, the check that finds it, its blocks and
-/// their threads, and then the fields of [`rung::Pitfall`] that remain. Without `shared` there is no dynamic shared
-/// memory.
+/// Writes the description of a pitfall, the constant `PITFALL`, from its name, the check that finds it, the number of
+/// blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared` the launches have no
+/// dynamic shared memory.
 macro_rules! pitfall {
     ($name:ident: $check:ident, $blocks:literal x $threads:literal {
         lesson: $lesson:literal,
@@ -33,9 +33,9 @@ macro_rules! pitfall {
     }) => {
         /// The description of this pitfall.
         pub const PITFALL: rung::Pitfall = {
-            #[allow(unused_imports, reason = "not every pitfall has every argument")]
+            #[allow(unused_imports, reason = "a pitfall uses some of the arguments")]
             use rung::pitfall::Argument::*;
-            #[allow(unused_mut, unused_assignments, reason = "few have dynamic shared memory")]
+            #[allow(unused_mut, unused_assignments, reason = "only some pitfalls have dynamic shared memory")]
             let mut shared = (0, 0);
             $(shared = $shared;)?
             rung::Pitfall {
@@ -55,7 +55,7 @@ macro_rules! pitfall {
     };
 }
 
-/// An instruction of PTX, which on the host is none. Its line is that of the call.
+/// Inline PTX on the GPU, and nothing on the host. Debug information names the line of the call.
 #[collapse_debuginfo(yes)]
 macro_rules! ptx {
     ($($text:literal),+ $(, $direction:ident($class:ident) $operand:expr)* $(,)?) => {
@@ -64,63 +64,124 @@ macro_rules! ptx {
     };
 }
 
-macro_rules! pitfalls {
-    ($($check:literal: $($file:ident),* $(,)?;)*) => {
-        $($(pub mod $file;)*)*
+pub mod atomic_mixed_with_plain;
+pub mod atomic_of_narrow_scope;
+pub mod ballot_in_a_loop;
+pub mod barrier_count_too_high;
+pub mod buffer_reused_too_early;
+pub mod copy_group_miscounted;
+pub mod copy_left_under_way;
+pub mod copy_not_waited_for;
+pub mod copy_without_barrier;
+pub mod counter_not_zeroed;
+pub mod crossed_barriers;
+pub mod divergent_barrier;
+pub mod early_return;
+pub mod forgotten_fence;
+pub mod halo_before_the_start;
+pub mod histogram_in_global;
+pub mod histogram_in_shared;
+pub mod in_place_stencil;
+pub mod last_warp_without_syncwarp;
+pub mod local_array_half_filled;
+pub mod lock_without_order;
+pub mod mbarrier_count_too_high;
+pub mod mbarrier_of_wrong_phase;
+pub mod misaligned_vector;
+pub mod missing_barrier;
+pub mod negative_index;
+pub mod neighbouring_allocation;
+pub mod null_pointer;
+pub mod one_element_too_far;
+pub mod output_read_first;
+pub mod partial_last_warp;
+pub mod plain_flag;
+pub mod relaxed_flag;
+pub mod set_on_one_path;
+pub mod shared_array_one_short;
+pub mod shared_bytes_as_elements;
+pub mod shuffle_from_inactive_lane;
+pub mod shuffle_in_a_branch;
+pub mod tail_reads_past_the_end;
+pub mod two_writers;
+pub mod uninitialized_accumulator;
+pub mod uninitialized_tail;
+pub mod use_after_free;
+pub mod wrong_grid_stride;
 
-        /// The pitfalls, by the check that finds them.
-        #[cfg(not(target_arch = "nvptx64"))]
-        pub const PITFALLS: &[Pitfall] = &[$($($file::PITFALL),*),*];
-    };
-}
+/// The pitfalls, ordered by the check that finds them.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const PITFALLS: &[Pitfall] = &[
+    // found by the memory check
+    shared_array_one_short::PITFALL,
+    one_element_too_far::PITFALL,
+    tail_reads_past_the_end::PITFALL,
+    halo_before_the_start::PITFALL,
+    negative_index::PITFALL,
+    neighbouring_allocation::PITFALL,
+    misaligned_vector::PITFALL,
+    shared_bytes_as_elements::PITFALL,
+    null_pointer::PITFALL,
+    use_after_free::PITFALL,
+    // found by the init check
+    uninitialized_accumulator::PITFALL,
+    uninitialized_tail::PITFALL,
+    output_read_first::PITFALL,
+    counter_not_zeroed::PITFALL,
+    early_return::PITFALL,
+    set_on_one_path::PITFALL,
+    local_array_half_filled::PITFALL,
+    shuffle_from_inactive_lane::PITFALL,
+    partial_last_warp::PITFALL,
+    // found by the race check
+    missing_barrier::PITFALL,
+    buffer_reused_too_early::PITFALL,
+    last_warp_without_syncwarp::PITFALL,
+    in_place_stencil::PITFALL,
+    histogram_in_shared::PITFALL,
+    histogram_in_global::PITFALL,
+    two_writers::PITFALL,
+    wrong_grid_stride::PITFALL,
+    forgotten_fence::PITFALL,
+    plain_flag::PITFALL,
+    relaxed_flag::PITFALL,
+    lock_without_order::PITFALL,
+    atomic_mixed_with_plain::PITFALL,
+    atomic_of_narrow_scope::PITFALL,
+    copy_not_waited_for::PITFALL,
+    copy_group_miscounted::PITFALL,
+    copy_without_barrier::PITFALL,
+    mbarrier_of_wrong_phase::PITFALL,
+    // found by the sync check
+    divergent_barrier::PITFALL,
+    barrier_count_too_high::PITFALL,
+    crossed_barriers::PITFALL,
+    mbarrier_count_too_high::PITFALL,
+    shuffle_in_a_branch::PITFALL,
+    ballot_in_a_loop::PITFALL,
+    copy_left_under_way::PITFALL,
+];
 
-pitfalls! {
-    "memory":
-        shared_array_one_short,
-        one_element_too_far,
-        tail_reads_past_the_end,
-        halo_before_the_start,
-        negative_index,
-        neighbouring_allocation,
-        misaligned_vector,
-        shared_bytes_as_elements,
-        null_pointer,
-        use_after_free;
-    "init":
-        uninitialized_accumulator,
-        uninitialized_tail,
-        output_read_first,
-        counter_not_zeroed,
-        early_return,
-        set_on_one_path,
-        local_array_half_filled,
-        shuffle_from_inactive_lane,
-        partial_last_warp;
-    "race":
-        missing_barrier,
-        buffer_reused_too_early,
-        last_warp_without_syncwarp,
-        in_place_stencil,
-        histogram_in_shared,
-        histogram_in_global,
-        two_writers,
-        wrong_grid_stride,
-        forgotten_fence,
-        plain_flag,
-        relaxed_flag,
-        lock_without_order,
-        atomic_mixed_with_plain,
-        atomic_of_narrow_scope,
-        copy_not_waited_for,
-        copy_group_miscounted,
-        copy_without_barrier,
-        mbarrier_of_wrong_phase;
-    "sync":
-        divergent_barrier,
-        barrier_count_too_high,
-        crossed_barriers,
-        mbarrier_count_too_high,
-        shuffle_in_a_branch,
-        ballot_in_a_loop,
-        copy_left_under_way;
+/// Returns the address of `pointer` in the shared window, as operands of PTX's `.shared` instructions need it.
+///
+/// `cuda_builder` replaces the instruction by an LLVM cast, so that the compiler can optimize it.
+#[inline(always)]
+fn shared_address<T>(pointer: *const T) -> u32 {
+    let address: u64;
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the instruction converts an address and accesses no memory.
+    unsafe {
+        core::arch::asm!(
+            "cvta.to.shared.u64 {}, {};",
+            out(reg64) address,
+            in(reg64) pointer,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        address = pointer as u64;
+    }
+    // Addresses in the shared window have 32 bits (PTX ISA, "Generic Addressing").
+    address as u32
 }

@@ -1,9 +1,9 @@
-//! A counter that is added to with an atomic, and read without.
+//! A counter that is incremented atomically but read with a plain load.
 //!
-//! All additions are atomic, so the counter is right in the end. But a plain load in between may be answered from a
-//! cache, joined with another, or moved; the compiler may even read once for a whole loop.
+//! All additions are atomic, so the final count is correct. A plain load between them may return an old value from a
+//! cache. The compiler may also merge it with another load, move it, or read only once for a whole loop.
 //!
-//! The cure reads with an atomic load, which may be relaxed.
+//! The fixed version uses an atomic load, which may be relaxed.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -11,8 +11,8 @@ use cuda_std::atomic::mid::{atomic_fetch_add_u32_device, atomic_load_32_device};
 use cuda_std::{kernel, thread};
 
 pitfall! { atomic_mixed_with_plain: Race, 4 x 1 {
-    lesson: "memory that is accessed with atomics is accessed with nothing else until all have met",
-    on_gpu: "right or stale: an old value is read again and again where the compiler keeps it",
+    lesson: "while threads update memory with atomics, every access to it must be atomic, also the loads",
+    on_gpu: "right or stale: the compiler may keep an old value in a register",
     arguments: [Zeros(1), Output(4)],
     right: |_, _| 1,
 } }
@@ -27,9 +27,11 @@ pub unsafe fn atomic_mixed_with_plain(count: *mut u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn atomic_mixed_with_plain_cured(count: *mut u32, output: *mut u32) {
+    // SAFETY: `count` is one word that all blocks access with device-scope atomics only. Each block has one thread and
+    // writes its block's element of `output`.
     unsafe {
         atomic_fetch_add_u32_device(count, Relaxed, 1);
         let any = atomic_load_32_device(count, Relaxed) > 0;

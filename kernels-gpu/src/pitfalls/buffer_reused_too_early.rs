@@ -1,15 +1,17 @@
-//! A tile that is filled again while other threads still read it.
+//! A tile that is overwritten while other threads still read it.
 //!
-//! A loop fills a tile, waits, uses it, and goes on. The barrier in the middle is there; the one at the end is not,
-//! and a fast warp writes the next round's values over those that a slow one still reads.
+//! Each round of a loop fills a tile, waits at a barrier, and uses the tile. Without a second barrier at the end of the
+//! round, a fast warp writes the next round's values over values that a slow warp has not read yet.
 //!
-//! The cure is a second barrier, at the end of the round. (Or two tiles that take turns.)
+//! The fixed version adds a barrier at the end of the round. (Alternatively, rounds alternate between two tiles.)
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, kernel, thread};
 
 pitfall! { buffer_reused_too_early: Race, 1 x 64 {
-    lesson: "a loop over a tile needs two barriers: one before it is read, and one before it is written again",
-    on_gpu: "right most of the time, for the warps run at nearly the same pace; wrong under load",
+    lesson: "a loop over a shared-memory tile needs two barriers: before the reads, and before the next writes",
+    on_gpu: "right most of the time, because the warps run at nearly the same pace; wrong under load",
     arguments: [Input(128), Output(64)],
     right: |input, at| input[63 - at].wrapping_add(input[127 - at]),
 } }
@@ -17,9 +19,11 @@ pitfall! { buffer_reused_too_early: Race, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn buffer_reused_too_early(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         let mut sum = 0u32;
         for round in 0..2 {
             *tile.add(i) = *input.add(64 * round + i); // fault
@@ -30,12 +34,16 @@ pub unsafe fn buffer_reused_too_early(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn buffer_reused_too_early_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 64 and round < 2, so every index is in bounds. One barrier separates the tile's writes from its
+    // reads, and the second one separates these reads from the next round's writes.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         let mut sum = 0u32;
         for round in 0..2 {
             *tile.add(i) = *input.add(64 * round + i);

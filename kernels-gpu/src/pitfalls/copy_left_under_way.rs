@@ -1,18 +1,20 @@
-//! A prefetch in the last round that nobody waits for.
+//! A prefetch in the last round that no thread waits for.
 //!
-//! A pipeline starts the copy of the next tile before it works on this one. In the last round there is no next tile,
-//! the copy is started all the same, and the threads end while it is under way.
+//! A pipeline starts the copy of the next tile before it works on the current one. In the last round there is no next
+//! tile. The copy is started nevertheless, and the threads exit while it is in flight.
 //!
-//! The cure starts no copy in the last round. (Or waits for all copies before the end.)
+//! The fixed version starts no copy in the last round. (Alternatively, it waits for all copies before it exits.)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
 
-use crate::copy_async::Shared;
+use cuda_std::{address_space, kernel, thread};
+
+use super::shared_address;
 
 pitfall! { copy_left_under_way: Sync, 1 x 32 {
-    lesson: "a thread waits for its asynchronous copies before it ends, also for those that nobody needs",
-    on_gpu: "nothing is noticed: the hardware keeps the shared memory until the copy is over",
+    lesson: "a thread must wait for all of its asynchronous copies before it exits, even for unused ones",
+    on_gpu: "no effect: the hardware keeps the shared memory until the copy is complete",
     arguments: [Input(64), Output(32)],
     right: |input, at| input[at],
 } }
@@ -20,27 +22,33 @@ pitfall! { copy_left_under_way: Sync, 1 x 32 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn copy_left_under_way(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         let (now, next) = (tile.add(i), tile.add(i + 32));
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(now).0, in(reg64) input.add(i));
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(now), in(reg64) input.add(i));
         ptx!("cp.async.commit_group;");
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(next).0, in(reg64) input.add(i + 32)); // fault
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(next), in(reg64) input.add(i + 32)); // fault
         ptx!("cp.async.commit_group;");
         ptx!("cp.async.wait_group 1;");
         *output.add(i) = *now;
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn copy_left_under_way_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 32, because the block has 32 threads. Each thread reads only the word that it copied, after it waited
+    // for the copy.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         let now = tile.add(i);
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(now).0, in(reg64) input.add(i));
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(now), in(reg64) input.add(i));
         ptx!("cp.async.commit_group;");
         ptx!("cp.async.wait_group 0;");
         *output.add(i) = *now;

@@ -1,17 +1,19 @@
 //! An asynchronous copy whose result is read without waiting for it.
 //!
-//! `cp.async` starts a copy and returns. Its bytes come later, and the thread that started it is no exception: a load
-//! of its own may find what was there before.
+//! `cp.async` starts a copy and returns before the bytes arrive. This also holds for the thread that started the copy:
+//! a following load by the same thread may return the old contents.
 //!
-//! The cure waits for all copies of the thread before it reads.
+//! The fixed version waits for all copies of the thread before it reads.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
 
-use crate::copy_async::Shared;
+use cuda_std::{address_space, kernel, thread};
+
+use super::shared_address;
 
 pitfall! { copy_not_waited_for: Race, 1 x 32 {
-    lesson: "an asynchronous copy has happened when it was waited for, also for the thread that started it",
+    lesson: "an asynchronous copy is complete only after a wait, also for the thread that started it",
     on_gpu: "wrong nearly always: the load is faster than the copy",
     arguments: [Input(32), Output(32)],
     right: |input, at| input[at],
@@ -20,21 +22,27 @@ pitfall! { copy_not_waited_for: Race, 1 x 32 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn copy_not_waited_for(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 32]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 32];
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(tile.add(i)).0, in(reg64) input.add(i)); // other
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(tile.add(i)), in(reg64) input.add(i)); // other
         *output.add(i) = *tile.add(i); // fault
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn copy_not_waited_for_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 32]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 32, because the block has 32 threads. Each thread reads only the word that it copied, after it waited
+    // for the copy.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 32];
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(tile.add(i)).0, in(reg64) input.add(i));
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(tile.add(i)), in(reg64) input.add(i));
         ptx!("cp.async.wait_all;");
         *output.add(i) = *tile.add(i);
     }

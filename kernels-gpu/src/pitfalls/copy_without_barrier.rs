@@ -1,18 +1,21 @@
-//! A copy that its own thread waits for, and another thread reads.
+//! An asynchronous copy that one thread waits for and another thread reads.
 //!
-//! Waiting is each thread's own affair: `cp.async.wait_all` says that this thread's copies have arrived. The element
-//! that it reads was copied by another, which may not have waited yet.
+//! `cp.async.wait_all` waits only for the copies of the thread that executes it. Here each thread reads an element that
+//! another thread copied, and that thread may not have waited yet.
 //!
-//! The cure is a barrier behind the wait: then all threads' copies have arrived for all threads.
+//! The fixed version adds a barrier after the wait. After the barrier, the copies of all threads are visible to all
+//! threads.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
 
-use crate::copy_async::Shared;
+use cuda_std::{address_space, kernel, thread};
+
+use super::shared_address;
 
 pitfall! { copy_without_barrier: Race, 1 x 64 {
-    lesson: "a thread waits for its own copies; for those of others, a barrier follows the wait",
-    on_gpu: "wrong where the other warp is later",
+    lesson: "a thread waits for its copies only; a barrier after the wait makes them visible to the block",
+    on_gpu: "wrong where the other warp is slower",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }
@@ -20,22 +23,28 @@ pitfall! { copy_without_barrier: Race, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn copy_without_barrier(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(tile.add(i)).0, in(reg64) input.add(i)); // other
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(tile.add(i)), in(reg64) input.add(i)); // other
         ptx!("cp.async.wait_all;");
         *output.add(i) = *tile.add(63 - i); // fault
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn copy_without_barrier_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 64, because the block has 64 threads. Each thread waits for its copy before the barrier, so the whole
+    // tile is written when threads read it.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
-        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) Shared::of(tile.add(i)).0, in(reg64) input.add(i));
+        ptx!("cp.async.ca.shared.global [{}], [{}], 4;", in(reg32) shared_address(tile.add(i)), in(reg64) input.add(i));
         ptx!("cp.async.wait_all;");
         thread::sync_threads();
         *output.add(i) = *tile.add(63 - i);

@@ -1,10 +1,10 @@
 //! A counter of finished blocks that the host does not set to zero.
 //!
-//! Blocks count themselves, and the last one does what comes after. If the counter begins at anything but 0, no block
-//! is the last, and the result is never written, or it is one of the launch before. The kernels are the same; the
+//! Each block increments a counter, and the last block does the final step. If the counter does not start at 0, no
+//! block is the last. The result is never written, or it is the previous launch's. The two kernels are the same: the
 //! host forgets to zero the counter before it launches the faulty one.
 //!
-//! The cure zeroes the counter before every launch, or has the last block put it back to 0.
+//! The fixed version zeroes the counter before every launch. (Alternatively, the last block resets it to 0.)
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
 use cuda_std::{kernel, thread};
 
 pitfall! { counter_not_zeroed: Init, 4 x 1 {
-    lesson: "a counter through which blocks agree is 0 before every launch: somebody has to write that 0",
+    lesson: "a counter of finished blocks must be 0 before every launch: the host or the last block must reset it",
     on_gpu: "right in a fresh process, whose memory is zero; in the second launch no block is the last",
     arguments: [Forgotten(1), Output(1)],
     right: |_, _| 4,
@@ -29,9 +29,11 @@ pub unsafe fn counter_not_zeroed(count: *mut u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn counter_not_zeroed_cured(count: *mut u32, output: *mut u32) {
+    // SAFETY: `count` is a word that blocks access only with device-scope atomics. Only the block that sees the last
+    // count writes `output`.
     unsafe {
         let done = atomic_fetch_add_u32_device(count, Relaxed, 1);
         if done == thread::grid_dim_x() - 1 {

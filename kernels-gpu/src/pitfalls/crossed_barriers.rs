@@ -1,15 +1,17 @@
 //! Two warps that wait for each other at different barriers.
 //!
-//! Two named barriers, one for each direction between two warps, and the warps take them in different orders: each
-//! waits at the one that the other comes to next.
+//! Two warps use one named barrier for each direction between them, but in different orders. Each warp waits at the
+//! barrier that the other warp reaches only afterwards.
 //!
-//! The cure has both come to the barriers in the same order.
+//! In the fixed version both warps use the barriers in the same order.
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, kernel, thread};
 
 pitfall! { crossed_barriers: Sync, 1 x 64 {
-    lesson: "barriers are come to in the same order by all, like locks: crossed, each side waits for the other",
-    on_gpu: "the block stops for ever, and the launch with it",
+    lesson: "all warps must reach named barriers in the same order, like locks; otherwise they deadlock",
+    on_gpu: "the block never finishes, so the launch hangs",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }
@@ -17,9 +19,11 @@ pitfall! { crossed_barriers: Sync, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn crossed_barriers(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         *tile.add(i) = *input.add(i);
         if i < 32 {
             ptx!("bar.sync 1, 64;"); // fault
@@ -32,12 +36,16 @@ pub unsafe fn crossed_barriers(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn crossed_barriers_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 64, because the block has 64 threads. All of them reach both barriers, which separate the tile's
+    // writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         *tile.add(i) = *input.add(i);
         ptx!("bar.sync 1, 64;");
         ptx!("bar.sync 2, 64;");

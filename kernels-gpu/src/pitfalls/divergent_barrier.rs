@@ -1,15 +1,17 @@
-//! A barrier inside of a branch that only some threads of a warp take.
+//! A barrier inside a branch that only some threads of a warp take.
 //!
-//! The work is guarded, and the barrier went into the guard with it. The threads that skip the branch do not come to
-//! this barrier. The hardware counts warps and may go on with some of the threads missing, or stop.
+//! The work has a bounds check, and the barrier was placed inside that branch as well. Threads that skip the branch
+//! never reach the barrier. The hardware counts warps, so it may proceed without some of the threads, or hang.
 //!
-//! The cure guards the work, and leaves the barrier to all.
+//! The fixed version puts only the work into the branch, so all threads reach the barrier.
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, kernel, thread};
 
 pitfall! { divergent_barrier: Sync, 1 x 64 {
-    lesson: "a barrier stands where all threads of the block come by: guards go around the work, not around the barrier",
-    on_gpu: "undefined: on many GPUs it goes well, as a warp arrives as a whole; on others the block stops",
+    lesson: "all threads of the block must reach a barrier: put the work into a branch, not the barrier",
+    on_gpu: "undefined: right on many GPUs, where a warp arrives as a whole; on others the block hangs",
     arguments: [Input(64), Output(64)],
     right: |input, at| if at < 40 { input[39 - at] } else { input[at] },
 } }
@@ -17,9 +19,11 @@ pitfall! { divergent_barrier: Sync, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn divergent_barrier(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         let mut value = *input.add(i);
         if i < 40 {
             *tile.add(i) = value;
@@ -30,12 +34,16 @@ pub unsafe fn divergent_barrier(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn divergent_barrier_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 64, because the block has 64 threads, and tile indices are below 40. All threads reach the barrier,
+    // which separates the tile's writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         let mut value = *input.add(i);
         if i < 40 {
             *tile.add(i) = value;

@@ -1,16 +1,20 @@
-//! Threads that return early, and do not fill their part of the tile.
+//! Threads that return early and leave their words of the tile unwritten.
 //!
-//! `if (i >= n) return;` is the first line of many kernels, and right in those without barriers. Later somebody adds
-//! a tile and a barrier. On the GPUs of today the barrier does not wait for threads that have ended, although the
-//! programming guide does not promise it; but what they had to write into the tile is missing.
+//! `if (i >= n) return;` is the first line of many kernels, and it is correct in a kernel without barriers. The bug
+//! appears when a tile and a barrier are added later. On current GPUs the barrier does not wait for exited threads,
+//! although the programming guide does not guarantee that. The words that the exited threads should have written stay
+//! uninitialized.
 //!
-//! The cure keeps all threads until the last barrier. Those without an element fill their place with the neutral one.
+//! In the fixed version all threads stay until the last barrier. A thread without an element writes the identity, here
+//! 0.
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, kernel, thread};
 
 pitfall! { early_return: Init, 1 x 64 {
-    lesson: "no thread returns before the last barrier: those without an element fill their place of the tile, and come along",
-    on_gpu: "wrong sums, made of what another block left in shared memory",
+    lesson: "no thread may return before the last barrier: a thread without an element writes the identity to the tile",
+    on_gpu: "wrong sums, from values that another block left in shared memory",
     arguments: [Input(40), Output(40)],
     right: |input, at| input[at].wrapping_add(if at > 23 { input[63 - at] } else { 0 }),
 } }
@@ -18,9 +22,11 @@ pitfall! { early_return: Init, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn early_return(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         if i >= 40 {
             return;
         }
@@ -30,12 +36,16 @@ pub unsafe fn early_return(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn early_return_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: `input` and `output` are accessed below 40 only. All 64 threads write a word of the tile before the
+    // barrier and only read after it.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         *tile.add(i) = if i < 40 { *input.add(i) } else { 0 };
         thread::sync_threads();
         if i < 40 {

@@ -1,10 +1,11 @@
-//! The last block adds up what the others have written, without a fence.
+//! The last block adds up the partial sums of the other blocks, without a fence.
 //!
-//! Each block writes its part and counts itself; the one that is last by that count adds up all parts. But the count
-//! says only that the others have counted: the write before it may become visible later than the count.
+//! Each block writes a partial sum and increments a counter. The block that sees the last count adds up all partial
+//! sums. But the count says only that the other blocks incremented the counter: the write before the increment may
+//! become visible after it.
 //!
-//! The cure is a fence between the write and the count, and another between the count and the reads. CUDA's sample
-//! `threadFenceReduction` is named after it.
+//! The fixed version has a fence between the write and the increment, and another between the increment and the reads.
+//! CUDA's sample `threadFenceReduction` is named after this fence.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,50 +13,52 @@ use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
 use cuda_std::{kernel, thread};
 
 pitfall! { forgotten_fence: Race, 4 x 1 {
-    lesson: "a counter that says that data are there needs a fence before it, and one behind it where the data are read",
-    on_gpu: "right nearly always; wrong where a write takes longer than the count",
+    lesson: "a counter that signals data needs a fence before the increment, and another before the data are read",
+    on_gpu: "right nearly always; wrong where a write takes longer than the increment",
     arguments: [Input(32), Unset(4), Zeros(1), Output(1)],
     right: |input, _| input.iter().fold(0, |sum, value| sum.wrapping_add(*value)),
 } }
 
 /// The faulty kernel.
 #[kernel]
-pub unsafe fn forgotten_fence(input: *const u32, parts: *mut u32, count: *mut u32, output: *mut u32) {
+pub unsafe fn forgotten_fence(input: *const u32, partial_sums: *mut u32, count: *mut u32, output: *mut u32) {
     unsafe {
         let block = thread::block_idx_x() as usize;
         let mut sum = 0u32;
         for i in 8 * block..8 * block + 8 {
             sum = sum.wrapping_add(*input.add(i));
         }
-        *parts.add(block) = sum; // other
+        *partial_sums.add(block) = sum; // other
         if atomic_fetch_add_u32_device(count, Relaxed, 1) == 3 {
-            let mut all = 0u32;
-            for other in 0..4 {
-                all = all.wrapping_add(*parts.add(other)); // fault
+            let mut total = 0u32;
+            for b in 0..4 {
+                total = total.wrapping_add(*partial_sums.add(b)); // fault
             }
-            *output = all;
+            *output = total;
         }
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
-pub unsafe fn forgotten_fence_cured(input: *const u32, parts: *mut u32, count: *mut u32, output: *mut u32) {
+pub unsafe fn forgotten_fence_cured(input: *const u32, partial_sums: *mut u32, count: *mut u32, output: *mut u32) {
+    // SAFETY: each of the 4 blocks reads 8 of 32 elements and writes one partial sum. The two fences order these writes
+    // before the last block's reads, and only that block writes `output`.
     unsafe {
         let block = thread::block_idx_x() as usize;
         let mut sum = 0u32;
         for i in 8 * block..8 * block + 8 {
             sum = sum.wrapping_add(*input.add(i));
         }
-        *parts.add(block) = sum;
+        *partial_sums.add(block) = sum;
         thread::device_fence();
         if atomic_fetch_add_u32_device(count, Relaxed, 1) == 3 {
             thread::device_fence();
-            let mut all = 0u32;
-            for other in 0..4 {
-                all = all.wrapping_add(*parts.add(other));
+            let mut total = 0u32;
+            for b in 0..4 {
+                total = total.wrapping_add(*partial_sums.add(b));
             }
-            *output = all;
+            *output = total;
         }
     }
 }

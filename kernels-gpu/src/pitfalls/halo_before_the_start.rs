@@ -1,15 +1,15 @@
-//! A stencil whose first thread reads the neighbour before the start.
+//! A stencil whose first thread reads the neighbor before the start.
 //!
-//! Each element is compared with the one before it, and the first has none. An index of -1 is not negative for the
-//! hardware: it is the four bytes before the buffer, which mostly are somebody else's.
+//! Each element is compared with the previous one, but the first element has none. The index -1 addresses the four
+//! bytes before the buffer, which usually belong to another allocation.
 //!
-//! The cure gives the first element a neighbour that is agreed on, here 0.
+//! The fixed version defines a value for the missing neighbor, here 0.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { halo_before_the_start: Memory, 1 x 64 {
-    lesson: "the elements at the edges of a stencil have fewer neighbours: say what stands in for those that are missing",
-    on_gpu: "the first element is wrong, and differs from run to run; an error where nothing lies before the buffer",
+    lesson: "elements at the edges of a stencil have fewer neighbors: define a value for the missing ones",
+    on_gpu: "the first element is wrong and differs between runs; an error if no memory is mapped before the buffer",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[at].wrapping_sub(if at > 0 { input[at - 1] } else { 0 }),
 } }
@@ -24,9 +24,10 @@ pub unsafe fn halo_before_the_start(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn halo_before_the_start_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 64, because the block has 64 threads, and the previous element is read only for i > 0.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let before = if i > 0 { *input.add(i).sub(1) } else { 0 };

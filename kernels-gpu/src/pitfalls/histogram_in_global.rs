@@ -1,10 +1,10 @@
 //! A histogram in global memory whose blocks count with `+=`.
 //!
-//! Each block has one thread that counts, so no two threads of a block meet, and a tool that looks at shared memory
-//! only has nothing to say. But blocks run at the same time, and a load and a store of one lie around those of
-//! another.
+//! In each block one thread counts, so no two threads of a block conflict, and a tool that checks only shared memory
+//! reports nothing. But blocks run at the same time: another block can store to a bin between this block's load and
+//! store.
 //!
-//! The cure counts with an atomic addition of the device's scope.
+//! The fixed version uses an atomic addition with device scope.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,8 +12,8 @@ use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
 use cuda_std::{kernel, thread};
 
 pitfall! { histogram_in_global: Race, 4 x 1 {
-    lesson: "blocks run at the same time: what several of them add to is added to with an atomic",
-    on_gpu: "counts that are too small, and others in each run",
+    lesson: "blocks run at the same time: where several blocks add to the same memory, the addition must be atomic",
+    on_gpu: "counts are too small and differ between runs",
     arguments: [Input(64), Sums(8)],
     right: |input, at| input.iter().filter(|value| **value as usize % 8 == at).count() as u32,
 } }
@@ -30,9 +30,11 @@ pub unsafe fn histogram_in_global(input: *const u32, bins: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn histogram_in_global_cured(input: *const u32, bins: *mut u32) {
+    // SAFETY: each of the 4 blocks reads 16 of 64 elements. A bin's index is below 8, and all blocks add to bins with
+    // device-scope atomics.
     unsafe {
         let first = thread::block_idx_x() as usize * 16;
         for i in first..first + 16 {

@@ -1,18 +1,19 @@
 //! A histogram in shared memory whose threads count with `+=`.
 //!
-//! `+=` is a load, an addition and a store. Two threads with the same value load the same count, and one of the two
+//! `+=` is a load, an addition and a store. Two threads with the same value load the same count, so one of the two
 //! additions is lost.
 //!
-//! The cure counts with an atomic addition.
+//! The fixed version uses an atomic addition.
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_block;
-use cuda_std::{kernel, shared_array, thread};
+use cuda_std::{address_space, kernel, thread};
 
 pitfall! { histogram_in_shared: Race, 1 x 64 {
-    lesson: "a counter of several threads is counted with an atomic: of two plain `+=` at a time, one is lost",
-    on_gpu: "counts that are too small: of the lanes of a warp that meet in a bin, one counts",
+    lesson: "several threads that increment one counter need an atomic: of two concurrent `+=`, one is lost",
+    on_gpu: "counts are too small: of the lanes of a warp with the same bin, only one counts",
     arguments: [Input(64), Output(8)],
     right: |input, at| input.iter().filter(|value| **value as usize % 8 == at).count() as u32,
 } }
@@ -20,9 +21,11 @@ pitfall! { histogram_in_shared: Race, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn histogram_in_shared(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut BINS: MaybeUninit<[u32; 8]> = MaybeUninit::uninit();
+    let bins = (&raw mut BINS).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let bins = shared_array![u32; 8];
         if i < 8 {
             *bins.add(i) = 0;
         }
@@ -36,12 +39,16 @@ pub unsafe fn histogram_in_shared(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn histogram_in_shared_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut BINS: MaybeUninit<[u32; 8]> = MaybeUninit::uninit();
+    let bins = (&raw mut BINS).cast::<u32>();
+    // SAFETY: i < 64, because the block has 64 threads, and a bin's index is below 8. The bins are zeroed before the
+    // first barrier, updated with atomics, and read after the second barrier.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let bins = shared_array![u32; 8];
         if i < 8 {
             *bins.add(i) = 0;
         }

@@ -1,15 +1,15 @@
-//! A stencil that writes into the array it reads from.
+//! A stencil that writes to the array that it reads from.
 //!
-//! Each thread adds up its two neighbours and puts the sum in the place of its own element, which its neighbours may
-//! not have read yet. It is the same with a transpose in place.
+//! Each thread adds its two neighbors and stores the sum over its element, which the neighbors may not have read yet. A
+//! transpose in place has the same problem.
 //!
-//! The cure has all threads read before any writes. That works within one block; where there are more, the result
-//! goes to a second array, and the two take turns.
+//! In the fixed version all threads read before any thread writes. This works within one block. With several blocks,
+//! the result needs a second array.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { in_place_stencil: Race, 1 x 64 {
-    lesson: "a stencil reads one array and writes another: in place, neighbours read what was written already",
+    lesson: "a stencil must not overwrite its input: neighbors would read values that are already new",
     on_gpu: "wrong at the borders between warps, and only sometimes",
     arguments: [InPlace(64)],
     right: |input, at| input[at.saturating_sub(1)].wrapping_add(input[(at + 1).min(63)]),
@@ -26,9 +26,11 @@ pub unsafe fn in_place_stencil(data: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn in_place_stencil_cured(data: *mut u32) {
+    // SAFETY: all three indices are below 64. The barrier separates the reads of all threads from the writes, and each
+    // thread writes one element.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let (left, right) = (data.add(i.saturating_sub(1)), data.add((i + 1).min(63)));

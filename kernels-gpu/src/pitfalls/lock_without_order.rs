@@ -1,10 +1,9 @@
-//! A lock whose taking and giving back order nothing.
+//! A lock whose acquire and release order nothing.
 //!
-//! A compare-and-swap gives the lock to one block at a time, so what it protects seems safe. But the block that takes
-//! the lock next may still read the value from before the last change, for neither side says that the change belongs
-//! to the lock.
+//! A compare-and-swap gives the lock to one block at a time, so the protected value seems safe. But the operations are
+//! relaxed. The next block that gets the lock may still read the value from before the last change.
 //!
-//! The cure takes the lock with an acquire and gives it back with a release.
+//! The fixed version takes the lock with acquire ordering and frees it with release ordering.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -12,7 +11,7 @@ use cuda_std::atomic::mid::{atomic_compare_and_swap_u32_device, atomic_store_32_
 use cuda_std::{kernel, thread};
 
 pitfall! { lock_without_order: Race, 4 x 1 {
-    lesson: "a lock is taken with acquire and given back with release, or what it protects stays behind",
+    lesson: "a lock needs acquire ordering when it is taken and release ordering when it is freed",
     on_gpu: "right nearly always; now and then an addition is lost",
     arguments: [Zeros(1), Sums(1)],
     right: |_, _| 4,
@@ -28,9 +27,11 @@ pub unsafe fn lock_without_order(lock: *mut u32, sum: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn lock_without_order_cured(lock: *mut u32, sum: *mut u32) {
+    // SAFETY: only the block that holds the lock accesses `sum`. The release by one holder and the acquire by the next
+    // one order their accesses.
     unsafe {
         while atomic_compare_and_swap_u32_device(lock, 0, 1, Acquire) != 0 {}
         *sum = (*sum).wrapping_add(1);

@@ -1,18 +1,21 @@
-//! An mbarrier that is told to expect more arrivals than come.
+//! An mbarrier that expects more arrivals than the code makes.
 //!
-//! The count is given when the barrier is initialized. Here it has one for the thread that would issue a copy, and
-//! that thread was left out, or arrives as one of the 64 already. The phase never ends.
+//! The number of expected arrivals is set when the barrier is initialized. Here it includes one arrival for a thread
+//! that would issue a copy. No such thread exists, or it already arrives as one of the 64 threads. The phase never
+//! completes.
 //!
-//! The cure counts the arrivals that the code makes.
+//! The fixed version initializes the barrier with the number of arrivals that the code makes.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
 
-use crate::copy_async::Shared;
+use cuda_std::{address_space, kernel, thread};
+
+use super::shared_address;
 
 pitfall! { mbarrier_count_too_high: Sync, 1 x 64 {
-    lesson: "an mbarrier expects as many arrivals as it was initialized with: count those that the code makes",
-    on_gpu: "the block stops for ever, and the launch with it",
+    lesson: "an mbarrier expects the number of arrivals of its initialization: count those that the code makes",
+    on_gpu: "the block never finishes, so the launch hangs",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }
@@ -20,10 +23,13 @@ pitfall! { mbarrier_count_too_high: Sync, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn mbarrier_count_too_high(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut BARRIER: MaybeUninit<u64> = MaybeUninit::uninit();
+    let (tile, barrier) = ((&raw mut TILE).cast::<u32>(), shared_address(&raw mut BARRIER));
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
-        let barrier = Shared::of(shared_array![u64; 1]).0;
         if i == 0 {
             ptx!("mbarrier.init.shared.b64 [{}], 65;", in(reg32) barrier);
         }
@@ -31,9 +37,9 @@ pub unsafe fn mbarrier_count_too_high(input: *const u32, output: *mut u32) {
         *tile.add(i) = *input.add(i);
         ptx!("{{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [{}]; }}", in(reg32) barrier);
         loop {
-            let mut over = 1u32;
-            ptx!("{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], 0; selp.u32 {0}, 1, 0, p; }}", out(reg32) over, in(reg32) barrier); // fault
-            if over != 0 {
+            let mut is_complete = 1u32;
+            ptx!("{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], 0; selp.u32 {0}, 1, 0, p; }}", out(reg32) is_complete, in(reg32) barrier); // fault
+            if is_complete != 0 {
                 break;
             }
         }
@@ -41,13 +47,18 @@ pub unsafe fn mbarrier_count_too_high(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn mbarrier_count_too_high_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut BARRIER: MaybeUninit<u64> = MaybeUninit::uninit();
+    let (tile, barrier) = ((&raw mut TILE).cast::<u32>(), shared_address(&raw mut BARRIER));
+    // SAFETY: i < 64, because the block has 64 threads. The barrier is initialized before any thread arrives. All 64
+    // threads arrive after their write, so the tile is complete when the phase is.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
-        let barrier = Shared::of(shared_array![u64; 1]).0;
         if i == 0 {
             ptx!("mbarrier.init.shared.b64 [{}], 64;", in(reg32) barrier);
         }
@@ -55,9 +66,9 @@ pub unsafe fn mbarrier_count_too_high_cured(input: *const u32, output: *mut u32)
         *tile.add(i) = *input.add(i);
         ptx!("{{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [{}]; }}", in(reg32) barrier);
         loop {
-            let mut over = 1u32;
-            ptx!("{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], 0; selp.u32 {0}, 1, 0, p; }}", out(reg32) over, in(reg32) barrier);
-            if over != 0 {
+            let mut is_complete = 1u32;
+            ptx!("{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], 0; selp.u32 {0}, 1, 0, p; }}", out(reg32) is_complete, in(reg32) barrier);
+            if is_complete != 0 {
                 break;
             }
         }

@@ -1,19 +1,21 @@
 //! A wait for the wrong phase of an mbarrier.
 //!
-//! The first phase of a barrier in shared memory has parity 0. A wait for parity 1 asks for the phase before it,
-//! which counts as over: it returns at once, as if everybody had arrived. Pipelines that take turns between barriers
-//! get there by one flip of the parity too many.
+//! The first phase of an mbarrier has parity 0. A wait for parity 1 refers to the phase before it, which counts as
+//! complete, so the wait returns at once. In a pipeline that alternates between barriers, one extra flip of the parity
+//! causes this.
 //!
-//! The cure waits for parity 0 first, and flips the parity after each wait.
+//! The fixed version waits for parity 0 first. A loop would flip the parity after each wait.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
 
-use crate::copy_async::Shared;
+use cuda_std::{address_space, kernel, thread};
+
+use super::shared_address;
 
 pitfall! { mbarrier_of_wrong_phase: Race, 1 x 64 {
     lesson: "the first phase of an mbarrier has parity 0: a wait for parity 1 returns at once",
-    on_gpu: "the first warp does not wait and reads too early; the last one ends the phase, and then waits for ever",
+    on_gpu: "the first warp reads too early; the last warp completes the phase, and then waits forever",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }
@@ -21,49 +23,60 @@ pitfall! { mbarrier_of_wrong_phase: Race, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn mbarrier_of_wrong_phase(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut BARRIER: MaybeUninit<u64> = MaybeUninit::uninit();
+    let (tile, barrier) = ((&raw mut TILE).cast::<u32>(), shared_address(&raw mut BARRIER));
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
-        let barrier = Shared::of(shared_array![u64; 1]).0;
         if i == 0 {
             ptx!("mbarrier.init.shared.b64 [{}], 64;", in(reg32) barrier);
         }
         thread::sync_threads();
         *tile.add(i) = *input.add(i); // other
         ptx!("{{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [{}]; }}", in(reg32) barrier);
-        while !is_over(barrier, 1) {}
+        while !is_complete(barrier, 1) {}
         *output.add(i) = *tile.add(63 - i); // fault
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn mbarrier_of_wrong_phase_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut BARRIER: MaybeUninit<u64> = MaybeUninit::uninit();
+    let (tile, barrier) = ((&raw mut TILE).cast::<u32>(), shared_address(&raw mut BARRIER));
+    // SAFETY: i < 64, because the block has 64 threads. The barrier is initialized before any thread arrives. All 64
+    // threads arrive after their write, so the tile is complete when the phase is.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
-        let barrier = Shared::of(shared_array![u64; 1]).0;
         if i == 0 {
             ptx!("mbarrier.init.shared.b64 [{}], 64;", in(reg32) barrier);
         }
         thread::sync_threads();
         *tile.add(i) = *input.add(i);
         ptx!("{{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [{}]; }}", in(reg32) barrier);
-        while !is_over(barrier, 0) {}
+        while !is_complete(barrier, 0) {}
         *output.add(i) = *tile.add(63 - i);
     }
 }
 
-/// Whether the phase of this parity is over.
+/// Returns whether the phase with this parity is complete.
+///
+/// # Safety
+/// `barrier` is the shared address of an initialized mbarrier.
 #[inline(always)]
-unsafe fn is_over(barrier: u32, parity: u32) -> bool {
-    let mut over = 1u32;
-    // SAFETY: the barrier was initialized.
+unsafe fn is_complete(barrier: u32, parity: u32) -> bool {
+    let mut complete = 1u32;
+    // SAFETY: `barrier` is initialized, and the instruction only reads it.
     unsafe {
         ptx!(
             "{{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [{1}], {2}; selp.u32 {0}, 1, 0, p; }}",
-            out(reg32) over, in(reg32) barrier, in(reg32) parity
+            out(reg32) complete, in(reg32) barrier, in(reg32) parity
         );
     }
-    over != 0
+    complete != 0
 }

@@ -1,17 +1,21 @@
-//! A 16-byte load from an address that is no multiple of 16.
+//! A 16-byte load from an address that is not a multiple of 16.
 //!
-//! Loads of four words make a kernel faster, and allocations are aligned to 256 bytes. But here the data begin behind
-//! a header of one word. On a CPU such a load is slower, on a GPU it is an error.
+//! Loads of four words make a kernel faster, and allocations are aligned to 256 bytes. Here the data start after a
+//! header of one word. On a CPU such a load is slower, on a GPU it is an error.
 //!
-//! The cure loads words where the alignment is not known. (Or pads the header to 16 bytes.)
+//! The fixed version loads single words, because the alignment is not known. (Alternatively, the header is padded to 16
+//! bytes.)
 
 use cuda_std::{kernel, thread};
 
-use crate::wide::Wide;
+/// Four words, aligned as a 16-byte load requires (PTX ISA §5.4.2, "Vectors").
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct U32x4([u32; 4]);
 
 pitfall! { misaligned_vector: Memory, 1 x 16 {
-    lesson: "a vector load needs an address that is a multiple of its size: a slice of a buffer may not have one",
-    on_gpu: "the launch ends with an error, `misaligned address`",
+    lesson: "the address of a vector load must be a multiple of its size: a slice of a buffer may not be aligned",
+    on_gpu: "the launch fails with `misaligned address`",
     arguments: [Input(65), Output(64)],
     right: |input, at| input[1 + at],
 } }
@@ -22,16 +26,17 @@ pub unsafe fn misaligned_vector(input: *const u32, output: *mut u32) {
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let data = input.add(1);
-        let four = *data.add(4 * i).cast::<Wide<u32, 4>>(); // fault
-        for (k, value) in four.0.into_iter().enumerate() {
+        let vector = *data.add(4 * i).cast::<U32x4>(); // fault
+        for (k, value) in vector.0.into_iter().enumerate() {
             *output.add(4 * i + k) = value;
         }
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn misaligned_vector_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 16, because the block has 16 threads: k < 64, and the data have 64 words after the header.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let data = input.add(1);

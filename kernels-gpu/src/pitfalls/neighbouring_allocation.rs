@@ -1,16 +1,17 @@
-//! Two allocations that are taken for one, because they happen to lie side by side.
+//! Two allocations that are used as one, because they happen to be adjacent.
 //!
-//! Two buffers were allocated one after the other, and code reads through the first into the second. Checks of
-//! addresses alone are content: every address is one of an allocation. Another driver, another order of allocations
-//! or a debugger that puts a gap between them, and the second half is nonsense.
+//! Two buffers were allocated one after the other, and the code reads past the end of the first into the second. A tool
+//! that checks only addresses reports nothing, because every address belongs to an allocation. With a different driver,
+//! a different order of allocations, or padding between them, the second half of the result is garbage.
 //!
-//! The cure uses each pointer for its own buffer. (Or allocates once, and computes both pointers from that one.)
+//! The fixed version uses each pointer only for its buffer. (Alternatively, the host allocates once and computes both
+//! pointers.)
 
 use cuda_std::{kernel, thread};
 
 pitfall! { neighbouring_allocation: Memory, 1 x 256 {
-    lesson: "a pointer reaches its own allocation only, whatever lies behind it today",
-    on_gpu: "often right: the driver puts small allocations side by side, and promises nothing",
+    lesson: "a pointer is valid for its allocation only, even if another allocation follows",
+    on_gpu: "often right: the driver places small allocations next to each other, but does not guarantee it",
     arguments: [Input(128), Input(128), Output(256)],
     right: |input, at| input[at % 128],
 } }
@@ -24,9 +25,10 @@ pub unsafe fn neighbouring_allocation(first: *const u32, second: *const u32, out
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn neighbouring_allocation_cured(first: *const u32, second: *const u32, output: *mut u32) {
+    // SAFETY: i < 256, because the block has 256 threads. Both inputs have 128 elements, and each index is below 128.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         *output.add(i) = if i < 128 { *first.add(i) } else { *second.add(i - 128) };

@@ -1,21 +1,21 @@
-//! A guard that lets one thread too many through: `<=` where `<` is meant.
+//! A bounds check that admits one thread too many: `<=` instead of `<`.
 //!
-//! The grid has more threads than there are elements, and a guard keeps the others away. With `<=`, thread `n`
-//! passes, reads one element behind the input, and writes one behind the output. Allocations are rounded up, so the
-//! program seems to work for most sizes.
+//! The grid has more threads than there are elements, and a bounds check excludes the rest. With `<=`, thread `n`
+//! passes, reads one element past the input, and writes one past the output. Allocations are rounded up, so the program
+//! seems to work for most sizes.
 //!
-//! The cure is `<`: the last element has the index `n - 1`.
+//! The fixed version uses `<`: the last element has the index `n - 1`.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { one_element_too_far: Memory, 2 x 64 {
-    lesson: "indices end at n - 1: a guard is `i < n`",
-    on_gpu: "nothing is noticed as long as allocations are rounded up to more than is asked for",
+    lesson: "indices end at n - 1: the bounds check is `i < n`",
+    on_gpu: "no effect as long as allocations are rounded up to more than the requested size",
     arguments: [Input(100), Output(100)],
     right: |input, at| input[at],
 } }
 
-/// The elements of input and output.
+/// The length of the input and of the output.
 const ELEMENTS: usize = 100;
 
 /// The faulty kernel.
@@ -29,9 +29,10 @@ pub unsafe fn one_element_too_far(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn one_element_too_far_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < ELEMENTS, the length of both arrays.
     unsafe {
         let i = (thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()) as usize;
         if i < ELEMENTS {

@@ -1,16 +1,16 @@
-//! A kernel that adds to an output that nobody has set to zero.
+//! A kernel that adds to an output that was never set to zero.
 //!
-//! `+=` into fresh memory of the device: an allocation has no contents, and the driver hands out pages that are zero
-//! only when it gets them from the system anew. A program that allocates once finds zeros, one that reuses memory
-//! does not.
+//! The kernel uses `+=` on freshly allocated device memory. An allocation has no defined contents: pages are zero only
+//! when the driver gets them from the system for the first time. A program that allocates once finds zeros, but a
+//! program that reuses memory does not.
 //!
-//! The cure writes with `=`. (Or the host zeroes the buffer first.)
+//! The fixed version writes with `=`. (Alternatively, the host zeroes the buffer first.)
 
 use cuda_std::{kernel, thread};
 
 pitfall! { output_read_first: Init, 1 x 64 {
-    lesson: "an allocation has no contents: a kernel that adds to its output needs one that was set to zero",
-    on_gpu: "right in a fresh process, whose memory is zero; wrong once memory is used again",
+    lesson: "an allocation is uninitialized: a kernel that adds to its output needs a zeroed output",
+    on_gpu: "right in a fresh process, whose memory is zero; wrong once memory is reused",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[at],
 } }
@@ -24,9 +24,10 @@ pub unsafe fn output_read_first(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn output_read_first_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 64, because the block has 64 threads. Each thread writes one element of `output` and reads none.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         *output.add(i) = *input.add(i);

@@ -1,9 +1,9 @@
-//! A flag that one block sets and another waits for, with `volatile` and nothing else.
+//! A flag between two blocks that relies on `volatile` alone.
 //!
-//! `volatile` makes the compiler read the flag each time. It does not order: the data that were written before the
-//! flag may arrive after it.
+//! `volatile` makes the compiler read the flag each time, but it does not order memory accesses. The data that were
+//! written before the flag may become visible after it.
 //!
-//! The cure sets the flag with a store that releases, and waits with loads that acquire.
+//! The fixed version sets the flag with a release store and waits with acquire loads.
 
 use core::sync::atomic::Ordering::{Acquire, Release};
 
@@ -11,8 +11,8 @@ use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
 use cuda_std::{kernel, thread};
 
 pitfall! { plain_flag: Race, 2 x 1 {
-    lesson: "`volatile` is not synchronization: a flag is released by its writer and acquired by its reader",
-    on_gpu: "right nearly always; the data are now and then older than the flag",
+    lesson: "`volatile` is not synchronization: the writer must release a flag, and the reader must acquire it",
+    on_gpu: "right nearly always; now and then the data are older than the flag",
     arguments: [Input(1), Unset(1), Zeros(1), Output(1)],
     right: |input, _| input[0],
 } }
@@ -31,9 +31,11 @@ pub unsafe fn plain_flag(input: *const u32, data: *mut u32, flag: *mut u32, outp
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn plain_flag_cured(input: *const u32, data: *mut u32, flag: *mut u32, output: *mut u32) {
+    // SAFETY: each pointer addresses one word. Block 0 writes `data` before its release store, and block 1 reads `data`
+    // after its acquire load saw the flag.
     unsafe {
         if thread::block_idx_x() == 0 {
             *data = *input;

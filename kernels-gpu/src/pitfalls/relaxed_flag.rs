@@ -1,9 +1,9 @@
-//! A flag that is atomic, and relaxed.
+//! A flag that is atomic but relaxed.
 //!
-//! An atomic flag is not torn, and no write to it is lost. What it does not do, when it is relaxed, is say anything
-//! about other memory: the data written before it need not be there yet.
+//! An atomic flag is never torn, and no write to it is lost. A relaxed atomic does not order other memory: data that
+//! were written before the flag may not be visible yet.
 //!
-//! The cure is the order that the flag is meant to have: release for the writer, acquire for the reader.
+//! The fixed version uses release ordering for the writer and acquire ordering for the reader.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -11,8 +11,8 @@ use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
 use cuda_std::{kernel, thread};
 
 pitfall! { relaxed_flag: Race, 2 x 1 {
-    lesson: "an atomic that says that other data are ready is a release and an acquire: relaxed orders nothing else",
-    on_gpu: "right nearly always; the data are now and then older than the flag",
+    lesson: "an atomic that signals that data are ready needs release and acquire: relaxed does not order other memory",
+    on_gpu: "right nearly always; now and then the data are older than the flag",
     arguments: [Input(1), Unset(1), Zeros(1), Output(1)],
     right: |input, _| input[0],
 } }
@@ -31,9 +31,11 @@ pub unsafe fn relaxed_flag(input: *const u32, data: *mut u32, flag: *mut u32, ou
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn relaxed_flag_cured(input: *const u32, data: *mut u32, flag: *mut u32, output: *mut u32) {
+    // SAFETY: each pointer addresses one word. Block 0 writes `data` before its release store, and block 1 reads `data`
+    // after its acquire load saw the flag.
     unsafe {
         if thread::block_idx_x() == 0 {
             *data = *input;

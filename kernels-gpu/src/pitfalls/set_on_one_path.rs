@@ -1,16 +1,16 @@
 //! A variable that only one side of a branch sets.
 //!
-//! In CUDA C++ it is `int best; if (i < n) best = …;` and a use of `best` by all threads. The register holds whatever
-//! the thread computed there before. Rust's compiler refuses this, but not where `MaybeUninit` or an instruction of
-//! PTX is used, as it is here.
+//! In CUDA C++ this is `int best; if (i < n) best = …;` followed by a use of `best` by all threads. The register holds
+//! whatever the thread last computed in it. Rust's compiler rejects such code, except with `MaybeUninit` or inline PTX,
+//! as here.
 //!
-//! The cure gives the variable a value on every path.
+//! The fixed version sets the variable on every path.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { set_on_one_path: Init, 1 x 64 {
-    lesson: "a variable has a value on every path to its use, also for the threads that have nothing to do",
-    on_gpu: "the threads that skipped the branch write what was in the register: 0, an address, anything",
+    lesson: "a variable needs a value on every path to its use, also for threads without work",
+    on_gpu: "threads that skipped the branch write the register's old contents: 0, an address, or any other value",
     arguments: [Input(64), Output(64)],
     right: |input, at| if at < 40 { input[at] } else { 0 },
 } }
@@ -30,9 +30,10 @@ pub unsafe fn set_on_one_path(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn set_on_one_path_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 64, because the block has 64 threads. Each thread writes one element of `output`.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let (value, exists) = (*input.add(i), i < 40);

@@ -1,16 +1,17 @@
-//! A shared array that is one element too small for its block.
+//! An array in shared memory with one element less than the block has threads.
 //!
-//! The size of the block was raised, or an index counts from 1, and the array was forgotten. The last thread writes
-//! what lies behind the array: another array of the block, whose values then change for no reason that its own code
-//! shows, or nothing that is used, until somebody adds an array.
+//! The size of the tile and the size of the block are written in two places, and one of them was changed. The last
+//! thread writes past the tile. If another variable follows in shared memory, that variable is overwritten.
 //!
-//! The cure is one constant for the block and for the array, so that they cannot differ.
+//! The fixed version has one element for each thread.
 
-use cuda_std::{kernel, shared_array, thread};
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, kernel, thread};
 
 pitfall! { shared_array_one_short: Memory, 1 x 64 {
-    lesson: "an array of shared memory has an element for each thread that uses it: tie both to one constant",
-    on_gpu: "nothing is noticed: the block has more shared memory than it asked for, or another array is overwritten",
+    lesson: "a shared-memory array needs an element for each thread that uses it: use one constant for both",
+    on_gpu: "no effect if the block gets more shared memory than it needs; otherwise another array is overwritten",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }
@@ -18,21 +19,27 @@ pitfall! { shared_array_one_short: Memory, 1 x 64 {
 /// The faulty kernel.
 #[kernel]
 pub unsafe fn shared_array_one_short(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 63]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 63];
         *tile.add(i) = *input.add(i); // fault
         thread::sync_threads();
         *output.add(i) = *tile.add(63 - i);
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn shared_array_one_short_cured(input: *const u32, output: *mut u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
+    // SAFETY: i < 64, because the block has 64 threads, and the tile has 64 words. The barrier separates the tile's
+    // writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;
-        let tile = shared_array![u32; 64];
         *tile.add(i) = *input.add(i);
         thread::sync_threads();
         *output.add(i) = *tile.add(63 - i);

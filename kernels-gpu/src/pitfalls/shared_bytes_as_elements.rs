@@ -1,16 +1,16 @@
-//! A launch that asks for elements of dynamic shared memory where bytes are meant.
+//! A launch that requests dynamic shared memory in elements instead of bytes.
 //!
-//! The third argument of a launch is a number of bytes. `64` for 64 words is a quarter of what the block uses. The
-//! kernels are the same; the launch of the faulty one asks for 64 bytes, that of the cure for 256.
+//! The third launch parameter is a number of bytes. `64` for 64 words is a quarter of what the block uses. The two
+//! kernels are the same: the launch of the faulty one requests 64 bytes, and the launch of the fixed one requests 256.
 //!
-//! The cure multiplies by the size of an element.
+//! The fixed version multiplies by the size of an element.
 
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{kernel, thread};
 
 pitfall! { shared_bytes_as_elements: Memory, 1 x 64 {
-    lesson: "a launch asks for dynamic shared memory in bytes: the number of elements times their size",
-    on_gpu: "often right, for a block gets more than it asks for; with more shared memory in use, an error or wrong values",
+    lesson: "dynamic shared memory is requested in bytes: the number of elements times their size",
+    on_gpu: "often right, because a block gets more than it requests; otherwise an error or wrong values",
     arguments: [Input(64), Output(64)],
     shared: (64, 256),
     right: |input, at| input[63 - at],
@@ -28,9 +28,11 @@ pub unsafe fn shared_bytes_as_elements(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn shared_bytes_as_elements_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 64, because the block has 64 threads, and the launch gives 256 bytes. The barrier separates the
+    // tile's writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let tile = dynamic_shared_mem::<u32>();

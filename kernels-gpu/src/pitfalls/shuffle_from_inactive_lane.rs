@@ -1,18 +1,16 @@
-//! A shuffle that reads from a lane that does not take part.
+//! A shuffle that reads from a lane that does not participate.
 //!
-//! The mask is right: it names the twenty lanes that are in the branch. But lane 12 reads from lane 20, which is not
-//! one of them, and the value of such a shuffle is unspecified.
+//! The mask is correct: it names the 20 lanes that take the branch. But lane 12 reads from lane 20, which the mask does
+//! not name, so the value is undefined.
 //!
-//! The cure has all lanes take part, those without a value with the neutral element.
+//! In the fixed version all lanes execute the shuffle, and a lane without an element passes the identity.
 
 use cuda_std::warp::warp_shuffle_down;
 use cuda_std::{kernel, thread};
 
-use crate::warp::{FULL_MASK, first_lanes};
-
 pitfall! { shuffle_from_inactive_lane: Init, 1 x 32 {
-    lesson: "a lane that is read from takes part in the shuffle: give lanes without a value the neutral element",
-    on_gpu: "the register of the lane that is not there, whatever it holds; other hardware may give something else",
+    lesson: "the source lane of a shuffle must participate: lanes without an element pass the identity",
+    on_gpu: "the contents of the inactive lane's register on current hardware; undefined in general",
     arguments: [Input(20), Output(20)],
     right: |input, at| input[at].wrapping_add(if at < 12 { input[at + 8] } else { 0 }),
 } }
@@ -24,21 +22,22 @@ pub unsafe fn shuffle_from_inactive_lane(input: *const u32, output: *mut u32) {
         let lane = thread::thread_idx_x();
         if lane < 20 {
             let value = *input.add(lane as usize);
-            let (other, _) = warp_shuffle_down(first_lanes(20), value, 8, 32);
-            *output.add(lane as usize) = value.wrapping_add(other); // fault
+            let (received, _) = warp_shuffle_down((1 << 20) - 1, value, 8, 32);
+            *output.add(lane as usize) = value.wrapping_add(received); // fault
         }
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn shuffle_from_inactive_lane_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: `input` and `output` are accessed below 20 only. All 32 lanes that the mask names execute the shuffle.
     unsafe {
         let lane = thread::thread_idx_x();
         let value = if lane < 20 { *input.add(lane as usize) } else { 0 };
-        let (other, _) = warp_shuffle_down(FULL_MASK, value, 8, 32);
+        let (received, _) = warp_shuffle_down(u32::MAX, value, 8, 32);
         if lane < 20 {
-            *output.add(lane as usize) = value.wrapping_add(other);
+            *output.add(lane as usize) = value.wrapping_add(received);
         }
     }
 }

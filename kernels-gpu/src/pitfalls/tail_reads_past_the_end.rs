@@ -1,20 +1,20 @@
-//! A thread that takes two elements, and an odd number of them.
+//! A thread that processes two elements when the number of elements is odd.
 //!
-//! A kernel was made faster by giving each thread two elements, and tested with even sizes. The last thread of an odd
-//! size adds whatever lies behind the input.
+//! A kernel was made faster with two elements per thread, and tested with even sizes. For an odd size the last thread
+//! adds a word from past the end of the input.
 //!
-//! The cure asks for each element whether it exists.
+//! The fixed version checks the bounds for each element.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { tail_reads_past_the_end: Memory, 1 x 32 {
-    lesson: "where a thread takes several elements, each needs a guard, for the last thread has fewer",
-    on_gpu: "the last sum is wrong now and then: what is read depends on what was allocated before",
+    lesson: "where a thread processes several elements, each of them needs a bounds check",
+    on_gpu: "the last sum is wrong now and then, depending on what was allocated before",
     arguments: [Input(63), Output(32)],
     right: |input, at| input[2 * at].wrapping_add(if at < 31 { input[2 * at + 1] } else { 0 }),
 } }
 
-/// The elements of the input, an odd number.
+/// The length of the input: an odd number.
 const ELEMENTS: usize = 63;
 
 /// The faulty kernel.
@@ -28,9 +28,11 @@ pub unsafe fn tail_reads_past_the_end(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn tail_reads_past_the_end_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: pair <= 62, because the block has 32 threads, and the second element is read only if it is below
+    // ELEMENTS.
     unsafe {
         let pair = 2 * thread::thread_idx_x() as usize;
         let mut sum = *input.add(pair);

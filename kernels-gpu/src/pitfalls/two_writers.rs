@@ -1,15 +1,15 @@
 //! Two threads that write different values to the same element.
 //!
-//! The output was made half as large, the index was halved with it, and the threads were not. Of two writes to the
-//! same element one stays, and nothing says which.
+//! The output was made half as large and the index was halved, but the number of threads stayed. Of two writes to the
+//! same element one persists, and it is undefined which.
 //!
-//! The cure has one thread for each element.
+//! The fixed version has one writing thread for each element.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { two_writers: Race, 1 x 64 {
-    lesson: "an element has one writer: of two that write different values, nobody knows which stays",
-    on_gpu: "the same in each run on one GPU, something else on the next",
+    lesson: "an element needs a single writer: of two different values, it is undefined which one persists",
+    on_gpu: "the same in each run on one GPU, but different on another GPU",
     arguments: [Input(64), Output(32)],
     right: |input, at| input[2 * at],
 } }
@@ -23,9 +23,11 @@ pub unsafe fn two_writers(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn two_writers_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 64, because the block has 64 threads. Only threads with an even index write, so every element of
+    // `output` has one writer.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         if i.is_multiple_of(2) {

@@ -1,22 +1,22 @@
-//! The part of a tile behind the last element, which nobody fills and everybody adds.
+//! A tile whose words past the last element are read but never written.
 //!
-//! The tile has a place for each thread of a full block. The last block has fewer elements, its threads beyond them
-//! write nothing, and the sum goes over the whole tile all the same.
+//! The tile has a word for each thread of a full block. The last block has fewer elements, so some words stay
+//! unwritten. The sum nevertheless reads the whole tile.
 //!
-//! The cure fills the tail with the neutral element, here 0.
+//! The fixed version fills the rest of the tile with the identity, here 0.
 
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{kernel, thread};
 
 pitfall! { uninitialized_tail: Init, 1 x 32 {
-    lesson: "where a tile is used whole, the places behind the last element hold the neutral element",
-    on_gpu: "the sums of the last block are wrong by what another block left in shared memory",
+    lesson: "where a whole tile is read, its words past the last element must hold the identity",
+    on_gpu: "the last block's sums contain what another block left in shared memory",
     arguments: [Input(50), Output(32)],
     shared: (256, 256),
     right: |input, at| input[at].wrapping_add(if at < 18 { input[at + 32] } else { 0 }),
 } }
 
-/// The elements of the input: fewer than the tile has places.
+/// The length of the input, which is less than the tile's.
 const ELEMENTS: usize = 50;
 
 /// The faulty kernel.
@@ -35,9 +35,11 @@ pub unsafe fn uninitialized_tail(input: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn uninitialized_tail_cured(input: *const u32, output: *mut u32) {
+    // SAFETY: i < 32, because the block has 32 threads, and the tile has 64 words. `input` is read below ELEMENTS only.
+    // The barrier separates the tile's writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let tile = dynamic_shared_mem::<u32>();

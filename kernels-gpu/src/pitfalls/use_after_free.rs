@@ -1,16 +1,16 @@
-//! A buffer that the host frees before the kernel that reads it is launched.
+//! A buffer that the host frees before it launches the kernel that reads it.
 //!
-//! The buffer belonged to an object of the host that went out of scope, and its address was kept. Freed memory often
-//! stays mapped, and keeps its values until somebody else gets it. The kernels are the same; the host frees the table
-//! before it launches the faulty one, and after the cure.
+//! The buffer's owner on the host went out of scope, but its address was kept. Freed memory often stays mapped and
+//! keeps its values until it is allocated again. The two kernels are the same: the host frees the table before it
+//! launches the faulty kernel, but after the fixed one.
 //!
-//! The cure has the owner of the buffer live until the last launch that uses it is over.
+//! In the fixed version the buffer's owner lives until the last launch that uses it is complete.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { use_after_free: Memory, 1 x 32 {
-    lesson: "a kernel uses the addresses that it is given later than the host gives them: their owner has to live as long",
-    on_gpu: "often right, as freed memory keeps its values for a while; else an error, or the values of its next owner",
+    lesson: "a launch only stores addresses: the buffers' owner must live until the kernel is complete",
+    on_gpu: "often right, because freed memory keeps its values for a while; otherwise an error or wrong values",
     arguments: [Freed(32), Output(32)],
     right: |input, at| input[at],
 } }
@@ -24,9 +24,10 @@ pub unsafe fn use_after_free(table: *const u32, output: *mut u32) {
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn use_after_free_cured(table: *const u32, output: *mut u32) {
+    // SAFETY: i < 32, because the block has 32 threads, and the host frees `table` only after the launch.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         *output.add(i) = *table.add(i);

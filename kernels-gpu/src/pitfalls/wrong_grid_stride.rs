@@ -1,15 +1,15 @@
-//! A grid-stride loop that strides by the block.
+//! A grid-stride loop with the block's size as its stride.
 //!
-//! The step has to be the number of threads of the whole grid. With the size of the block in its place, every block
-//! goes over all the elements behind its first ones, and elements are taken several times.
+//! The stride must be the number of threads of the whole grid. With the block's size instead, every block processes all
+//! elements after its first ones, so elements are processed several times.
 //!
-//! The cure multiplies by the number of blocks.
+//! The fixed version multiplies by the number of blocks.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { wrong_grid_stride: Race, 2 x 32 {
-    lesson: "a grid-stride loop strides by the grid's threads, blocks times threads of a block",
-    on_gpu: "elements that are changed twice; where the loop only copies, nothing but the time tells",
+    lesson: "the stride of a grid-stride loop is the number of threads of the grid: blocks times block size",
+    on_gpu: "some elements are changed twice; a loop that only copies is merely slower",
     arguments: [InPlace(128)],
     right: |input, at| input[at].wrapping_add(1),
 } }
@@ -20,21 +20,23 @@ pub unsafe fn wrong_grid_stride(data: *mut u32) {
     unsafe {
         let mut i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
         while i < 128 {
-            let own = data.add(i as usize);
-            *own = (*own).wrapping_add(1); // fault
+            let element = data.add(i as usize);
+            *element = (*element).wrapping_add(1); // fault
             i += thread::block_dim_x();
         }
     }
 }
 
-/// The cure.
+/// The fixed version.
 #[kernel]
 pub unsafe fn wrong_grid_stride_cured(data: *mut u32) {
+    // SAFETY: i < 128, the length of `data`. The stride is the grid's number of threads, so each element has one
+    // thread.
     unsafe {
         let mut i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
         while i < 128 {
-            let own = data.add(i as usize);
-            *own = (*own).wrapping_add(1);
+            let element = data.add(i as usize);
+            *element = (*element).wrapping_add(1);
             i += thread::grid_dim_x() * thread::block_dim_x();
         }
     }
