@@ -7,13 +7,16 @@
 //! Each thread of this kernel adds up two words of the tile: thread `t` takes the words `2 * t` and `2 * t + 1`. Lanes 0 and
 //! 16 want words 0 and 32: the same bank. Only the sum of all words counts, which goes into `total`. So choose other pairs.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` points to 256 words, `total` to one that is 0. There is one block of 128 threads.
 #[kernel]
 pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
-    let tile = shared_array![u32; 256];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
     // SAFETY: in bounds; words are read after the barrier.
     unsafe {

@@ -6,7 +6,8 @@
 //!
 //! Change `place`, which both accesses to the tile use.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// Where the tile has an element.
 fn place(row: u32, column: u32) -> usize {
@@ -18,7 +19,9 @@ fn place(row: u32, column: u32) -> usize {
 /// As for `transpose_tile`.
 #[kernel]
 pub unsafe fn bank_swizzle(input: *const u32, output: *mut u32, n: u32) {
-    let tile = shared_array![u32; 32 * 32];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 32 * 32]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
     // SAFETY: in bounds; each element has one writer, and those of the tile are read after the barrier.

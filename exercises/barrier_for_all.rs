@@ -6,13 +6,16 @@
 //!
 //! Rewrite it so that every thread comes to the barrier, and only the first 40 do the work.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to 64 elements. There is one block of 64 threads.
 #[kernel]
 pub unsafe fn barrier_for_all(input: *const u32, output: *mut u32) {
-    let tile = shared_array![u32; 64];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
     // SAFETY: in bounds; each thread writes an element of its own.
     unsafe {

@@ -7,7 +7,8 @@
 //! tiles outside, and inside of it, after `a`'s tile is loaded, the one over the 4 tiles of `b`. Keep the sums in an array,
 //! `[0.0; 4]`.
 
-use cuda_std::{GpuFloat, prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{GpuFloat, address_space, prelude::*};
 
 /// An element of a square matrix, or 0 outside of it.
 ///
@@ -22,7 +23,11 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 /// As for `matmul_tile`, where a block takes 64 columns of `c`.
 #[kernel]
 pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
-    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[f32; 256]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[f32; 256]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, row) = (thread::block_idx_x() * 64 + x, thread::block_idx_y() * 16 + y);
     let own = (y * 16 + x) as usize;

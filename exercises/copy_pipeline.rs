@@ -8,13 +8,16 @@
 //! copies; a barrier; start the copies of the next turn, if there is one; use this turn's tile. One barrier a turn is enough.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `turns * 64` elements. There is one block of 64 threads.
 #[kernel]
 pub unsafe fn copy_pipeline(input: *const f32, output: *mut f32, turns: u32) {
-    let tiles = shared_array![f32; 128];
+    #[address_space(shared)]
+    static mut TILES: MaybeUninit<[f32; 128]> = MaybeUninit::uninit();
+    let tiles = (&raw mut TILES).cast::<f32>();
     let (t, turns) = (thread::thread_idx_x() as usize, turns as usize);
     // The tile of a turn: the first half, the second half, the first half, …
     let stage = |turn: usize| tiles.wrapping_add(turn % 2 * 64);

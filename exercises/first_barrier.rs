@@ -7,13 +7,16 @@
 //! Each thread of this kernel writes its element into shared memory and reads that of another thread. Two accesses to the
 //! same element, one of them a write, that nothing orders, are a *race*. Find the place for the barrier.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to 256 elements for each block of 256 threads.
 #[kernel]
 pub unsafe fn first_barrier(input: *const u32, output: *mut u32) {
-    let tile = shared_array![u32; 256];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     // SAFETY: in bounds; each thread writes an element of its own.
     unsafe {

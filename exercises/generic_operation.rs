@@ -32,7 +32,7 @@ impl Operation for Sum {
 /// element, or more.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: the body has the kernel's contract.
+    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
     unsafe { body::<Sum>(input, output, n) };
 }
 
@@ -40,7 +40,7 @@ pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32)
 /// As for `generic_operation_sum`.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: the body has the kernel's contract.
+    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
     // TODO: the greatest, in the place of the sum.
     unsafe { body::<Sum>(input, output, n) };
 }

@@ -7,13 +7,16 @@
 //! is wrong.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` points to 64 elements, `output` to 32. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
-    let tile = shared_array![f32; 64];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[f32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<f32>();
     let t = thread::thread_idx_x() as usize;
     // SAFETY: in bounds; an element is read when its copy has arrived.
     unsafe {

@@ -7,13 +7,16 @@
 //! This warp adds up its elements in shared memory, as old code does. In each round every lane reads, and then writes. Put
 //! `sync_warp` where it is needed. There are two places.
 
-use cuda_std::{prelude::*, shared_array, warp};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*, warp};
 
 /// # Safety
 /// `input` points to 32 elements, `output` to one. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn lanes_do_not_wait(input: *const i32, output: *mut i32) {
-    let tile = shared_array![i32; 32];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 32]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
     let lane = warp::lane_id() as usize;
     // SAFETY: in bounds.
     unsafe {

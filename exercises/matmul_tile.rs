@@ -6,8 +6,9 @@
 //!
 //! What lies outside of a matrix is loaded as 0; `get` does that. The loop over the pairs is there. Fill it.
 
+use core::mem::MaybeUninit;
 use cuda_std::GpuFloat;
-use cuda_std::{prelude::*, shared_array};
+use cuda_std::{address_space, prelude::*};
 
 /// An element of a square matrix, or 0 outside of it.
 ///
@@ -22,7 +23,11 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 /// As for `matmul_naive`, with blocks of 16 x 16 threads.
 #[kernel]
 pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
-    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[f32; 256]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[f32; 256]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (column, row) = (thread::block_idx_x() * 16 + x, thread::block_idx_y() * 16 + y);
     let mut sum = 0.0;

@@ -8,15 +8,18 @@
 //! every thread writes a 0 into its own counter; the block counts, with atomics on `tile`; every thread adds its own counter
 //! to the global one.
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
-use cuda_std::{prelude::*, shared_array};
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` points to `n` values below 64, `counts` to 64 zeros. Blocks have 64 threads.
 #[kernel]
 pub unsafe fn private_histogram(input: *const u32, counts: *mut u32, n: u32) {
-    let tile = shared_array![u32; 64];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
     let threads = thread::grid_dim_x() * 64;
     let mut i = thread::index_1d();

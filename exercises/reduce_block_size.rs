@@ -8,14 +8,17 @@
 //! usize>(…)`, called as `body::<64>(…)` and `body::<256>(…)`, and let the loop use it. The rounds have to be a `while` as they
 //! are; the compiler does the rest.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// As for `reduce_tree`, with blocks of 64 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) {
-    let tile = shared_array![i32; 64];
-    // SAFETY: the body has the kernel's contract.
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
+    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are the kernel's.
     // TODO: say that the block has 64 threads.
     unsafe { body(tile, input, output, n) };
 }
@@ -24,8 +27,10 @@ pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) 
 /// As for `reduce_tree`, with blocks of 256 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32) {
-    let tile = shared_array![i32; 256];
-    // SAFETY: the body has the kernel's contract.
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
+    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are the kernel's.
     // TODO: say that the block has 256 threads.
     unsafe { body(tile, input, output, n) };
 }

@@ -7,13 +7,16 @@
 //! adds element `t + 64`, then the first 32 add `t + 32`, and so on down to 1. Whole warps work or rest, until less than a
 //! warp works.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// As for `reduce_tree`.
 #[kernel]
 pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
-    let tile = shared_array![i32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
     unsafe {

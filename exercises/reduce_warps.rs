@@ -6,7 +6,8 @@
 //! `warp_sum` is there. The kernel is the tree in shared memory, with a barrier in each of its 8 rounds. Rewrite it: each
 //! warp's sum goes into `tile[warp]`, written by lane 0; then a barrier; then the first warp adds up the 8 words.
 
-use cuda_std::{prelude::*, shared_array, warp};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*, warp};
 
 /// The sum of the values of a warp's lanes, in each of them.
 ///
@@ -33,7 +34,9 @@ pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     unsafe {
         let own = if i < n as usize { *input.add(i) } else { 0 };
         // TODO: shuffles, and one barrier.
-        let tile = shared_array![i32; 256];
+        #[address_space(shared)]
+        static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
+        let tile = (&raw mut TILE).cast::<i32>();
         *tile.add(t) = own;
         thread::sync_threads();
         let mut stride = 128;

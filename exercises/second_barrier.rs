@@ -6,13 +6,16 @@
 //!
 //! Here one block goes through `turns` tiles of 128 words and turns each around. Only the first barrier is there.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `turns * 128` words. There is one block of 128 threads.
 #[kernel]
 pub unsafe fn second_barrier(input: *const u32, output: *mut u32, turns: u32) {
-    let tile = shared_array![u32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
     for turn in 0..turns as usize {
         // SAFETY: in bounds; each thread writes an element of its own.

@@ -1,15 +1,18 @@
 //! Shared memory: a static that the threads of a block have in common.
 //!
-//! A variable of a thread is its own. *Shared memory* is small, fast memory on the chip, one copy for each block, which all
-//! threads of the block read and write. In Rust it is a static with a mark:
+//! A local variable belongs to one thread. *Shared memory* is small, fast memory on the chip that all threads of a block
+//! read and write. In Rust it is a static with an attribute:
 //!
 //! ```text
 //! #[address_space(shared)]
 //! static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
 //! ```
 //!
-//! This kernel turns the elements of each block around: each thread puts its element into `tile`, and after a barrier takes
-//! the element of the thread at the other end. But `tile` is an array of each thread's own, in which nobody else has
+//! One thing is different from other statics: each block has one copy, and it is uninitialized when the block starts. An
+//! initial value would not be written, so the type is `MaybeUninit`. Write an element before you read it.
+//!
+//! This kernel reverses the elements of each block: each thread writes its element to `tile`, and after a barrier reads the
+//! element of the thread at the other end. But here `tile` is a separate array in each thread, in which no other thread has
 //! written. Make it shared, with a pointer to its first element: `let tile = (&raw mut TILE).cast::<u32>();`
 
 use cuda_std::prelude::*;

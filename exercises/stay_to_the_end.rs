@@ -6,13 +6,16 @@
 //! This kernel adds to each element the one at the other end of its block, where an element behind the end counts as 0. Keep
 //! all threads to the end: those without an element put a 0 into their place.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and a thread for each element, or more.
 #[kernel]
 pub unsafe fn stay_to_the_end(input: *const u32, output: *mut u32, n: u32) {
-    let tile = shared_array![u32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let (t, i, n) = (thread::thread_idx_x() as usize, thread::index_1d() as usize, n as usize);
     // SAFETY: in bounds, by the guards; each thread writes elements of its own.
     unsafe {

@@ -7,9 +7,12 @@
 //! barrier each warp takes a *column* of the tile and writes it as a *row* of the output. So both the loads and the stores
 //! take neighbouring words.
 //!
+//! Declare the tile as in the exercise `shared_static`: a static of 1024 words, and a pointer to its first element.
+//!
 //! `n` is the side of the matrix, and a multiple of 32.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `n * n` elements, where `n` is a multiple of 32. Blocks have 32 x 32 threads, and the grid

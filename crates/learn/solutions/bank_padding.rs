@@ -5,7 +5,8 @@
 //!
 //! 33 modulo 32 is 1, so going one row down goes one bank on. Any odd number of words would do; 33 wastes the least.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// Words of a row of the tile.
 const PITCH: u32 = 33;
@@ -14,7 +15,9 @@ const PITCH: u32 = 33;
 /// As for `transpose_tile`.
 #[kernel]
 pub unsafe fn bank_padding(input: *const u32, output: *mut u32, n: u32) {
-    let tile = shared_array![u32; 32 * 33];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 32 * 33]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
     // SAFETY: in bounds; each element has one writer, and those of the tile are read after the barrier.

@@ -5,13 +5,16 @@
 //!
 //! A stride of 2 words costs two wavefronts, one of 4 costs four, one of 32 costs all 32. Odd strides cost nothing.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` points to 256 words, `total` to one that is 0. There is one block of 128 threads.
 #[kernel]
 pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
-    let tile = shared_array![u32; 256];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
     // SAFETY: in bounds; words are read after the barrier.
     unsafe {

@@ -5,7 +5,8 @@
 //!
 //! The tile is written down its columns then, which conflicts in the banks; a padding cures that, as in the transpose.
 
-use cuda_std::{GpuFloat, prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{GpuFloat, address_space, prelude::*};
 
 /// An element of a square matrix, or 0 outside of it.
 ///
@@ -20,7 +21,11 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 /// As for `matmul_tile`, with `b` column after column.
 #[kernel]
 pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
-    let (tile_a, tile_b) = (shared_array![f32; 256], shared_array![f32; 256]);
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[f32; 256]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[f32; 256]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, top) = (thread::block_idx_x() * 16, thread::block_idx_y() * 16);
     let (column, row) = (left + x, top + y);

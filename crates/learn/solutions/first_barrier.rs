@@ -6,13 +6,16 @@
 //! Without it the result may well be right on a GPU, today and with small blocks. The check does not guess: it finds that
 //! nothing orders the two accesses.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to 256 elements for each block of 256 threads.
 #[kernel]
 pub unsafe fn first_barrier(input: *const u32, output: *mut u32) {
-    let tile = shared_array![u32; 256];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     // SAFETY: in bounds; each thread writes an element of its own.
     unsafe {

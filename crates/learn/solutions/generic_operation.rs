@@ -40,7 +40,7 @@ impl Operation for Max {
 /// element, or more.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: the body has the kernel's contract.
+    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
     unsafe { body::<Sum>(input, output, n) };
 }
 
@@ -48,7 +48,7 @@ pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32)
 /// As for `generic_operation_sum`.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: the body has the kernel's contract.
+    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
     unsafe { body::<Max>(input, output, n) };
 }
 

@@ -6,13 +6,16 @@
 //!
 //! All threads come to the barrier, also those behind the last element: the places that they fill are the halo of others.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and a thread for each element, or more.
 #[kernel]
 pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
-    let tile = shared_array![i32; 134];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 134]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
     let t = thread::thread_idx_x() as usize;
     let first = (thread::block_idx_x() * 128) as i32;
     // The input at a place that may not exist.

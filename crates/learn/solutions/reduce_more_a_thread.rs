@@ -6,13 +6,16 @@
 //! Neighbouring threads still read neighbouring elements. Four loads that do not wait for each other are also four times as
 //! much on its way from memory, and that is what most kernels lack.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and take 512 elements each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
-    let tile = shared_array![i32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
     let (t, n) = (thread::thread_idx_x() as usize, n as usize);
     let first = thread::block_idx_x() as usize * 512;
     // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.

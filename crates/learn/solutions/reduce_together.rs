@@ -7,13 +7,16 @@
 //! Branches split one warp, in the five rounds with less than 32 working threads, and once more where thread 0 writes. The
 //! accesses are better, too: neighbouring threads use neighbouring words of the tile, which no two banks have to fight over.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// As for `reduce_tree`.
 #[kernel]
 pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
-    let tile = shared_array![i32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
     unsafe {

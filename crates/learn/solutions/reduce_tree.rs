@@ -7,14 +7,17 @@
 //! In every round half of the working threads stop working, and they are spread over all warps: all four warps run until
 //! the fifth round. The next exercise does better.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` points to `n` elements, `output` to one for each block. The grid has blocks of 128 threads, and a thread for
 /// each element, or more.
 #[kernel]
 pub unsafe fn reduce_tree(input: *const i32, output: *mut i32, n: u32) {
-    let tile = shared_array![i32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
     unsafe {

@@ -6,7 +6,8 @@
 //!
 //! Barriers are counted as arrivals of warps: 8 warps, 9 barriers before, and 1 now.
 
-use cuda_std::{prelude::*, shared_array, warp};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*, warp};
 
 /// The sum of the values of a warp's lanes, in each of them.
 ///
@@ -32,7 +33,9 @@ pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: in bounds, by the guards; all lanes of a warp take the same way to where they shuffle.
     unsafe {
         let own = if i < n as usize { *input.add(i) } else { 0 };
-        let tile = shared_array![i32; 8];
+        #[address_space(shared)]
+        static mut TILE: MaybeUninit<[i32; 8]> = MaybeUninit::uninit();
+        let tile = (&raw mut TILE).cast::<i32>();
         let (warp, lane) = (t / 32, t % 32);
         let sum = warp_sum(own);
         if lane == 0 {

@@ -7,7 +7,8 @@
 //! What is read into `p` and `q` stays in registers for all products that need it. That is the last step from memory to the
 //! place where one computes: global memory, shared memory, registers.
 
-use cuda_std::{GpuFloat, prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{GpuFloat, address_space, prelude::*};
 
 /// An element of a square matrix, or 0 outside of it.
 ///
@@ -22,7 +23,11 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 /// As for `matmul_naive`, where blocks of 16 x 16 threads take tiles of 32 x 32 of `c`.
 #[kernel]
 pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
-    let (tile_a, tile_b) = (shared_array![f32; 1024], shared_array![f32; 1024]);
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[f32; 1024]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[f32; 1024]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
     let mut sums = [[0.0; 2]; 2];

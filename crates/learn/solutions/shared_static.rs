@@ -3,9 +3,9 @@
 //! 1. Put the static above into the kernel, and the line with the pointer below it, in the place of `let tile = …`.
 //! 2. `address_space` is a macro of cuda_std, and `MaybeUninit` is `core::mem::MaybeUninit`.
 //!
-//! Shared memory has no contents when a block starts, which is what `MaybeUninit` says. `&raw mut` makes a pointer and no
-//! reference: a reference would promise that no other thread uses the memory. `shared_array![u32; 128]` is all of it in
-//! short, and the next exercises have it.
+//! Shared memory is uninitialized when a block starts, which is why the type is `MaybeUninit`. `&raw mut` makes a pointer and
+//! not a reference: a reference would promise that no other thread uses the memory. The next exercises use the same three
+//! lines.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;

@@ -6,13 +6,16 @@
 //!
 //! 0 is the *neutral element* of a sum: adding it changes nothing. So nobody has to ask which places of the tile are real.
 
-use cuda_std::{prelude::*, shared_array};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and a thread for each element, or more.
 #[kernel]
 pub unsafe fn stay_to_the_end(input: *const u32, output: *mut u32, n: u32) {
-    let tile = shared_array![u32; 128];
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<u32>();
     let (t, i, n) = (thread::thread_idx_x() as usize, thread::index_1d() as usize, n as usize);
     // SAFETY: in bounds, by the guards; each thread writes elements of its own.
     unsafe {
