@@ -1,44 +1,70 @@
 //! Shared memory: on the chip, one copy for each thread block, uninitialized when the block starts
 //! and gone when it ends (PTX ISA §5.1.7).
 //!
-//! Three ways to have some:
-//! * a static with [`#[address_space(shared)]`](crate::address_space), its size known at compile time;
-//! * [`shared_array!`](crate::shared_array), the same as an expression;
-//! * [`dynamic_shared_mem`], its size chosen at each launch.
+//! Two ways to declare it:
+//! * a static with [`#[address_space(shared)]`](crate::address_space), if its size is known at compile time;
+//! * [`dynamic_shared_mem`], if each launch chooses its size.
+//!
+//! ```
+//! use core::mem::MaybeUninit;
+//! use cuda_std::{address_space, prelude::*};
+//!
+//! /// Reverses 64 elements.
+//! ///
+//! /// # Safety
+//! /// One block of 64 threads; `data` points to 64 elements.
+//! #[kernel]
+//! pub unsafe fn reverse(data: *mut i32) {
+//!     #[address_space(shared)]
+//!     static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
+//!     let tile = (&raw mut TILE).cast::<i32>();
+//!     let i = thread::thread_idx_x() as usize;
+//!     // SAFETY: i < 64, because the block has 64 threads. Each element is written before the
+//!     // barrier and read after it.
+//!     unsafe {
+//!         *tile.add(i) = *data.add(i);
+//!         thread::sync_threads();
+//!         *data.add(i) = *tile.add(63 - i);
+//!     }
+//! }
+//! ```
+//!
+//! The type is [`MaybeUninit`](core::mem::MaybeUninit) because the memory is uninitialized until a
+//! thread of the block writes it. Access it through the raw pointer: a reference would promise that
+//! no other thread writes the memory.
 
 use crate::gpu_only;
 
-/// A `*mut T` to `N` uninitialized elements of shared memory: `shared_array![T; N]`.
+/// Returns a `*mut T` to `N` uninitialized elements of shared memory: `shared_array![T; N]`.
 ///
-/// `N` is a constant expression of type `usize`; it and `T` cannot use generics of the function
-/// around it. The memory is one static per place in the source: the same call always gives the same
-/// memory, another call other memory.
+/// Do not use this macro in new code. It exists for kernels that were written for cuda_std 0.2.2
+/// and older. Upstream removed it "due to unsoundness" (its CHANGELOG.md, "Unreleased", at revision
+/// 946c91f). The commit, e13bca6, gives these reasons: hand-written `Send` and `Sync` around an
+/// `UnsafeCell`, examples that ignore the rules of [`MaybeUninit`](core::mem::MaybeUninit), and a
+/// macro that hides all of it. A safe expression returns a pointer to memory that is uninitialized
+/// and that all threads of the block write, and nothing at that line says so.
+///
+/// Write the static instead. It works with upstream's cuda_std and with this one:
 ///
 /// ```
-/// use cuda_std::prelude::*;
-/// use cuda_std::shared_array;
-///
-/// /// Reverses 64 elements.
-/// ///
-/// /// # Safety
-/// /// One block of 64 threads; `data` points to 64 elements.
-/// #[kernel]
-/// pub unsafe fn reverse(data: *mut i32) {
-///     let tile = shared_array![i32; 64];
-///     let i = thread::thread_idx_x() as usize;
-///     // SAFETY: `i` is below 64; each element is written before the barrier and read after it.
-///     unsafe {
-///         *tile.add(i) = *data.add(i);
-///         thread::sync_threads();
-///         *data.add(i) = *tile.add(63 - i);
-///     }
-/// }
+/// # use core::mem::MaybeUninit;
+/// # use cuda_std::address_space;
+/// # fn kernel() {
+/// #[address_space(shared)]
+/// static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
+/// let tile = (&raw mut TILE).cast::<i32>();
+/// # }
 /// ```
+///
+/// `N` is a constant expression of type `usize`. Neither `N` nor `T` can use generics of the
+/// function around it. Each place in the source is one static: the same call always returns the
+/// same memory, and another call returns other memory.
 ///
 /// # Safety
-/// The pointer is safe to get. Using it is not: the memory is uninitialized until a thread of the
-/// block writes it, and what one thread writes another may read only after
-/// [`sync_threads`](crate::thread::sync_threads) (within a warp, [`sync_warp`](crate::warp::sync_warp)).
+/// Getting the pointer is safe, but using it is not. The memory is uninitialized until a thread of
+/// the block writes it, and another thread may read it only after
+/// [`sync_threads`](crate::thread::sync_threads) (within a warp,
+/// [`sync_warp`](crate::warp::sync_warp)).
 #[macro_export]
 macro_rules! shared_array {
     ($array_type:ty; $len:expr) => {{
@@ -53,19 +79,19 @@ macro_rules! shared_array {
     }};
 }
 
-/// The shared memory that the launch asked for, beside what statics take; every call gives the same
+/// The shared memory that the launch asked for, in addition to the statics; every call gives the same
 /// pointer, aligned to 16 bytes.
 ///
 /// How many bytes there are is the launch's `shared_mem_bytes`;
-/// [`dynamic_smem_size`](crate::mem::dynamic_smem_size) reads it. In PTX it is one `.extern .shared`
-/// array without a size (PTX ISA §11.6.1); `cuda_builder` makes it so from the symbol
+/// [`dynamic_smem_size`](crate::mem::dynamic_smem_size) reads it. In PTX it is one `.extern
+/// .shared` array without a size (PTX ISA §11.6.1); `cuda_builder` makes it so from the symbol
 /// `_Zcuda_std_dyn_shared`, which is upstream's.
 ///
 /// # Safety
-/// Getting the pointer is safe, using it is not: the memory is uninitialized until a thread of the block
-/// writes it, another thread may read it only after [`sync_threads`](crate::thread::sync_threads), and
-/// an access has to lie within the bytes that the launch asked for. `T` needs an alignment of at most
-/// 16.
+/// Getting the pointer is safe, using it is not: the memory is uninitialized until a thread of the
+/// block writes it, another thread may read it only after
+/// [`sync_threads`](crate::thread::sync_threads), and an access has to lie within the bytes that
+/// the launch asked for. `T` needs an alignment of at most 16.
 #[gpu_only]
 #[inline(always)]
 #[must_use]
