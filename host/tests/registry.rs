@@ -105,7 +105,7 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
                 assert!(blocks.iter().all(is_possible), "{}", rung.name);
             }
             if rung.computes(&problem.variant()) {
-                let usual = rung.geometry.block(&problem.shape());
+                let usual = rung.only_block(&problem.shape());
                 let launch = ladder.launch(rung, &*problem, None).unwrap();
                 assert_eq!(launch.block, usual.unwrap_or(rung.default_block));
                 for block in ladder.blocks_of(rung, &*problem) {

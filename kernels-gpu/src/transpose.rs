@@ -1,61 +1,48 @@
 //! The transpose of a matrix of 32-bit floats: from strided writes to padded tiles in shared memory.
 //!
-//! Every kernel takes `input`, `rows` × `cols` elements, row after row, and writes `output`, `cols` ×
-//! `rows`: element (r, c) of the one is element (c, r) of the other. Nothing is computed; how fast a
-//! rung is depends on how it touches memory, and on that alone.
+//! Every rung is one kernel in one file. `input` has `rows` × `cols` elements in row-major order, and `output` has `cols`
+//! × `rows`: element (r, c) of `input` becomes element (c, r) of `output`. A kernel computes nothing, so its speed depends
+//! only on how it accesses memory.
 //!
-//! A block of X × Y threads takes a tile of Y rows and X columns (the unrolled rungs 2 X). A row of tiles
-//! lies along the grid's x. The rows of tiles are counted through the grid's y and then its z, because
-//! y ends at 65535 and a matrix of one column has more rows than that. The last two rungs' tiles are larger
-//! than their blocks, and their grids have one dimension, which counts the tiles down the columns.
+//! A block of `BLOCK_X` × `BLOCK_Y` threads takes a tile of `BLOCK_Y` rows and `BLOCK_X` columns. The unrolled rungs take
+//! `2 * BLOCK_X` columns. A row of tiles lies along the grid's x. The rows of tiles are counted through the grid's y and
+//! then its z, because y ends at 65535 and a matrix of one column has more rows than that. The tiles of the last two rungs
+//! are larger than their blocks. Their grids have one dimension and number the tiles in column-major order.
 //!
 //! # Where the rungs come from
 //!
 //! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article after *Professional CUDA C Programming*
-//! (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels. The article's unrolled
-//! kernels test once whether both of a thread's elements exist, and lose the matrix's right edge where only the first
-//! does. These test each element, so every shape is right. The article's second barrier, after the index arithmetic,
-//! orders nothing and is left out.
+//! (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the article measures"
+//! means that article. The article's unrolled kernels test once whether both of a thread's elements exist, and lose the
+//! matrix's right edge where only the first does. These kernels test each element, so every shape is right. The article
+//! has a second barrier after the index arithmetic. That barrier orders nothing, and these kernels leave it out.
 //!
 //! # Safety
-//! All kernels: `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device
-//! memory that nothing else uses during the launch; the block has the shape in the kernel's name, where
-//! there is one; the grid covers the matrix with tiles as described.
+//! All kernels: `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device memory that nothing
+//! else uses during the launch; the block has the shape in the kernel's name, where there is one; the grid is the one that
+//! the rung describes.
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use rung::Rung;
 
-rungs! { gmem, smem, unroll, aligned, vector }
+pub mod aligned;
+pub mod copy_gmem;
+pub mod naive;
+pub mod naive_strided_reads;
+pub mod smem;
+pub mod smem_pad;
+pub mod smem_unroll_pad;
+pub mod smem_unroll_pad_dyn;
+pub mod vector;
 
-/// A rung whose tile has as many rows and columns as its block: what the others differ from.
-const TILED: Rung =
-    Rung { geometry: Geometry::Tiles { columns_per_thread: 1 }, default_block: [32, 16, 1], ..Rung::USUAL };
-
-/// Where a thread stands in its block, and where the block's tile lies in the matrix, for blocks of `X` × `Y` threads
-/// that take `ACROSS` × `X` columns.
-struct Place<const X: usize, const Y: usize, const ACROSS: usize> {
-    /// The row and the column of the tile's first element.
-    origin: (u32, u32),
-    /// The thread's row and column in the tile.
-    thread: (u32, u32),
-}
-
-impl<const X: usize, const Y: usize, const ACROSS: usize> Place<X, Y, ACROSS> {
-    #[inline(always)]
-    fn of_this_thread() -> Self {
-        let tile_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
-        Self {
-            origin: (tile_row * Y as u32, thread::block_idx_x() * (ACROSS * X) as u32),
-            thread: (thread::thread_idx_y(), thread::thread_idx_x()),
-        }
-    }
-
-    /// The thread's row and column in the tile's transpose, when the block's threads are laid out over it
-    /// row by row: neighbouring threads take neighbouring elements of the output.
-    #[inline(always)]
-    fn transposed(&self) -> (u32, u32) {
-        let (row, column) = self.thread;
-        let index = row * X as u32 + column;
-        (index / Y as u32, index % Y as u32)
-    }
-}
+/// The rungs, in the order in which they are climbed.
+pub const RUNGS: &[Rung] = &[
+    copy_gmem::COPY_GMEM,
+    naive::TRANSPOSE_NAIVE,
+    naive_strided_reads::TRANSPOSE_NAIVE_STRIDED_READS,
+    smem::TRANSPOSE_SMEM,
+    smem_pad::TRANSPOSE_SMEM_PAD,
+    smem_unroll_pad::TRANSPOSE_SMEM_UNROLL_PAD,
+    smem_unroll_pad_dyn::TRANSPOSE_SMEM_UNROLL_PAD_DYN,
+    aligned::TRANSPOSE_ALIGNED,
+    vector::TRANSPOSE_VECTOR,
+];

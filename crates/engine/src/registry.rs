@@ -220,16 +220,24 @@ impl Ladder {
     /// The launch of `rung` on `problem`, with `block` or else with the rung's default block for this problem.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does not
-    /// support the block, [`Error::NotCompiled`] when a
-    /// const-generic rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when
-    /// the tile for this block does not fit into shared memory.
+    /// [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does
+    /// not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when a const-generic
+    /// rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when the tile for this
+    /// block does not fit into shared memory.
     pub fn launch(&self, rung: &Rung, problem: &dyn Problem, block: Option<[u32; 3]>) -> Result<Launch, Error> {
         let (shape, variant) = (problem.shape(), problem.variant());
         let is_new = !rung.parameters.is_empty();
-        let fixed = if is_new { None } else { rung.geometry.block(&shape) };
-        let block = block.or(fixed).unwrap_or_else(|| rung.block_for_shape(&shape));
-        if !self.blocks.contains(&block) || fixed.is_some_and(|fixed| fixed != block) {
+        let only = rung.only_block(&shape);
+        let block = block.or(only).unwrap_or_else(|| rung.block_for_shape(&shape));
+        if let Some(only) = only.filter(|&only| only != block) {
+            return Err(Error::BadValue(format!(
+                "{} cannot run this problem with a block of {}: its block must be {}",
+                rung.name,
+                dims(block),
+                dims(only)
+            )));
+        }
+        if !self.blocks.contains(&block) {
             return Err(Error::BadValue(format!(
                 "a block of {} is not possible on the ladder {}: it must be {}",
                 dims(block),
@@ -301,8 +309,8 @@ impl Ladder {
 
     /// The blocks with which `rung` can be launched on `problem`.
     pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
-        if let Some(fixed) = rung.geometry.block(&problem.shape()) {
-            return vec![fixed];
+        if let Some(only) = rung.only_block(&problem.shape()) {
+            return vec![only];
         }
         match rung.entries.of(&problem.variant()) {
             Some(Entries::PerBlock(blocks)) => blocks.to_vec(),

@@ -45,6 +45,8 @@ pub struct Rung {
     pub choose: Option<ChooseBlock>,
     /// The same.
     pub block_for: Option<ChooseBlock>,
+    /// Whether the kernel supports no other block than [`Rung::block_for_shape`].
+    pub fixed_block: bool,
     /// The elements that a thread takes, in each iteration if there are several.
     pub items_per_thread: u32,
     /// The grid of a launch.
@@ -124,6 +126,7 @@ impl Rung {
         default_block: [256, 1, 1],
         choose: None,
         block_for: None,
+        fixed_block: false,
         items_per_thread: 1,
         grid: |launch| launch.line(),
         dynamic_shared: |_| 0,
@@ -140,6 +143,12 @@ impl Rung {
     /// The default block for a problem of this shape.
     pub fn block_for_shape(&self, shape: &[u64]) -> [u32; 3] {
         self.block_for.or(self.choose).map_or(self.default_block, |choose| choose(shape))
+    }
+
+    /// The only block that the rung supports for a problem of this shape. `None` if it supports others.
+    pub fn only_block(&self, shape: &[u64]) -> Option<[u32; 3]> {
+        let fixed = self.fixed_block.then(|| self.block_for_shape(shape));
+        fixed.or(self.geometry.block(shape))
     }
 
     /// Whether it has entries for this variant of its ladder's computation.
@@ -193,5 +202,8 @@ mod tests {
         assert_eq!(Rung::USUAL.block_for_shape(&[7]), [256, 1, 1]);
         let choosy = Rung { choose: Some(|shape| [shape[0] as u32, 1, 1]), ..Rung::USUAL };
         assert_eq!(choosy.block_for_shape(&[64]), [64, 1, 1]);
+        assert_eq!(choosy.only_block(&[64]), None);
+        let fixed = Rung { fixed_block: true, ..choosy };
+        assert_eq!(fixed.only_block(&[64]), Some([64, 1, 1]));
     }
 }

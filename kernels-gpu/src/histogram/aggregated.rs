@@ -1,60 +1,76 @@
-//! Aggregation: equal bytes are added up in a register before the sum goes to shared memory.
+//! Aggregation: a register counts equal bytes before their sum goes to shared memory.
 
-use cuda_std::thread;
-use rung::Rung;
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::Relaxed;
 
-use super::{BINS, BYTES_PER_THREAD, COARSENED, add_private, with_block_bins};
+use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[HISTOGRAM_AGGREGATED];
+use super::BINS;
 
-entries! {
-    /// `histogram_private_coarsened`, where a thread counts a run of equal bytes in a register and adds it
-    /// to the block's copy when another byte comes.
-    ///
-    /// Where one value dominates, most additions are gone, and with them the queue for one counter. Where all values
-    /// are equally likely there are no runs, and looking for them costs a little. But from compute capability 8.0 on
-    /// the rung before has no queue either: the hardware counts the lanes that add 1 to a word and adds once for all
-    /// of them (`ATOMS.POPC.INC`). It does so for additions of 1 only, and the sums of runs are larger. For 2^28
-    /// constant bytes an H100 80GB HBM3 takes 418 µs with runs and 401 without. The runs are those of the bytes that
-    /// the thread takes, a block's width apart. (Section 6.4, the entry "privatization", which leaves the kernel to a
-    /// later chapter.)
-    ///
-    /// # Safety
-    /// As [`histogram`](super) says.
-    histogram_aggregated(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
-    shared copy: [u32; BINS];
-    rung COARSENED {
-        lesson: "runs of equal bytes are counted in a register: one atomic a run, for skewed data",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { aggregated::<BLOCK>(copy, input, bins, n) }
-}
+/// Bytes of a thread, as in `histogram_private_coarsened_contiguous`.
+const ITEMS: u32 = 16;
 
+/// `histogram_private_coarsened`, where a thread counts a run of equal bytes in a register and adds the count to the block's
+/// copy when another byte comes.
+///
+/// Where one value dominates, most additions disappear, and with them the contention for one counter. Where all values are
+/// equally likely there are no runs, and looking for them costs a little. But from compute capability 8.0 on, the previous
+/// rung has no contention either: the hardware counts the lanes that add 1 to a word and adds once for all of them
+/// (`ATOMS.POPC.INC`). It does so only for additions of 1, and the counts of runs are larger. For 2^28 constant bytes, an
+/// H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes that the thread takes, which lie a
+/// block's width apart. (Section 6.4, the entry "privatization", which leaves the kernel to a later chapter.)
+///
 /// # Safety
-/// As [`histogram`](super) says, with blocks of `BLOCK` threads; `copy` is 256 words of shared memory.
-#[inline(always)]
-unsafe fn aggregated<const BLOCK: usize>(copy: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
-    let first = thread::block_idx_x() * (BLOCK * BYTES_PER_THREAD) as u32 + thread::thread_idx_x();
-    // SAFETY: in bounds, by the question.
-    unsafe {
-        with_block_bins::<BLOCK>(copy, bins, || {
-            let (mut value, mut run) = (0, 0);
-            for step in 0..BYTES_PER_THREAD {
-                let i = first + (step * BLOCK) as u32;
-                if i < n {
-                    let byte = *input.add(i as usize);
-                    if byte != value && run > 0 {
-                        add_private(copy, value, run);
-                        run = 0;
-                    }
-                    value = byte;
-                    run += 1;
-                }
+/// As [`histogram`](super) says.
+#[rung(
+    after = histogram_private_coarsened,
+    lesson = "runs of equal bytes are counted in a register: one atomic a run, for skewed data",
+    blocks = [128, 256, 512, 1024],
+    default_block = 256,
+    items_per_thread = ITEMS
+)]
+pub unsafe fn histogram_aggregated<const BLOCK: u32>(input: *const u8, bins: *mut u32, n: u32) {
+    #[address_space(shared)]
+    static mut BLOCK_BINS: MaybeUninit<[u32; BINS]> = MaybeUninit::uninit();
+    let block_bins = (&raw mut BLOCK_BINS).cast::<u32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+
+    for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
+        // SAFETY: bin < 256. One thread writes each counter before the barrier.
+        unsafe { *block_bins.add(bin) = 0 };
+    }
+    thread::sync_threads();
+
+    let (mut value, mut run) = (0, 0);
+    let first = block_idx * BLOCK * ITEMS + tid;
+    for i in (0..ITEMS).map(|step| first + step * BLOCK) {
+        if i < n {
+            // SAFETY: i < n.
+            let byte = unsafe { *input.add(i as usize) };
+            if byte != value && run > 0 {
+                // SAFETY: a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
+                unsafe { atomic_fetch_add_u32_block(block_bins.add(value as usize), Relaxed, run) };
+                run = 0;
             }
-            if run > 0 {
-                add_private(copy, value, run);
-            }
-        });
+            value = byte;
+            run += 1;
+        }
+    }
+    if run > 0 {
+        // SAFETY: as above.
+        unsafe { atomic_fetch_add_u32_block(block_bins.add(value as usize), Relaxed, run) };
+    }
+
+    thread::sync_threads();
+    for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
+        // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
+        let count = unsafe { *block_bins.add(bin) };
+        // A byte that does not occur costs no atomic.
+        if count > 0 {
+            // SAFETY: bin < 256, and all blocks access the global counters by atomics.
+            unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };
+        }
     }
 }

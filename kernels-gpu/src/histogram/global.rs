@@ -1,30 +1,30 @@
-//! All counting in global memory.
+//! All counters in global memory.
 
-use cuda_std::{kernel, thread};
-use rung::Rung;
+use core::sync::atomic::Ordering::Relaxed;
 
-use super::add_global;
+use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
+use cuda_std::thread;
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[HISTOGRAM_GLOBAL];
-
-rung! { histogram_global: Rung::USUAL {
-    lesson: "an atomic of global memory for each byte: all threads of the grid queue for 256 words",
-} }
-
-/// A thread takes a byte and adds one to its counter.
+/// The naive start: a thread takes a byte and adds one to its counter.
 ///
-/// The reads are coalesced; the atomics are the cost. All blocks add to the same 256 words: the L2 cache,
-/// where global atomics happen, takes them one after the other where they meet, and a warp's 32
-/// additions to one counter take as many turns. The more a value dominates, the slower.
+/// The reads are coalesced, so the atomics are the cost. All blocks add to the same 256 words. The L2 cache, where global
+/// atomics execute, serializes additions to the same word, so a warp's 32 additions to one counter take 32 steps. The more
+/// often a value occurs, the slower the kernel is.
 ///
 /// # Safety
 /// As [`histogram`](super) says.
-#[kernel]
+#[rung(
+    lesson = "an atomic of global memory for each byte: all threads of the grid contend for 256 words",
+    default_block = 256
+)]
 pub unsafe fn histogram_global(input: *const u8, bins: *mut u32, n: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     if i < n {
-        // SAFETY: in bounds.
-        unsafe { add_global(bins, *input.add(i as usize), 1) };
+        // SAFETY: i < n.
+        let byte = unsafe { *input.add(i as usize) };
+        // SAFETY: a byte is less than 256, and all threads access the counters by atomics. The order of additions does not
+        // matter.
+        unsafe { atomic_fetch_add_u32_device(bins.add(byte as usize), Relaxed, 1) };
     }
 }

@@ -1,151 +1,132 @@
-//! A copy of the counters for each lane: no two threads of a warp want the same counter.
+//! A copy of the counters for each lane: no two threads of a warp access the same counter.
 
 use core::array;
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::Relaxed;
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-use super::{BINS, add_global, add_private};
-use crate::grid::GridStride;
-use crate::warp::WARP_SIZE;
-use crate::wide;
+use super::BINS;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[HISTOGRAM_LANES];
-
-/// Copies of the counters that a block has: one for each bank of shared memory.
-const COPIES: usize = WARP_SIZE as usize;
-
+/// Copies of the counters in a block: one for each lane, and for each bank of shared memory.
+const COPIES: usize = 32;
 /// Bytes of a load.
-const WIDTH: usize = 16;
-
+const WIDTH: u32 = 16;
 /// Loads of a thread that are in flight together.
-const LOADS: usize = 2;
+const LOADS: u32 = 2;
 
-/// Bytes that a thread takes in a step.
-const BYTES_PER_THREAD: usize = WIDTH * LOADS;
+/// Sixteen neighboring bytes as four words, aligned as a load of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA
+/// C++'s `uint4`.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct UInt4([u32; 4]);
 
-/// The most blocks: four for each of the 132 SMs of an H100, two turns of what they hold.
-const MOST_BLOCKS: u32 = 528;
-
-entries! {
-    /// 32 copies of the counters in a block, one for each lane, which the block's warps share; wide loads; a
-    /// grid as large as the device.
-    ///
-    /// In the rungs before, what a warp's 32 additions cost depends on the bytes: those to one counter come one
-    /// after the other, and so do those to different counters in one bank. Here the counters of a byte are 32
-    /// words in a row, a lane's own being in the lane's own bank. So an instruction is one wavefront, whatever
-    /// the bytes are, and the threads that still meet are of different warps. The copies are 32 KB, which a
-    /// block of 1024 threads can afford: two such blocks fill an SM with threads and take 64 KB of its shared
-    /// memory. Zeroing them and adding them up is as much work as a few thousand bytes are, once a block, and
-    /// so the blocks are few and stride over the input, with two loads of 16 bytes in flight for each thread.
-    ///
-    /// Prediction: an SM takes one wavefront of shared memory in a clock, 32 bytes counted, and 132 SMs at
-    /// 1.7 GHz could count 7 TB/s, for any data: memory becomes the limit, 2^28 bytes in about 85 µs. Measured on
-    /// an H100 80GB HBM3 with blocks of 1024: 90.1 µs, 2980 GB/s, uniform and constant bytes alike, where
-    /// CUB's DeviceHistogram takes 131.2 µs and 101.6 µs. Fewer copies are as fast on constant bytes, whose
-    /// additions the hardware merges, and slower on uniform ones, which meet in banks; counters of a byte, as
-    /// many as there are threads, were slower on both.
-    ///
-    /// # Safety
-    /// As [`histogram`](super) says, with any number of blocks, and `input` a multiple of 16.
-    histogram_lanes(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
-    shared copies: [u32; BINS * COPIES];
-    rung Rung::USUAL {
-        lesson: "a copy for each lane, in its own bank, and 16-byte loads: as fast for any bytes, at memory's speed",
-        geometry: Geometry::Stride {
-            items_per_thread: BYTES_PER_THREAD as u32,
-            most_blocks: MOST_BLOCKS,
-        },
-        default_block: [1024, 1, 1],
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { lanes::<BLOCK>(copies, input, bins, n) }
-}
-
+/// 32 copies of the counters in a block, one for each lane, which the block's warps share; 16-byte loads; a grid that fills
+/// the device.
+///
+/// In the previous rungs, the cost of a warp's 32 additions depends on the bytes: additions to one counter execute one
+/// after another, and so do additions to different counters in one bank. Here the 32 counters of a byte are consecutive
+/// words, and each lane's counter is in the bank with the lane's number. So an instruction is one wavefront, whatever the
+/// bytes are, and only threads of different warps contend. The copies take 32 KB, which a block of 1024 threads can afford:
+/// two such blocks fill a multiprocessor with threads and take 64 KB of its shared memory. To zero the copies and add them
+/// up is as much work for a block as a few thousand bytes of input. So the grid has few blocks, which stride over the input,
+/// with two loads of 16 bytes in flight for each thread.
+///
+/// Prediction: a multiprocessor executes one wavefront of shared memory per clock, 32 bytes counted, and 132
+/// multiprocessors at 1.7 GHz could count 7 TB/s, for any data. So memory becomes the limit: 2^28 bytes in about 85 µs.
+/// Measured on an H100 80GB HBM3 with blocks of 1024: 90.1 µs, 2980 GB/s, for uniform and constant bytes alike, where CUB's
+/// DeviceHistogram takes 131.2 µs and 101.6 µs. Fewer copies are as fast on constant bytes, whose additions the hardware
+/// merges, and slower on uniform bytes, which conflict in banks. A copy of the counters for each thread was slower on both.
+///
 /// # Safety
-/// The contract of `histogram_lanes`, with blocks of `BLOCK`; `copies` is `BINS * COPIES` words of shared memory.
-#[inline(always)]
-unsafe fn lanes<const BLOCK: usize>(copies: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
-    let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
-    let lane = tid % WARP_SIZE;
-    let vectors = n / WIDTH as u32;
-    let step = (BLOCK * LOADS) as u32;
-    // SAFETY: every load is below `n`, and at a multiple of 16 where it is a wide one. Every counter is zeroed by
-    // one thread before the first barrier, and read by one after the second; in between there are atomics only.
-    unsafe {
-        for at in (tid as usize..BINS * COPIES).step_by(BLOCK) {
-            *copies.add(at) = 0;
-        }
-        thread::sync_threads();
+/// As [`histogram`](super) says, with any number of blocks; `input` is a multiple of 16.
+#[rung(
+    after = histogram_private_coarsened,
+    lesson = "a copy for each lane, in its own bank, and 16-byte loads: as fast for any bytes, at memory's speed",
+    blocks = [128, 256, 512, 1024],
+    default_block = 1024,
+    items_per_thread = WIDTH * LOADS,
+    // Four blocks per multiprocessor: two blocks of 1024 are resident at a time.
+    grid = |launch| launch.stride(4 * launch.device.multiprocessors)
+)]
+pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32, n: u32) {
+    #[address_space(shared)]
+    static mut COUNTERS: MaybeUninit<[u32; BINS * COPIES]> = MaybeUninit::uninit();
+    let counters = (&raw mut COUNTERS).cast::<u32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
 
-        let own = copies.add(lane as usize);
-        for first in GridStride::of_this_block(step).take_while(|&first| first < vectors) {
-            let mine = first + tid;
-            if first + step <= vectors {
-                // Both loads before the first addition: they are in flight together.
-                let loaded: [[u32; 4]; LOADS] = array::from_fn(|load| wide_load(input, mine + (load * BLOCK) as u32));
-                for words in loaded {
-                    count(own, words);
-                }
-            } else {
-                for load in 0..LOADS {
-                    let at = mine + (load * BLOCK) as u32;
-                    if at < vectors {
-                        count(own, wide_load(input, at));
-                    }
-                }
+    for i in (tid as usize..BINS * COPIES).step_by(BLOCK as usize) {
+        // SAFETY: i is less than the number of counters. One thread writes each counter before the barrier.
+        unsafe { *counters.add(i) = 0 };
+    }
+    thread::sync_threads();
+
+    let lane_counters = counters.wrapping_add(tid as usize % COPIES);
+    let (vectors, step) = (n / WIDTH, BLOCK * LOADS);
+    let input_vectors = input.cast::<UInt4>();
+    let mut start = block_idx * step;
+    while start < vectors {
+        let vector = |k: u32| start + tid + k * BLOCK;
+        if start + step <= vectors {
+            // Both loads come before the first addition, so they are in flight together.
+            // SAFETY: a block's whole step is below `vectors`, and `input` is a multiple of 16.
+            let loaded: [UInt4; LOADS as usize] =
+                array::from_fn(|k| unsafe { *input_vectors.add(vector(k as u32) as usize) });
+            for words in loaded {
+                // SAFETY: between the barriers, the counters are accessed by atomics only.
+                unsafe { count_words(lane_counters, words) };
+            }
+        } else {
+            for vector in (0..LOADS).map(vector).filter(|&vector| vector < vectors) {
+                // SAFETY: only vectors below `vectors` are read. The counters are accessed by atomics only.
+                unsafe { count_words(lane_counters, *input_vectors.add(vector as usize)) };
             }
         }
-        // The elements behind the last whole vector are fewer than a block's threads.
-        let last = vectors * WIDTH as u32 + tid;
-        if index == 0 && last < n {
-            count_one(own, u32::from(*input.add(last as usize)));
-        }
+        start += thread::grid_dim_x() * step;
+    }
+    // After the last whole vector, at most 15 bytes are left: fewer than the threads of a block.
+    let last = vectors * WIDTH + tid;
+    if block_idx == 0 && last < n {
+        // SAFETY: last < n, and a byte is less than 256. The counters are accessed by atomics only.
+        unsafe { count_byte(lane_counters, u32::from(*input.add(last as usize))) };
+    }
 
-        thread::sync_threads();
-        for bin in (tid as usize..BINS).step_by(BLOCK) {
-            // Neighbouring threads begin at neighbouring copies, which are in different banks.
-            let copy = |turn| *copies.add(bin * COPIES + (turn + tid as usize) % COPIES);
-            let counted = (0..COPIES).fold(0, |sum, turn| sum + copy(turn));
-            // Bytes that do not occur cost nothing.
-            if counted > 0 {
-                add_global(bins, bin as u8, counted);
-            }
+    thread::sync_threads();
+    for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
+        // Neighboring threads begin at neighboring copies, which are in different banks.
+        let copy = |k: usize| bin * COPIES + (k + tid as usize) % COPIES;
+        // SAFETY: the indices are less than the number of counters, and no thread writes the counters after the barrier.
+        let count: u32 = (0..COPIES).map(|k| unsafe { *counters.add(copy(k)) }).sum();
+        // A byte that does not occur costs no atomic.
+        if count > 0 {
+            // SAFETY: bin < 256, and all blocks access the global counters by atomics.
+            unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };
         }
     }
 }
 
-/// Vector `at` of the input.
+/// Counts the 16 bytes of four words in a lane's copy of the counters.
 ///
 /// # Safety
-/// The input has a vector of this index, and `input` is a multiple of 16.
+/// `lane_counters` points to a lane's first counter, and all threads access the counters by atomics.
 #[inline(always)]
-unsafe fn wide_load(input: *const u8, at: u32) -> [u32; 4] {
-    // SAFETY: as the caller promises.
-    unsafe { wide::load(input.cast::<u32>().add(at as usize * 4)) }
-}
-
-/// Counts the 16 bytes of four words in the lane's copy.
-///
-/// # Safety
-/// The copies are accessed by atomics only.
-#[inline(always)]
-unsafe fn count(own: *mut u32, words: [u32; 4]) {
+unsafe fn count_words(lane_counters: *mut u32, UInt4(words): UInt4) {
     for word in words {
         for byte in 0..4 {
-            // SAFETY: as the caller promises.
-            unsafe { count_one(own, word >> (8 * byte) & 0xff) };
+            // SAFETY: the mask leaves a value below 256.
+            unsafe { count_byte(lane_counters, word >> (8 * byte) & 0xff) };
         }
     }
 }
 
-/// Counts one byte in the lane's copy, whose first counter is `own`.
+/// Counts a byte in a lane's copy of the counters.
 ///
 /// # Safety
-/// The copies are accessed by atomics only, and `byte` is less than 256.
+/// As `count_words`; `byte` is less than 256.
 #[inline(always)]
-unsafe fn count_one(own: *mut u32, byte: u32) {
-    // SAFETY: as the caller promises.
-    unsafe { add_private(own.add(byte as usize * COPIES), 0, 1) };
+unsafe fn count_byte(lane_counters: *mut u32, byte: u32) {
+    // SAFETY: a lane has a counter for each byte less than 256, `COPIES` words apart.
+    unsafe { atomic_fetch_add_u32_block(lane_counters.add(byte as usize * COPIES), Relaxed, 1) };
 }

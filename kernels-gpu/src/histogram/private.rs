@@ -1,104 +1,57 @@
 //! Privatization: a copy of the counters for each block.
 
-use cuda_std::thread;
-use rung::Rung;
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::Relaxed;
 
-use super::{BINS, BYTES_PER_THREAD, COARSENED, add_private, with_block_bins};
+use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[HISTOGRAM_PRIVATE, HISTOGRAM_PRIVATE_COARSENED_CONTIGUOUS, HISTOGRAM_PRIVATE_COARSENED];
+use super::BINS;
 
-entries! {
-    /// Each block counts in shared memory and adds its 256 counters to the global ones in the end.
-    ///
-    /// Threads meet only within their block, and the meeting place is on the SM: an atomic of shared memory takes a
-    /// few cycles where one of global memory goes to the L2 cache and back. But with a byte a thread a block of 256
-    /// threads writes nearly as many counters as it counted bytes. (Section 6.4, the entry "privatization".)
-    ///
-    /// # Safety
-    /// As [`histogram`](super) says.
-    histogram_private(input: *const u8, bins: *mut u32, n: u32) for BLOCK in [128, 256, 512, 1024];
-    shared copy: [u32; BINS];
-    rung Rung::USUAL {
-        lesson: "a copy of the counters in each block's shared memory: threads meet near and seldom",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { interleaved::<BLOCK, 1>(copy, input, bins, n) }
-}
-
-entries! {
-    /// Each thread takes [`BYTES_PER_THREAD`] bytes, so there are a sixteenth of the blocks, and of the copies that
-    /// are zeroed and written out.
-    ///
-    /// They are neighbours, which is how one would divide work on a CPU. Here the 32 threads of a warp read bytes 16
-    /// apart in each step: 16 sectors instead of one, each of them 16 times. (Section 6.4, the entry "thread
-    /// coarsening".)
-    ///
-    /// # Safety
-    /// As [`histogram`](super) says.
-    histogram_private_coarsened_contiguous(input: *const u8, bins: *mut u32, n: u32)
-    for BLOCK in [128, 256, 512, 1024];
-    shared copy: [u32; BINS];
-    rung COARSENED {
-        lesson: "16 bytes a thread: a sixteenth of the copies to write out, but strided reads",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { contiguous::<BLOCK>(copy, input, bins, n) }
-}
-
-entries! {
-    /// The same work, interleaved: in each step neighbouring threads take neighbouring bytes.
-    ///
-    /// A warp's 32 bytes are one sector, read once. (Section 6.4, the entry on coalesced accesses.)
-    ///
-    /// # Safety
-    /// As [`histogram`](super) says.
-    histogram_private_coarsened(input: *const u8, bins: *mut u32, n: u32)
-    for BLOCK in [128, 256, 512, 1024];
-    shared copy: [u32; BINS];
-    rung COARSENED {
-        lesson: "the same 16 bytes, interleaved: a warp reads one sector in each step",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { interleaved::<BLOCK, BYTES_PER_THREAD>(copy, input, bins, n) }
-}
-
-/// Counts `N` bytes of each thread, a block's width apart.
+/// Each block counts in shared memory and finally adds its 256 counters to the global ones.
+///
+/// Only threads of the same block contend for a counter, and the counters are on the multiprocessor: an atomic of shared
+/// memory takes a few cycles, and one of global memory travels to the L2 cache and back. But with one byte per thread, a
+/// block of 256 threads writes nearly as many counters as it counted bytes. (Section 6.4, the entry "privatization".)
 ///
 /// # Safety
-/// As [`histogram`](super) says, with blocks of `BLOCK` threads; `copy` is 256 words of shared memory.
-#[inline(always)]
-unsafe fn interleaved<const BLOCK: usize, const N: usize>(copy: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
-    let first = thread::block_idx_x() * (BLOCK * N) as u32 + thread::thread_idx_x();
-    // SAFETY: in bounds, by the question.
-    unsafe {
-        with_block_bins::<BLOCK>(copy, bins, || {
-            for step in 0..N {
-                let i = first + (step * BLOCK) as u32;
-                if i < n {
-                    add_private(copy, *input.add(i as usize), 1);
-                }
-            }
-        });
+/// As [`histogram`](super) says.
+#[rung(
+    after = histogram_global,
+    lesson = "a copy of the counters in each block's shared memory: fewer threads contend, and their counters are near",
+    blocks = [128, 256, 512, 1024],
+    default_block = 256
+)]
+pub unsafe fn histogram_private<const BLOCK: u32>(input: *const u8, bins: *mut u32, n: u32) {
+    #[address_space(shared)]
+    static mut BLOCK_BINS: MaybeUninit<[u32; BINS]> = MaybeUninit::uninit();
+    let block_bins = (&raw mut BLOCK_BINS).cast::<u32>();
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+
+    for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
+        // SAFETY: bin < 256. One thread writes each counter before the barrier.
+        unsafe { *block_bins.add(bin) = 0 };
     }
-}
+    thread::sync_threads();
 
-/// Counts [`BYTES_PER_THREAD`] neighbouring bytes of each thread.
-///
-/// # Safety
-/// As [`histogram`](super) says, with blocks of `BLOCK` threads; `copy` is 256 words of shared memory.
-#[inline(always)]
-unsafe fn contiguous<const BLOCK: usize>(copy: *mut u32, input: *const u8, bins: *mut u32, n: u32) {
-    let thread = thread::block_idx_x() * BLOCK as u32 + thread::thread_idx_x();
-    let first = thread * BYTES_PER_THREAD as u32;
-    // SAFETY: in bounds, by the question.
-    unsafe {
-        with_block_bins::<BLOCK>(copy, bins, || {
-            for i in first..first + BYTES_PER_THREAD as u32 {
-                if i < n {
-                    add_private(copy, *input.add(i as usize), 1);
-                }
-            }
-        });
+    let i = block_idx * BLOCK + tid;
+    if i < n {
+        // SAFETY: i < n, and a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
+        unsafe {
+            let byte = *input.add(i as usize);
+            atomic_fetch_add_u32_block(block_bins.add(byte as usize), Relaxed, 1);
+        }
+    }
+
+    thread::sync_threads();
+    for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
+        // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
+        let count = unsafe { *block_bins.add(bin) };
+        // A byte that does not occur costs no atomic.
+        if count > 0 {
+            // SAFETY: bin < 256, and all blocks access the global counters by atomics.
+            unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };
+        }
     }
 }

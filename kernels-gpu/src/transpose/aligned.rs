@@ -1,131 +1,122 @@
 //! Whole sectors: windows that begin where the output's sectors do.
 
 use core::array;
+use core::mem::MaybeUninit;
 
-use cuda_std::thread;
-use rung::{BlockCount, Geometry, Rung};
-
-use super::TILED;
-use crate::tile::TileWriter;
-
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[TRANSPOSE_ALIGNED];
+use cuda_std::{address_space, thread};
+use rung::rung;
 
 /// Rows of a tile.
-const ROWS: usize = 128;
+const TILE_ROWS: u32 = 128;
 /// Columns of a tile.
-const COLUMNS: usize = 64;
+const TILE_COLS: u32 = 64;
 /// Threads of a block.
-pub const THREADS: usize = 512;
-/// Elements of a sector, and rows that a block reads besides its tile's.
-const SECTOR: usize = 8;
+const BLOCK: u32 = 512;
+/// Elements of a sector of 32 bytes, and rows above its tile that a block reads.
+const SECTOR: u32 = 8;
 /// Rows that a block reads in a step.
-const STEP: usize = THREADS / COLUMNS;
-/// Steps of a block's reading.
-const STEPS: usize = (ROWS + SECTOR) / STEP;
+const ROWS_PER_STEP: u32 = BLOCK / TILE_COLS;
+/// Steps in which a block reads its rows.
+const STEPS: usize = ((TILE_ROWS + SECTOR) / ROWS_PER_STEP) as usize;
 /// Loads of a thread that are in flight together.
-const TOGETHER: usize = 8;
-/// Words of shared memory of a block: the tile with a word of padding behind each row.
-pub const WORDS: usize = (ROWS + SECTOR) * (COLUMNS + 1);
+const IN_FLIGHT: usize = 8;
+/// Words from a row of the tile to the next: one word of padding, as in `transpose_smem_pad`.
+const STRIDE: u32 = TILE_COLS + 1;
+/// Words of the tile.
+pub(super) const WORDS: usize = ((TILE_ROWS + SECTOR) * STRIDE) as usize;
 
-/// The number of tiles one below the other. Where windows begin before their tile, the last one reaches as far beyond
-/// the matrix.
-const fn tiles_down(rows: u32) -> u32 {
-    let shift = if rows.is_multiple_of(SECTOR as u32) { 0 } else { SECTOR as u32 - 1 };
-    (rows + shift).div_ceil(ROWS as u32)
+/// Returns the number of rows of tiles. Where windows begin before their tile, the last row of tiles reaches up to seven
+/// rows beyond the matrix.
+const fn rows_of_tiles(rows: u32) -> u32 {
+    let shift = if rows.is_multiple_of(SECTOR) { 0 } else { SECTOR - 1 };
+    (rows + shift).div_ceil(TILE_ROWS)
 }
 
-/// Blocks that transpose a matrix.
-#[must_use]
-pub const fn blocks(rows: u32, cols: u32) -> u32 {
-    tiles_down(rows) * cols.div_ceil(COLUMNS as u32)
+/// Returns the number of blocks that transpose a matrix.
+pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
+    rows_of_tiles(rows) * cols.div_ceil(TILE_COLS)
 }
 
-entries! {
-    /// A tile of 128 rows and 64 columns, of which each output row gets a window that begins at a sector.
-    ///
-    /// Where the number of rows is not a multiple of 8, the output's rows begin within sectors, each at another place,
-    /// and so do a tile's 128 elements of each row. The rungs before write the sectors at both ends in halves, from two
-    /// blocks: memory has to read such a sector, put the half in its place and write it. Here the block moves its
-    /// window for an output row back to where a sector begins, by 0 to 7 elements, and reads the 8 rows above its tile
-    /// as well, so that it has them. All sectors are written whole, but for those at the ends of the matrix; 136 rows
-    /// are read for 128 written, and the 8 come from L2. The tiles are counted down the columns: blocks that run
-    /// together write neighbouring parts of the same output rows.
-    ///
-    /// Prediction: what is written in halves before is one sector in 5, each of them a read and a write more;
-    /// without that, the speed of even shapes, some 90 % of a copy. Measured on an H100 80GB HBM3 for 10007 × 8191:
-    /// 240 µs, 93 % of what the device's own copy of those bytes moves in a second, where the same kernel
-    /// without the shift takes 300 to 340 µs and cuBLAS's geam 295 µs.
-    ///
-    /// # Safety
-    /// As [`transpose`](super) says, but the block has one dimension, and the grid [`blocks`]; `output` is a
-    /// multiple of 32.
-    transpose_aligned(input: *const f32, output: *mut f32, rows: u32, cols: u32) for BLOCK in [512];
-    shared tile: [f32; WORDS];
-    rung TILED {
-        lesson: "windows that begin where sectors do: whatever the shape, they are written whole",
-        geometry: Geometry::Own {
-            elements: (ROWS * COLUMNS) as u32,
-            blocks: BlockCount(|shape| blocks(shape[0] as u32, shape[1] as u32)),
-        },
-        default_block: [THREADS as u32, 1, 1],
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe {
-        const { assert!(BLOCK == THREADS) };
-        aligned(tile, input, output, rows, cols);
-    }
-}
-
+/// A tile of 128 rows and 64 columns, from which the block writes a window of each output row. Every window begins at a
+/// sector.
+///
+/// Where the number of rows is not a multiple of 8, the output's rows begin within sectors, each at another offset, and so
+/// do a tile's 128 elements of each output row. The previous rungs write the sectors at both ends in halves, from two
+/// blocks: memory has to read such a sector, insert the half and write it. Here the block moves its window of an output row
+/// back by 0 to 7 elements, to where a sector begins. It therefore also reads the 8 rows above its tile. All sectors are
+/// written whole, except those at the ends of the matrix. The block reads 136 rows and writes 128, and the 8 additional
+/// rows come from L2. The tiles are numbered in column-major order, so blocks that run together write neighboring segments
+/// of the same output rows.
+///
+/// Prediction: the previous rungs write one sector in 5 in halves, and each of these costs another read and write.
+/// Without them, expect the speed of even shapes, about 90 % of a copy. Measured on an H100 80GB HBM3 for 10007 × 8191:
+/// 240 µs, 93 % of the bandwidth of the device's own copy of those bytes, where the same kernel without the shift takes 300
+/// to 340 µs and cuBLAS's geam 295 µs.
+///
 /// # Safety
-/// The contract of `transpose_aligned`; `tile` is `WORDS` words of shared memory.
-#[inline(always)]
-pub(super) unsafe fn aligned(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
-    // SAFETY: as the caller promises.
-    let mut tile = unsafe { TileWriter::<f32, COLUMNS, 1>::new(tile) };
-    let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
-    let down = tiles_down(rows);
-    let top = index % down * ROWS as u32;
-    let left = index / down * COLUMNS as u32;
-    let is_shifted = !rows.is_multiple_of(SECTOR as u32);
+/// As [`transpose`](super) says; the grid has one block for each tile; `output` is a multiple of 32.
+#[rung(
+    after = transpose_smem_unroll_pad,
+    lesson = "windows that begin where sectors do: whatever the shape, they are written whole",
+    blocks = [512],
+    items_per_thread = TILE_ROWS * TILE_COLS / BLOCK,
+    grid = |launch| [blocks(launch.length(0) as u32, launch.length(1) as u32), 1, 1]
+)]
+pub unsafe fn transpose_aligned(input: *const f32, output: *mut f32, rows: u32, cols: u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[f32; WORDS]> = MaybeUninit::uninit();
+    // SAFETY: the tile has WORDS words, and `transpose_windows` has the kernel's promises about the other arguments.
+    unsafe { transpose_windows((&raw mut TILE).cast(), input, output, rows, cols) };
+}
 
-    let (row, along) = (tid / COLUMNS as u32, tid % COLUMNS as u32);
-    let column = left + along;
-    for first in (0..STEPS).step_by(TOGETHER) {
-        let loaded: [f32; TOGETHER] = array::from_fn(|k| {
-            let step = first + k;
-            // A row above the first wraps around to a number beyond the last, so one comparison finds both.
-            let row = (top + row + (step * STEP) as u32).wrapping_sub(SECTOR as u32);
-            let is_needed = step < STEPS && (step * STEP >= SECTOR || is_shifted);
-            if is_needed && row < rows && column < cols {
-                // SAFETY: in bounds.
-                unsafe { *input.add((row * cols + column) as usize) }
+/// Transposes this block's tile through `tile`.
+///
+/// # Safety
+/// As `transpose_aligned`; `tile` points to `WORDS` words of shared memory.
+#[inline(always)]
+pub(super) unsafe fn transpose_windows(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let tile_row = block_idx % rows_of_tiles(rows) * TILE_ROWS;
+    let tile_col = block_idx / rows_of_tiles(rows) * TILE_COLS;
+    let is_shifted = !rows.is_multiple_of(SECTOR);
+
+    let (thread_row, thread_col) = (tid / TILE_COLS, tid % TILE_COLS);
+    let col = tile_col + thread_col;
+    for first in (0..STEPS).step_by(IN_FLIGHT) {
+        let loaded: [f32; IN_FLIGHT] = array::from_fn(|k| {
+            let step_row = (first + k) as u32 * ROWS_PER_STEP;
+            // A row above the matrix wraps around to a number beyond the last row, so one comparison checks both ends.
+            let row = (tile_row + thread_row + step_row).wrapping_sub(SECTOR);
+            let is_needed = first + k < STEPS && (step_row >= SECTOR || is_shifted);
+            if is_needed && row < rows && col < cols {
+                // SAFETY: row < rows and col < cols, so the index is in the matrix.
+                unsafe { *input.add((row * cols + col) as usize) }
             } else {
                 0.0
             }
         });
-        for (k, &loaded) in loaded.iter().enumerate() {
+        for (k, &element) in loaded.iter().enumerate() {
             if first + k < STEPS {
-                // SAFETY: every thread has its own elements of the tile.
-                unsafe { tile.set(row + ((first + k) * STEP) as u32, along, loaded) };
+                let step_row = (first + k) as u32 * ROWS_PER_STEP;
+                // SAFETY: the row is less than TILE_ROWS + SECTOR. Every thread writes different words.
+                unsafe { *tile.add(((thread_row + step_row) * STRIDE + thread_col) as usize) = element };
             }
         }
     }
+    thread::sync_threads();
 
-    let tile = tile.sync();
-
-    let (down, along) = (tid / ROWS as u32, tid % ROWS as u32);
-    for step in 0..COLUMNS / (THREADS / ROWS) {
-        let down = down + (step * (THREADS / ROWS)) as u32;
-        let column = left + down;
-        // Tiles begin where sectors begin, in rows that begin where one does.
-        let shift = column * rows % SECTOR as u32;
-        let row = (top + along).wrapping_sub(shift);
-        if row < rows && column < cols {
-            // SAFETY: in bounds; all of the tile that is in the matrix was written before the barrier.
-            unsafe {
-                *output.add((column * rows + row) as usize) = tile.get(along + SECTOR as u32 - shift, down);
-            }
+    // Each step writes `BLOCK / TILE_ROWS` rows of the output.
+    let (thread_row, thread_col) = (tid % TILE_ROWS, tid / TILE_ROWS);
+    for step_col in (0..TILE_COLS).step_by((BLOCK / TILE_ROWS) as usize) {
+        let col = tile_col + thread_col + step_col;
+        // The offset of this output row in its sector. A tile's rows begin at a multiple of a sector's elements.
+        let shift = col * rows % SECTOR;
+        let row = (tile_row + thread_row).wrapping_sub(shift);
+        if row < rows && col < cols {
+            let word = (thread_row + SECTOR - shift) * STRIDE + thread_col + step_col;
+            // SAFETY: row < rows and col < cols, so the index is in the matrix and the word was written before the barrier.
+            // No other thread writes this element.
+            unsafe { *output.add((col * rows + row) as usize) = *tile.add(word as usize) };
         }
     }
 }

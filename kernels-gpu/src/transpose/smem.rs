@@ -1,84 +1,58 @@
 //! Through a tile in shared memory: coalesced on both sides.
 
-use rung::Rung;
+use core::mem::MaybeUninit;
 
-use super::{Place, TILED};
-use crate::tile::{TileWriter, padding};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[TRANSPOSE_SMEM, TRANSPOSE_SMEM_PAD];
-
-/// The block reads its tile of the matrix row by row, and writes the tile's transpose row by row. The strided
-/// accesses are those to shared memory, which has no sectors.
+/// Both accesses to global memory are coalesced: the block reads its tile of the matrix row by row, and writes the tile's
+/// transpose row by row. Only the accesses to shared memory are strided, and shared memory has no sectors.
+///
+/// Requests take 4 sectors each way. But the tile is read column by column, and its words lie in few banks. For 32 × 16, a
+/// warp's 32 words lie in two banks, 16 words each, so a read takes 16 wavefronts where a write takes one. The article
+/// counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says, with blocks of `X` × `Y`; `tile` is `Y * (X + PAD)` elements of shared
-/// memory.
-#[inline(always)]
-unsafe fn smem<const X: usize, const Y: usize, const PAD: usize>(
-    tile: *mut f32,
+/// As [`transpose`](super) says.
+#[rung(
+    after = transpose_naive_strided_reads,
+    lesson = "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
+    blocks = [(32, 16), (32, 32), (16, 16)],
+    default_block = (32, 16),
+    grid = |launch| launch.tiles(launch.block[1], launch.block[0]),
+    published_count = "waves 8 : 1"
+)]
+pub unsafe fn transpose_smem<const BLOCK_X: u32, const BLOCK_Y: u32>(
     input: *const f32,
     output: *mut f32,
     rows: u32,
     cols: u32,
 ) {
-    // SAFETY: as the caller promises.
-    let mut tile = unsafe { TileWriter::<f32, X, PAD>::new(tile) };
-    let place = Place::<X, Y, 1>::of_this_thread();
+    /// Words from a row of the tile to the next.
+    const STRIDE: u32 = BLOCK_X;
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[f32; (BLOCK_Y * STRIDE) as usize]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<f32>();
+    let tile_row = (thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y()) * BLOCK_Y;
+    let tile_col = thread::block_idx_x() * BLOCK_X;
 
-    let (down, along) = place.thread;
-    let (row, column) = (place.origin.0 + down, place.origin.1 + along);
-    if row < rows && column < cols {
-        // SAFETY: in bounds; every thread has its own element of the tile.
-        unsafe { tile.set(down, along, *input.add((row * cols + column) as usize)) };
+    let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
+    let (row, col) = (tile_row + thread_row, tile_col + thread_col);
+    if row < rows && col < cols {
+        let word = (thread_row * STRIDE + thread_col) as usize;
+        // SAFETY: row < rows and col < cols, so the index is in the matrix. Every thread writes a different word.
+        unsafe { *tile.add(word) = *input.add((row * cols + col) as usize) };
     }
+    thread::sync_threads();
 
-    let tile = tile.sync();
-
-    let (down, along) = place.transposed();
-    let (row, column) = (place.origin.0 + along, place.origin.1 + down);
-    if row < rows && column < cols {
-        // SAFETY: in bounds; the thread whose element that is has written it, before the barrier.
-        unsafe { *output.add((column * rows + row) as usize) = tile.get(along, down) };
+    // As in `transpose_naive_strided_reads`: neighboring threads take neighboring elements of a column of the tile.
+    let tid = thread_row * BLOCK_X + thread_col;
+    let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
+    let (row, col) = (tile_row + thread_row, tile_col + thread_col);
+    if row < rows && col < cols {
+        let word = (thread_row * STRIDE + thread_col) as usize;
+        // SAFETY: row < rows and col < cols, so the index is in the matrix and the word was written before the barrier.
+        // No other thread writes this element.
+        unsafe { *output.add((col * rows + row) as usize) = *tile.add(word) };
     }
-}
-
-entries! {
-    /// Reads and writes of global memory both coalesced, 4 sectors a request; in between a tile.
-    ///
-    /// Its columns are read down: for 32 × 16 a warp's 32 words lie in two banks, 16 words each, and come one after
-    /// the other, in 16 wavefronts where a write is one. The article counts 8 to 1. ("Matrix Transpose with Shared
-    /// Memory", `transposeSmem`.)
-    ///
-    /// # Safety
-    /// As [`transpose`](super) says.
-    transpose_smem(input: *const f32, output: *mut f32, rows: u32, cols: u32)
-    for X x Y in [32 x 16, 32 x 32, 16 x 16];
-    shared tile: [f32; X * Y];
-    rung TILED {
-        lesson: "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
-        published_count: "waves 8 : 1",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { smem::<X, Y, 0>(tile, input, output, rows, cols) }
-}
-
-entries! {
-    /// The same with unused words behind each row of the tile, as many as put the words of a column into
-    /// different banks: [`padding`] says which number that is, 2 for 32 × 16, and why.
-    ///
-    /// A read is one wavefront then, as a write is. ("Matrix Transpose with Padded Shared Memory",
-    /// `transposeSmemPad`.)
-    ///
-    /// # Safety
-    /// As [`transpose`](super) says.
-    transpose_smem_pad(input: *const f32, output: *mut f32, rows: u32, cols: u32)
-    for X x Y in [32 x 16, 32 x 32, 16 x 16];
-    shared tile: [f32; Y * (X + padding(X, Y))];
-    rung TILED {
-        lesson: "unused words behind each row put a column into different banks: 2 for 32x16",
-        published_count: "waves 1 : 1",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe { smem::<X, Y, { padding(X, Y) }>(tile, input, output, rows, cols) }
 }

@@ -1,142 +1,125 @@
-//! Wide accesses on both sides: squares turned in registers, and a swizzle in the place of padding.
-// The indices select registers: they are constants once the loops are unrolled.
-#![allow(clippy::needless_range_loop)]
+//! 16-byte accesses on both sides: squares transposed in registers, and a swizzle instead of padding.
 
 use core::array;
+use core::mem::MaybeUninit;
 
-use cuda_std::thread;
-use rung::{BlockCount, Geometry, Rung};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-use super::TILED;
-use super::aligned::{self, aligned};
-use crate::wide::{self, Wide};
+use super::aligned::{self, transpose_windows};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[TRANSPOSE_VECTOR];
+/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s
+/// `float4`.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Float4([f32; 4]);
 
 /// Rows of a tile.
-const ROWS: usize = 64;
+const TILE_ROWS: u32 = 64;
 /// Columns of a tile.
-const COLUMNS: usize = 128;
+const TILE_COLS: u32 = 128;
+/// Rows and columns of the square that a thread transposes: the elements of a 16-byte access.
+const SIDE: u32 = 4;
+/// Rows of squares in a tile, and vectors of a row of its transpose.
+const SQUARE_ROWS: u32 = TILE_ROWS / SIDE;
+/// Columns of squares in a tile.
+const SQUARE_COLS: u32 = TILE_COLS / SIDE;
 /// Threads of a block: one for each square of the tile.
-pub const THREADS: usize = ROWS / SIDE * (COLUMNS / SIDE);
-/// The side of the square that a thread turns: the elements of a wide access.
-const SIDE: usize = 4;
-/// Squares one above the other: wide words of a row of the tile's transpose.
-const DOWN: usize = ROWS / SIDE;
-/// Squares side by side.
-const ACROSS: usize = COLUMNS / SIDE;
-/// Wide words that one wavefront of shared memory takes.
-const WAVE: u32 = 8;
-/// Wide words of shared memory: enough for either way to transpose.
-const LEN: usize = if ROWS * COLUMNS > aligned::WORDS { ROWS * COLUMNS / SIDE } else { aligned::WORDS.div_ceil(SIDE) };
+const BLOCK: u32 = SQUARE_ROWS * SQUARE_COLS;
+/// Vectors that one wavefront of shared memory serves: 32 banks of 4 bytes.
+const VECTORS_PER_WAVEFRONT: u32 = 8;
+/// Vectors of shared memory: enough for this rung's tile and for that of `transpose_aligned`.
+const VECTORS: usize = {
+    let (tile, aligned) = ((TILE_ROWS * TILE_COLS / SIDE) as usize, aligned::WORDS.div_ceil(SIDE as usize));
+    if tile > aligned { tile } else { aligned }
+};
 
-/// Bytes of shared memory of a block.
-pub const SHARED_BYTES: usize = LEN * 16;
-
-/// Whether rows of both matrices begin at multiples of 16 bytes.
-const fn is_wide(rows: u32, cols: u32) -> bool {
-    rows.is_multiple_of(SIDE as u32) && cols.is_multiple_of(SIDE as u32)
+/// Returns whether the rows of both matrices begin at multiples of 16 bytes.
+const fn has_aligned_rows(rows: u32, cols: u32) -> bool {
+    rows.is_multiple_of(SIDE) && cols.is_multiple_of(SIDE)
 }
 
-/// Blocks that transpose a matrix.
-#[must_use]
-pub const fn blocks(rows: u32, cols: u32) -> u32 {
-    if is_wide(rows, cols) {
-        rows.div_ceil(ROWS as u32) * cols.div_ceil(COLUMNS as u32)
+/// Returns the number of blocks that transpose a matrix.
+const fn blocks(rows: u32, cols: u32) -> u32 {
+    if has_aligned_rows(rows, cols) {
+        rows.div_ceil(TILE_ROWS) * cols.div_ceil(TILE_COLS)
     } else {
         aligned::blocks(rows, cols)
     }
 }
 
-entries! {
-    /// A tile of 64 rows and 128 columns, read and written by 16 bytes: where both sides of the matrix are
-    /// multiples of 4. Every other shape goes the way of `transpose_aligned`, by a question that all threads
-    /// answer alike.
-    ///
-    /// A thread reads four wide words one below the other, a square of 4 × 4, all in flight, and turns the
-    /// square in registers: that costs nothing but the choice of which register is which word of a store. So
-    /// shared memory, too, is read and written by wide words. A warp's wide access is four wavefronts of 8
-    /// lanes, and each is free of conflicts when its 8 wide words lie in different places modulo 8. Padding
-    /// cannot give that without breaking the alignment of 16 bytes; an exclusive or of the word's place in its
-    /// row with the square's column can, and takes no memory. The tiles are counted down the columns:
-    /// blocks that run together write neighbouring parts of the same output rows.
-    ///
-    /// Prediction: a quarter of the instructions for each byte, and 32 KB in flight for each block; what is left
-    /// is what memory takes for a read and a write, as in a copy. Measured on an H100 80GB HBM3 for 16384 × 16384:
-    /// 732 µs, 2933 GB/s, where the device's own copy takes 713 µs; 735 with tiles of 64 × 64; tiles counted
-    /// along the rows are 1 to 2 % slower.
-    ///
-    /// # Safety
-    /// As [`transpose`](super) says, but the block has one dimension, and the grid [`blocks`]; `input` is a
-    /// multiple of 16, `output` of 32.
-    transpose_vector(input: *const f32, output: *mut f32, rows: u32, cols: u32) for BLOCK in [512];
-    shared tile: [Wide<f32, SIDE>; LEN];
-    rung TILED {
-        lesson: "16 bytes an access on both sides: squares turned in registers, a swizzle instead of padding",
-        geometry: Geometry::Own {
-            elements: (ROWS * COLUMNS) as u32,
-            blocks: BlockCount(|shape| blocks(shape[0] as u32, shape[1] as u32)),
-        },
-        default_block: [THREADS as u32, 1, 1],
-    };
-    // SAFETY: the bodies have the kernel's contract; the tile has words enough for either.
-    => unsafe {
-        const { assert!(BLOCK == THREADS && BLOCK == aligned::THREADS) };
-        if is_wide(rows, cols) {
-            vector(tile.cast(), input, output, rows, cols);
-        } else {
-            aligned(tile.cast(), input, output, rows, cols);
-        }
-    }
-}
-
+/// A tile of 64 rows and 128 columns, read and written 16 bytes at a time, where both sides of the matrix are multiples of
+/// 4. All other shapes are transposed as in `transpose_aligned`. All threads take the same branch.
+///
+/// A thread reads four vectors from four rows, a square of 4 × 4, all in flight, and transposes the square in registers.
+/// The transposition costs nothing: it only decides which register is which word of a store. So shared memory, too, is
+/// read and written by vectors. A warp's access by vectors is four wavefronts of 8 lanes, and each wavefront is free of
+/// conflicts when its 8 vectors have different indices modulo 8. Padding cannot give that without breaking the alignment of
+/// 16 bytes. A swizzle can, and takes no memory: an exclusive or of the vector's index in its row with the square's column.
+/// The tiles are numbered in column-major order, so blocks that run together write neighboring segments of the same output
+/// rows.
+///
+/// Prediction: a quarter of the instructions for each byte, and 32 KB in flight for each block. What is left is the time
+/// that memory takes for a read and a write, as in a copy. Measured on an H100 80GB HBM3 for 16384 × 16384: 732 µs, 2933
+/// GB/s, where the device's own copy takes 713 µs; 735 µs with tiles of 64 × 64. Tiles in row-major order are 1 to 2 %
+/// slower.
+///
 /// # Safety
-/// The contract of `transpose_vector`, for sides that are multiples of 4; `tile` is `ROWS * COLUMNS` words of shared
-/// memory from a multiple of 16 on.
-#[inline(always)]
-unsafe fn vector(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
-    let (index, tid) = (thread::block_idx_x(), thread::thread_idx_x());
-    let tiles_down = rows.div_ceil(ROWS as u32);
-    let top = index % tiles_down * ROWS as u32;
-    let left = index / tiles_down * COLUMNS as u32;
-    let side = SIDE as u32;
+/// As [`transpose`](super) says; the grid has one block for each tile; `input` is a multiple of 16, `output` of 32.
+#[rung(
+    after = transpose_aligned,
+    lesson = "16 bytes an access on both sides: squares transposed in registers, a swizzle instead of padding",
+    blocks = [512],
+    items_per_thread = TILE_ROWS * TILE_COLS / BLOCK,
+    grid = |launch| [blocks(launch.length(0) as u32, launch.length(1) as u32), 1, 1]
+)]
+pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, cols: u32) {
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[Float4; VECTORS]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<Float4>();
+    if !has_aligned_rows(rows, cols) {
+        // SAFETY: the tile has at least `aligned::WORDS` words, and this is a block of the grid for `transpose_aligned`.
+        unsafe { transpose_windows(tile.cast(), input, output, rows, cols) };
+        return;
+    }
+    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let rows_of_tiles = rows.div_ceil(TILE_ROWS);
+    let tile_row = block_idx % rows_of_tiles * TILE_ROWS;
+    let tile_col = block_idx / rows_of_tiles * TILE_COLS;
 
-    let (down, across) = (tid / ACROSS as u32, tid % ACROSS as u32);
-    let (row, column) = (top + down * side, left + across * side);
-    // A square is in the matrix or is not, as the sides are multiples of its own.
-    if row < rows && column < cols {
-        // SAFETY: in bounds, at multiples of 16 bytes; every thread has its own wide words of the tile.
-        unsafe {
-            let from = input.add((row * cols + column) as usize);
-            let square: [[f32; SIDE]; SIDE] = array::from_fn(|k| wide::load(from.add(k * cols as usize)));
-            let turned: [[f32; SIDE]; SIDE] = array::from_fn(|column| array::from_fn(|row| square[row][column]));
-            for (k, turned) in turned.into_iter().enumerate() {
-                let to = tile.add(place(across * side + k as u32, down));
-                wide::store(to, turned);
-            }
+    let (square_row, square_col) = (tid / SQUARE_COLS, tid % SQUARE_COLS);
+    let (row, col) = (tile_row + square_row * SIDE, tile_col + square_col * SIDE);
+    // A square is entirely inside or outside of the matrix, because both sides are multiples of 4.
+    if row < rows && col < cols {
+        let element = |k: usize| input.wrapping_add((row * cols + col) as usize + k * cols as usize);
+        // SAFETY: the square is in the matrix, and its rows begin at multiples of 16 bytes.
+        let square: [[f32; 4]; 4] = array::from_fn(|k| unsafe { (*element(k).cast::<Float4>()).0 });
+        for k in 0..4 {
+            let transposed = Float4(array::from_fn(|row| square[row][k]));
+            // SAFETY: the vector is in the tile, and no other thread writes it.
+            unsafe { *tile.add(swizzled(square_col * SIDE + k as u32, square_row)) = transposed };
         }
     }
-
     thread::sync_threads();
 
     for step in 0..SIDE {
-        let at = tid + (step * THREADS) as u32;
-        let (across, down) = (at / DOWN as u32, at % DOWN as u32);
-        let (row, column) = (top + down * side, left + across);
-        if row < rows && column < cols {
-            // SAFETY: in bounds, at multiples of 16 bytes; what is in the matrix was written before the barrier.
+        let vector = tid + step * BLOCK;
+        let (thread_col, square_row) = (vector / SQUARE_ROWS, vector % SQUARE_ROWS);
+        let (row, col) = (tile_row + square_row * SIDE, tile_col + thread_col);
+        if row < rows && col < cols {
+            // SAFETY: the vector is in the output at a multiple of 16 bytes, and no other thread writes it. Its words in
+            // the tile were written before the barrier.
             unsafe {
-                let turned: [f32; SIDE] = wide::load(tile.add(place(across, down)));
-                wide::store(output.add((column * rows + row) as usize), turned);
+                let Float4(elements) = *tile.add(swizzled(thread_col, square_row));
+                *output.add((col * rows + row) as usize).cast() = Float4(elements);
             }
         }
     }
 }
 
-/// Where the tile has wide word `down` of column `column`: the index of its first element.
+/// Returns the index, in the tile's transpose, of the vector with the four elements of column `col` in the squares of
+/// `square_row`.
 #[inline(always)]
-fn place(column: u32, down: u32) -> usize {
-    let swizzled = down ^ (column / SIDE as u32 % WAVE);
-    ((column * DOWN as u32 + swizzled) * SIDE as u32) as usize
+fn swizzled(col: u32, square_row: u32) -> usize {
+    (col * SQUARE_ROWS + (square_row ^ (col / SIDE % VECTORS_PER_WAVEFRONT))) as usize
 }

@@ -93,7 +93,7 @@ pub fn check(
 /// [`Error::Engine`] when the ladder's default problem cannot be made.
 pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Launch>, Error> {
     let shape = ladder.problem(&Options::default())?.shape();
-    let fixed = rung.geometry.block(&shape).map(|block| vec![block]);
+    let fixed = rung.only_block(&shape).map(|block| vec![block]);
     let variants: Vec<&str> = match rung.entries {
         Entries::PerVariant(variants) => variants.iter().map(|(name, _)| *name).collect(),
         Entries::Any | Entries::PerBlock(_) => vec![""],

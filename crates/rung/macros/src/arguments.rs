@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
 }
 
 /// The arguments that have no value.
-const FLAGS: &[&str] = &["in_place", "single_pass", "is_bound", "blocks_wait"];
+const FLAGS: &[&str] = &["fixed_block", "in_place", "single_pass", "is_bound", "blocks_wait"];
 
 /// The arguments that have one.
 const KEYS: &[&str] = &[

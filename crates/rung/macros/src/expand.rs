@@ -415,7 +415,7 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
     if let Some(count) = &arguments.published_count {
         fields.extend(quote!(published_count: #count,));
     }
-    for flag in ["in_place", "single_pass", "is_bound", "blocks_wait"] {
+    for flag in ["fixed_block", "in_place", "single_pass", "is_bound", "blocks_wait"] {
         if arguments.has(flag) {
             let flag = Ident::new(flag, Span::call_site());
             fields.extend(quote!(#flag: true,));

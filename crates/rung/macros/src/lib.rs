@@ -53,6 +53,7 @@ mod expand;
 /// | `blocks = [64, 128]`, `[(32, 16)]` | the block sizes to compile for; without it, one kernel accepts every block |
 /// | `default_block = 128` | the block of a launch that names none; required unless `blocks` lists exactly one |
 /// | `block_for = \|shape\| …` | the block for a shape, `fn(&[u64]) -> [u32; 3]`, where it is not always `default_block` |
+/// | `fixed_block` | the kernel supports no other block than that of `block_for` or `default_block` |
 /// | `items_per_thread = 4` | elements that a thread takes, 1 without it |
 /// | `grid = \|launch\| …` | the grid, `fn(&rung::LaunchRequest) -> [u32; 3]`; without it, blocks along x for all elements |
 /// | `dynamic_shared = BLOCK * 4` | bytes of dynamic shared memory of a block |

@@ -16,7 +16,7 @@ use kernels_gpu::histogram::BINS;
 
 use engine::Error;
 use engine::divide::{Along, Combine, Element, Op, Part};
-use engine::launch::Launch;
+use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
 use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
@@ -209,6 +209,15 @@ unsafe impl Problem for Histogram {
 
     fn input(&self, index: usize) -> &[u8] {
         if index == 0 { self.input() } else { &[] }
+    }
+
+    fn argument(&self, name: &str) -> Option<Arg> {
+        Some(match name {
+            "input" => Arg::Buffer(0),
+            "bins" => Arg::Buffer(1),
+            "n" => Arg::U32(self.n as u32),
+            _ => return None,
+        })
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {

@@ -1,16 +1,18 @@
 //! Demonstrations of warp shuffles: the values of each lane before and after.
 //!
 //! This ladder does not compare speeds but shows the four modes, with the argument and the width as options. Each
-//! kernel takes `(input: *const T, output: *mut T, argument: u32, width: u32)` and runs on 16 lanes, or on the whole
-//! warp if the width is 32.
+//! kernel takes `input`, `output`, the shuffle's argument (`source`, `delta` or `lane_mask`) and `width`. It runs on 16
+//! lanes, or on the whole warp if the width is 32.
 
+mod demonstration;
 mod model;
 
 use std::sync::OnceLock;
 
-pub use kernels_gpu::shuffle::Mode;
-use kernels_gpu::shuffle::{DEMONSTRATIONS, Demonstration, RUNGS};
-pub use model::source;
+use demonstration::Demonstration;
+use kernels_gpu::shuffle::RUNGS;
+use kernels_gpu::shuffle::xor_array::SHUFFLE_XOR_ARRAY;
+pub use model::{Mode, source};
 
 use engine::Error;
 use engine::launch::{Arg, Launch};
@@ -78,12 +80,6 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     }))
 }
 
-/// The demonstration of a rung.
-fn demonstration(rung: &Rung) -> &'static Demonstration {
-    let shown = DEMONSTRATIONS.iter().find(|own| own.rung.name == rung.name);
-    shown.expect("a rung of this ladder")
-}
-
 struct Shuffle {
     options: Options,
     width: u32,
@@ -115,24 +111,24 @@ impl Shuffle {
         self.input.get_or_init(|| (0..self.values()).map(|place| self.value(place)).collect())
     }
 
-    fn argument(&self, rung: &Rung) -> u32 {
-        self.options.size(demonstration(rung).option) as u32
+    /// The value of an option.
+    fn option(&self, name: &str) -> u32 {
+        self.options.size(name) as u32
     }
 
-    /// The width for a rung's lanes: no more than the number of lanes.
+    /// The width for a rung, whose lanes have one or more values each: at most the number of lanes.
     fn width(&self, rung: &Rung) -> u32 {
-        let lanes = self.values() / demonstration(rung).registers;
-        self.width.min(lanes)
+        self.width.min(self.values() / rung.items_per_thread)
     }
 
     /// The value of each lane after a rung.
     fn expected(&self, rung: &Rung) -> Vec<u32> {
-        let shown = demonstration(rung);
-        let (value, width) = (self.argument(rung), self.width(rung));
+        let shown = Demonstration::of(rung);
+        let (value, width, registers) = (self.option(shown.option), self.width(rung), rung.items_per_thread);
         let expected = |place: u32| {
-            let (lane, register) = (place / shown.registers, place % shown.registers);
+            let (lane, register) = (place / registers, place % registers);
             let from = source(shown.mode, lane, (shown.argument)(lane, value), width);
-            self.value(from * shown.registers + register)
+            self.value(from * registers + register)
         };
         (0..self.values()).map(expected).collect()
     }
@@ -170,8 +166,17 @@ unsafe impl Problem for Shuffle {
         }
     }
 
-    fn args(&self, rung: &Rung) -> Vec<Arg> {
-        vec![Arg::Buffer(0), Arg::Buffer(1), Arg::U32(self.argument(rung)), Arg::U32(self.width(rung))]
+    fn argument(&self, name: &str) -> Option<Arg> {
+        Some(match name {
+            "input" => Arg::Buffer(0),
+            "output" => Arg::Buffer(1),
+            "source" => Arg::U32(self.option("src")),
+            "delta" => Arg::U32(self.option("delta")),
+            "lane_mask" => Arg::U32(self.option("mask")),
+            "width" => Arg::U32(self.width),
+            "clamped_width" => Arg::U32(self.width(&SHUFFLE_XOR_ARRAY)),
+            _ => return None,
+        })
     }
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
@@ -184,10 +189,10 @@ unsafe impl Problem for Shuffle {
     }
 
     fn picture(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Option<Picture> {
-        let shown = demonstration(rung);
+        let shown = Demonstration::of(rung);
         let texts = |bits: &[u32]| bits.iter().map(|&bits| self.text(bits)).collect();
         let after = elements::<u32>(outputs.first().map_or(&[], Vec::as_slice));
-        let each = match shown.registers {
+        let each = match rung.items_per_thread {
             1 => "value".to_owned(),
             registers => format!("each of {registers} values"),
         };
@@ -196,7 +201,7 @@ unsafe impl Problem for Shuffle {
                 "{}({each}, {}{}) in segments of {}",
                 shown.function,
                 shown.written_before,
-                self.argument(rung),
+                self.option(shown.option),
                 self.width(rung)
             ),
             before: texts(self.input()),

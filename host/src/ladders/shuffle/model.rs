@@ -1,6 +1,17 @@
 //! The four modes of a warp shuffle on the CPU, after PTX ISA §9.7.9.6 (`shfl.sync`).
 
-use kernels_gpu::shuffle::Mode;
+/// How a lane finds the lane that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By number, within its segment.
+    Idx,
+    /// By a distance to a lower lane.
+    Up,
+    /// By a distance to a higher lane.
+    Down,
+    /// By the bits in which the numbers of the two lanes differ.
+    Xor,
+}
 
 /// The lane whose value `lane` receives from a shuffle with this argument, 0 to 31, in segments of `width` lanes: the
 /// lane itself if the source is outside of the segment.

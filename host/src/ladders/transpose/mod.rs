@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 
 use engine::Error;
-use engine::launch::Launch;
+use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
@@ -149,6 +149,16 @@ unsafe impl Problem for Transpose {
             0 => bytemuck::cast_slice(self.input()),
             _ => &[],
         }
+    }
+
+    fn argument(&self, name: &str) -> Option<Arg> {
+        Some(match name {
+            "input" => Arg::Buffer(0),
+            "output" => Arg::Buffer(1),
+            "rows" => Arg::U32(self.rows),
+            "cols" => Arg::U32(self.cols),
+            _ => return None,
+        })
     }
 
     fn check(&self, rung: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {

@@ -1,0 +1,31 @@
+//! Up: values move to higher lanes.
+
+use cuda_std::{thread, warp};
+use rung::rung;
+
+/// Every lane reads the lane `delta` below it, so values move up. The first `delta` lanes of a segment have no lane to read
+/// and keep their values. ("Shift Up within a Warp", `test_shfl_up`.)
+///
+/// # Safety
+/// As [`shuffle`](super) says.
+#[rung(
+    after = shuffle_broadcast,
+    lesson = "every lane reads the one delta below it; the first ones keep their value",
+    T = { i32: i32, f32: f32 },
+    default_block = 16,
+    block_for = |shape| [shape[0] as u32, 1, 1],
+    fixed_block,
+    grid = |_| [1, 1, 1]
+)]
+pub unsafe fn shuffle_up<T: warp::WarpShuffleValue>(input: *const T, output: *mut T, delta: u32, width: u32) {
+    let lane = thread::thread_idx_x();
+    // All lanes of the block take part.
+    let mask = u32::MAX >> (32 - thread::block_dim_x());
+    // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
+    // lanes of the mask call the shuffle together.
+    unsafe {
+        let value = *input.add(lane as usize);
+        let (received, _) = warp::warp_shuffle_up(mask, value, delta, width);
+        *output.add(lane as usize) = received;
+    }
+}

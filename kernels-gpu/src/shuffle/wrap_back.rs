@@ -1,0 +1,31 @@
+//! Up, around the start of the segment.
+
+use cuda_std::{thread, warp};
+use rung::rung;
+
+/// `shuffle_up`, but around the start of the segment: every lane reads lane `lane - delta` modulo the width. ("Shift within
+/// a Warp with Wrap Around", `test_shfl_warp` with a negative offset.)
+///
+/// # Safety
+/// As [`shuffle`](super) says.
+#[rung(
+    after = shuffle_wrap,
+    lesson = "up and around the end: the same with a negative distance",
+    T = { i32: i32, f32: f32 },
+    default_block = 16,
+    block_for = |shape| [shape[0] as u32, 1, 1],
+    fixed_block,
+    grid = |_| [1, 1, 1]
+)]
+pub unsafe fn shuffle_wrap_back<T: warp::WarpShuffleValue>(input: *const T, output: *mut T, delta: u32, width: u32) {
+    let lane = thread::thread_idx_x();
+    // All lanes of the block take part.
+    let mask = u32::MAX >> (32 - thread::block_dim_x());
+    // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
+    // lanes of the mask call the shuffle together.
+    unsafe {
+        let value = *input.add(lane as usize);
+        let (received, _) = warp::warp_shuffle_idx(mask, value, lane.wrapping_sub(delta), width);
+        *output.add(lane as usize) = received;
+    }
+}

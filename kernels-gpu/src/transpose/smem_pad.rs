@@ -1,0 +1,68 @@
+//! Padding: a tile whose columns are free of bank conflicts.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+/// `transpose_smem` with unused words at the end of each row of the tile, so that the words of a column lie in different
+/// banks: `32 / BLOCK_Y` words, which are 2 for 32 × 16, 1 for 32 × 32 and 2 for 16 × 16.
+///
+/// Word `i` of shared memory lies in bank `i % 32`, and a bank serves one word at a time. Lane `l` of a warp reads row `l %
+/// BLOCK_Y` and column `l / BLOCK_Y` of the tile, so the warp reads `32 / BLOCK_Y` neighboring columns at once: one for 32
+/// rows, two for 16. The rows must therefore begin that many banks apart, in any order. Their starting banks are the
+/// multiples of the stride modulo 32, and they are all different exactly when the stride is an odd multiple of `32 /
+/// BLOCK_Y`. The tile's width is an even multiple, because it is a larger power of two. The next odd multiple is `32 /
+/// BLOCK_Y` words further.
+///
+/// With one word of padding for 32 × 16, a stride of 33, the second column of row 1 would lie in the bank of row 2's first
+/// column. For 16 × 16 and two words of padding, a write still takes a second wavefront: a warp writes two rows of 16 words,
+/// which overlap in two banks unless the rows lie 16 banks apart. Columns of that stride conflict the most.
+///
+/// Prediction: a read takes one wavefront, as a write does. ("Matrix Transpose with Padded Shared Memory",
+/// `transposeSmemPad`.)
+///
+/// # Safety
+/// As [`transpose`](super) says.
+#[rung(
+    after = transpose_smem,
+    lesson = "unused words at the end of each row put a column into different banks: 2 words for 32x16",
+    blocks = [(32, 16), (32, 32), (16, 16)],
+    default_block = (32, 16),
+    grid = |launch| launch.tiles(launch.block[1], launch.block[0]),
+    published_count = "waves 1 : 1"
+)]
+pub unsafe fn transpose_smem_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
+    input: *const f32,
+    output: *mut f32,
+    rows: u32,
+    cols: u32,
+) {
+    /// Words from a row of the tile to the next. The change: the padding.
+    const STRIDE: u32 = BLOCK_X + 32 / BLOCK_Y;
+    #[address_space(shared)]
+    static mut TILE: MaybeUninit<[f32; (BLOCK_Y * STRIDE) as usize]> = MaybeUninit::uninit();
+    let tile = (&raw mut TILE).cast::<f32>();
+    let tile_row = (thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y()) * BLOCK_Y;
+    let tile_col = thread::block_idx_x() * BLOCK_X;
+
+    let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
+    let (row, col) = (tile_row + thread_row, tile_col + thread_col);
+    if row < rows && col < cols {
+        let word = (thread_row * STRIDE + thread_col) as usize;
+        // SAFETY: row < rows and col < cols, so the index is in the matrix. Every thread writes a different word.
+        unsafe { *tile.add(word) = *input.add((row * cols + col) as usize) };
+    }
+    thread::sync_threads();
+
+    // As in `transpose_naive_strided_reads`: neighboring threads take neighboring elements of a column of the tile.
+    let tid = thread_row * BLOCK_X + thread_col;
+    let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
+    let (row, col) = (tile_row + thread_row, tile_col + thread_col);
+    if row < rows && col < cols {
+        let word = (thread_row * STRIDE + thread_col) as usize;
+        // SAFETY: row < rows and col < cols, so the index is in the matrix and the word was written before the barrier.
+        // No other thread writes this element.
+        unsafe { *output.add((col * rows + row) as usize) = *tile.add(word) };
+    }
+}
