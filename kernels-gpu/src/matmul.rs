@@ -1,94 +1,105 @@
-//! The product of two matrices of 32-bit floats: from a thread's own reads to tiles that a block shares, and to a
+//! The product of two matrices of 32-bit floats: from reads of each thread to tiles that a block shares, and to a
 //! pipeline that keeps the multipliers busy.
 //!
-//! Every kernel takes `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product `c` (`m` × `n`): element
-//! (row, column) is the sum of `k` products, added from the first to the last in one register by fused
-//! multiply-adds. `a` and `c` lie row after row. `b` does too, or column after column where the rung says
-//! so, which is how the transpose of a matrix lies that was stored row after row.
+//! Every rung is one kernel in one file. It takes `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product `c`
+//! (`m` × `n`): element (row, column) is the sum of `k` products, added from the first to the last in one register by
+//! fused multiply-adds. All matrices are row-major. Where a rung's parameter is `b_columns`, the second matrix is
+//! column-major: the transpose of a matrix that was stored in row-major order.
 //!
-//! A thread takes an element of `c`, in the coarsened rungs one in each of 2, 4 or 8 neighbouring tiles, and from
-//! `matmul_register_tile` on a small tile of its own. A row of blocks' tiles lies along the grid's x, and the rows
-//! are counted through y and then z; from `matmul_large_register_tile` on, x counts all tiles.
+//! A thread computes one element of `c`; in the coarsened rungs one in each of 2, 4 or 8 neighboring tiles; and from
+//! `matmul_register_tile` on a small tile in its registers. The blocks of a row of tiles lie along the grid's x, and the
+//! rows of tiles are counted through y and then z, because y ends at 65535. From `matmul_large_register_tile` on, x counts
+//! all tiles.
 //!
-//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in where these
-//! reads go: the first rung's `2 m n k` reads go to global memory. The rungs up to the coarsened ones follow
-//! *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6, "Performance
-//! considerations". Their descriptions name its sections.
+//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in where these reads go:
+//! the `2 m n k` reads of the first rung go to global memory. The rungs up to `matmul_coarsened8` follow *Programming
+//! Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6, "Performance considerations".
+//! Their descriptions name its sections.
 //!
 //! # Safety
-//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device
-//! memory that nothing else uses during the launch; the block has the shape in the name, where there is one, and is
-//! square otherwise; the grid covers `c`.
+//! All kernels: `a`, `b` (or `b_columns`) and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in
+//! device memory that nothing else uses during the launch; where `n` is a multiple of 4, `b` and `c` begin at multiples of 16
+//! bytes; the block has the shape in the kernel's name, where there is
+//! one; the grid is the one that the rung describes.
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use rung::LaunchRequest;
+#[cfg(not(target_arch = "nvptx64"))]
+use rung::Rung;
 
-mod block_tile;
-mod copy_pipeline;
+pub mod async_copies;
+pub mod coarsened1;
+pub mod coarsened2;
+pub mod coarsened4;
+pub mod coarsened8;
+pub mod corner_turning;
+pub mod double_buffered;
+pub mod large_register_tile;
+pub mod naive;
+pub mod pipelined;
+pub mod register_tile;
+pub mod register_tiles;
+pub mod sliced;
+pub mod tiled;
+pub mod uncoalesced;
+pub mod vector_copies;
 
-rungs! {
-    naive,
-    tiled,
-    coarsened,
-    register_tile,
-    large_register_tile,
-    async_copies,
-    double_buffered,
-    pipelined,
-    sliced,
+/// The rungs, in the order in which they are climbed.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const RUNGS: &[Rung] = &[
+    naive::MATMUL_NAIVE,
+    uncoalesced::MATMUL_UNCOALESCED,
+    tiled::MATMUL_TILED,
+    corner_turning::MATMUL_CORNER_TURNING,
+    coarsened1::MATMUL_COARSENED1,
+    coarsened2::MATMUL_COARSENED2,
+    coarsened4::MATMUL_COARSENED4,
+    coarsened8::MATMUL_COARSENED8,
+    register_tile::MATMUL_REGISTER_TILE,
+    large_register_tile::MATMUL_LARGE_REGISTER_TILE,
+    async_copies::MATMUL_ASYNC_COPIES,
+    double_buffered::MATMUL_DOUBLE_BUFFERED,
+    vector_copies::MATMUL_VECTOR_COPIES,
+    pipelined::MATMUL_PIPELINED,
+    sliced::MATMUL_SLICED,
+];
+
+/// The least number of summands of a slice. With fewer, a further slice costs more for its addition than it gains.
+const LEAST_DEPTH: u64 = 128;
+
+/// The most slices of a product.
+const MOST_SLICES: u64 = 8;
+
+/// Returns the number of slices of `k` that keeps the device busy to the end, where each slice has `tiles` blocks: the
+/// fewest slices with which nine in ten multiprocessors are busy on average.
+pub fn slices(launch: &LaunchRequest<'_>, tiles: u32) -> u32 {
+    let multiprocessors = u64::from(launch.device.multiprocessors);
+    let is_busy = |slices: &u32| {
+        let blocks = u64::from(tiles) * u64::from(*slices);
+        let rounds = blocks.div_ceil(multiprocessors);
+        blocks * 10 >= rounds * multiprocessors * 9
+    };
+    let most = (launch.length(2) / LEAST_DEPTH).clamp(1, MOST_SLICES) as u32;
+    (1..=most).find(is_busy).unwrap_or(most)
 }
 
-/// A rung whose blocks take an element of `c` for each thread: what the others differ from.
-const SQUARE: Rung =
-    Rung { geometry: Geometry::Tiles { columns_per_thread: 1 }, default_block: [32, 32, 1], ..Rung::USUAL };
+#[cfg(test)]
+mod tests {
+    use rung::{DeviceProperties, LaunchRequest};
 
-/// Shared memory that every device gives a block without being asked twice.
-const SHARED_BYTES: usize = 48 << 10;
+    use super::slices;
 
-/// A thread's place in its block, and the tile of `c` that the block begins with.
-struct Place {
-    /// The thread's row and column in the tile.
-    down: u32,
-    along: u32,
-    /// The tile's first row and column in `c`.
-    top: u32,
-    left: u32,
-}
-
-impl Place {
-    /// The place in a grid of blocks of `rows` × `columns` elements.
-    #[inline(always)]
-    fn of_this_thread(rows: u32, columns: u32) -> Self {
-        let tile_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
-        Self {
-            down: thread::thread_idx_y(),
-            along: thread::thread_idx_x(),
-            top: tile_row * rows,
-            left: thread::block_idx_x() * columns,
-        }
-    }
-}
-
-/// A matrix in global memory, row after row.
-#[derive(Clone, Copy)]
-struct Matrix {
-    data: *const f32,
-    rows: u32,
-    columns: u32,
-}
-
-impl Matrix {
-    /// An element, and 0 for what lies outside: it adds nothing to a product.
-    ///
-    /// # Safety
-    /// The pointer is valid for reads of the whole matrix, and no thread writes the matrix meanwhile.
-    #[inline(always)]
-    unsafe fn get(self, row: u32, column: u32) -> f32 {
-        if row < self.rows && column < self.columns {
-            // SAFETY: it is inside.
-            unsafe { *self.data.add((row * self.columns + column) as usize) }
-        } else {
-            0.0
-        }
+    #[test]
+    fn a_product_with_few_tiles_is_divided_into_slices() {
+        let slices_on = |multiprocessors, tiles, k| {
+            let device = DeviceProperties { multiprocessors };
+            slices(&LaunchRequest { shape: &[1, 1, k], block: [128, 1, 1], items_per_thread: 1, device }, tiles)
+        };
+        // 256 tiles are nearly two for each of 132 multiprocessors, and 288 are a little more than two.
+        assert_eq!(slices_on(132, 256, 1024), 1);
+        assert_eq!(slices_on(132, 288, 1300), 3);
+        assert_eq!(slices_on(144, 288, 1300), 1);
+        assert_eq!(slices_on(132, 1, 100), 1);
+        assert_eq!(slices_on(132, 1, 4096), 8);
+        assert_eq!(slices_on(132, 4096, 4096), 1);
     }
 }

@@ -1,67 +1,100 @@
-//! Asynchronous copies: the next tiles are on their way while the present ones are multiplied.
-//!
-//! In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and with one block on an
-//! SM nothing else is done in that time. Here three stages of shared memory hold a pair of tiles each. A copy from global
-//! to shared memory passes by the registers ([`copy_async`](crate::copy_async)): a thread starts it and goes on. So
-//! while a block multiplies one stage, the next two fill by themselves, and one barrier for each pair of tiles is
-//! enough: behind it the pair has arrived for all threads, and no thread reads the stage any more that is filled next.
+//! Asynchronous copies: the next tiles are copied while the present ones are multiplied.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use rung::Rung;
+use core::array;
 
-use super::block_tile::{DEPTH, Part, Product, TileSizes};
-use super::copy_pipeline::{CopyPipeline, STAGES, stage_after, stages_len, wait_for_next_pair};
-use super::large_register_tile::{LARGE, LargeTile};
-use crate::wide::Wide;
+use cuda_std::{shared, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[MATMUL_ASYNC_COPIES];
+use super::register_tiles::{
+    COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, load_fragment, multiply_add, pair_len, tile_of_block,
+    write_sums,
+};
+use crate::copy_async::{self, Shared, copy_one};
 
-entries! {
-    /// `matmul_large_register_tile` with three stages of asynchronous copies. Elements are copied one by one, so that
-    /// every shape takes the same way.
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says; the grid's x counts tiles of 128 × 256; dynamic shared memory holds 3 pairs of tiles.
-    matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
-    for BLOCK in [256];
-    dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
-    rung LARGE {
-        lesson: "three stages of asynchronous copies: tiles arrive while others are multiplied, and nobody waits for memory",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe {
-        const { assert!(BLOCK == LargeTile::THREADS) };
-        async_copies(stages.cast(), &Product { a, b, c, m, n, k });
-    }
-}
+/// Rows of `c` that a block computes.
+const ROWS: u32 = 128;
 
+/// Columns of `c` that a block computes.
+const COLS: u32 = 256;
+
+/// `matmul_large_register_tile` with three stages of asynchronous copies.
+///
+/// In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and a multiprocessor with
+/// one block does nothing else during that time. Here three stages of shared memory hold a pair of tiles each. A copy from
+/// global to shared memory bypasses the registers ([`copy_async`](crate::copy_async)): a thread starts the copy and
+/// continues. While a block multiplies one stage, the copies to the next two are in flight. One barrier for each pair of
+/// tiles is enough: after the barrier, the pair has arrived for all threads, and no thread still reads the stage that is
+/// overwritten next.
+///
+/// Elements are copied one by one, so every shape uses the same code.
+///
 /// # Safety
-/// The contract of [`matmul_async_copies_256`], whose dynamic shared memory `stages` points to.
-#[inline(always)]
-unsafe fn async_copies(stages: *mut f32, product: &Product) {
-    let part = Part::of_this_block::<LargeTile>(product);
-    let tile = LargeTile::of_this_thread();
-    let mut copies = CopyPipeline::<LargeTile, false>::new(stages, product, &part);
-    let mut sums = [[0.0; 16]; 8];
-    let mut stage = 0;
-    for _ in 0..STAGES - 1 {
-        // SAFETY: nothing has been read yet.
-        unsafe { copies.start_next() };
-    }
-    for _ in 0..product.k.div_ceil(DEPTH as u32) {
-        wait_for_next_pair();
-        // SAFETY: the stage that is filled next was read to its end before the barrier, and the one that is read here
-        // has arrived.
-        unsafe {
-            copies.start_next();
-            let pair = stages.add(stage as usize);
-            for step in 0..DEPTH {
-                tile.fragments(pair, step).multiply_add(&mut sums);
+/// As [`matmul`](super) says.
+#[rung(
+    after = matmul_large_register_tile,
+    lesson = "three stages of asynchronous copies: tiles arrive while others are multiplied, and no thread waits for memory",
+    blocks = [256],
+    grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1],
+    dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
+)]
+pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
+    const A_STRIDE: u32 = a_stride(ROWS);
+    let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
+    let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
+    let tid = thread::thread_idx_x();
+    let (warp, lane) = (tid / 32, tid % 32);
+    let thread_row = warp % 2 * 64 + lane % 8 * 4;
+    let thread_col = warp / 2 * 64 + lane / 8 * 4;
+
+    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. A row or column
+    // outside of a matrix is a copy of the last one: its products are not written to `c`.
+    let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
+    let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
+    let b_col = (tile_col + tid).min(n - 1);
+    let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
+    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + tid) * 4);
+    let start_copies = |pair: u32| {
+        let (first, stage) = (pair * DEPTH, pair % STAGES * pair_len(ROWS, COLS) * 4);
+        if first < k {
+            let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
+            for (i, &offset) in (0..).zip(&a_offsets) {
+                let to = a_words.byte_add(stage + i * 16 * 4);
+                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+                unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
+            }
+            for row in 0..DEPTH {
+                let to = b_words.byte_add(stage + row * COLS * 4);
+                // SAFETY: the element is in `b` if its row is. No thread accesses its word before the copy has arrived.
+                unsafe { copy_one(to, b.wrapping_add((row * n + b_col) as usize), first + row < k) };
             }
         }
-        stage = stage_after::<LargeTile>(stage, 1);
+    };
+
+    let mut sums = [[0.0; 16]; 8];
+    for pair in 0..STAGES - 1 {
+        start_copies(pair);
+        copy_async::commit();
     }
-    // SAFETY: each element of `c` is one thread's.
-    unsafe { tile.write(product, &part, &sums) };
+    for pair in 0..k.div_ceil(DEPTH) {
+        // All groups of copies but the last one have arrived: this thread's copies of this pair, and after the barrier, those
+        // of all threads. The barrier also comes after the last read of the stage that is overwritten next.
+        copy_async::wait::<{ STAGES - 2 }>();
+        thread::sync_threads();
+        start_copies(pair + STAGES - 1);
+        copy_async::commit();
+        let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
+        let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
+        for i in 0..DEPTH {
+            // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and have arrived.
+            let (x, y) = unsafe {
+                let x: [f32; 8] = load_fragment(tile_a.add((i * A_STRIDE + thread_row) as usize), ROW_GROUP);
+                let y: [f32; 16] = load_fragment(tile_b.add((i * COLS + thread_col) as usize), COL_GROUP);
+                (x, y)
+            };
+            multiply_add(&x, &y, &mut sums);
+        }
+    }
+    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

@@ -1,75 +1,108 @@
-//! Two sets of fragments: the next step's are read while the present step's are multiplied.
-//!
-//! In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits
-//! for them: about 30 cycles for each 128 multiplications of a warp, in which a scheduler has only one other warp to
-//! issue from. Here a thread has the fragments of two steps in registers. It reads those of step i + 1 before it
-//! multiplies those of step i, and does so across the barrier between two pairs of tiles as well: the last step of a
-//! pair reads the first fragments of the next one.
+//! Two sets of fragments: those of the next step are read while those of the present step are multiplied.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use rung::Rung;
+use core::array;
 
-use super::block_tile::{DEPTH, Part, Product, TileSizes};
-use super::copy_pipeline::{CopyPipeline, STAGES, stage_after, stages_len, wait_for_next_pair};
-use super::large_register_tile::{LARGE, LargeTile};
-use crate::wide::Wide;
+use cuda_std::{shared, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[MATMUL_DOUBLE_BUFFERED];
+use super::register_tiles::{
+    COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, load_fragment, multiply_add, pair_len, tile_of_block,
+    write_sums,
+};
+use crate::copy_async::{self, Shared, copy_one};
 
-entries! {
-    /// `matmul_async_copies` with two sets of fragments.
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says; the grid's x counts tiles of 128 × 256; dynamic shared memory holds 3 pairs of tiles.
-    matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
-    for BLOCK in [256];
-    dynamic stages: [Wide<f32, 4>; stages_len::<LargeTile>() / 4];
-    rung LARGE {
-        lesson: "two sets of fragments in registers: shared memory is read a step ahead of the multiplications",
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe {
-        const { assert!(BLOCK == LargeTile::THREADS) };
-        double_buffered(stages.cast(), &Product { a, b, c, m, n, k });
-    }
-}
+/// Rows of `c` that a block computes.
+const ROWS: u32 = 128;
 
+/// Columns of `c` that a block computes.
+const COLS: u32 = 256;
+
+/// `matmul_async_copies` with two sets of fragments.
+///
+/// In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits for
+/// them: about 30 cycles for each 128 multiplications of a warp, during which a scheduler has only one other warp to issue
+/// from. Here a thread has the fragments of two steps in registers. It reads those of step i + 1 before it multiplies those of
+/// step i. It does so across the barrier between two pairs of tiles as well: the last step of a pair reads the first
+/// fragments of the next pair.
+///
 /// # Safety
-/// The contract of [`matmul_double_buffered_256`], whose dynamic shared memory `stages` points to.
-#[inline(always)]
-unsafe fn double_buffered(stages: *mut f32, product: &Product) {
-    let part = Part::of_this_block::<LargeTile>(product);
-    let tile = LargeTile::of_this_thread();
-    let mut copies = CopyPipeline::<LargeTile, false>::new(stages, product, &part);
-    let mut sums = [[0.0; 16]; 8];
-    let mut pair = stages;
-    let mut stage = 0;
-    for _ in 0..STAGES - 1 {
-        // SAFETY: nothing has been read yet.
-        unsafe { copies.start_next() };
-    }
-    wait_for_next_pair();
-    // SAFETY: the first pair has arrived.
-    let mut fragments = unsafe { tile.fragments(pair, 0) };
-    for _ in 0..product.k.div_ceil(DEPTH as u32) {
-        // SAFETY: the stage that is filled next was read to its end before the last barrier; each stage that is read
-        // has arrived. The fragments read behind the last pair are never multiplied.
-        unsafe {
-            copies.start_next();
-            for step in 1..DEPTH {
-                let next = tile.fragments(pair, step);
-                fragments.multiply_add(&mut sums);
-                fragments = next;
+/// As [`matmul`](super) says.
+#[rung(
+    after = matmul_async_copies,
+    lesson = "two sets of fragments in registers: shared memory is read a step ahead of the multiplications",
+    blocks = [256],
+    grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1],
+    dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
+)]
+pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
+    const A_STRIDE: u32 = a_stride(ROWS);
+    let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
+    let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
+    let tid = thread::thread_idx_x();
+    let (warp, lane) = (tid / 32, tid % 32);
+    let thread_row = warp % 2 * 64 + lane % 8 * 4;
+    let thread_col = warp / 2 * 64 + lane / 8 * 4;
+
+    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. A row or column
+    // outside of a matrix is a copy of the last one: its products are not written to `c`.
+    let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
+    let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
+    let b_col = (tile_col + tid).min(n - 1);
+    let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
+    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + tid) * 4);
+    let start_copies = |pair: u32| {
+        let (first, stage) = (pair * DEPTH, pair % STAGES * pair_len(ROWS, COLS) * 4);
+        if first < k {
+            let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
+            for (i, &offset) in (0..).zip(&a_offsets) {
+                let to = a_words.byte_add(stage + i * 16 * 4);
+                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+                unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
-            wait_for_next_pair();
-            stage = stage_after::<LargeTile>(stage, 1);
-            pair = stages.add(stage as usize);
-            let next = tile.fragments(pair, 0);
-            fragments.multiply_add(&mut sums);
-            fragments = next;
+            for row in 0..DEPTH {
+                let to = b_words.byte_add(stage + row * COLS * 4);
+                // SAFETY: the element is in `b` if its row is. No thread accesses its word before the copy has arrived.
+                unsafe { copy_one(to, b.wrapping_add((row * n + b_col) as usize), first + row < k) };
+            }
         }
+    };
+
+    // Reads what this thread multiplies in step `step` of a pair: 8 elements of a column of `a`, 16 of a row of `b`.
+    let load_fragments = |pair: u32, step: u32| -> ([f32; 8], [f32; 16]) {
+        let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
+        let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
+        // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and have arrived.
+        unsafe {
+            let x = load_fragment(tile_a.add((step * A_STRIDE + thread_row) as usize), ROW_GROUP);
+            (x, load_fragment(tile_b.add((step * COLS + thread_col) as usize), COL_GROUP))
+        }
+    };
+
+    let mut sums = [[0.0; 16]; 8];
+    for pair in 0..STAGES - 1 {
+        start_copies(pair);
+        copy_async::commit();
     }
-    // SAFETY: each element of `c` is one thread's.
-    unsafe { tile.write(product, &part, &sums) };
+    copy_async::wait::<{ STAGES - 2 }>();
+    thread::sync_threads();
+    let (mut x, mut y) = load_fragments(0, 0);
+    for pair in 0..k.div_ceil(DEPTH) {
+        start_copies(pair + STAGES - 1);
+        copy_async::commit();
+        // The change: the fragments of the next step are read before those of this step are multiplied.
+        for step in 1..DEPTH {
+            let (next_x, next_y) = load_fragments(pair, step);
+            multiply_add(&x, &y, &mut sums);
+            (x, y) = (next_x, next_y);
+        }
+        // The next pair has arrived, as in `matmul_async_copies`. After the last pair, the fragments are never multiplied.
+        copy_async::wait::<{ STAGES - 2 }>();
+        thread::sync_threads();
+        let (next_x, next_y) = load_fragments(pair + 1, 0);
+        multiply_add(&x, &y, &mut sums);
+        (x, y) = (next_x, next_y);
+    }
+    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

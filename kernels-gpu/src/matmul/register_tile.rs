@@ -1,127 +1,106 @@
-//! A tile of `c` in each thread's registers.
-//!
-//! In the tiled rungs a multiplication takes two reads of shared memory, and an SM reads 32 words of it in the
-//! time of 128 multiplications. A thread that takes 8 × 8 elements of `c` reads 8 of `a` and 8 of `b`
-//! for 64 multiplications: an eighth of the reads each. And as its elements are neighbours by fours, four are
-//! one instruction.
-// The indices select registers: they are constants once the loops are unrolled.
-#![allow(clippy::needless_range_loop)]
+//! A tile of `c` in the registers of each thread.
 
-use cuda_std::{GpuFloat, thread};
-use rung::{Geometry, Rung};
+use core::mem::MaybeUninit;
 
-use super::{Matrix, Place};
-use crate::wide::{self, Wide};
+use cuda_std::{GpuFloat, address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[MATMUL_REGISTER_TILE];
+use super::register_tiles::Float4;
 
-/// Rows and columns of `c` that a block takes.
-const SIDE: usize = 128;
-/// Columns of `a`, rows of `b`, in shared memory at a time.
-const DEPTH: usize = 8;
-/// Threads along each side of the block.
-const THREADS: usize = 16;
-/// Words behind each row of the turned tile of `a`: its writes then go to different banks.
-const PAD: usize = 4;
-/// Rows and columns of `c` that a thread takes.
-const THREAD_SIDE: usize = SIDE / THREADS;
+/// Rows and columns of `c` that a block computes.
+const TILE: u32 = 128;
 
-entries! {
-    /// A block of 16 × 16 threads takes 128 × 128 elements of `c`, each thread 8 × 8 of them in registers.
-    ///
-    /// The tile of `a` lies turned in shared memory, so that a thread's rows of it are neighbours as its columns
-    /// of `b` are, and both are read four at a time.
-    ///
-    /// Predicted: 64 multiplications and 4 wide reads are 68 instructions where `matmul_tiled` takes 192, so nearly
-    /// three times as fast, if the loads from global memory, which nothing hides here, were free. Measured on an H100
-    /// 80GB HBM3: 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times `matmul_tiled`, whose two barriers for 32 steps and
-    /// words read one by one cost more than was counted.
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says, where a block takes 128 × 128 elements of `c`.
-    matmul_register_tile(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
-    for X x _Y in [16 x 16];
-    shared tile_a: [Wide<f32, 4>; DEPTH * (SIDE + PAD) / 4];
-    shared tile_b: [Wide<f32, 4>; DEPTH * SIDE / 4];
-    rung Rung::USUAL {
-        lesson: "8 x 8 elements a thread, in registers: 16 reads of shared memory for 64 multiplications",
-        geometry: Geometry::LargeTiles {
-            rows: SIDE as u32,
-            columns: SIDE as u32,
-        },
-        default_block: [16, 16, 1],
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe {
-        const { assert!(X == THREADS) };
-        register_tile((tile_a.cast(), tile_b.cast()), a, b, c, (m, n, k));
-    }
-}
+/// Columns of `a`, and rows of `b`, in shared memory.
+const DEPTH: u32 = 8;
 
+/// Words from one column of `a` to the next in its transposed tile: 4 words of padding let a warp write to different banks.
+const A_STRIDE: u32 = TILE + 4;
+
+/// A block of 16 × 16 threads computes 128 × 128 elements of `c`, each thread 8 × 8 of them in registers.
+///
+/// In the tiled rungs a multiplication takes two reads of shared memory, and a multiprocessor reads 32 words of it in the
+/// time of 128 multiplications. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8 of `b` for 64
+/// multiplications: an eighth of the reads of each matrix. The tile of `a` is transposed in shared memory. So a thread's
+/// rows of `a` are neighbors, as its columns of `b` are, and four of them are one instruction.
+///
+/// Predicted: 64 multiplications and 4 wide reads are 68 instructions where `matmul_tiled` takes 192, so nearly three times
+/// as fast, if the loads from global memory, which nothing hides here, were free. Measured on an H100 80GB HBM3: 3.59 ms
+/// for 4096³, 38.3 TFLOP/s, 4.3 times `matmul_tiled`, whose two barriers for 32 steps and words read one by one cost more
+/// than the prediction counted.
+///
 /// # Safety
-/// The contract of [`matmul_register_tile_16x16`]; the two tiles are its shared arrays.
-#[inline(always)]
-unsafe fn register_tile(
-    (tile_a, tile_b): (*mut f32, *mut f32),
+/// As [`matmul`](super) says.
+#[rung(
+    after = matmul_tiled,
+    lesson = "8 x 8 elements per thread, in registers: 16 reads of shared memory for 64 multiplications",
+    blocks = [(16, 16)],
+    grid = |launch| launch.tiles(TILE, TILE)
+)]
+pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
     a: *const f32,
     b: *const f32,
     c: *mut f32,
-    (m, n, k): (u32, u32, u32),
+    m: u32,
+    n: u32,
+    k: u32,
 ) {
-    const PITCH: usize = SIDE + PAD;
-    let place = Place::of_this_thread(SIDE as u32, SIDE as u32);
-    let (down, along) = (place.down as usize, place.along as usize);
-    let thread = down * THREADS + along;
-    let a = Matrix { data: a, rows: m, columns: k };
-    let b = Matrix { data: b, rows: k, columns: n };
-    // A thread's share of each tile, and where it lies: `a`'s columns and `b`'s columns along the lanes.
-    const STEPS: usize = SIDE * DEPTH / (THREADS * THREADS);
-    let (a_row, a_column) = (thread / DEPTH, thread % DEPTH);
-    let (b_row, b_column) = (thread / SIDE, thread % SIDE);
-    // A thread's elements are two groups of four, half a tile apart: a warp's reads are then without conflicts.
-    let place_of = |i: usize, at: usize| (i / 4) * (SIDE / 2) + at * 4 + i % 4;
+    const { assert!(8 * BLOCK_X == TILE && 8 * BLOCK_Y == TILE, "each thread has 8 × 8 elements") };
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[Float4; (DEPTH * A_STRIDE / 4) as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[Float4; (DEPTH * TILE / 4) as usize]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
+    let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
+    let tile_row = (thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y()) * TILE;
+    let tile_col = thread::block_idx_x() * TILE;
 
-    let mut sums = [[0.0; THREAD_SIDE]; THREAD_SIDE];
-    for first in (0..k).step_by(DEPTH) {
-        for step in 0..STEPS {
-            let row = a_row + step * (THREADS * THREADS / DEPTH);
-            // SAFETY: in the tile, where no other thread writes this element.
-            unsafe {
-                let value = a.get(place.top + row as u32, first + a_column as u32);
-                *tile_a.add(a_column * PITCH + row) = value;
-            }
-            let row = b_row + step * (THREADS * THREADS / SIDE);
-            // SAFETY: in the tile, where no other thread writes this element.
-            unsafe {
-                let value = b.get(first + row as u32, place.left + b_column as u32);
-                *tile_b.add(row * SIDE + b_column) = value;
-            }
+    // The elements that this thread loads: every 32nd row of one column of `a`, every second row of one column of `b`.
+    let tid = thread_row * BLOCK_X + thread_col;
+    let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
+    let (b_row, b_col) = (tid / TILE, tid % TILE);
+    // The rows and columns of `c` that it computes are two groups of four, half a tile apart: the reads of a warp are then
+    // free of bank conflicts.
+    let row_of = |i: usize| i as u32 / 4 * (TILE / 2) + thread_row * 4 + i as u32 % 4;
+    let col_of = |j: usize| j as u32 / 4 * (TILE / 2) + thread_col * 4 + j as u32 % 4;
+
+    let mut sums = [[0.0; 8]; 8];
+    for first in (0..k).step_by(DEPTH as usize) {
+        for step in 0..4 {
+            let (a_row, b_row) = (a_row + step * 32, b_row + step * 2);
+            let (row, col) = (tile_row + a_row, first + a_col);
+            let word = (a_col * A_STRIDE + a_row) as usize;
+            // SAFETY: only elements inside of `a` are read, and each thread writes its words of the tile.
+            unsafe { *tile_a.add(word) = if row < m && col < k { *a.add((row * k + col) as usize) } else { 0.0 } };
+            let (row, col) = (first + b_row, tile_col + b_col);
+            let word = (b_row * TILE + b_col) as usize;
+            // SAFETY: only elements inside of `b` are read, and each thread writes its words of the tile.
+            unsafe { *tile_b.add(word) = if row < k && col < n { *b.add((row * n + col) as usize) } else { 0.0 } };
         }
         thread::sync_threads();
         for i in 0..DEPTH {
-            // SAFETY: in the tiles, all of which is written.
-            let four = |row: *mut f32, at: usize, group: usize| unsafe {
-                wide::load::<f32, 4>(row.add(place_of(group * 4, at)))
+            let a_words = tile_a.wrapping_add((i * A_STRIDE) as usize);
+            let b_words = tile_b.wrapping_add((i * TILE) as usize);
+            // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and were written before the barrier.
+            let (x, y) = unsafe {
+                let x = [0, 4].map(|group| *a_words.add(row_of(group) as usize).cast::<Float4>());
+                (x, [0, 4].map(|group| *b_words.add(col_of(group) as usize).cast::<Float4>()))
             };
-            let of_a = [0, 1].map(|group| four(tile_a.wrapping_add(i * PITCH), down, group));
-            let of_b = [0, 1].map(|group| four(tile_b.wrapping_add(i * SIDE), along, group));
-            for row in 0..THREAD_SIDE {
-                for column in 0..THREAD_SIDE {
-                    let (x, y) = (of_a[row / 4][row % 4], of_b[column / 4][column % 4]);
-                    sums[row][column] = GpuFloat::mul_add(x, y, sums[row][column]);
+            // The indices select registers: they are constants once the loops are unrolled.
+            for row in 0..8 {
+                for col in 0..8 {
+                    sums[row][col] = GpuFloat::mul_add(x[row / 4].0[row % 4], y[col / 4].0[col % 4], sums[row][col]);
                 }
             }
         }
+        // The next step overwrites the tiles, so all threads must have read them before.
         thread::sync_threads();
     }
     for (i, sums) in sums.iter().enumerate() {
-        let row = place.top + place_of(i, down) as u32;
         for (j, &sum) in sums.iter().enumerate() {
-            let column = place.left + place_of(j, along) as u32;
-            if row < m && column < n {
-                // SAFETY: in bounds, and this thread's own.
-                unsafe { *c.add((row * n + column) as usize) = sum };
+            let (row, col) = (tile_row + row_of(i), tile_col + col_of(j));
+            if row < m && col < n {
+                // SAFETY: row < m and col < n. No other thread writes this element.
+                unsafe { *c.add((row * n + col) as usize) = sum };
             }
         }
     }

@@ -1,133 +1,198 @@
-//! Slices of the depth: enough blocks for every SM where `c` has few tiles.
-//!
-//! Where `c` has 288 tiles for 132 SMs, two or three each, SMs have nothing to do while the last tiles are multiplied.
-//! Here a block takes a smaller tile, 64 × 64, and where that is not enough the depth is cut into slices, each a block
-//! of its own. The blocks of a tile then add to `c` in turn: the first slice writes, the next waits until that is done,
-//! adds its own sums and passes the turn on. So the result is the same in every run, and nothing has to be zero at the
-//! start but the turns.
+//! Slices of `k`: enough blocks for every multiprocessor where `c` has few tiles.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device, device_thread_fence};
-use cuda_std::thread;
-use rung::{Form, Geometry, Rung};
+use cuda_std::{GpuFloat, shared, thread, warp};
+use rung::rung;
 
-use super::block_tile::{DEPTH, Part, Product, ThreadTile, TileSizes, write};
-use super::copy_pipeline::stages_len;
-use crate::wide::{self, Wide};
+use super::register_tiles::{
+    COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, copy_four_of_row, pair_len, read_four, tile_of_block,
+    write_four,
+};
+use crate::copy_async::{self, Shared, copy_one};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[MATMUL_SLICED];
+/// Rows of `c` that a block computes.
+pub const ROWS: u32 = 64;
 
-/// 2 × 2 warps, and 4 × 8 elements a thread: 64 rows and 64 columns.
-type SmallTile = ThreadTile<2, 2, 4, 8>;
+/// Columns of `c` that a block computes.
+pub const COLS: u32 = 64;
 
-entries! {
-    /// `matmul_pipelined` with 64 × 64 elements of `c` a block, and with the depth in slices, each a block of its own.
-    ///
-    /// A block waits for blocks of a lower index only, which were scheduled before it: they never wait for it. The last
-    /// slice leaves the turns zero.
-    ///
-    /// Predicted: where c has 288 tiles for 132 SMs, two or three each, a quarter of the SMs' time is lost, and with three
-    /// slices 7 %. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9 in
-    /// three and 94.2 in four (cuBLAS 90.2); 1024³, whose 256 tiles are nearly two for each SM, 63.0 in one and 66.3 in
-    /// two (58.0).
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says, where a block takes 64 × 64 elements of `c`, the grid's x counts those tiles and its y
-    /// slices, with dynamic shared memory for three pairs of tiles; `turns` points to a zero for each tile, and is left
-    /// so.
-    matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, turns: *mut u32)
-    for BLOCK in [128];
-    resident 4;
-    dynamic stages: [Wide<f32, 4>; stages_len::<SmallTile>() / 4];
-    rung Rung::USUAL {
-        lesson: "smaller tiles, and the depth in slices that add up in turn: the top where tiles are few",
-        geometry: Geometry::NumberedTiles {
-            rows: SmallTile::ROWS as u32,
-            columns: SmallTile::COLUMNS as u32,
-            most_slices: 8,
-        },
-        default_block: [SmallTile::THREADS as u32, 1, 1],
-        form: Form::Workspace,
-    };
-    // SAFETY: the body has the kernel's contract.
-    => unsafe {
-        const { assert!(BLOCK == SmallTile::THREADS) };
-        let product = Product { a, b, c, m, n, k };
-        if n.is_multiple_of(4) {
-            sliced::<true>(stages.cast(), &product, turns);
-        } else {
-            sliced::<false>(stages.cast(), &product, turns);
-        }
-    }
-}
-
-/// # Safety
-/// The contract of [`matmul_sliced_128`], whose shared memory is `stages`. With `WIDE`, `n` is a multiple of 4.
-#[inline(always)]
-unsafe fn sliced<const WIDE: bool>(stages: *mut f32, product: &Product, turns: *mut u32) {
-    let (slice, slices) = (thread::block_idx_y(), thread::grid_dim_y());
-    let mut part = Part::of_this_block::<SmallTile>(product);
-    // Whole tiles for each slice; the last ones may get none.
-    let depth = product.k.div_ceil(DEPTH as u32).div_ceil(slices) * DEPTH as u32;
-    part.from = (slice * depth).min(product.k);
-    part.to = (part.from + depth).min(product.k);
-
-    let turn = turns.wrapping_add(thread::block_idx_x() as usize);
-    let mut is_my_turn = slice == 0;
-    // SAFETY: as the caller promises; in its turn, the block's elements of `c` are its own.
-    unsafe {
-        SmallTile::multiply::<WIDE>(stages, product, &part, |row, column, mut sums| {
-            if !is_my_turn {
-                wait_for_turn(turn, slice);
-                is_my_turn = true;
-            }
-            if slice > 0 {
-                sums = add_what_is_there::<WIDE>(product, row, column, sums);
-            }
-            write::<WIDE>(product, row, column, sums);
-        });
-        // All of the block's writes come before the next block's turn.
-        thread::sync_threads();
-        if slices > 1 && thread::thread_idx_x() == 0 {
-            wait_for_turn(turn, slice);
-            let next = if slice + 1 == slices { 0 } else { slice + 1 };
-            atomic_store_32_device(turn, Release, next);
-        }
-    }
-}
-
-/// Waits until it is this slice's turn. What the blocks before wrote is then there to be read.
+/// `matmul_pipelined` with 64 × 64 elements of `c` per block, 4 × 8 per thread, and with `k` divided into slices, each of
+/// them a separate block.
+///
+/// Where `c` has 288 tiles for 132 multiprocessors, two or three each, some multiprocessors have nothing to do while the
+/// last tiles are multiplied. Here a block computes a smaller tile, and where that is not enough, `k` is divided into
+/// slices. The blocks of a tile then add to `c` one after another. The first slice writes. The next slice waits until the
+/// first has written, adds its sums, and passes the turn on. So the result is the same in every run, and only the words of
+/// the workspace must be zero at the start.
+///
+/// A block waits only for blocks with a lower index, which were scheduled before it and never wait for it. The last slice
+/// leaves its tile's word of the workspace zero.
+///
+/// Predicted: where `c` has 288 tiles for 132 multiprocessors, a quarter of their time is lost, and with three slices 7 %.
+/// Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9 in three and 94.2 in
+/// four (cuBLAS 90.2); 1024³, whose 256 tiles are nearly two for each multiprocessor, 63.0 in one and 66.3 in two (58.0).
 ///
 /// # Safety
-/// `turn` points to the tile's turn counter, which the blocks of the slices before this one raise to `slice`.
+/// As [`matmul`](super) says; `workspace` points to a zero for each tile, which is zero again afterwards. One launch at a
+/// time uses the workspace.
+#[rung(
+    after = matmul_pipelined,
+    lesson = "smaller tiles, and k in slices that add up one after another: the top where tiles are few",
+    blocks = [128],
+    grid = |launch| {
+        let tiles = launch.count_tiles(ROWS, COLS);
+        [tiles, super::slices(launch, tiles), 1]
+    },
+    resident = 4,
+    dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
+)]
+pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, workspace: *mut u32) {
+    const A_STRIDE: u32 = a_stride(ROWS);
+    let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
+    let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
+    let tid = thread::thread_idx_x();
+    let (warp, lane) = (tid / 32, tid % 32);
+    let thread_row = warp % 2 * 32 + lane % 8 * 4;
+    let thread_col = warp / 2 * 32 + lane / 8 * 4;
+    // The slice of `k`: whole pairs of tiles for each slice. The last slices may get none.
+    let (slice, slices) = (thread::block_idx_y(), thread::grid_dim_y());
+    let depth = k.div_ceil(DEPTH).div_ceil(slices) * DEPTH;
+    let start = (slice * depth).min(k);
+    let end = (start + depth).min(k);
+
+    // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`. A row or
+    // column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
+    let (b_row, b_col) = (tid / (COLS / 4), tid % (COLS / 4) * 4);
+    let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 8).min(m - 1) * k + a_col);
+    let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
+    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + b_col) * 4);
+    // Starts one of the 10 copies of a pair: 8 of `a`, then 2 of `b`. A whole pair needs no check of the depth.
+    let start_copy = |pair: u32, copy: u32, is_whole: bool| {
+        let (first, stage) = (start + pair * DEPTH, pair % STAGES * pair_len(ROWS, COLS) * 4);
+        if copy < 8 {
+            let to = a_words.byte_add(stage + copy * 8 * 4);
+            let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
+            // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+            unsafe { copy_one(to, from, is_whole || first + a_col < end) };
+        } else {
+            let row = (copy - 8) * 8;
+            let (to, row) = (b_words.byte_add(stage + row * COLS * 4), b_row + row);
+            let from = b.wrapping_add((first * n) as usize);
+            // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
+            unsafe { copy_four_of_row(to, from, n, (row, tile_col + b_col), is_whole || first + row < end) };
+        }
+    };
+    // Starts all copies of a pair, if there is one.
+    let start_copies = |pair: u32| {
+        if start + pair * DEPTH < end {
+            (0..10).for_each(|copy| start_copy(pair, copy, false));
+        }
+    };
+    // Reads four of the elements that this thread multiplies in step `step` of a pair: 1 group of `a`, then 2 of `b`.
+    let read = |pair: u32, step: u32, group: u32| {
+        let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
+        let word = if group < 1 {
+            step * A_STRIDE + thread_row + group * ROW_GROUP
+        } else {
+            DEPTH * A_STRIDE + step * COLS + thread_col + (group - 1) * COL_GROUP
+        };
+        // SAFETY: the four words are in the pair of tiles, at a multiple of 16 bytes, and have arrived.
+        unsafe { *tile_a.add(word as usize).cast::<Float4>() }.0
+    };
+
+    let mut sums = [[0.0; 8]; 4];
+    for pair in 0..STAGES - 1 {
+        start_copies(pair);
+        copy_async::commit();
+    }
+    copy_async::wait::<{ STAGES - 2 }>();
+    thread::sync_threads();
+    let mut fragments: [[f32; 4]; 3] = array::from_fn(|group| read(0, 0, group as u32));
+    for pair in 0..(end - start).div_ceil(DEPTH) {
+        let is_paced = n.is_multiple_of(4) && start + (pair + STAGES) * DEPTH <= end;
+        if !is_paced {
+            start_copies(pair + STAGES - 1);
+        }
+        for step in 0..DEPTH {
+            if step == DEPTH - 1 {
+                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this pair.
+                copy_async::wait::<{ STAGES - 2 }>();
+                thread::sync_threads();
+            } else {
+                // SAFETY: all lanes of the warp are in this loop for the same number of steps.
+                unsafe { warp::sync_warp(u32::MAX) };
+            }
+            let mut next = fragments;
+            for j in 0..8 {
+                // As in `matmul_pipelined`, with three reads.
+                for group in 0..3 {
+                    if group * 8 / 3 == j as u32 {
+                        next[group as usize] = read(pair + (step + 1) / DEPTH, (step + 1) % DEPTH, group);
+                    }
+                }
+                if j == 4 && step < 10 && is_paced {
+                    start_copy(pair + STAGES - 1, step, true);
+                }
+                for i in 0..4 {
+                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to column.
+                    let i = if j % 2 == 0 { i } else { 3 - i };
+                    let (x, y) = (fragments[i / 4][i % 4], fragments[1 + j / 4][j % 4]);
+                    sums[i][j] = GpuFloat::mul_add(x, y, sums[i][j]);
+                }
+            }
+            if step == DEPTH - 2 {
+                copy_async::commit();
+            }
+            fragments = next;
+        }
+    }
+    // The change: the slices of a tile add to `c` one after another.
+    let turn = workspace.wrapping_add(thread::block_idx_x() as usize);
+    if slice > 0 {
+        // SAFETY: `workspace` has a word for each tile, and the slices before this one raise it to `slice`.
+        unsafe { wait_for_turn(turn, slice) };
+    }
+    for (i, sums) in (0..).zip(&sums) {
+        for group in 0..2 {
+            let (row, col) = (tile_row + thread_row + i, tile_col + thread_col + group * COL_GROUP);
+            if row < m && col < n {
+                let mut elements: [f32; 4] = array::from_fn(|j| sums[group as usize * 4 + j]);
+                // SAFETY: the first element is in `c`, and its column is a multiple of 4. Until the turn ends, no other
+                // thread accesses the four elements.
+                unsafe {
+                    if slice > 0 {
+                        let before = read_four(c, n, (row, col));
+                        elements = array::from_fn(|j| elements[j] + before[j]);
+                    }
+                    write_four(elements, c, n, (row, col));
+                }
+            }
+        }
+    }
+    // All of the block's writes come before the turn of the next slice.
+    thread::sync_threads();
+    if slices > 1 && tid == 0 {
+        let next = if slice + 1 == slices { 0 } else { slice + 1 };
+        // SAFETY: `workspace` has a word for each tile.
+        unsafe { atomic_store_32_device(turn, Release, next) };
+    }
+}
+
+/// Waits until it is the turn of this slice. The writes of the slices before it are visible afterwards.
+///
+/// # Safety
+/// `turn` points to the tile's word of the workspace, which the blocks of the slices before this one raise to `slice`.
 #[inline(always)]
 unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
-    // SAFETY: as the caller promises.
+    // SAFETY: `turn` points to a word, which all threads access with atomic operations only.
     unsafe {
         while atomic_load_32_device(turn, Relaxed) != slice {}
-        // One fence behind the loop, in the place of one behind each load.
+        // One fence after the loop, instead of one after each load.
         device_thread_fence(Acquire);
-    }
-}
-
-/// The sums and four neighbouring elements of `c`, or those of them that it has, together.
-///
-/// # Safety
-/// The contract of [`write`](fn@write): the four elements are this thread's alone, and with `WIDE`, `n` is a multiple of 4.
-#[inline(always)]
-unsafe fn add_what_is_there<const WIDE: bool>(product: &Product, row: u32, column: u32, sums: [f32; 4]) -> [f32; 4] {
-    let at = product.c.wrapping_add((row * product.n + column) as usize);
-    // SAFETY: inside of `c`; where `n` is a multiple of 4, so is the first element's place.
-    unsafe {
-        if WIDE {
-            let there: [f32; 4] = wide::load(at);
-            array::from_fn(|j| sums[j] + there[j])
-        } else {
-            array::from_fn(|j| if column + (j as u32) < product.n { sums[j] + *at.wrapping_add(j) } else { sums[j] })
-        }
     }
 }

@@ -1,127 +1,68 @@
-//! Tiles: an element that many threads of a block read is fetched by one of them.
+//! Tiles in shared memory: an element that many threads of a block read is loaded by one of them.
 
-use cuda_std::GpuFloat;
-use rung::{Form, Rung};
+use core::mem::MaybeUninit;
 
-use super::{Matrix, Place, SQUARE};
-use crate::tile::{TileReader, TileWriter, padding};
+use cuda_std::{GpuFloat, address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[MATMUL_TILED, MATMUL_CORNER_TURNING];
-
-/// Adds the products of a row of one tile and a column of another to a sum.
+/// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply them, and go on to the
+/// next pair.
+///
+/// Each element is read from global memory once per block instead of once per thread: with 32 × 32 tiles, a 32nd of the
+/// reads. Elements outside of a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
 ///
 /// # Safety
-/// Both tiles have `T` × `T` elements, and all of them have been written.
-#[inline(always)]
-pub(super) unsafe fn row_times_column<const T: usize, const PAD: usize>(
-    a: &TileReader<f32, T, 0>,
-    b: &TileReader<f32, T, PAD>,
-    row: u32,
-    column: u32,
-    sum: f32,
-) -> f32 {
-    // In two loops, because LLVM writes out the inner one whole, and not one of 32 steps.
-    const STEPS: u32 = 16;
-    let mut sum = sum;
-    for first in (0..T as u32).step_by(STEPS as usize) {
-        for i in first..first + STEPS {
-            // SAFETY: inside of both tiles.
-            let (a, b) = unsafe { (a.get(row, i), b.get(i, column)) };
-            sum = GpuFloat::mul_add(a, b, sum);
-        }
-    }
-    sum
-}
-
-/// A tile of `c` for each block, from pairs of tiles of `a` and `b`.
-///
-/// `load_b` puts an element of `b` into its tile, given the tile's first row and column.
-///
-/// # Safety
-/// As [`matmul`](super) says, with blocks of `T` × `T`; `tiles` are `T * T` and `T * (T + PAD)` elements
-/// of shared memory; `load_b` writes one element of the tile for each thread, all of them.
-#[inline(always)]
-unsafe fn tiled<const T: usize, const PAD: usize>(
-    tiles: (*mut f32, *mut f32),
+/// As [`matmul`](super) says.
+#[rung(
+    after = matmul_naive,
+    lesson = "tiles in shared memory: an element is read once per block instead of once per thread",
+    blocks = [(16, 16), (32, 32)],
+    default_block = (32, 32),
+    grid = |launch| launch.tiles(launch.block[1], launch.block[0])
+)]
+pub unsafe fn matmul_tiled<const BLOCK_X: u32, const BLOCK_Y: u32>(
     a: *const f32,
+    b: *const f32,
     c: *mut f32,
-    (m, n, k): (u32, u32, u32),
-    load_b: impl Fn(&mut TileWriter<f32, T, PAD>, &Place, u32),
+    m: u32,
+    n: u32,
+    k: u32,
 ) {
-    let side = T as u32;
-    // SAFETY: as the caller promises.
-    let (mut tile_a, mut tile_b) = unsafe { (TileWriter::new(tiles.0), TileWriter::new(tiles.1)) };
-    let a = Matrix { data: a, rows: m, columns: k };
-    let place = Place::of_this_thread(side, side);
-    let (row, column) = (place.top + place.down, place.left + place.along);
+    const { assert!(BLOCK_X == BLOCK_Y, "the tiles are square") };
+    const SIDE: u32 = BLOCK_X;
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[f32; (SIDE * SIDE) as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[f32; (SIDE * SIDE) as usize]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
+    let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
+    let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
+    let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE + thread_col);
+
     let mut sum = 0.0;
-    for first in (0..k).step_by(T) {
-        // SAFETY: every thread writes its own element of each tile.
-        unsafe { tile_a.set(place.down, place.along, a.get(row, first + place.along)) };
-        load_b(&mut tile_b, &place, first);
-        let (written_a, written_b) = tile_a.sync_with(tile_b);
-        // SAFETY: all of both tiles is written.
-        sum = unsafe { row_times_column(&written_a, &written_b, place.down, place.along, sum) };
-        (tile_a, tile_b) = written_a.sync_with(written_b);
+    for first in (0..k).step_by(SIDE as usize) {
+        let (a_col, a_word) = (first + thread_col, thread_row * SIDE + thread_col);
+        let (b_row, b_word) = (first + thread_row, thread_row * SIDE + thread_col);
+        // SAFETY: only elements inside of the matrices are read, and each thread writes one word of each tile.
+        unsafe {
+            *tile_a.add(a_word as usize) = if row < m && a_col < k { *a.add((row * k + a_col) as usize) } else { 0.0 };
+            *tile_b.add(b_word as usize) = if b_row < k && col < n { *b.add((b_row * n + col) as usize) } else { 0.0 };
+        }
+        thread::sync_threads();
+        // Two loops, because LLVM unrolls a loop of 16 steps completely, and one of 32 steps not.
+        for start in (0..SIDE).step_by(16) {
+            for i in start..start + 16 {
+                let (a_word, b_word) = (thread_row * SIDE + i, i * SIDE + thread_col);
+                // SAFETY: both words are in the tiles, and were written before the barrier.
+                let (x, y) = unsafe { (*tile_a.add(a_word as usize), *tile_b.add(b_word as usize)) };
+                sum = GpuFloat::mul_add(x, y, sum);
+            }
+        }
+        // The next step overwrites the tiles, so all threads must have read them before.
+        thread::sync_threads();
     }
-    if row < m && column < n {
-        // SAFETY: in bounds, and this thread's own.
-        unsafe { *c.add((row * n + column) as usize) = sum };
-    }
-}
-
-entries! {
-    /// The block's threads together load a tile of `a` and one of `b` into shared memory, multiply them, and
-    /// go on to the next pair.
-    ///
-    /// Each element is read from global memory once a block instead of once a thread: with 32 × 32 tiles a 32nd of the
-    /// reads. What lies outside of a matrix is loaded as 0. (Chapter 5, and figure 6.10.)
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says.
-    matmul_tiled(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
-    for T x _H in [16 x 16, 32 x 32];
-    shared tile_a: [f32; T * T];
-    shared tile_b: [f32; T * T];
-    rung SQUARE {
-        lesson: "tiles in shared memory: an element is read once a block instead of once a thread",
-    };
-    // SAFETY: the body has the kernel's contract; each thread loads its own element.
-    => unsafe {
-        let b = Matrix { data: b, rows: k, columns: n };
-        tiled::<T, 0>((tile_a, tile_b), a, c, (m, n, k), |tile, place, first| {
-            let element = b.get(first + place.down, place.left + place.along);
-            tile.set(place.down, place.along, element);
-        });
-    }
-}
-
-entries! {
-    /// `b` column after column again, and a tile that puts it right: when it is loaded, the roles of a
-    /// thread's x and y are exchanged.
-    ///
-    /// Neighbouring threads read neighbouring elements of a column of `b`, which is coalesced, and write them down a
-    /// column of the tile, which is padded for it. From there the product goes on as before: how `b` lies costs
-    /// nothing any more. (Section 6.1, corner turning, figure 6.4.)
-    ///
-    /// # Safety
-    /// As [`matmul`](super) says, with `b` column after column.
-    matmul_corner_turning(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)
-    for T x _H in [16 x 16, 32 x 32];
-    shared tile_a: [f32; T * T];
-    shared tile_b: [f32; T * (T + padding(T, T))];
-    rung SQUARE {
-        lesson: "column after column, but x and y change roles while a tile is loaded: coalesced",
-        form: Form::ColumnMajor,
-    };
-    // SAFETY: the body has the kernel's contract; each thread loads its own element.
-    => unsafe {
-        // Column after column is the transpose, row after row.
-        let turned = Matrix { data: b, rows: n, columns: k };
-        tiled::<T, { padding(T, T) }>((tile_a, tile_b), a, c, (m, n, k), |tile, place, first| {
-            let element = turned.get(place.left + place.down, first + place.along);
-            tile.set(place.along, place.down, element);
-        });
+    if row < m && col < n {
+        // SAFETY: row < m and col < n. No other thread writes this element.
+        unsafe { *c.add((row * n + col) as usize) = sum };
     }
 }

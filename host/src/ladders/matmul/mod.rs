@@ -1,7 +1,8 @@
 //! The product of two matrices of 32-bit floats: from naive reads of every thread to shared tiles and coarsening.
 //!
 //! Each kernel takes `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`, m × n, the
-//! product of `a`, m × k, and `b`, k × n. For rungs that ask for it, `b` is stored in column-major order.
+//! product of `a`, m × k, and `b`, k × n. A kernel with a parameter `b_columns` instead of `b` takes it in column-major
+//! order. A kernel with a parameter `workspace` communicates through a word for each of its tiles.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
@@ -36,11 +37,19 @@ use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
 use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict};
-use engine::registry::{Effort, Form, Ladder, Rung};
+use engine::registry::{Effort, Ladder, Rung};
+use kernels_gpu::matmul::sliced;
 
 use super::product::{self, Extent};
 use inputs::Inputs;
 use reference::{Method, Reference, WrongElement};
+
+/// The buffers, in their order.
+const A: usize = 0;
+const B: usize = 1;
+const B_COLUMNS: usize = 2;
+const C: usize = 3;
+const WORKSPACE: usize = 4;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 
@@ -106,12 +115,11 @@ impl Matmul {
         self.reference.get_or_init(|| Reference::new(method, self.inputs()))
     }
 
-    /// The number of words of the workspace: one for each tile of the rung with the most tiles.
+    /// Returns the number of words of the workspace: one for each tile of `matmul_sliced`.
     fn turns(&self) -> u64 {
-        let rungs = LADDER.rungs.iter();
-        let in_turns = rungs.filter(|rung| rung.form == Form::Workspace);
-        let tiles = in_turns.map(|rung| rung.geometry.grid(&self.shape(), rung.default_block)[0]);
-        tiles.max().unwrap_or(0).into()
+        let [m, n, _] = self.sides();
+        let tiles = m.div_ceil(sliced::ROWS as usize) * n.div_ceil(sliced::COLS as usize);
+        tiles as u64
     }
 }
 
@@ -136,7 +144,7 @@ unsafe impl Problem for Matmul {
     }
 
     fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        product::part(&self.extent, part, along, &[1, 2], |extent| self.of(extent))
+        product::part(&self.extent, part, along, &[B, B_COLUMNS], |extent| self.of(extent))
     }
 
     fn combine(&self, _: &Rung) -> Combine {
@@ -147,7 +155,7 @@ unsafe impl Problem for Matmul {
         let extent = self.extent.part(piece, Along::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
         let [_, n, k] = self.sides().map(|side| side as u64);
-        Ok(Piece { problem: self.of(extent), begins: vec![(0, before * k), (3, before * n)] })
+        Ok(Piece { problem: self.of(extent), begins: vec![(A, before * k), (C, before * n)] })
     }
 
     fn shape(&self) -> Vec<u64> {
@@ -169,20 +177,25 @@ unsafe impl Problem for Matmul {
     fn input(&self, index: usize) -> &[u8] {
         let Inputs { a, b, .. } = self.inputs();
         match index {
-            0 => bytemuck::cast_slice(a),
-            1 | 2 => bytemuck::cast_slice(&b[index - 1]),
+            A => bytemuck::cast_slice(a),
+            B | B_COLUMNS => bytemuck::cast_slice(&b[index - B]),
             _ => &[],
         }
     }
 
-    fn args(&self, rung: &Rung) -> Vec<Arg> {
+    fn argument(&self, name: &str) -> Option<Arg> {
         let [m, n, k] = self.sides().map(|side| Arg::U32(side as u32));
-        let b = usize::from(rung.form == Form::ColumnMajor);
-        let mut args = vec![Arg::Buffer(0), Arg::Buffer(1 + b), Arg::Buffer(3), m, n, k];
-        if rung.form == Form::Workspace {
-            args.push(Arg::Buffer(4));
-        }
-        args
+        Some(match name {
+            "a" => Arg::Buffer(A),
+            "b" => Arg::Buffer(B),
+            "b_columns" => Arg::Buffer(B_COLUMNS),
+            "c" => Arg::Buffer(C),
+            "workspace" => Arg::Buffer(WORKSPACE),
+            "m" => m,
+            "n" => n,
+            "k" => k,
+            _ => return None,
+        })
     }
 
     fn bytes(&self) -> u64 {

@@ -1,0 +1,168 @@
+//! What the rungs with register tiles share: 16-byte accesses, the shape and order of large tiles, and the edges of `b` and
+//! `c`.
+
+use core::array;
+
+use cuda_std::{GpuFloat, thread};
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+use crate::copy_async::{Shared, copy_four, copy_one};
+
+/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `float4`.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+pub struct Float4(pub [f32; 4]);
+
+/// Columns of `a`, and rows of `b`, of a pair of tiles in shared memory.
+pub const DEPTH: u32 = 16;
+
+/// Pairs of tiles in shared memory, where copies are asynchronous: one is multiplied while the next two are copied.
+pub const STAGES: u32 = 3;
+
+/// Rows from a thread's four rows of a tile to its next four: a warp has 8 lanes along a column.
+pub const ROW_GROUP: u32 = 8 * 4;
+
+/// Columns from a thread's four columns of a tile to its next four: a warp has 4 lanes along a row.
+pub const COL_GROUP: u32 = 4 * 4;
+
+/// Rows of tiles in a band.
+const BAND: u32 = 8;
+
+/// Returns the stride of the transposed tile of `a` with this number of rows: the words from one column of `a` to the next.
+///
+/// Four words of padding put the words of 4 rows and 8 columns, which a warp writes, into different banks. The stride is a
+/// multiple of 4, because rows are read four at a time.
+#[must_use]
+pub const fn a_stride(rows: u32) -> u32 {
+    rows + 4
+}
+
+/// Returns the words of a pair of tiles in shared memory: the transposed tile of `a`, then the tile of `b`.
+#[must_use]
+pub const fn pair_len(rows: u32, cols: u32) -> u32 {
+    DEPTH * (a_stride(rows) + cols)
+}
+
+/// Returns the first row and column of this block's tile of `rows` × `cols` elements in a product of `m` × `n`.
+///
+/// The grid's x counts the tiles in bands of 8 rows of tiles, and column by column within a band. So the blocks that run at
+/// the same time share rows of `a` and columns of `b` in the L2 cache.
+#[inline(always)]
+#[must_use]
+pub fn tile_of_block(m: u32, n: u32, rows: u32, cols: u32) -> (u32, u32) {
+    let (tile_rows, tile_cols) = (m.div_ceil(rows), n.div_ceil(cols));
+    let index = thread::block_idx_x();
+    let (band, in_band) = (index / (BAND * tile_cols), index % (BAND * tile_cols));
+    let height = (tile_rows - band * BAND).min(BAND);
+    ((band * BAND + in_band % height) * rows, in_band / height * cols)
+}
+
+/// Loads `N` elements in groups of four, from `first` on, with `group` words from one group to the next.
+///
+/// # Safety
+/// All groups are in shared memory that no thread writes at the same time, at multiples of 16 bytes.
+#[inline(always)]
+#[must_use]
+pub unsafe fn load_fragment<const N: usize>(first: *const f32, group: u32) -> [f32; N] {
+    let mut fragment = [0.0; N];
+    for (i, four) in fragment.chunks_exact_mut(4).enumerate() {
+        // SAFETY: there are N / 4 groups, each at a multiple of 16 bytes.
+        four.copy_from_slice(&unsafe { *first.add(i * group as usize).cast::<Float4>() }.0);
+    }
+    fragment
+}
+
+/// Adds the product of every element of a column of `a` and every element of a row of `b` to its sum.
+#[inline(always)]
+pub fn multiply_add<const ROWS: usize, const COLS: usize>(
+    a: &[f32; ROWS],
+    b: &[f32; COLS],
+    sums: &mut [[f32; COLS]; ROWS],
+) {
+    for (x, sums) in a.iter().zip(sums) {
+        for (y, sum) in b.iter().zip(sums) {
+            *sum = GpuFloat::mul_add(*x, *y, *sum);
+        }
+    }
+}
+
+/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum is that of (`first_row`, `first_col`).
+///
+/// # Safety
+/// `c` points to `m * n` elements. No other thread accesses this thread's elements. `first_col` is a multiple of 4.
+#[inline(always)]
+pub unsafe fn write_sums<const ROWS: usize, const COLS: usize>(
+    sums: &[[f32; COLS]; ROWS],
+    c: *mut f32,
+    (m, n): (u32, u32),
+    (first_row, first_col): (u32, u32),
+) {
+    for (i, sums) in (0..).zip(sums) {
+        for four in 0..COLS / 4 {
+            let (row, col) = (first_row + i / 4 * ROW_GROUP + i % 4, first_col + four as u32 * COL_GROUP);
+            if row < m && col < n {
+                // SAFETY: the first of the four elements is in `c`, and its column is a multiple of 4.
+                unsafe { write_four(array::from_fn(|j| sums[four * 4 + j]), c, n, (row, col)) };
+            }
+        }
+    }
+}
+
+/// Writes four neighboring elements of `c`, which has `n` columns, or those of them that exist.
+///
+/// # Safety
+/// The first element is in `c`, and its column is a multiple of 4. No other thread accesses the four elements.
+#[inline(always)]
+pub unsafe fn write_four(elements: [f32; 4], c: *mut f32, n: u32, (row, col): (u32, u32)) {
+    let first = c.wrapping_add((row * n + col) as usize);
+    if n.is_multiple_of(4) {
+        // SAFETY: n and the column are multiples of 4, so all four elements exist and are at a multiple of 16 bytes.
+        unsafe { *first.cast::<Float4>() = Float4(elements) };
+        return;
+    }
+    for (j, element) in elements.iter().enumerate() {
+        if col + (j as u32) < n {
+            // SAFETY: the column exists.
+            unsafe { *first.add(j) = *element };
+        }
+    }
+}
+
+/// Reads four neighboring elements of `c`, which has `n` columns, or those of them that exist, and zeros for the others.
+///
+/// # Safety
+/// The first element is in `c`, and its column is a multiple of 4. No other thread writes the four elements.
+#[inline(always)]
+#[must_use]
+pub unsafe fn read_four(c: *const f32, n: u32, (row, col): (u32, u32)) -> [f32; 4] {
+    let first = c.wrapping_add((row * n + col) as usize);
+    if n.is_multiple_of(4) {
+        // SAFETY: n and the column are multiples of 4, so all four elements exist and are at a multiple of 16 bytes.
+        return unsafe { *first.cast::<Float4>() }.0;
+    }
+    // SAFETY: only columns that exist are read.
+    array::from_fn(|j| if col + (j as u32) < n { unsafe { *first.add(j) } } else { 0.0 })
+}
+
+/// Starts a copy of four neighboring elements of `b`, which has `n` columns, or of zeros unless the row `exists`.
+///
+/// Rows begin at multiples of 16 bytes only if `n` is a multiple of 4; otherwise this copies single words. Columns outside
+/// of `b` are copies of the last ones: their products are not written to `c`.
+///
+/// # Safety
+/// `to` is 16 bytes of shared memory, at a multiple of 16, that no thread accesses before the copy has arrived. If the row
+/// `exists`, it is a row of the matrix from `b` on. The column is a multiple of 4.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+#[inline(always)]
+pub unsafe fn copy_four_of_row(to: Shared, b: *const f32, n: u32, (row, col): (u32, u32), exists: bool) {
+    if n.is_multiple_of(4) {
+        // SAFETY: the four columns are in the row, at a multiple of 16 bytes.
+        unsafe { copy_four(to, b.wrapping_add((row * n + col.min(n - 4)) as usize).cast(), exists) };
+        return;
+    }
+    for j in 0..4 {
+        let from = b.wrapping_add((row * n + (col + j).min(n - 1)) as usize);
+        // SAFETY: the column is in the row.
+        unsafe { copy_one(to.byte_add(j * 4), from, exists) };
+    }
+}
