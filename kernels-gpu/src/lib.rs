@@ -22,7 +22,6 @@ pub mod copy_async;
 pub mod entry;
 pub mod allreduce;
 pub mod gemm;
-pub mod grid;
 pub mod histogram;
 pub mod matmul;
 pub mod pitfalls;

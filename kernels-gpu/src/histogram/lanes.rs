@@ -79,9 +79,11 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
                 unsafe { count_words(lane_counters, words) };
             }
         } else {
-            for vector in (0..LOADS).map(vector).filter(|&vector| vector < vectors) {
-                // SAFETY: only vectors below `vectors` are read. The counters are accessed by atomics only.
-                unsafe { count_words(lane_counters, *input_vectors.add(vector as usize)) };
+            for vector in (0..LOADS).map(vector) {
+                if vector < vectors {
+                    // SAFETY: vector < vectors. The counters are accessed by atomics only.
+                    unsafe { count_words(lane_counters, *input_vectors.add(vector as usize)) };
+                }
             }
         }
         start += thread::grid_dim_x() * step;

@@ -41,7 +41,7 @@ pub unsafe fn histogram_private_coarsened_contiguous<const BLOCK: u32>(input: *c
     thread::sync_threads();
 
     let first = (block_idx * BLOCK + tid) * ITEMS;
-    for i in first..first + ITEMS {
+    for i in (0..ITEMS).map(|step| first + step) {
         if i < n {
             // SAFETY: i < n, and a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
             unsafe {

@@ -44,10 +44,16 @@ pub unsafe fn transpose_smem_unroll_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let has_first = (row < rows) & (col < cols);
     let has_second = (row < rows) & (col + BLOCK_X < cols);
     let element = input.wrapping_add((row * cols + col) as usize);
-    // SAFETY: the elements that are read are in the matrix, as the checks found.
-    let first = if has_first { unsafe { *element } } else { 0.0 };
-    // SAFETY: as above.
-    let second = if has_second { unsafe { *element.add(BLOCK_X as usize) } } else { 0.0 };
+    let (mut first, mut second) = (0.0, 0.0);
+    // SAFETY: only elements of the matrix are read, as the checks found.
+    unsafe {
+        if has_first {
+            first = *element;
+        }
+        if has_second {
+            second = *element.add(BLOCK_X as usize);
+        }
+    }
     // SAFETY: the tile has 2 * BLOCK_X columns. Every thread writes two different words.
     unsafe {
         let word = tile.add((thread_row * STRIDE + thread_col) as usize);

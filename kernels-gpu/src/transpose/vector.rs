@@ -28,11 +28,9 @@ const SQUARE_COLS: u32 = TILE_COLS / SIDE;
 const BLOCK: u32 = SQUARE_ROWS * SQUARE_COLS;
 /// Vectors that one wavefront of shared memory serves: 32 banks of 4 bytes.
 const VECTORS_PER_WAVEFRONT: u32 = 8;
-/// Vectors of shared memory: enough for this rung's tile and for that of `transpose_aligned`.
-const VECTORS: usize = {
-    let (tile, aligned) = ((TILE_ROWS * TILE_COLS / SIDE) as usize, aligned::WORDS.div_ceil(SIDE as usize));
-    if tile > aligned { tile } else { aligned }
-};
+/// Vectors of shared memory: enough for the tile of `transpose_aligned`, which is larger than this rung's tile.
+const VECTORS: usize = aligned::WORDS.div_ceil(SIDE as usize);
+const _: () = assert!(VECTORS as u32 * SIDE >= TILE_ROWS * TILE_COLS);
 
 /// Returns whether the rows of both matrices begin at multiples of 16 bytes.
 const fn has_aligned_rows(rows: u32, cols: u32) -> bool {
@@ -111,7 +109,9 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
             // the tile were written before the barrier.
             unsafe {
                 let Float4(elements) = *tile.add(swizzled(thread_col, square_row));
-                *output.add((col * rows + row) as usize).cast() = Float4(elements);
+                // Element by element: the compiler copies a whole `Float4` in words of 8 bytes.
+                let elements = Float4(array::from_fn(|k| elements[k]));
+                *output.add((col * rows + row) as usize).cast() = elements;
             }
         }
     }
