@@ -1,36 +1,43 @@
 //! The product of two matrices on tensor cores: from one thread for each element to a persistent pipeline of tensor
 //! copies and warp-group products (Hopper).
 //!
-//! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). The inputs have 16 bits an element,
-//! bfloat16 or half precision (or 32, TF32), the sums are kept in 32-bit floats, and a sum is rounded once when it is
-//! written. `a` and `c` lie row after row, and so does `b`, or column after column in the entries with `columns` in
-//! their names, which is how the weights of a linear layer lie.
+//! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs have 16 bits, bfloat16
+//! or half precision, or 32 bits, TF32. Sums are 32-bit floats and are rounded once, when they are stored. `a` and `c` are
+//! row-major. `b` is row-major too, or column-major in the entries with `columns` in their names; the weights of a linear
+//! layer are stored in column-major order.
 //!
-//! The FP32 ladder `matmul` ends where the CUDA cores end: 128 multiply-adds a cycle on each SM. A tensor core of an
-//! H100 or H200 takes whole fragments, 512 multiply-adds a cycle for 16-bit elements, 2048 on each SM. So the whole
-//! ladder is about one question: how do operands reach the tensor cores fast enough?
+//! The FP32 ladder `matmul` ends at the limit of the CUDA cores: 128 multiply-adds per cycle on each multiprocessor. A
+//! tensor core of an H100 or H200 multiplies whole fragments, 512 multiply-adds per cycle for 16-bit elements, 2048 on each
+//! multiprocessor. So the whole ladder answers one question: how do operands reach the tensor cores fast enough?
+//!
+//! # Layouts
+//! A tile of `a` or `b` is *K-major* if neighbors in a row of memory are neighbors along `k`. Tiles of `a` are K-major, and
+//! tiles of `b` are K-major where `b` is column-major.
 //!
 //! # Safety
 //! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device memory
 //! that nothing else uses during the launch; the block has as many threads as the name ends with; the grid is the one
-//! that the rung's [`Geometry`](rung::Geometry) gives. Tensor maps describe the matrix that their name says, with tiles
-//! of 64 rows × 128 bytes, swizzled by 128 bytes.
+//! that the rung describes. Tensor maps describe the matrix that their name says, with tiles of 64 rows × 128 bytes,
+//! swizzled by 128 bytes.
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 use core::marker::PhantomData;
 
+use cuda_std::thread;
+#[cfg(not(target_arch = "nvptx64"))]
+use rung::Rung;
+
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 use crate::tensor_core::tensor_map::TensorMap;
 
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod buffers;
 #[macro_use]
 mod formats;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod buffers;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod fitted_tiles;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod large_tile;
-mod operand;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod small_tile;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
@@ -38,24 +45,91 @@ mod stage;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod staged_output;
 mod tiles;
-mod warp_tile;
 
-rungs! {
-    naive,
-    tiled,
-    mma,
-    ldmatrix,
-    cp_async,
-    small_blocks,
-    wgmma,
-    tma,
-    warp_specialized,
-    persistent,
-    cluster,
-    stream_k,
-    ping_pong,
-    fitted,
-    repacked,
+pub mod cluster;
+pub mod cp_async;
+pub mod fitted;
+pub mod ldmatrix;
+pub mod mma;
+pub mod naive;
+pub mod persistent;
+pub mod ping_pong;
+pub mod repacked;
+pub mod small_blocks;
+pub mod stream_k;
+pub mod tiled;
+pub mod tma;
+pub mod unaligned;
+pub mod warp_specialized;
+pub mod wgmma;
+
+/// The rungs, in the order in which they are climbed.
+// On a GPU some of the files are missing, because their instructions need a newer architecture.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const RUNGS: &[Rung] = &[
+    naive::GEMM_NAIVE,
+    tiled::GEMM_TILED,
+    mma::GEMM_MMA,
+    ldmatrix::GEMM_LDMATRIX,
+    cp_async::GEMM_CP_ASYNC,
+    unaligned::GEMM_UNALIGNED,
+    small_blocks::GEMM_SMALL_BLOCKS,
+    wgmma::GEMM_WGMMA,
+    tma::GEMM_TMA,
+    warp_specialized::GEMM_WARP_SPECIALIZED,
+    persistent::GEMM_PERSISTENT,
+    cluster::GEMM_CLUSTER,
+    stream_k::GEMM_STREAM_K,
+    ping_pong::GEMM_PING_PONG,
+    fitted::GEMM_FITTED,
+    repacked::GEMM_REPACKED,
+];
+
+/// Rows of tiles that a band has.
+const BAND: u32 = 8;
+
+/// Returns the first row and the first column of this block's tile of `c`, which is `m` × `n`, for tiles of `rows` ×
+/// `columns` elements.
+///
+/// Tiles are counted in bands of [`BAND`] rows of tiles, and column by column within a band. So the blocks that run at the
+/// same time share a few rows of tiles of `a` and a few columns of tiles of `b`, which stay in the L2 cache. In row-major
+/// order they would read all of `b` for one row of tiles.
+#[inline(always)]
+fn tile_corner([rows, columns]: [u32; 2], m: u32, n: u32) -> (u32, u32) {
+    let index = thread::block_idx_x();
+    // At least one, so that the divisions below need no check.
+    let (tile_rows, tile_columns) = (m.div_ceil(rows), n.div_ceil(columns).max(1));
+    let first_row = index / (BAND * tile_columns) * BAND;
+    let (band_rows, in_band) = ((tile_rows - first_row).clamp(1, BAND), index % (BAND * tile_columns));
+    ((first_row + in_band % band_rows) * rows, in_band / band_rows * columns)
+}
+
+/// Returns `number` in a way that hides its value from the compiler.
+///
+/// A loop with an opaque bound is not unrolled. What is computed from an opaque number is computed where it is used, and
+/// does not occupy registers before.
+#[inline(always)]
+fn opaque(number: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut number = number;
+        // SAFETY: the assembly is a comment.
+        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(nomem, nostack, preserves_flags)) };
+        number
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    number
+}
+
+// From here on: removed when the second half lands.
+
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+use opaque as unknown;
+
+/// The pieces of `gemm_unaligned` that `gemm_repacked` uses.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod operand {
+    pub(super) use super::unaligned::{CHUNK, join, pairs};
 }
 
 /// A matrix in global memory, row after row.
@@ -112,19 +186,4 @@ impl<A, C> TensorProduct<'_, A, C> {
     fn c(&self) -> Matrix<C> {
         Matrix { data: self.c, rows: self.m, columns: self.n }
     }
-}
-
-/// The same number, which the compiler does not know any more: a loop that counts to it is not unrolled, and what is
-/// computed from it is computed where it stands, and not kept in registers for later.
-#[inline(always)]
-fn unknown(number: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let mut number = number;
-        // SAFETY: it does nothing.
-        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(nomem, nostack, preserves_flags)) };
-        number
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    number
 }

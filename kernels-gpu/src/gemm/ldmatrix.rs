@@ -1,184 +1,189 @@
-//! Fragments by `ldmatrix`, from tiles whose chunks are swizzled.
-//!
-//! In `gemm_mma` a warp loads a fragment of 512 bytes with four instructions, and if `b` lies row after row, threads
-//! put its pairs together. `ldmatrix` fetches the whole fragment: each lane names one row of 16 bytes, 8 elements, and
-//! the hardware gives each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For `b` row after row,
-//! `.trans` transposes each 8 × 8 on the way, so a tile is a piece of memory as it lies, whatever the layout.
-//!
-//! `ldmatrix` takes a wavefront for every 8 rows of 16 bytes if they lie in different banks. Think of shared memory as
-//! a wall of bricks: 128 bytes a course, 8 bricks of 16 bytes, and a wavefront takes one brick of each of the 8
-//! columns. A tile with 32 elements of each line lays two lines a course, so 8 lines, one brick of each below the
-//! other, are in two columns only: 4 wavefronts.
-//!
-//! - *Padding* leaves a brick out behind each line. A line is 5 bricks then, and 8 lines begin in columns 0, 5, 2, 7,
-//!   4, 1, 6, 3: no conflicts, for a quarter more memory, which would be a whole stage of four in `gemm_cp_async`.
-//! - *Swizzling* leaves nothing out. In course `i`, brick `j` lies where `j ^ i % 4` would lie (`j ^ i % 8` where a row
-//!   is a whole course or more). The four courses of 8 lines have their bricks in four different columns of each half:
-//!   no conflicts, and no byte more. And stepping on along `k` or across lines is one exclusive or with a constant.
+//! Fragments by `ldmatrix`, from swizzled tiles.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
+use core::mem::MaybeUninit;
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-use super::Product;
-use super::operand::{CHUNK, DEPTH, Places, THREADS};
-use super::tiles::corner;
-use super::warp_tile::{self, WarpTile};
-use crate::copy_async::Shared;
-use crate::tensor_core::element::Output;
-use crate::tensor_core::mma::{Fragment, MmaElement, SIDE};
-use crate::wide;
+use super::mma::load_chunk;
+use super::tile_corner;
+use crate::tensor_core::element::{Bf16, F16, Output};
+use crate::tensor_core::mma::{self, Fragment, MmaElement, halves, multiply_add, store_sums};
+use crate::wide::{self, Wide};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_LDMATRIX];
+/// Rows and columns of a block's tile of `c`.
+const SIDE: u32 = 128;
+/// Elements along `k` in the tiles of `a` and `b`.
+const DEPTH: u32 = 32;
+const THREADS: u32 = 256;
+/// Elements in 16 bytes.
+const CHUNK: u32 = 8;
+/// Chunks of a tile.
+const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 
-/// Fragments below each other and side by side in a warp's part of the tile, and the tile's sides.
-const DOWN: usize = 4;
-const ALONG: usize = 2;
-const ROWS: u32 = warp_tile::rows(DOWN);
-const COLUMNS: u32 = warp_tile::columns(ALONG);
-
-products! {
-    /// A tile of 128 × 128 elements for each block, from fragments that `ldmatrix` loads from swizzled tiles.
-    gemm_ldmatrix for [256] threads;
-    resident 2;
-    shared SwizzledTile::<true, ROWS>::BYTES + SwizzledTile::<true, COLUMNS>::BYTES;
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
-        lesson: "ldmatrix: a fragment in one instruction, transposed if need be, without bank conflicts by a swizzle",
-    };
-    formats [bf16, f16];
-    pointers => ldmatrix
-}
-
+/// One instruction loads a fragment, without bank conflicts, because the tiles are swizzled.
+///
+/// In `gemm_mma` a warp loads a fragment of 512 bytes with four instructions, and if `b` is row-major, threads join its
+/// pairs. `ldmatrix` loads the whole fragment: each lane gives the address of 16 bytes, 8 elements, and the hardware gives
+/// each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`, `.trans` transposes each
+/// 8 × 8 on the way. So a tile is a copy of a piece of memory, whatever the layout.
+///
+/// # Bank conflicts
+/// `ldmatrix` takes one wavefront for every 8 rows of 16 bytes (*chunks*) if they are in different banks. The 32 banks give
+/// one line of 128 bytes, 8 chunks, so shared memory is a grid with 8 columns of chunks, and a wavefront takes one chunk
+/// of each column. In a K-major tile of 32 elements per row, a line has two rows. Then 8 rows, one chunk of each, are in
+/// two columns only: 4 wavefronts.
+///
+/// - *Padding* leaves one chunk free after each row. A row then has 5 chunks, and 8 rows begin in columns 0, 5, 2, 7, 4, 1,
+///   6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would be one of the four stages of
+///   `gemm_cp_async`.
+/// - A *swizzle* needs no more memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i % 8` where a
+///   row has a whole line or more). Then the chunks of 8 rows are in four different columns of each half of the lines: no
+///   conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` is a tile of `a` and one of `b`.
-#[inline(always)]
-unsafe fn ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &Product<A, C>) {
-    let corner = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), product.m, product.n);
-    let tile_a = SwizzledTile::<true, ROWS> { shared, at: 0 };
-    let tile_b = SwizzledTile::<COLUMN_MAJOR, COLUMNS> { shared, at: SwizzledTile::<true, ROWS>::BYTES };
-    let (row, column) = SwizzledTile::<true, ROWS>::place();
-    let mut chunks_a = product.chunks_of_a(corner.row, row, column);
-    let (row, column) = SwizzledTile::<COLUMN_MAJOR, COLUMNS>::place();
-    let mut chunks_b = product.chunks_of_b::<COLUMN_MAJOR>(corner.column, row, column);
-    let mut part = WarpTile::<DOWN, ALONG>::of_this_warp();
-    for _ in (0..product.k).step_by(DEPTH as usize) {
-        // SAFETY: each chunk of the tiles is written by one thread; barriers part that from the reading.
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_mma,
+    lesson = "ldmatrix: a fragment in one instruction, transposed if need be, without bank conflicts thanks to a swizzle",
+    blocks = [256],
+    resident = 2,
+    grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[Wide<u32, 4>; CHUNKS as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[Wide<u32, 4>; CHUNKS as usize]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<u8>(), (&raw mut TILE_B).cast::<u8>());
+    // Chunks in a row of the tiles as they lie in memory, and the size of `b` there.
+    let (row_a, row_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
+    let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
+    let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
+    let warp = thread::thread_idx_x() / 32;
+    let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 32);
+
+    let mut sums = [[[[0.0; 4]; 2]; 2]; 4];
+    for k_start in (0..k).step_by(DEPTH as usize) {
+        let (first_row_b, first_col_b) = if COLUMN_MAJOR { (tile_col, k_start) } else { (k_start, tile_col) };
+        // SAFETY: the matrices have these sizes.
+        let (chunks_a, chunks_b) = unsafe {
+            (
+                load_chunks(row_a, a.cast(), [m, k], tile_row, k_start),
+                load_chunks(row_b, b.cast(), size_b, first_row_b, first_col_b),
+            )
+        };
+        thread::sync_threads();
+        // SAFETY: all threads have passed a barrier since the tiles were read.
         unsafe {
-            let read_a = [0, 1].map(|i| chunks_a.get(i * SwizzledTile::<true, ROWS>::APART));
-            let read_b = [0, 1].map(|i| chunks_b.get(i * SwizzledTile::<COLUMN_MAJOR, COLUMNS>::APART));
-            thread::sync_threads();
-            tile_a.write(read_a);
-            tile_b.write(read_b);
-            thread::sync_threads();
-            for step in 0..DEPTH / SIDE as u32 {
-                let a = tile_a.fragments::<A, _, _>(part.row, step);
-                let b = tile_b.fragments::<A, _, _>(part.column, step);
-                part.multiply_add(&a, &b);
+            store_chunks(row_a, tile_a, chunks_a);
+            store_chunks(row_b, tile_b, chunks_b);
+        }
+        thread::sync_threads();
+        for step in 0..DEPTH / mma::SIDE {
+            // SAFETY: the barrier orders the reads after all writes. All lanes of the warp take part.
+            unsafe {
+                let a = load_fragments::<true, false, 4>(row_a, tile_a, warp_row, step);
+                let b = load_fragments::<COLUMN_MAJOR, true, 2>(row_b, tile_b, warp_col, step);
+                multiply_add::<A, 4, 2>(&mut sums, &a, &b);
             }
         }
-        chunks_a.advance();
-        chunks_b.advance();
     }
-    // SAFETY: each element of `c` is one thread's.
-    unsafe { part.write(corner, product) };
+    // SAFETY: each element of `c` belongs to one warp.
+    unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// A tile of `LINES` lines, `at` bytes behind the beginning of the block's shared memory, as it lies in global memory
-/// but for the swizzle. With `ALONG_K`, a row of memory is a line.
-#[derive(Clone, Copy)]
-pub(super) struct SwizzledTile<const ALONG_K: bool, const LINES: u32> {
-    pub(super) shared: *mut u8,
-    pub(super) at: u32,
+/// Returns the offset in bytes of a chunk in a swizzled tile, whose rows have `chunks` chunks.
+#[inline(always)]
+pub(super) const fn swizzled(chunks: u32, row: u32, chunk: u32) -> u32 {
+    // Chunks that change places with each other: those of a row, and of a line of 128 bytes at most.
+    let group = if chunks < 8 { chunks } else { 8 };
+    let line = row * group / 8;
+    (row * chunks + (chunk ^ (line % group))) * 16
 }
 
-impl<const ALONG_K: bool, const LINES: u32> SwizzledTile<ALONG_K, LINES> {
-    /// Bytes of the tile.
-    pub(super) const BYTES: u32 = LINES * DEPTH * 2;
-    /// Rows from one of a thread's chunks to the next, and the bytes between them in the tile: those of all threads'
-    /// chunks.
-    pub(super) const APART: u32 = THREADS / Self::ACROSS;
-    const BYTES_APART: u32 = THREADS * 16;
-    /// A thread's chunks.
-    pub(super) const CHUNKS: u32 = Self::BYTES / Self::BYTES_APART;
-    /// Chunks in a row.
-    const ACROSS: u32 = if ALONG_K { DEPTH } else { LINES } / CHUNK;
-    /// Chunks that change their places with each other: of a row, and in 128 bytes.
-    const SWIZZLED: u32 = if Self::ACROSS < 8 { Self::ACROSS } else { 8 };
+/// Loads this thread's two chunks of a tile, whose rows have `chunks` chunks.
+///
+/// # Safety
+/// The caller must ensure that the matrix is row-major and has `rows * columns` elements.
+#[inline(always)]
+unsafe fn load_chunks(
+    chunks: u32,
+    matrix: *const u16,
+    [rows, columns]: [u32; 2],
+    tile_row: u32,
+    tile_col: u32,
+) -> [[u32; 4]; 2] {
+    let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
+    let (row, col) = (tile_row + row, tile_col + chunk * CHUNK);
+    let first = matrix.wrapping_add((row * columns + col) as usize);
+    let left = columns as i32 - col as i32;
+    [0, THREADS / chunks].map(|i| {
+        let from = first.wrapping_add((i * columns) as usize);
+        // SAFETY: `left` columns exist from there on if the row exists.
+        unsafe { load_chunk(matrix, columns, from, if row + i < rows { left } else { 0 }) }
+    })
+}
 
-    /// Where a chunk lies in the tile.
-    #[inline(always)]
-    fn offset(row: u32, chunk: u32) -> u32 {
-        let course = row * Self::SWIZZLED / 8;
-        (row * Self::ACROSS + (chunk ^ (course % Self::SWIZZLED))) * 16
+/// Stores two chunks that [`load_chunks`] returned.
+///
+/// # Safety
+/// The caller must ensure that no thread accesses the tile before the next barrier.
+#[inline(always)]
+unsafe fn store_chunks(chunks: u32, tile: *mut u8, [first, second]: [[u32; 4]; 2]) {
+    let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
+    // The second chunk is a multiple of 8 rows below the first, so it is swizzled alike.
+    let to = tile.wrapping_add(swizzled(chunks, row, chunk) as usize).cast::<u32>();
+    // SAFETY: the tile has two chunks for each thread, and no other thread has these.
+    unsafe {
+        wide::store(to, first);
+        wide::store(to.wrapping_byte_add(THREADS as usize * 16), second);
     }
+}
 
-    /// The row and the column in memory of this thread's first chunk.
-    #[inline(always)]
-    pub(super) fn place() -> (u32, u32) {
-        (thread::thread_idx_x() / Self::ACROSS, thread::thread_idx_x() % Self::ACROSS * CHUNK)
-    }
-
-    /// Where this thread's chunks go, and what is behind their rows: from `tails` on, 16 bytes for each row of memory.
-    #[inline(always)]
-    pub(super) fn places(self, tails: *mut u8) -> Places {
-        let (row, column) = Self::place();
-        Places {
-            to: self.first_chunk(),
-            bytes: Self::BYTES_APART,
-            count: Self::CHUNKS,
-            is_last: column == (Self::ACROSS - 1) * CHUNK,
-            tails: tails.wrapping_add((row * 16) as usize).cast(),
-            tails_apart: Self::APART * 16,
-        }
-    }
-
-    /// Where this thread's first chunk goes.
-    #[inline(always)]
-    fn first_chunk(self) -> *mut u32 {
-        const { assert!(Self::APART.is_multiple_of(8), "all of a thread's chunks are swizzled alike") };
-        let (row, column) = Self::place();
-        self.shared.wrapping_add((self.at + Self::offset(row, column / CHUNK)) as usize).cast()
-    }
-
-    /// Writes this thread's chunks of a tile in which it has two.
-    ///
-    /// # Safety
-    /// The tile is shared memory, which no thread reads before a barrier.
-    #[inline(always)]
-    unsafe fn write(self, chunks: [[u32; 4]; 2]) {
-        const { assert!(Self::CHUNKS == 2) };
-        let [first, second] = chunks;
-        // SAFETY: in the tile, and this thread's own.
+/// Loads `N` fragments from a swizzled tile, whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b` from
+/// number `first` on, a multiple of 16, and of each the 16 elements of `step` along `k`.
+///
+/// With `K_MAJOR`, neighbors in a row of the tile are neighbors along `k`.
+///
+/// # Safety
+/// The caller must ensure that all lanes of the warp execute the call together, that all of the tile has been written, and
+/// that no thread writes it at the same time.
+#[inline(always)]
+pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const N: usize>(
+    chunks: u32,
+    tile: *const u8,
+    first: u32,
+    step: u32,
+) -> [Fragment; N] {
+    // The chunk that this lane addresses is a row of 8 × 8 matrix number `lane / 8`.
+    let lane = thread::thread_idx_x() % 32;
+    let (half, k_half) = halves::<IS_B>(lane / 8);
+    let (row, chunk) = if K_MAJOR { (half * 8 + lane % 8, k_half) } else { (k_half * 8 + lane % 8, half) };
+    let offset = swizzled(chunks, row, chunk);
+    array::from_fn(|i| {
+        let x = first + i as u32 * mma::SIDE;
+        let (row, col) = if K_MAJOR { (x, step * mma::SIDE) } else { (step * mma::SIDE, x) };
+        // An even number of chunks further in a row is an exclusive or, and 16 rows further the swizzle is the same.
+        let offset = (offset ^ (col / CHUNK * 16)) + row * chunks * 16;
+        // SAFETY: the chunk is in the tile, which is shared memory.
         unsafe {
-            wide::store(self.first_chunk(), first);
-            wide::store(self.first_chunk().wrapping_byte_add(Self::BYTES_APART as usize), second);
+            if K_MAJOR {
+                mma::ldmatrix::<false>(tile.wrapping_add(offset as usize))
+            } else {
+                mma::ldmatrix::<true>(tile.wrapping_add(offset as usize))
+            }
         }
-    }
-
-    /// The 16 · `N` lines from `line` on, a multiple of 16, in step `step` of 16 along `k`.
-    ///
-    /// # Safety
-    /// All lanes of the warp call it together, and all of the tile has been written.
-    #[inline(always)]
-    pub(super) unsafe fn fragments<E: MmaElement, const OF_B: bool, const N: usize>(
-        self,
-        line: u32,
-        step: u32,
-    ) -> [Fragment<E, OF_B>; N] {
-        let (row, eight) = Fragment::<E, OF_B>::row_and_eight::<ALONG_K>();
-        let first = Self::offset(row, eight);
-        let (side, tile) = (SIDE as u32, Shared::of(self.shared).byte_add(self.at));
-        array::from_fn(|i| {
-            let line = line + i as u32 * side;
-            let (along, down) = if ALONG_K { (step * side, line) } else { (line, step * side) };
-            // A chunk further along is one bit of its number, and rows further down are swizzled alike.
-            let offset = (first ^ (along / CHUNK * 16)) + down * Self::ACROSS * 16;
-            // SAFETY: as the caller promises; in the tile.
-            unsafe { Fragment::load::<ALONG_K>(tile.byte_add(offset)) }
-        })
-    }
+    })
 }

@@ -1,171 +1,217 @@
 //! Tensor cores: a warp multiplies whole fragments, which its lanes load word by word.
-//!
-//! `mma.sync` takes 16 × 16 elements of `a` and 16 × 8 of `b` from a warp's registers and adds the 2048 products to 16
-//! × 8 sums. An SM of compute capability 8.0 does 1024 multiply-adds a cycle that way, one of 9.0 more than that, where
-//! its CUDA cores do 64 and 128. Nothing else is worth looking at than how the fragments get into the registers.
-//!
-//! A block of 8 warps takes 128 × 128 elements of `c`, a warp 64 × 32 of them. For 16 steps along `k` a warp reads 64
-//! lines of `a` and 32 of `b` (a *line* is a row of `a` or a column of `b`), 3 KB from shared memory, which gives 128
-//! bytes a cycle: 24 cycles for 16 `mma.sync`, 32768 multiply-adds. So the tiles come close to what shared memory can
-//! give, and wider parts (`gemm_cp_async`) are the way out. A register holds two neighbours along `k`; a lane loads it
-//! as one word: 24 loads for 16 `mma.sync`.
-//!
-//! Lane `l` reads pair `l % 4` of line `l / 4`: 8 lines, 4 words of each. In rows of 64 bytes, every second line begins
-//! in the same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in
-//! banks 0, 20, 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
-//!
-//! If `b` lies row after row, the two elements of a pair lie in two rows of memory. A thread reads both rows and puts
-//! the pairs together, before they go to a tile with a row of pairs for every second element along `k`. There a lane
-//! reads word `l / 4` of row `l % 4`, so rows are 8 banks apart: 8 words of padding.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
+use core::mem::MaybeUninit;
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use cuda_std::{address_space, thread};
+use rung::rung;
 
-use super::Product;
-use super::operand::{CHUNK, Chunks, DEPTH};
-use super::tiles::corner;
-use super::warp_tile::{self, WarpTile};
-use crate::tensor_core::element::Output;
-use crate::tensor_core::mma::{Fragment, MmaElement, SIDE};
-use crate::wide;
+use super::tile_corner;
+use crate::tensor_core::element::{Bf16, F16, Output};
+use crate::tensor_core::mma::{self, Fragment, MmaElement, halves, multiply_add, store_sums};
+use crate::wide::{self, Wide};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_MMA];
+/// Rows and columns of a block's tile of `c`.
+const SIDE: u32 = 128;
+/// Elements along `k` in the tiles of `a` and `b`.
+const DEPTH: u32 = 32;
+/// Elements in 16 bytes.
+const CHUNK: u32 = 8;
+/// Words from one row to the next in a tile of `SIDE` rows of `DEPTH` elements (K-major).
+const K_MAJOR_STRIDE: u32 = DEPTH / 2 + 4;
+/// Words from one pair along `k` to the next in a tile of `DEPTH / 2` rows of `SIDE` pairs.
+const PAIRS_STRIDE: u32 = SIDE + 8;
 
-/// Fragments below each other and side by side in a warp's part of the tile, and the tile's sides.
-const DOWN: usize = 4;
-const ALONG: usize = 2;
-const ROWS: u32 = warp_tile::rows(DOWN);
-const COLUMNS: u32 = warp_tile::columns(ALONG);
-const _: () = assert!(ROWS == COLUMNS, "both factors have tiles of one size");
-
-products! {
-    /// A tile of 128 × 128 elements for each block, from fragments that lanes load word by word.
-    gemm_mma for [256] threads;
-    resident 2;
-    shared (PaddedTile::<true>::WORDS + PaddedTile::<true>::WORDS.max(PaddedTile::<false>::WORDS)) * 4;
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
-        lesson: "tensor cores: a warp multiplies 16 x 16 by 16 x 8 at once, from fragments that lanes load by hand",
-    };
-    formats [bf16, f16];
-    pointers => mma
-}
-
+/// A warp multiplies 16 × 16 elements of `a` by 16 × 8 of `b` with one instruction, `mma.sync`.
+///
+/// `mma.sync` takes fragments from a warp's registers and adds the 2048 products to 16 × 8 sums. A multiprocessor of
+/// compute capability 8.0 does 1024 multiply-adds per cycle that way, and one of 9.0 more, where its CUDA cores do 64 and
+/// 128. What is left to optimize is how fragments get into registers.
+///
+/// A block of 8 warps computes 128 × 128 elements of `c`, and a warp 64 × 32 of them. For 16 elements along `k`, a warp
+/// reads 64 rows of `a` and 32 columns of `b` from shared memory, 3 KB. Shared memory gives 128 bytes per cycle: 24 cycles
+/// for 16 `mma.sync`, 32768 multiply-adds. So these tiles are close to the limit of shared memory, and larger warp tiles
+/// (`gemm_cp_async`) go beyond it. A register holds two neighbors along `k`, which a lane loads as one word: 24 loads for 16
+/// `mma.sync`.
+///
+/// # Bank conflicts
+/// Lane `l` reads pair `l % 4` of row `l / 4`: 8 rows, 4 words of each. With rows of 64 bytes, every second row begins in the
+/// same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in banks 0, 20,
+/// 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
+///
+/// If `b` is row-major, the two elements of a pair are in two rows of memory. A thread reads both rows and joins the pairs
+/// before it stores them, so row `i` of the tile has the pairs of elements `2 i` and `2 i + 1` along `k`. There lane `l`
+/// reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` is a tile of `a` and one of `b`.
-#[inline(always)]
-unsafe fn mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &Product<A, C>) {
-    let corner = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), product.m, product.n);
-    let tile_a = PaddedTile::<true>(shared.cast());
-    let tile_b = PaddedTile::<COLUMN_MAJOR>(tile_a.0.wrapping_add(PaddedTile::<true>::WORDS as usize));
-    let (row, column) = PaddedTile::<true>::place();
-    let mut chunks_a = product.chunks_of_a(corner.row, row, column);
-    let (row, column) = PaddedTile::<COLUMN_MAJOR>::place();
-    let mut chunks_b = product.chunks_of_b::<COLUMN_MAJOR>(corner.column, row, column);
-    let mut part = WarpTile::<DOWN, ALONG>::of_this_warp();
-    for _ in (0..product.k).step_by(DEPTH as usize) {
-        // SAFETY: each word of the tiles is written by one thread; barriers part that from the reading.
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_tiled,
+    lesson = "tensor cores: a warp multiplies 16 x 16 by 16 x 8 at once, from fragments that lanes load by hand",
+    blocks = [256],
+    resident = 2,
+    grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    const WORDS_A: u32 = SIDE * K_MAJOR_STRIDE;
+    const WORDS_B: u32 = if COLUMN_MAJOR { SIDE * K_MAJOR_STRIDE } else { DEPTH / 2 * PAIRS_STRIDE };
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[Wide<u32, 4>; WORDS_A as usize / 4]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[Wide<u32, 4>; WORDS_B as usize / 4]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<u32>(), (&raw mut TILE_B).cast::<u32>());
+    let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
+    // Two rows and four columns of warps.
+    let warp = thread::thread_idx_x() / 32;
+    let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 32);
+
+    let mut sums = [[[[0.0; 4]; 2]; 2]; 4];
+    for k_start in (0..k).step_by(DEPTH as usize) {
+        // The loads come before the barrier, so that they overlap with the other warps' multiplications.
+        // SAFETY: the matrices have these sizes.
+        let (chunks_a, chunks_b) = unsafe {
+            let chunks_a = load_chunks::<true>(a.cast(), [m, k], tile_row, k_start);
+            let chunks_b = if COLUMN_MAJOR {
+                load_chunks::<true>(b.cast(), [n, k], tile_col, k_start)
+            } else {
+                load_chunks::<false>(b.cast(), [k, n], k_start, tile_col)
+            };
+            (chunks_a, chunks_b)
+        };
+        thread::sync_threads();
+        // SAFETY: all threads have passed a barrier since the tiles were read.
         unsafe {
-            let read_a = PaddedTile::<true>::read(&chunks_a);
-            let read_b = PaddedTile::<COLUMN_MAJOR>::read(&chunks_b);
-            thread::sync_threads();
-            tile_a.write(read_a);
-            tile_b.write(read_b);
-            thread::sync_threads();
-            for step in 0..DEPTH / SIDE as u32 {
-                let a = array::from_fn(|i| tile_a.fragment::<A, _>(part.row + (i * SIDE) as u32, step));
-                let b = array::from_fn(|i| tile_b.fragment::<A, _>(part.column + (i * SIDE) as u32, step));
-                part.multiply_add(&a, &b);
+            store_chunks::<true>(tile_a, chunks_a);
+            store_chunks::<COLUMN_MAJOR>(tile_b, chunks_b);
+        }
+        thread::sync_threads();
+        for step in 0..DEPTH / mma::SIDE {
+            // SAFETY: the barrier orders the reads after all writes. All lanes of the warp take part.
+            unsafe {
+                let a = array::from_fn(|i| load_fragment::<true, false>(tile_a, warp_row + 16 * i as u32, step));
+                let b = array::from_fn(|i| load_fragment::<COLUMN_MAJOR, true>(tile_b, warp_col + 16 * i as u32, step));
+                multiply_add::<A, 4, 2>(&mut sums, &a, &b);
             }
         }
-        chunks_a.advance();
-        chunks_b.advance();
     }
-    // SAFETY: each element of `c` is one thread's.
-    unsafe { part.write(corner, product) };
+    // SAFETY: each element of `c` belongs to one warp.
+    unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// A tile of 128 lines in shared memory, as pairs of neighbours along `k`, one a word. With `ALONG_K`, a row has the 16
-/// pairs of a line; otherwise it has a pair of each line. Rows are padded.
-#[derive(Clone, Copy)]
-struct PaddedTile<const ALONG_K: bool>(*mut u32);
-
-impl<const ALONG_K: bool> PaddedTile<ALONG_K> {
-    /// Words from one row to the next.
-    const PITCH: u32 = if ALONG_K { DEPTH / 2 + 4 } else { ROWS + 8 };
-    /// Words of the tile.
-    const WORDS: u32 = Self::PITCH * if ALONG_K { ROWS } else { DEPTH / 2 };
-    /// Chunks in a row of the tile.
-    const ACROSS: u32 = if ALONG_K { DEPTH } else { ROWS } / CHUNK;
-
-    /// The row and the column in memory of this thread's first chunk. It has two.
-    #[inline(always)]
-    fn place() -> (u32, u32) {
-        let thread = thread::thread_idx_x();
-        let (row, column) = (thread / Self::ACROSS, thread % Self::ACROSS * CHUNK);
-        if ALONG_K {
-            // Eight lanes write 128 bytes in a wavefront. Those of two rows are in different banks if the rows are 4
-            // apart.
-            (row / 8 * 8 + row % 2 * 4 + row / 2 % 4, column)
-        } else {
-            (row * 2, column)
-        }
+/// Returns the row and the column of this thread's first chunk in a tile as it lies in global memory.
+#[inline(always)]
+fn first_chunk<const K_MAJOR: bool>() -> (u32, u32) {
+    let chunks_in_row = if K_MAJOR { DEPTH } else { SIDE } / CHUNK;
+    let (row, chunk) = (thread::thread_idx_x() / chunks_in_row, thread::thread_idx_x() % chunks_in_row);
+    if K_MAJOR {
+        // Eight lanes store 128 bytes in a wavefront, chunks of two rows. Rows that are 4 apart are in different banks.
+        (row / 8 * 8 + row % 2 * 4 + row / 2 % 4, chunk * CHUNK)
+    } else {
+        (row * 2, chunk * CHUNK)
     }
+}
 
-    /// Reads this thread's two chunks of the next tile: of lines that are 64 apart, or of two neighbouring rows.
-    ///
-    /// # Safety
-    /// The matrix is valid for reads.
-    #[inline(always)]
-    unsafe fn read(chunks: &Chunks<ALONG_K>) -> [[u32; 4]; 2] {
-        // SAFETY: as the caller promises.
-        unsafe { [chunks.get(0), chunks.get(if ALONG_K { ROWS / 2 } else { 1 })] }
-    }
+/// Loads this thread's two chunks of a tile: of rows `SIDE / 2` apart if the tile is K-major, else of neighboring rows.
+///
+/// # Safety
+/// The caller must ensure that the matrix is row-major and has `rows * columns` elements.
+#[inline(always)]
+unsafe fn load_chunks<const K_MAJOR: bool>(
+    matrix: *const u16,
+    [rows, columns]: [u32; 2],
+    tile_row: u32,
+    tile_col: u32,
+) -> [[u32; 4]; 2] {
+    let (row, col) = first_chunk::<K_MAJOR>();
+    let (row, col, distance) = (tile_row + row, tile_col + col, if K_MAJOR { SIDE / 2 } else { 1 });
+    let first = matrix.wrapping_add((row * columns + col) as usize);
+    let left = columns as i32 - col as i32;
+    [0, distance].map(|i| {
+        let from = first.wrapping_add((i * columns) as usize);
+        // SAFETY: `left` columns exist from there on if the row exists.
+        unsafe { load_chunk(matrix, columns, from, if row + i < rows { left } else { 0 }) }
+    })
+}
 
-    /// Writes what [`read`](Self::read) read.
-    ///
-    /// # Safety
-    /// The tile is shared memory, which no thread reads before a barrier.
-    #[inline(always)]
-    unsafe fn write(self, [first, second]: [[u32; 4]; 2]) {
-        let (row, column) = Self::place();
-        // SAFETY: in the tile, and this thread's own.
+/// Stores two chunks that [`load_chunks`] returned.
+///
+/// # Safety
+/// The caller must ensure that no thread accesses the tile before the next barrier.
+#[inline(always)]
+unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [[u32; 4]; 2]) {
+    let (row, col) = first_chunk::<K_MAJOR>();
+    if K_MAJOR {
+        let to = tile.wrapping_add((row * K_MAJOR_STRIDE + col / 2) as usize);
+        // SAFETY: row < SIDE / 2, and no other thread has these chunks. The stride is a multiple of 16 bytes.
         unsafe {
-            if ALONG_K {
-                let to = self.0.wrapping_add((row * Self::PITCH + column / 2) as usize);
-                wide::store(to, first);
-                wide::store(to.wrapping_add((ROWS / 2 * Self::PITCH) as usize), second);
-            } else {
-                let pairs = |half: usize| {
-                    let [(a, b), (c, d)] = [0, 1].map(|i| (first[half * 2 + i], second[half * 2 + i]));
-                    [a & 0xffff | b << 16, a >> 16 | b & 0xffff_0000, c & 0xffff | d << 16, c >> 16 | d & 0xffff_0000]
-                };
-                let to = self.0.wrapping_add((row / 2 * Self::PITCH + column) as usize);
-                // Of eight lanes, four write their first half first and four their second, so that all are in different
-                // banks.
-                let turn = column as usize / 8 / 4 % 2;
-                let (near, far) = (pairs(0), pairs(1));
-                wide::store(to.wrapping_add(turn * 4), if turn == 0 { near } else { far });
-                wide::store(to.wrapping_add(4 - turn * 4), if turn == 0 { far } else { near });
-            }
+            wide::store(to, first);
+            wide::store(to.wrapping_add((SIDE / 2 * K_MAJOR_STRIDE) as usize), second);
         }
+        return;
     }
+    // Four pairs of the eight columns: the lower half of a word is from the first row, and the upper from the second.
+    let pairs = |half: usize| {
+        let [(a, b), (c, d)] = [0, 1].map(|i| (first[half * 2 + i], second[half * 2 + i]));
+        [a & 0xffff | b << 16, a >> 16 | b & 0xffff_0000, c & 0xffff | d << 16, c >> 16 | d & 0xffff_0000]
+    };
+    let to = tile.wrapping_add((row / 2 * PAIRS_STRIDE + col) as usize);
+    // Of eight lanes, four store their first half first and four their second half, so all are in different banks.
+    let swaps = col / CHUNK / 4 % 2 == 1;
+    let (near, far) = if swaps { (pairs(1), pairs(0)) } else { (pairs(0), pairs(1)) };
+    // SAFETY: row / 2 < DEPTH / 2 and col + 8 <= SIDE, and no other thread has these pairs.
+    unsafe {
+        wide::store(to.wrapping_add(if swaps { 4 } else { 0 }), near);
+        wide::store(to.wrapping_add(if swaps { 0 } else { 4 }), far);
+    }
+}
 
-    /// The 16 lines from `line` on, in step `step` of 16 along `k`.
-    ///
-    /// # Safety
-    /// All of the tile has been written.
-    #[inline(always)]
-    unsafe fn fragment<E: MmaElement, const OF_B: bool>(self, line: u32, step: u32) -> Fragment<E, OF_B> {
-        Fragment::from_pairs(|l, pair| {
-            let (line, pair) = (line + l, step * SIDE as u32 / 2 + pair);
-            let at = if ALONG_K { line * Self::PITCH + pair } else { pair * Self::PITCH + line };
-            // SAFETY: in the tile.
-            unsafe { *self.0.wrapping_add(at as usize) }
-        })
+/// Loads a fragment: 16 rows of `a` or columns of `b` from number `first` of the tile on, and of each the 16 elements of
+/// `step` along `k`.
+///
+/// # Safety
+/// The caller must ensure that all of the tile has been written.
+#[inline(always)]
+unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(tile: *const u32, first: u32, step: u32) -> Fragment {
+    let lane = thread::thread_idx_x() % 32;
+    [0, 1, 2, 3].map(|matrix| {
+        let (half, k_half) = halves::<IS_B>(matrix);
+        let (x, pair) = (first + half * 8 + lane / 4, step * 8 + k_half * 4 + lane % 4);
+        let word = if K_MAJOR { x * K_MAJOR_STRIDE + pair } else { pair * PAIRS_STRIDE + x };
+        // SAFETY: x < SIDE and pair < DEPTH / 2, so the word is in the tile.
+        unsafe { *tile.wrapping_add(word as usize) }
+    })
+}
+
+/// Loads a chunk, eight elements of a row from `from` on, as four pairs. Where the row has only `left` elements from there on,
+/// the others are 0; `left` is 0 or negative for a chunk outside of the matrix.
+///
+/// # Safety
+/// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a multiple
+/// of 8 elements after the start of a row.
+#[inline(always)]
+pub(super) unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> [u32; 4] {
+    if (matrix as u32 | columns * 2).is_multiple_of(16) {
+        // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
+        return if left > 0 { unsafe { wide::load(from.cast()) } } else { [0; 4] };
     }
+    // An element that does not exist is replaced by one that does: eight loads without a branch are in flight together.
+    let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
+    [0, 2, 4, 6].map(|pair| {
+        let [low, high] = [pair, pair + 1].map(|i: i32| {
+            // SAFETY: element `last` of this row exists, and so does the first element of the matrix.
+            let element = unsafe { *from.wrapping_add(i.min(last) as usize) };
+            u32::from(element) & if i < left { 0xffff } else { 0 }
+        });
+        low | high << 16
+    })
 }

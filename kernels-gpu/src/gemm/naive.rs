@@ -1,56 +1,53 @@
-//! One thread for each element: the first rung, on CUDA cores.
-//!
-//! A thread walks a row of `a` and a column of `b`, converts each pair of elements to 32-bit floats and adds their
-//! product to its sum. That is what `matmul_naive` does, with half the bytes. The neighbours of a warp read the same
-//! element of `a`, one sector, and 32 neighbouring elements of `b` when `b` lies row after row: 64 bytes, two sectors.
-//! What limits it are the requests to the L1 cache, two loads for each multiply-add.
+//! One thread for each element of the product, on CUDA cores.
 
 use cuda_std::{GpuFloat, thread};
-use rung::{Geometry, Rung};
+use rung::rung;
 
-use super::Product;
-use crate::tensor_core::element::{Element, Output};
+use crate::tensor_core::element::{Bf16, Element, F16, Output, Tf32};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_NAIVE];
-
-/// The tile of `c` that a block takes: as wide as a warp, so that neighbouring lanes take neighbouring columns.
+/// Rows and columns of a block's tile of `c`. A row of the tile is a warp, so neighboring lanes have neighboring columns.
 const ROWS: u32 = 8;
 const COLUMNS: u32 = 32;
 
-products! {
-    /// A thread for each element of `c`.
-    gemm_naive for [256] threads;
-    shared 0;
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
-        lesson: "one thread an element: two loads for each multiply-add, on CUDA cores",
-    };
-    formats [bf16, f16, tf32];
-    pointers => naive
-}
-
+/// The naive start: a thread multiplies a row of `a` by a column of `b`.
+///
+/// A thread converts each pair of elements to 32-bit floats and adds their product to its sum. `matmul_naive` does the
+/// same with twice the bytes. In each step, all lanes of a warp read the same element of `a`, one sector. Of `b` they
+/// read 32 neighboring elements if `b` is row-major: 64 bytes, two sectors. The limit is the number of requests to the L1
+/// cache, two loads for each multiply-add.
+///
 /// # Safety
-/// The contract of the ladder's kernels, for blocks of `ROWS` × `COLUMNS` threads in one dimension.
-#[inline(always)]
-unsafe fn naive<A: Element, C: Output, const COLUMN_MAJOR: bool>(_: *mut u8, product: &Product<A, C>) {
-    let &Product { a, b, c, m, n, k } = product;
-    let tiles_along = n.div_ceil(COLUMNS).max(1);
-    let (tile, thread) = (thread::block_idx_x(), thread::thread_idx_x());
-    let row = tile / tiles_along * ROWS + thread / COLUMNS;
-    let column = tile % tiles_along * COLUMNS + thread % COLUMNS;
-    if row >= m || column >= n {
+/// As [`gemm`](super) says.
+#[rung(
+    lesson = "one thread per element: two loads for each multiply-add, on CUDA cores",
+    blocks = [256],
+    grid = |launch| [launch.count_tiles(ROWS, COLUMNS), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32), tf32: (Tf32, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_naive<A: Element, C: Output, const COLUMN_MAJOR: bool>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    let (tid, tile) = (thread::thread_idx_x(), thread::block_idx_x());
+    // At least one, so that the divisions need no check.
+    let tiles_in_row = n.div_ceil(COLUMNS).max(1);
+    let row = tile / tiles_in_row * ROWS + tid / COLUMNS;
+    let col = tile % tiles_in_row * COLUMNS + tid % COLUMNS;
+    if row >= m || col >= n {
         return;
     }
     let mut sum = 0.0;
     for i in 0..k {
-        // SAFETY: row < m, column < n, i < k.
-        let (left, right) = unsafe {
-            let at = if COLUMN_MAJOR { column * k + i } else { i * n + column };
-            (*a.add((row * k + i) as usize), *b.add(at as usize))
-        };
-        sum = GpuFloat::mul_add(left.to_f32(), right.to_f32(), sum);
+        let b_index = if COLUMN_MAJOR { col * k + i } else { i * n + col };
+        // SAFETY: row < m, col < n and i < k, so both elements are in their matrices.
+        let (a, b) = unsafe { (*a.add((row * k + i) as usize), *b.add(b_index as usize)) };
+        sum = GpuFloat::mul_add(a.to_f32(), b.to_f32(), sum);
     }
-    // SAFETY: row < m, column < n, and no other thread has this element.
-    unsafe { *c.add((row * n + column) as usize) = C::from_f32(sum) };
+    // SAFETY: row < m and col < n, and no other thread writes this element.
+    unsafe { *c.add((row * n + col) as usize) = C::from_f32(sum) };
 }

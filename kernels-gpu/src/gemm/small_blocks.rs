@@ -1,48 +1,43 @@
-//! Smaller tiles: for products that have fewer large tiles than the device has SMs.
-//!
-//! The tiles of `gemm_cp_async`, 128 × 256 elements, suit the tensor cores, but a product of 1000 × 1100 has only 40 of
-//! them, for 132 SMs. With a fourth of such a tile for each block, 64 × 128, it has 144, and two or three blocks fit on an SM
-//! where there are more, so that one computes while another waits.
-//!
-//! What that costs: each warp's part is 32 × 32 elements, for which it reads 2 KB of fragments from shared memory for 8
-//! `mma.sync`: 16 cycles of an SM's shared memory for 8 cycles of its tensor cores, and every element of a factor is
-//! read from global memory twice as often. So this is the rung for small products, and for all whose rows no tensor map
-//! describes.
+//! Smaller tiles, for products that have fewer large tiles than the device has multiprocessors.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
-use rung::{Geometry, Rung};
+use rung::rung;
 
-use super::cp_async::{pipeline, shared_bytes};
-use super::{Product, warp_tile};
-use crate::tensor_core::element::Output;
+use super::unaligned::{columns, multiply_tile, rows, shared_bytes};
+use crate::tensor_core::element::{Bf16, F16, Output};
 use crate::tensor_core::mma::MmaElement;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_SMALL_BLOCKS];
-
-/// Fragments below each other and side by side in a warp's part of the tile, and the tile's sides.
-const DOWN: usize = 2;
-const ALONG: usize = 2;
-const ROWS: u32 = warp_tile::rows(DOWN);
-const COLUMNS: u32 = warp_tile::columns(ALONG);
-
-products! {
-    /// A tile of 64 × 128 elements for each block, from four stages that asynchronous copies fill.
-    gemm_small_blocks for [256] threads;
-    resident 2;
-    shared shared_bytes(ROWS, COLUMNS);
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
-        lesson: "a fourth of the tile for each block: small products fill the device, and three blocks share an SM",
-    };
-    formats [bf16, f16];
-    pointers => small_blocks
-}
-
+/// A block computes 64 × 128 elements of `c`, a fourth of the tile of `gemm_unaligned`.
+///
+/// The tiles of `gemm_unaligned`, 128 × 256 elements, suit the tensor cores. But a product of 1000 × 1100 has only 40 of
+/// them, for 132 multiprocessors. With 64 × 128 elements per block, it has 144 tiles. Where there are more tiles, two or
+/// three blocks fit on a multiprocessor, so that one computes while another waits.
+///
+/// The cost: for its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for 8 `mma.sync`. That is 16
+/// cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every element of `a` and `b` is read from
+/// global memory twice as often. So this rung is for small products, and for all products whose rows a tensor map cannot
+/// describe.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has the rung's bytes.
-#[inline(always)]
-unsafe fn small_blocks<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &Product<A, C>) {
-    // SAFETY: as the caller promises.
-    unsafe { pipeline::<A, C, COLUMN_MAJOR, ROWS, COLUMNS, DOWN, ALONG>(shared, product) };
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_unaligned,
+    lesson = "a fourth of the tile for each block: small products fill the device, and three blocks share a multiprocessor",
+    blocks = [256],
+    resident = 2,
+    dynamic_shared = shared_bytes(2, 2),
+    grid = |launch| [launch.count_tiles(rows(2), columns(2)), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_small_blocks<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    // SAFETY: the matrices have these sizes, and the launch gives the block `shared_bytes(2, 2)`.
+    unsafe { multiply_tile::<A, C, COLUMN_MAJOR, 2, 2>(a, b, c, [m, n, k]) };
 }

@@ -1,146 +1,152 @@
-//! Tiles in shared memory and in registers, on CUDA cores: what the tensor cores are measured against.
-//!
-//! In `gemm_naive` each multiply-add waits for two loads. Here a block of 256 threads takes 128 × 128 elements of `c`,
-//! each thread 8 × 8 of them. For 16 elements along `k`, the block reads 2 · 128 · 16 elements, 8 KB of 16-bit ones,
-//! for 262144 multiply-adds: 32 for each byte, where the roofline of an H200 has its ridge at about 7 for FP32 (67
-//! TFLOP/s over 4.8 TB/s, two operations each). A thread reads 16 floats from shared memory for 64 multiply-adds, as
-//! four reads of 16 bytes.
-//!
-//! The elements are converted when they come into the tiles, once for 128 uses. So a tile holds 32-bit floats, and the
-//! inner loop is the same as that of a product of floats: the narrow formats save bytes of global memory and nothing
-//! else. An SM has 128 multiply-adds a cycle on its CUDA cores; on the tensor cores, from the next rung on, 16 times as
-//! many.
+//! Tiles in shared memory and in registers, on CUDA cores: the speed that tensor cores are compared with.
 
-use cuda_std::{GpuFloat, thread};
-use rung::{Geometry, Rung};
+use core::mem::MaybeUninit;
 
-use super::tiles::corner;
-use super::{Product, unknown};
-use crate::tensor_core::element::{Element, Output};
-use crate::wide;
+use cuda_std::{GpuFloat, address_space, thread};
+use rung::rung;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_TILED];
+use super::{opaque, tile_corner};
+use crate::tensor_core::element::{Bf16, Element, F16, Output, Tf32};
+use crate::wide::{self, Wide};
 
-/// Rows of a block's tile of `c`, and as many columns; elements along `k` of the tiles of both factors.
+/// Rows and columns of a block's tile of `c`.
 const SIDE: u32 = 128;
+/// Elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 16;
 const THREADS: u32 = 256;
-/// Floats from one element along `k` to the next: four more than a row, so that a warp that writes 8 of them for 4
-/// lines writes to 32 banks. A multiple of 4, for reads of 16 bytes.
-const PITCH: u32 = SIDE + 4;
+/// Floats from one element along `k` to the next in shared memory. The padding of 4 floats spreads the stores of a warp,
+/// 8 elements along `k` of 4 rows, over all 32 banks. A multiple of 4 keeps reads of 16 bytes aligned.
+const STRIDE: u32 = SIDE + 4;
+const TILE_FLOATS: usize = (DEPTH * STRIDE) as usize;
 
-products! {
-    /// A tile of 128 × 128 elements for each block, 8 × 8 for each thread, from tiles of floats in shared memory.
-    gemm_tiled for [256] threads;
-    shared 2 * DEPTH * PITCH * 4;
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: SIDE, columns: SIDE, most_slices: 1 },
-        lesson: "tiles in shared memory and registers: the CUDA cores are busy, and that is all they can do",
-    };
-    formats [bf16, f16, tf32];
-    pointers => tiled
-}
-
+/// A block computes 128 × 128 elements of `c`, and each of its 256 threads 8 × 8 of them.
+///
+/// In `gemm_naive` each multiply-add waits for two loads. Here a block reads 2 · 128 · 16 elements for 16 elements along
+/// `k`: 8 KB of 16-bit elements for 262144 multiply-adds, 32 multiply-adds per byte. The ridge of an H200's roofline for
+/// FP32 is at about 7 (67 TFLOP/s over 4.8 TB/s, two operations per multiply-add). A thread reads 16 floats from shared
+/// memory for 64 multiply-adds, with four reads of 16 bytes.
+///
+/// Elements are converted when they are stored in the tiles, once for 128 uses. So the tiles hold 32-bit floats, and the
+/// inner loop is that of a product of floats: narrow elements save bytes of global memory and nothing else. The CUDA
+/// cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, from the next rung on, do 16 times as many.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` is two tiles of floats.
-#[inline(always)]
-unsafe fn tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &Product<A, C>) {
-    let &Product { a, b, c, m, n, k } = product;
-    let corner = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
-    let tile_a = shared.cast::<f32>();
-    let tile_b = tile_a.wrapping_add((DEPTH * PITCH) as usize);
-    // This thread's first row and column; its others are the next three, and the same four half a tile further.
-    let (row, column) = (thread::thread_idx_x() / 16 * 4, thread::thread_idx_x() % 16 * 4);
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_naive,
+    lesson = "tiles in shared memory and registers keep the CUDA cores busy, which is all that they can do",
+    blocks = [256],
+    grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32), tf32: (Tf32, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    #[address_space(shared)]
+    static mut TILE_A: MaybeUninit<[Wide<f32, 4>; TILE_FLOATS / 4]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TILE_B: MaybeUninit<[Wide<f32, 4>; TILE_FLOATS / 4]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
+    let tid = thread::thread_idx_x();
+    let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
+    // A thread's eight rows are four neighbors, and the four that lie half a tile further. The same holds for columns.
+    let (thread_row, thread_col) = (tid / 16 * 4, tid % 16 * 4);
+    let offset = |i: usize| i as u32 / 4 * (SIDE / 2) + i as u32 % 4;
+
     let mut sums = [[0.0; 8]; 8];
-    for first in (0..k).step_by(DEPTH as usize) {
-        // SAFETY: each element of the tiles is written by one thread, and barriers part that from the reading.
+    for k_start in (0..k).step_by(DEPTH as usize) {
+        // SAFETY: each element of a tile is written by one thread, and all threads have passed the barrier that follows
+        // the last read of the tile.
         unsafe {
-            load::<A, true>(tile_a, a, [m, k], corner.row, first);
-            load::<A, COLUMN_MAJOR>(tile_b, b, [n, k], corner.column, first);
-            thread::sync_threads();
-            // In two loops, because 16 steps written out are no faster than 4.
-            for four in (0..unknown(DEPTH)).step_by(4) {
-                for step in four..four + 4 {
-                    multiply_add(&mut sums, eight(tile_a, step, row), eight(tile_b, step, column));
+            store_tile::<A, true>(tile_a, a, [m, k], tile_row, k_start);
+            store_tile::<A, COLUMN_MAJOR>(tile_b, b, [n, k], tile_col, k_start);
+        }
+        thread::sync_threads();
+        // Two loops, because unrolling all 16 steps is not faster than unrolling 4.
+        for four in (0..opaque(DEPTH)).step_by(4) {
+            for step in four..four + 4 {
+                // SAFETY: step < DEPTH, and the barrier orders the reads after all writes.
+                let (rows, columns) =
+                    unsafe { (load_eight(tile_a, step, thread_row), load_eight(tile_b, step, thread_col)) };
+                for (i, sums) in sums.iter_mut().enumerate() {
+                    for (j, sum) in sums.iter_mut().enumerate() {
+                        *sum = GpuFloat::mul_add(rows[i / 4][i % 4], columns[j / 4][j % 4], *sum);
+                    }
                 }
             }
         }
         thread::sync_threads();
     }
-    let line = |i: usize| (i as u32 / 4) * (SIDE / 2) + i as u32 % 4;
+
     for (i, sums) in sums.iter().enumerate() {
-        let row = corner.row + row + line(i);
         for (j, &sum) in sums.iter().enumerate() {
-            let column = corner.column + column + line(j);
-            if row < m && column < n {
-                // SAFETY: in `c`, and this thread's own.
-                unsafe { *c.add((row * n + column) as usize) = C::from_f32(sum) };
+            let (row, col) = (tile_row + thread_row + offset(i), tile_col + thread_col + offset(j));
+            if row < m && col < n {
+                // SAFETY: row < m and col < n, and no other thread writes this element.
+                unsafe { *c.add((row * n + col) as usize) = C::from_f32(sum) };
             }
         }
     }
 }
 
-/// Four neighbours of a tile and the four half a tile further, in step `step` along `k`.
+/// Returns four neighbors in a tile, and the four that lie half a tile further, of element `step` along `k`.
 ///
 /// # Safety
-/// All of the tile has been written; `line` is a multiple of 4.
+/// The caller must ensure that all of the tile has been written, that `step` < `DEPTH`, and that `first` is a multiple of
+/// 4 below `SIDE / 2`.
 #[inline(always)]
-unsafe fn eight(tile: *const f32, step: u32, line: u32) -> [[f32; 4]; 2] {
-    let at = tile.wrapping_add((step * PITCH + line) as usize);
-    // SAFETY: as the caller promises.
-    unsafe { [wide::load(at), wide::load(at.wrapping_add(SIDE as usize / 2))] }
+unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
+    let from = tile.wrapping_add((step * STRIDE + first) as usize);
+    // SAFETY: both ends are in the tile. The tile, STRIDE, SIDE / 2 and `first` are multiples of 16 bytes.
+    unsafe { [wide::load(from), wide::load(from.wrapping_add(SIDE as usize / 2))] }
 }
 
-/// Adds the product of each row and each column to its sum.
-#[inline(always)]
-fn multiply_add(sums: &mut [[f32; 8]; 8], rows: [[f32; 4]; 2], columns: [[f32; 4]; 2]) {
-    for (i, sums) in sums.iter_mut().enumerate() {
-        for (j, sum) in sums.iter_mut().enumerate() {
-            *sum = GpuFloat::mul_add(rows[i / 4][i % 4], columns[j / 4][j % 4], *sum);
-        }
-    }
-}
-
-/// Loads this thread's share of a tile: [`SIDE`] lines, rows of `a` or columns of `b`, from the element `first` of
-/// each on. With `ALONG_K`, a line's elements lie side by side in memory, otherwise neighbouring lines do. What lies
-/// outside is 0.
+/// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b`, from number `first` on, and of
+/// each the elements from `k_start` on. Elements outside of the matrix are 0.
+///
+/// `count` is the number of rows of `a`, or of columns of `b`. With `K_MAJOR`, neighbors in memory are neighbors along `k`.
 ///
 /// # Safety
-/// The matrix is valid for reads; no thread reads the tile before a barrier.
+/// The caller must ensure that the matrix has `count * k` elements, and that no thread reads the tile before a barrier.
 #[inline(always)]
-unsafe fn load<A: Element, const ALONG_K: bool>(
+unsafe fn store_tile<A: Element, const K_MAJOR: bool>(
     tile: *mut f32,
     matrix: *const A,
-    [lines, k]: [u32; 2],
-    first_line: u32,
+    [count, k]: [u32; 2],
     first: u32,
+    k_start: u32,
 ) {
     const ELEMENTS: usize = (SIDE * DEPTH / THREADS) as usize;
-    let thread = thread::thread_idx_x();
-    let place = |i: usize| {
+    let tid = thread::thread_idx_x();
+    let position = |i: usize| {
         let i = i as u32;
-        if ALONG_K {
-            // A warp takes 8 elements of 4 lines.
-            (thread / 8 + i / 2 * (THREADS / 8), thread % 8 + i % 2 * 8)
+        if K_MAJOR {
+            // A warp loads 8 elements along `k` of 4 rows.
+            (tid / 8 + i / 2 * (THREADS / 8), tid % 8 + i % 2 * 8)
         } else {
-            (thread % SIDE, thread / SIDE + i * (THREADS / SIDE))
+            (tid % SIDE, tid / SIDE + i * (THREADS / SIDE))
         }
     };
-    // All are read before the first is waited for.
+    // All loads come before the first store, so they are in flight together.
     let mut elements = [0.0; ELEMENTS];
     for (i, element) in elements.iter_mut().enumerate() {
-        let (line, depth) = place(i);
-        let (line, depth) = (first_line + line, first + depth);
-        if line < lines && depth < k {
-            let at = if ALONG_K { line * k + depth } else { depth * lines + line };
-            // SAFETY: inside of the matrix.
-            *element = unsafe { (*matrix.add(at as usize)).to_f32() };
+        let (x, depth) = position(i);
+        let (x, depth) = (first + x, k_start + depth);
+        if x < count && depth < k {
+            let index = if K_MAJOR { x * k + depth } else { depth * count + x };
+            // SAFETY: the element is in the matrix: checked above.
+            *element = unsafe { (*matrix.add(index as usize)).to_f32() };
         }
     }
     for (i, element) in elements.into_iter().enumerate() {
-        let (line, depth) = place(i);
-        // SAFETY: in the tile, and this thread's own.
-        unsafe { *tile.add((depth * PITCH + line) as usize) = element };
+        let (x, depth) = position(i);
+        // SAFETY: x < SIDE and depth < DEPTH, and no other thread has the same position.
+        unsafe { *tile.add((depth * STRIDE + x) as usize) = element };
     }
 }

@@ -1,38 +1,47 @@
-//! Products of one warp: fragments in its registers, `mma.sync` and `ldmatrix` (compute capability 8.0 and newer).
+//! `mma.sync` and `ldmatrix`: the products of one warp, from fragments in its registers (compute capability 8.0 and newer).
 //!
-//! A *line* is a row of `a` or a column of `b`: what runs along `k`. A product of two factors is the products of all
-//! lines of one with all lines of the other, and the fragments of both factors differ in the order of their registers
-//! only. (PTX ISA, "Warp-level matrix instructions", in particular "Matrix Fragments for mma.m16n8k16 with floating
-//! point type".)
+//! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16 rows
+//! of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four *matrices* of 8 × 8 elements, one register
+//! of each lane for each matrix. Of such a matrix, lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k`, in
+//! row (of `a`) or column (of `b`) `l / 4`. The first of these two elements is in the register's lower half.
+//! [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix
+//! Fragments for mma.m16n8k16 with floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
-use core::marker::PhantomData;
+use core::mem;
 
 use cuda_std::thread;
 
 use crate::copy_async::Shared;
-use crate::tensor_core::element::{Bf16, Element, F16};
+use crate::tensor_core::element::{Bf16, Element, F16, Output};
 use crate::warp::WARP_SIZE;
 
-/// Lines of a fragment, and its elements along `k`.
-pub const SIDE: usize = 16;
+/// Rows of a fragment of `a`, columns of a fragment of `b`, and elements along `k` of both.
+pub const SIDE: u32 = 16;
+
+/// The registers that hold a fragment: of each lane four, with two elements in each.
+pub type Fragment = [u32; 4];
+
+/// The sums of `M` · 16 rows and `N` · 16 columns: for each pair of a fragment of `a` and a fragment of `b`, the
+/// accumulators of two `mma.sync`, which compute 8 columns each.
+pub type Sums<const M: usize, const N: usize> = [[[[f32; 4]; 2]; N]; M];
 
 /// An element of 16 bits that `mma.sync` multiplies.
 pub trait MmaElement: Element {
-    /// `mma.sync.aligned.m16n8k16.row.col.f32.T.T.f32`: adds the products of 16 rows and 8 columns, 16 deep, to their
-    /// sums. (PTX ISA, "Multiply-and-Accumulate Instruction: mma".)
+    /// `mma.sync.aligned.m16n8k16.row.col.f32.T.T.f32`: adds the products of 16 rows of `a` and 8 columns of `b`, over 16
+    /// elements along `k`, to `sums`. (PTX ISA, "Multiply-and-Accumulate Instruction: mma".)
     ///
     /// # Safety
-    /// All lanes of the warp call it together.
-    unsafe fn multiply_add(a: [u32; 4], b: [u32; 2], sums: &mut [f32; 4]);
+    /// The caller must ensure that all lanes of the warp execute the call together.
+    unsafe fn mma(a: Fragment, b: [u32; 2], sums: &mut [f32; 4]);
 }
 
 macro_rules! mma_element {
     ($element:ty, $name:literal) => {
         impl MmaElement for $element {
             #[inline(always)]
-            unsafe fn multiply_add(a: [u32; 4], b: [u32; 2], sums: &mut [f32; 4]) {
+            unsafe fn mma(a: Fragment, b: [u32; 2], sums: &mut [f32; 4]) {
                 let [s0, s1, s2, s3] = sums;
                 ptx!(
                     concat!(
@@ -51,120 +60,130 @@ macro_rules! mma_element {
 mma_element!(Bf16, "bf16");
 mma_element!(F16, "f16");
 
-/// 16 lines of a factor, 16 elements deep, in four registers of each lane.
+/// Returns the position of 8 × 8 matrix number `matrix` in a fragment: which half of the 16 rows (of `a`) or columns (of
+/// `b`), and which half along `k`.
 ///
-/// They are four matrices of 8 lines × 8 elements, a register each. Lane `l` has of line `l / 4` the elements `l % 4 *
-/// 2` and the one behind it, the first one in the register's lower half. For `a`, the second register has the 8 lines
-/// further on, and the other two the elements further along `k`. For `b` the second has the elements further along `k`,
-/// for `mma.sync` wants 16 × 8 elements of `b` in two registers, and these have to be neighbours.
-#[derive(Clone, Copy)]
-pub struct Fragment<E, const OF_B: bool> {
-    registers: [u32; 4],
-    element: PhantomData<E>,
+/// For `a`, the second matrix has the next 8 rows. For `b`, the second matrix has the next 8 elements along `k`, because
+/// `mma.sync` takes 8 columns of `b` in two registers: the first two registers are its first 8 columns.
+#[inline(always)]
+#[must_use]
+pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
+    if IS_B { (matrix / 2, matrix % 2) } else { (matrix % 2, matrix / 2) }
 }
 
-/// Rows of `a`.
-pub type FragmentA<E> = Fragment<E, false>;
-/// Columns of `b`.
-pub type FragmentB<E> = Fragment<E, true>;
-
-impl<E: MmaElement, const OF_B: bool> Fragment<E, OF_B> {
-    /// Which half of the lines, and which half along `k`, matrix number `matrix` is.
-    #[inline(always)]
-    const fn halves(matrix: u32) -> (u32, u32) {
-        if OF_B { (matrix / 2, matrix % 2) } else { (matrix % 2, matrix / 2) }
+/// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: loads the four 8 × 8 matrices of a fragment from shared memory. (PTX ISA,
+/// "Warp-level matrix load instruction: ldmatrix".)
+///
+/// Lane `l` gives the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in memory
+/// run across `k`, and `.trans` transposes each matrix on its way to the registers.
+///
+/// # Safety
+/// The caller must ensure that all lanes of the warp execute the call together, and that `row` points to 16 bytes of shared
+/// memory, is a multiple of 16, and is not written at the same time.
+#[inline(always)]
+#[must_use]
+pub unsafe fn ldmatrix<const TRANSPOSED: bool>(row: *const u8) -> Fragment {
+    let (row, mut fragment) = (Shared::of(row), [0; 4]);
+    let [first, second, third, fourth] = &mut fragment;
+    macro_rules! ldmatrix {
+        ($form:literal) => {
+            ptx!(
+                concat!("ldmatrix.sync.aligned.m8n8.x4", $form, ".shared.b16 {{{}, {}, {}, {}}}, [{}];"),
+                out(reg32) *first, out(reg32) *second, out(reg32) *third, out(reg32) *fourth,
+                in(reg32) row.0, options(readonly, nostack, preserves_flags)
+            )
+        };
     }
-
-    /// The fragment whose pairs of elements `pair` gives, by their line and by their place along `k`, in pairs.
-    #[inline(always)]
-    #[must_use]
-    pub fn from_pairs(pair: impl Fn(u32, u32) -> u32) -> Self {
-        let lane = thread::thread_idx_x() % WARP_SIZE;
-        let registers = [0, 1, 2, 3].map(|matrix| {
-            let (line, place) = Self::halves(matrix);
-            pair(line * 8 + lane / 4, place * 4 + lane % 4)
-        });
-        Self { registers, element: PhantomData }
+    if TRANSPOSED {
+        ldmatrix!(".trans");
+    } else {
+        ldmatrix!("");
     }
+    fragment
+}
 
-    /// The row of eight elements, 16 bytes, whose address this lane gives to [`load`](Self::load): its row in the
-    /// fragment as it lies in memory, and which of the two eights of that row it is.
-    #[inline(always)]
-    #[must_use]
-    pub fn row_and_eight<const ALONG_K: bool>() -> (u32, u32) {
-        let lane = thread::thread_idx_x() % WARP_SIZE;
-        let (line, place) = Self::halves(lane / 8);
-        let (down, along) = if ALONG_K { (line, place) } else { (place, line) };
-        (down * 8 + lane % 8, along)
-    }
-
-    /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: four matrices of 8 × 8, each lane giving the address of one row of
-    /// one of them. (PTX ISA, "Warp-level matrix load instruction: ldmatrix".)
-    ///
-    /// With `ALONG_K`, the rows in memory are lines: elements along `k` lie side by side, as the registers have them.
-    /// Without, a row has the elements of 8 neighbouring lines, and `.trans` transposes each matrix on its way.
-    ///
-    /// # Safety
-    /// All lanes of the warp call it together. `row` is the address of the 16 bytes of shared memory that
-    /// [`row_and_eight`](Self::row_and_eight) names, a multiple of 16, which no thread writes meanwhile.
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn load<const ALONG_K: bool>(row: Shared) -> Self {
-        let mut registers = [0; 4];
-        let [first, second, third, fourth] = &mut registers;
-        macro_rules! ldmatrix {
-            ($form:literal) => {
-                ptx!(
-                    concat!("ldmatrix.sync.aligned.m8n8.x4", $form, ".shared.b16 {{{}, {}, {}, {}}}, [{}];"),
-                    out(reg32) *first, out(reg32) *second, out(reg32) *third, out(reg32) *fourth,
-                    in(reg32) row.0, options(readonly, nostack, preserves_flags)
-                )
-            };
+/// Adds the products of `M` fragments of `a` and `N` fragments of `b` to `sums`, with 2 · `M` · `N` `mma.sync`.
+///
+/// # Safety
+/// The caller must ensure that all lanes of the warp execute the call together.
+#[inline(always)]
+pub unsafe fn multiply_add<E: MmaElement, const M: usize, const N: usize>(
+    sums: &mut Sums<M, N>,
+    a: &[Fragment; M],
+    b: &[Fragment; N],
+) {
+    for (&a, sums) in a.iter().zip(sums) {
+        for (&[b0, b1, b2, b3], [left, right]) in b.iter().zip(sums) {
+            // SAFETY: all lanes execute this call together, so they execute these together.
+            unsafe {
+                E::mma(a, [b0, b1], left);
+                E::mma(a, [b2, b3], right);
+            }
         }
-        if ALONG_K {
-            ldmatrix!("");
+    }
+}
+
+/// Rounds a warp's sums and stores them in `c`, whose size is `m` × `n`, from `row` and `col` on: the epilogue.
+///
+/// Lane `l` holds sums `l % 4 * 2` and `l % 4 * 2 + 1` of row `l / 4` of each 8 × 8. It stores both at once where the rows
+/// of `c` are aligned for such pairs.
+///
+/// # Safety
+/// The caller must ensure that `c` points to `m * n` elements, and that no other thread accesses these elements of it.
+#[inline(always)]
+pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
+    sums: &Sums<M, N>,
+    c: *mut C,
+    [m, n]: [u32; 2],
+    row: u32,
+    col: u32,
+) {
+    let lane = thread::thread_idx_x() % WARP_SIZE;
+    let (row, col) = (row + lane / 4, col + lane % 4 * 2);
+    let has_pairs = n.is_multiple_of(2) && (c as usize).is_multiple_of(size_of::<C::Pair>());
+    for (i, sums) in sums.iter().enumerate() {
+        for row_half in 0..2 {
+            let row = row + i as u32 * SIDE + 8 * row_half as u32;
+            if row >= m {
+                continue;
+            }
+            let to = c.wrapping_add((row * n + col) as usize);
+            for (j, sums) in sums.iter().enumerate() {
+                for (col_half, sums) in sums.iter().enumerate() {
+                    let offset = j * SIDE as usize + 8 * col_half;
+                    // The elements of the row from this pair on: an even number if `n` is even.
+                    let left = n as i32 - (col + offset as u32) as i32;
+                    let pair = C::pair(sums[2 * row_half], sums[2 * row_half + 1]);
+                    // SAFETY: row < m, and `left` elements of this row exist. Pairs are aligned: `n` and `col` are even.
+                    unsafe { store_pair(to.wrapping_add(offset), pair, left, has_pairs) };
+                }
+            }
+        }
+    }
+}
+
+/// Stores two neighbors, or only as many as `left`: with one store if `has_pairs`, else with one each.
+///
+/// # Safety
+/// The caller must ensure that `to` points to `left` elements, which no other thread accesses. With `has_pairs`, `to` is
+/// aligned as a pair and `left` is even.
+#[inline(always)]
+unsafe fn store_pair<C: Output>(to: *mut C, pair: C::Pair, left: i32, has_pairs: bool) {
+    const { assert!(size_of::<C::Pair>() == 2 * size_of::<C>()) };
+    // SAFETY: only elements that exist are written. A pair is two elements: asserted above.
+    unsafe {
+        if has_pairs {
+            if left > 0 {
+                *to.cast() = pair;
+            }
         } else {
-            ldmatrix!(".trans");
+            let [first, second]: [C; 2] = mem::transmute_copy(&pair);
+            if left > 0 {
+                *to = first;
+            }
+            if left > 1 {
+                *to.wrapping_add(1) = second;
+            }
         }
-        Self { registers, element: PhantomData }
-    }
-}
-
-/// The sums of 16 rows and 16 columns, in eight registers of each lane.
-#[derive(Clone, Copy)]
-pub struct Sums([[f32; 4]; 2]);
-
-impl Sums {
-    /// Sums of nothing.
-    pub const ZERO: Self = Self([[0.0; 4]; 2]);
-
-    /// Adds the products of 16 rows of `a` and 16 columns of `b`, by two `mma.sync` of 8 columns each.
-    ///
-    /// # Safety
-    /// All lanes of the warp call it together.
-    #[inline(always)]
-    pub unsafe fn multiply_add<E: MmaElement>(&mut self, a: &FragmentA<E>, b: &FragmentB<E>) {
-        let [left, right] = &mut self.0;
-        let [b0, b1, b2, b3] = b.registers;
-        // SAFETY: as the caller promises.
-        unsafe {
-            E::multiply_add(a.registers, [b0, b1], left);
-            E::multiply_add(a.registers, [b2, b3], right);
-        }
-    }
-
-    /// The row and the column of this lane's first pair of neighbouring sums.
-    #[inline(always)]
-    #[must_use]
-    pub fn place() -> (u32, u32) {
-        let lane = thread::thread_idx_x() % WARP_SIZE;
-        (lane / 4, lane % 4 * 2)
-    }
-
-    /// A pair of this lane's sums: `down` and `along`, 0 or 1, times eight rows and columns from the first one on.
-    #[inline(always)]
-    #[must_use]
-    pub fn pair(&self, down: usize, along: usize) -> [f32; 2] {
-        [self.0[along][down * 2], self.0[along][down * 2 + 1]]
     }
 }

@@ -278,6 +278,11 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
                 let ident = &parameter.ident;
                 if let Some(value) = value(ident) {
                     constants.extend(quote!(type #ident = #value;));
+                    // The bounds hold, and the traits that they name count as used.
+                    if !parameter.bounds.is_empty() {
+                        let bounds = &parameter.bounds;
+                        constants.extend(quote!(const _: fn() = { fn is<Value: #bounds>() {} is::<#ident> };));
+                    }
                 }
             }
             GenericParam::Lifetime(_) => {}

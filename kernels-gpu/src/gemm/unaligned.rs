@@ -1,0 +1,379 @@
+//! Rows that begin at any byte, copied asynchronously all the same.
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+
+use core::array;
+
+use cuda_std::warp::warp_shuffle_down;
+use cuda_std::{shared, thread};
+use rung::rung;
+
+use super::ldmatrix::{load_fragments, swizzled};
+use super::{opaque, tile_corner};
+use crate::copy_async::{Shared, commit, copy_four, copy_two, copy_up_to_four, wait};
+use crate::tensor_core::element::{Bf16, F16, Output};
+use crate::tensor_core::mma::{self, MmaElement, multiply_add, store_sums};
+
+/// Rows and columns of warps in a block.
+const WARP_ROWS: u32 = 2;
+const WARP_COLUMNS: u32 = 4;
+const THREADS: u32 = WARP_ROWS * WARP_COLUMNS * 32;
+/// Elements along `k` in the tiles of `a` and `b`.
+const DEPTH: u32 = 32;
+/// Elements in 16 bytes.
+pub(super) const CHUNK: u32 = 8;
+/// Stages in shared memory, as in `gemm_cp_async`.
+const STAGES: u32 = 4;
+/// Bytes for each row of `a` and column of `b` in a stage: its elements, and 16 bytes for tails.
+const LINE_BYTES: u32 = DEPTH * 2 + 16;
+
+/// `gemm_cp_async` for rows of any length: copies begin early, at a multiple of 16 bytes, and threads realign the data.
+///
+/// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of that size. Rows with an odd number of elements
+/// begin at any multiple of 2 bytes. `gemm_cp_async` loads such rows element by element, and nothing is in flight while it
+/// multiplies. Here the alignment of the rows chooses one of three ways:
+///
+/// - 16 bytes: one copy per chunk, as in `gemm_cp_async`.
+/// - 8 bytes: two copies of 8 bytes per chunk.
+/// - 4 or 2 bytes: one copy per chunk, of the 16 bytes from the multiple of 16 before the chunk. So the end of a chunk is in
+///   the next chunk's copy. After the last chunk of a row of the tile, one more copy fetches 16 bytes, the row's *tail*. When
+///   a stage has arrived, each thread joins the end of what it copied and the start of what the next lane copied.
+///
+/// The pipeline is compiled once for each way, because the loop for 16 bytes should have no branches between its
+/// multiplications.
+///
+/// # Safety
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_cp_async,
+    lesson = "rows at any byte: copies begin at the multiple of 16 before, and threads realign the data in shared memory",
+    blocks = [256],
+    resident = 1,
+    dynamic_shared = shared_bytes(4, 4),
+    grid = |launch| [launch.count_tiles(rows(4), columns(4)), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_unaligned<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    // SAFETY: the matrices have these sizes, and the launch gives the block `shared_bytes(4, 4)`.
+    unsafe { multiply_tile::<A, C, COLUMN_MAJOR, 4, 4>(a, b, c, [m, n, k]) };
+}
+
+/// The rows of a block's tile of `c` whose warp tiles have `fragments` fragments of `a`.
+pub(super) const fn rows(fragments: usize) -> u32 {
+    WARP_ROWS * mma::SIDE * fragments as u32
+}
+
+/// The columns of a block's tile of `c` whose warp tiles have `fragments` fragments of `b`.
+pub(super) const fn columns(fragments: usize) -> u32 {
+    WARP_COLUMNS * mma::SIDE * fragments as u32
+}
+
+/// The bytes of shared memory that [`multiply_tile`] needs for warp tiles of `m` × `n` fragments.
+pub(super) const fn shared_bytes(m: usize, n: usize) -> u32 {
+    STAGES * (rows(m) + columns(n)) * LINE_BYTES
+}
+
+/// Computes a block's tile of `c`, in warp tiles of `M` × `N` fragments.
+///
+/// # Safety
+/// As [`gemm`](super) says. The block has [`shared_bytes`] of dynamic shared memory.
+#[inline(always)]
+pub(super) unsafe fn multiply_tile<
+    A: MmaElement,
+    C: Output,
+    const COLUMN_MAJOR: bool,
+    const M: usize,
+    const N: usize,
+>(
+    a: *const A,
+    b: *const A,
+    c: *mut C,
+    [m, n, k]: [u32; 3],
+) {
+    let corner = tile_corner([rows(M), columns(N)], m, n);
+    let a = Factor::<true>::new(a.cast(), [m, k], corner.0, rows(M));
+    let b = Factor::<COLUMN_MAJOR>::new(b.cast(), if COLUMN_MAJOR { [n, k] } else { [k, n] }, corner.1, columns(N));
+    // SAFETY: the factors are those of this tile, and the rows of both are aligned as much as `ALIGNMENT`.
+    unsafe {
+        match a.alignment.min(b.alignment) {
+            16 => pipeline::<A, C, COLUMN_MAJOR, M, N, 16>(a, b, c, [m, n, k], corner),
+            8 => pipeline::<A, C, COLUMN_MAJOR, M, N, 8>(a, b, c, [m, n, k], corner),
+            _ => pipeline::<A, C, COLUMN_MAJOR, M, N, 2>(a, b, c, [m, n, k], corner),
+        }
+    }
+}
+
+/// The pipeline of `gemm_cp_async`. The changes: the copies depend on the alignment, and realignment follows `wait`.
+///
+/// # Safety
+/// As [`multiply_tile`]. Rows of `a` and `b` begin at multiples of `ALIGNMENT` bytes.
+#[inline(always)]
+unsafe fn pipeline<
+    A: MmaElement,
+    C: Output,
+    const COLUMN_MAJOR: bool,
+    const M: usize,
+    const N: usize,
+    const ALIGNMENT: u32,
+>(
+    a: Factor<true>,
+    b: Factor<COLUMN_MAJOR>,
+    c: *mut C,
+    [m, n, k]: [u32; 3],
+    (tile_row, tile_col): (u32, u32),
+) {
+    let stages = shared::dynamic_shared_mem::<u8>();
+    let warp = thread::thread_idx_x() / 32;
+    let warp_row = warp % WARP_ROWS * mma::SIDE * M as u32;
+    let warp_col = warp / WARP_ROWS * mma::SIDE * N as u32;
+
+    let steps = k.div_ceil(DEPTH);
+    let tiles = |step: u32| {
+        let stage = stages.wrapping_add((step % STAGES * (rows(M) + columns(N)) * LINE_BYTES) as usize);
+        (stage, stage.wrapping_add((rows(M) * LINE_BYTES) as usize))
+    };
+    let start_copies = |step: u32| {
+        if step < steps {
+            let (tile_a, tile_b) = tiles(step);
+            // SAFETY: the stage was read before the last barrier, or never.
+            unsafe {
+                a.copy::<ALIGNMENT>(step, tile_a);
+                b.copy::<ALIGNMENT>(step, tile_b);
+            }
+        }
+        commit();
+    };
+    let wait_for = |step: u32| {
+        wait::<{ STAGES - 2 }>();
+        if ALIGNMENT == 2 && step < steps {
+            let (tile_a, tile_b) = tiles(step);
+            // SAFETY: this thread's copies have arrived, and other threads read its chunks after the barrier only.
+            unsafe {
+                a.realign(tile_a);
+                b.realign(tile_b);
+            }
+        }
+        thread::sync_threads();
+    };
+    let load = |step: u32, half: u32| {
+        let (tile_a, tile_b) = tiles(step);
+        // SAFETY: the stage has arrived for all threads: every call follows `wait_for` of this step.
+        unsafe {
+            (
+                load_fragments::<true, false, M>(a.chunks, tile_a, warp_row, half),
+                load_fragments::<COLUMN_MAJOR, true, N>(b.chunks, tile_b, warp_col, half),
+            )
+        }
+    };
+
+    for step in 0..opaque(STAGES - 1) {
+        start_copies(step);
+    }
+    wait_for(0);
+    let mut sums = [[[[0.0; 4]; 2]; N]; M];
+    let mut first_half = load(0, 0);
+    for step in 0..steps {
+        let second_half = load(step, 1);
+        start_copies(step + STAGES - 1);
+        // SAFETY: all lanes of the warp take part.
+        unsafe { multiply_add::<A, M, N>(&mut sums, &first_half.0, &first_half.1) };
+        wait_for(step + 1);
+        first_half = load((step + 1).min(steps - 1), 0);
+        // SAFETY: all lanes of the warp take part.
+        unsafe { multiply_add::<A, M, N>(&mut sums, &second_half.0, &second_half.1) };
+    }
+    // SAFETY: each element of `c` belongs to one warp.
+    unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
+}
+
+/// A factor in global memory, row-major, and this thread's chunks of its tiles.
+///
+/// In shared memory, a swizzled tile is followed by 16 bytes for the tail of each of its rows.
+#[derive(Clone, Copy)]
+struct Factor<const K_MAJOR: bool> {
+    data: *const u16,
+    rows: u32,
+    columns: u32,
+    /// The position in the matrix of this thread's first chunk of the first tile.
+    row: u32,
+    col: u32,
+    /// Chunks in a row of a tile, and of this thread in a tile.
+    chunks: u32,
+    count: u32,
+    /// The bytes that addresses of rows are a multiple of: 16, 8, 4 or 2.
+    alignment: u32,
+}
+
+impl<const K_MAJOR: bool> Factor<K_MAJOR> {
+    /// Returns the factor whose tiles have `lines` rows of `a`, or columns of `b`, from number `first` on.
+    #[inline(always)]
+    fn new(data: *const u16, [rows, columns]: [u32; 2], first: u32, lines: u32) -> Self {
+        let chunks = if K_MAJOR { DEPTH } else { lines } / CHUNK;
+        let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
+        let (row, col) = if K_MAJOR { (first + row, chunk * CHUNK) } else { (row, first + chunk * CHUNK) };
+        // The lowest bit that is set in the matrix's address or in the bytes of a row.
+        let bits = data as u32 | (columns * 2) | 16;
+        let count = lines * DEPTH / CHUNK / THREADS;
+        Self { data, rows, columns, row, col, chunks, count, alignment: bits & bits.wrapping_neg() }
+    }
+
+    /// The rows between two chunks of a thread. A multiple of 8, so a thread's chunks are swizzled alike, and their
+    /// addresses are equal modulo 16.
+    #[inline(always)]
+    fn row_step(&self) -> u32 {
+        THREADS / self.chunks
+    }
+
+    /// Returns the addresses in shared memory of chunk `i` of this thread, and of the tail of its row.
+    #[inline(always)]
+    fn places(&self, tile: *mut u8, i: u32) -> (*mut u8, *mut u8) {
+        let (row, chunk) = (thread::thread_idx_x() / self.chunks, thread::thread_idx_x() % self.chunks);
+        let chunk = tile.wrapping_add((swizzled(self.chunks, row, chunk) + i * THREADS * 16) as usize);
+        let tails = tile.wrapping_add((self.count * THREADS * 16) as usize);
+        (chunk, tails.wrapping_add(((row + i * self.row_step()) * 16) as usize))
+    }
+
+    /// Whether this thread's chunks are the last ones in their rows of a tile.
+    #[inline(always)]
+    fn is_last(&self) -> bool {
+        thread::thread_idx_x() % self.chunks == self.chunks - 1
+    }
+
+    /// The bytes by which this thread's copies begin before its chunks, the same for all of its chunks.
+    #[inline(always)]
+    fn early_bytes(&self) -> u32 {
+        (self.data as u32).wrapping_add(self.row * self.columns * 2) % 16
+    }
+
+    /// Starts the copies of this thread's chunks of the tile of `step`. Elements outside of the matrix are 0.
+    ///
+    /// Where copies begin early, they read bytes before the matrix. These exist, because memory is allocated at multiples of
+    /// 16 bytes.
+    ///
+    /// # Safety
+    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes, and that no thread accesses the tile before
+    /// the copies have been waited for, [`realign`](Self::realign) has been called and a barrier has been passed.
+    #[inline(always)]
+    unsafe fn copy<const ALIGNMENT: u32>(&self, step: u32, tile: *mut u8) {
+        let (row, col) =
+            if K_MAJOR { (self.row, self.col + step * DEPTH) } else { (self.row + step * DEPTH, self.col) };
+        let first = self.data.wrapping_add((row * self.columns + col) as usize);
+        let left_in_row = self.columns as i32 - col as i32;
+        // Returns the address of chunk `i`, and how many columns there are from its first element on: 0 or fewer outside.
+        let chunk = |i: u32| {
+            let from = first.wrapping_add((i * self.row_step() * self.columns) as usize);
+            (from, if row + i * self.row_step() < self.rows { left_in_row } else { 0 })
+        };
+        if ALIGNMENT == 16 || self.alignment == 16 {
+            for i in 0..self.count {
+                let (from, left) = chunk(i);
+                // SAFETY: rows are multiples of 16 bytes, so a chunk is in the matrix as a whole or not at all.
+                unsafe { copy_four(Shared::of(self.places(tile, i).0), from.cast(), left > 0) };
+            }
+            return;
+        }
+        // These loops are not unrolled: they run at the pace of memory, and their instructions would only fill the cache.
+        for i in 0..opaque(self.count) {
+            let (from, left) = chunk(i);
+            let (to, tail) = self.places(tile, i);
+            if ALIGNMENT == 8 || self.alignment == 8 {
+                for half in [0, CHUNK / 2] {
+                    let (to, from) = (Shared::of(to).byte_add(half * 2), from.wrapping_add(half as usize));
+                    // SAFETY: as above, of half chunks: rows are multiples of 8 bytes.
+                    unsafe { copy_two(to, from.cast(), left > half as i32) };
+                }
+                continue;
+            }
+            let early = self.early_bytes();
+            let from = from.wrapping_byte_sub(early as usize);
+            let is_last_row = row + i * self.row_step() + 1 == self.rows;
+            let exists = row + i * self.row_step() < self.rows;
+            let bytes = if exists { 2 * left_in_row + early as i32 } else { 0 };
+            // SAFETY: `bytes` bytes exist from there to the end of the row.
+            unsafe {
+                copy_up_to(to, from, bytes, is_last_row);
+                if self.is_last() {
+                    copy_up_to(tail, from.wrapping_byte_add(16), bytes - 16, is_last_row);
+                }
+            }
+        }
+    }
+
+    /// Joins this thread's chunks from what this lane and the next lane copied, where copies began early.
+    ///
+    /// # Safety
+    /// The caller must ensure that all lanes of the warp execute the call together, that the copies to this tile have
+    /// arrived, and that no other thread accesses this thread's chunks before a barrier.
+    #[inline(always)]
+    unsafe fn realign(&self, tile: *mut u8) {
+        if self.alignment >= 8 {
+            return;
+        }
+        for i in 0..opaque(self.count) {
+            let (to, tail) = self.places(tile, i);
+            let (to, tail) = (to.cast::<Aligned>(), tail.cast::<Aligned>());
+            // SAFETY: both are 16 bytes of the stage that this thread copied, and all lanes shuffle.
+            unsafe {
+                let copied = (*to).0;
+                let mut next = copied.map(|word| warp_shuffle_down(u32::MAX, word, 1, 32).0);
+                if self.is_last() {
+                    next = (*tail).0;
+                }
+                *to = Aligned(join(copied, next, self.early_bytes()));
+            }
+        }
+    }
+}
+
+/// 16 bytes that are loaded or stored with one instruction.
+#[repr(align(16))]
+#[derive(Clone, Copy)]
+struct Aligned([u32; 4]);
+
+/// Starts a copy of 16 bytes of a row that has `bytes` bytes from there on; the others become 0.
+///
+/// A copy reads 16 bytes even where fewer are needed, and after the end of the last row no bytes may exist. So the end of
+/// the last row is loaded and stored.
+///
+/// # Safety
+/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last one. Both addresses
+/// are multiples of 16, and no thread accesses `to` before the copy has been waited for.
+#[inline(always)]
+unsafe fn copy_up_to(to: *mut u8, from: *const u16, bytes: i32, is_last_row: bool) {
+    if is_last_row && bytes < 16 {
+        let element = |i: i32| {
+            // SAFETY: the element is in the row: checked here.
+            if 2 * i < bytes { u32::from(unsafe { *from.wrapping_add(i as usize) }) } else { 0 }
+        };
+        // SAFETY: no other thread accesses these 16 bytes.
+        unsafe { *to.cast() = Aligned(pairs(element)) };
+        return;
+    }
+    // SAFETY: at most `bytes` bytes are used, and 16 exist.
+    unsafe { copy_up_to_four(Shared::of(to), from.cast(), bytes.clamp(0, 16) as u32) };
+}
+
+/// Returns a chunk's eight elements of 16 bits as four words.
+#[inline(always)]
+pub(super) fn pairs(element: impl Fn(i32) -> u32) -> [u32; 4] {
+    [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
+}
+
+/// Returns 16 of the 32 bytes of two chunks, from byte `first` on, an even number below 16.
+#[inline(always)]
+pub(super) fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], first: u32) -> [u32; 4] {
+    // Selects with masks, because an index into an array would put the array into local memory. Each line shifts all words
+    // by 8, 4 or 2 bytes if that bit of `first` is set.
+    let mask = |bit: u32| if first & bit == 0 { 0 } else { u32::MAX };
+    let pick = |mask: u32, unshifted: u32, shifted: u32| unshifted ^ (unshifted ^ shifted) & mask;
+    let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(here, later)| pick(mask(8), here, later));
+    let by_4: [u32; 5] = array::from_fn(|i| pick(mask(4), by_8[i], by_8[i + 1]));
+    array::from_fn(|i| pick(mask(2), by_4[i], by_4[i] >> 16 | by_4[i + 1] << 16))
+}
