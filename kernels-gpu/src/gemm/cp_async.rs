@@ -72,10 +72,11 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 64);
 
     let steps = k.div_ceil(DEPTH);
-    let stage = |step: u32| stages.wrapping_add((step % STAGES * STAGE_BYTES) as usize);
+    let stage_offset = |step: u32| step % STAGES * STAGE_BYTES;
     let start_copies = |step: u32| {
         if step < steps {
-            let (tile_a, tile_b, k_start) = (stage(step), stage(step).wrapping_add(BYTES_A as usize), step * DEPTH);
+            let (tile_a, k_start) = (stages.wrapping_add(stage_offset(step) as usize), step * DEPTH);
+            let tile_b = tile_a.wrapping_add(BYTES_A as usize);
             // SAFETY: the matrices have these sizes. The stage was read before the last barrier, or never.
             unsafe {
                 copy_tile(ROWS, row_a, tile_a, a.cast(), [m, k], tile_row, k_start);
@@ -90,7 +91,8 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
         commit();
     };
     let load = |step: u32, half: u32| {
-        let (tile_a, tile_b) = (stage(step), stage(step).wrapping_add(BYTES_A as usize));
+        let tile_a = Shared::of(stages).byte_add(stage_offset(step));
+        let tile_b = tile_a.byte_add(BYTES_A);
         // SAFETY: the stage has arrived for all threads: every call follows `wait` and a barrier.
         unsafe {
             (

@@ -9,9 +9,9 @@ use rung::rung;
 
 use super::mma::load_chunk;
 use super::tile_corner;
+use crate::copy_async::Shared;
 use crate::tensor_core::element::{Bf16, F16, Output};
-use crate::tensor_core::mma::{self, Fragment, MmaElement, halves, multiply_add, store_sums};
-use crate::wide::{self, Wide};
+use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, multiply_add, store_sums};
 
 /// Rows and columns of a block's tile of `c`.
 const SIDE: u32 = 128;
@@ -63,10 +63,10 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     k: u32,
 ) {
     #[address_space(shared)]
-    static mut TILE_A: MaybeUninit<[Wide<u32, 4>; CHUNKS as usize]> = MaybeUninit::uninit();
+    static mut TILE_A: MaybeUninit<[Chunk; CHUNKS as usize]> = MaybeUninit::uninit();
     #[address_space(shared)]
-    static mut TILE_B: MaybeUninit<[Wide<u32, 4>; CHUNKS as usize]> = MaybeUninit::uninit();
-    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<u8>(), (&raw mut TILE_B).cast::<u8>());
+    static mut TILE_B: MaybeUninit<[Chunk; CHUNKS as usize]> = MaybeUninit::uninit();
+    let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<Chunk>(), (&raw mut TILE_B).cast::<Chunk>());
     // Chunks in a row of the tiles as they lie in memory, and the size of `b` there.
     let (row_a, row_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
@@ -94,8 +94,8 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
         for step in 0..DEPTH / mma::SIDE {
             // SAFETY: the barrier orders the reads after all writes. All lanes of the warp take part.
             unsafe {
-                let a = load_fragments::<true, false, 4>(row_a, tile_a, warp_row, step);
-                let b = load_fragments::<COLUMN_MAJOR, true, 2>(row_b, tile_b, warp_col, step);
+                let a = load_fragments::<true, false, 4>(row_a, Shared::of(tile_a), warp_row, step);
+                let b = load_fragments::<COLUMN_MAJOR, true, 2>(row_b, Shared::of(tile_b), warp_col, step);
                 multiply_add::<A, 4, 2>(&mut sums, &a, &b);
             }
         }
@@ -124,7 +124,7 @@ unsafe fn load_chunks(
     [rows, columns]: [u32; 2],
     tile_row: u32,
     tile_col: u32,
-) -> [[u32; 4]; 2] {
+) -> [Chunk; 2] {
     let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
     let (row, col) = (tile_row + row, tile_col + chunk * CHUNK);
     let first = matrix.wrapping_add((row * columns + col) as usize);
@@ -141,14 +141,14 @@ unsafe fn load_chunks(
 /// # Safety
 /// The caller must ensure that no thread accesses the tile before the next barrier.
 #[inline(always)]
-unsafe fn store_chunks(chunks: u32, tile: *mut u8, [first, second]: [[u32; 4]; 2]) {
+unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2]) {
     let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
     // The second chunk is a multiple of 8 rows below the first, so it is swizzled alike.
-    let to = tile.wrapping_add(swizzled(chunks, row, chunk) as usize).cast::<u32>();
+    let to = tile.wrapping_byte_add(swizzled(chunks, row, chunk) as usize);
     // SAFETY: the tile has two chunks for each thread, and no other thread has these.
     unsafe {
-        wide::store(to, first);
-        wide::store(to.wrapping_byte_add(THREADS as usize * 16), second);
+        *to = first;
+        *to.wrapping_add(THREADS as usize) = second;
     }
 }
 
@@ -163,7 +163,7 @@ unsafe fn store_chunks(chunks: u32, tile: *mut u8, [first, second]: [[u32; 4]; 2
 #[inline(always)]
 pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const N: usize>(
     chunks: u32,
-    tile: *const u8,
+    tile: Shared,
     first: u32,
     step: u32,
 ) -> [Fragment; N] {
@@ -177,13 +177,8 @@ pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const
         let (row, col) = if K_MAJOR { (x, step * mma::SIDE) } else { (step * mma::SIDE, x) };
         // An even number of chunks further in a row is an exclusive or, and 16 rows further the swizzle is the same.
         let offset = (offset ^ (col / CHUNK * 16)) + row * chunks * 16;
-        // SAFETY: the chunk is in the tile, which is shared memory.
-        unsafe {
-            if K_MAJOR {
-                mma::ldmatrix::<false>(tile.wrapping_add(offset as usize))
-            } else {
-                mma::ldmatrix::<true>(tile.wrapping_add(offset as usize))
-            }
-        }
+        let chunk = tile.byte_add(offset);
+        // SAFETY: the chunk is in the tile, and all lanes of the warp execute the call together.
+        unsafe { if K_MAJOR { mma::ldmatrix::<false>(chunk) } else { mma::ldmatrix::<true>(chunk) } }
     })
 }

@@ -9,8 +9,7 @@ use rung::rung;
 
 use super::tile_corner;
 use crate::tensor_core::element::{Bf16, F16, Output};
-use crate::tensor_core::mma::{self, Fragment, MmaElement, halves, multiply_add, store_sums};
-use crate::wide::{self, Wide};
+use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, multiply_add, store_sums};
 
 /// Rows and columns of a block's tile of `c`.
 const SIDE: u32 = 128;
@@ -66,9 +65,9 @@ pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     const WORDS_A: u32 = SIDE * K_MAJOR_STRIDE;
     const WORDS_B: u32 = if COLUMN_MAJOR { SIDE * K_MAJOR_STRIDE } else { DEPTH / 2 * PAIRS_STRIDE };
     #[address_space(shared)]
-    static mut TILE_A: MaybeUninit<[Wide<u32, 4>; WORDS_A as usize / 4]> = MaybeUninit::uninit();
+    static mut TILE_A: MaybeUninit<[Chunk; WORDS_A as usize / 4]> = MaybeUninit::uninit();
     #[address_space(shared)]
-    static mut TILE_B: MaybeUninit<[Wide<u32, 4>; WORDS_B as usize / 4]> = MaybeUninit::uninit();
+    static mut TILE_B: MaybeUninit<[Chunk; WORDS_B as usize / 4]> = MaybeUninit::uninit();
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<u32>(), (&raw mut TILE_B).cast::<u32>());
     let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
     // Two rows and four columns of warps.
@@ -131,7 +130,7 @@ unsafe fn load_chunks<const K_MAJOR: bool>(
     [rows, columns]: [u32; 2],
     tile_row: u32,
     tile_col: u32,
-) -> [[u32; 4]; 2] {
+) -> [Chunk; 2] {
     let (row, col) = first_chunk::<K_MAJOR>();
     let (row, col, distance) = (tile_row + row, tile_col + col, if K_MAJOR { SIDE / 2 } else { 1 });
     let first = matrix.wrapping_add((row * columns + col) as usize);
@@ -148,21 +147,21 @@ unsafe fn load_chunks<const K_MAJOR: bool>(
 /// # Safety
 /// The caller must ensure that no thread accesses the tile before the next barrier.
 #[inline(always)]
-unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [[u32; 4]; 2]) {
+unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [Chunk; 2]) {
     let (row, col) = first_chunk::<K_MAJOR>();
     if K_MAJOR {
         let to = tile.wrapping_add((row * K_MAJOR_STRIDE + col / 2) as usize);
         // SAFETY: row < SIDE / 2, and no other thread has these chunks. The stride is a multiple of 16 bytes.
         unsafe {
-            wide::store(to, first);
-            wide::store(to.wrapping_add((SIDE / 2 * K_MAJOR_STRIDE) as usize), second);
+            *to.cast() = first;
+            *to.wrapping_add((SIDE / 2 * K_MAJOR_STRIDE) as usize).cast() = second;
         }
         return;
     }
     // Four pairs of the eight columns: the lower half of a word is from the first row, and the upper from the second.
     let pairs = |half: usize| {
-        let [(a, b), (c, d)] = [0, 1].map(|i| (first[half * 2 + i], second[half * 2 + i]));
-        [a & 0xffff | b << 16, a >> 16 | b & 0xffff_0000, c & 0xffff | d << 16, c >> 16 | d & 0xffff_0000]
+        let [(a, b), (c, d)] = [0, 1].map(|i| (first.0[half * 2 + i], second.0[half * 2 + i]));
+        Chunk([a & 0xffff | b << 16, a >> 16 | b & 0xffff_0000, c & 0xffff | d << 16, c >> 16 | d & 0xffff_0000])
     };
     let to = tile.wrapping_add((row / 2 * PAIRS_STRIDE + col) as usize);
     // Of eight lanes, four store their first half first and four their second half, so all are in different banks.
@@ -170,8 +169,8 @@ unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [[u
     let (near, far) = if swaps { (pairs(1), pairs(0)) } else { (pairs(0), pairs(1)) };
     // SAFETY: row / 2 < DEPTH / 2 and col + 8 <= SIDE, and no other thread has these pairs.
     unsafe {
-        wide::store(to.wrapping_add(if swaps { 4 } else { 0 }), near);
-        wide::store(to.wrapping_add(if swaps { 0 } else { 4 }), far);
+        *to.wrapping_add(if swaps { 4 } else { 0 }).cast() = near;
+        *to.wrapping_add(if swaps { 0 } else { 4 }).cast() = far;
     }
 }
 
@@ -192,26 +191,25 @@ unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(tile: *const u32,
     })
 }
 
-/// Loads a chunk, eight elements of a row from `from` on, as four pairs. Where the row has only `left` elements from there on,
-/// the others are 0; `left` is 0 or negative for a chunk outside of the matrix.
+/// Loads the chunk of a row that begins at `from`. Where the row has only `left` elements from there on, the others are 0; `left` is 0 or negative for a chunk outside of the matrix.
 ///
 /// # Safety
 /// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a multiple
 /// of 8 elements after the start of a row.
 #[inline(always)]
-pub(super) unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> [u32; 4] {
+pub(super) unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> Chunk {
     if (matrix as u32 | columns * 2).is_multiple_of(16) {
         // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
-        return if left > 0 { unsafe { wide::load(from.cast()) } } else { [0; 4] };
+        return if left > 0 { unsafe { *from.cast() } } else { Chunk([0; 4]) };
     }
     // An element that does not exist is replaced by one that does: eight loads without a branch are in flight together.
     let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
-    [0, 2, 4, 6].map(|pair| {
+    Chunk([0, 2, 4, 6].map(|pair| {
         let [low, high] = [pair, pair + 1].map(|i: i32| {
             // SAFETY: element `last` of this row exists, and so does the first element of the matrix.
             let element = unsafe { *from.wrapping_add(i.min(last) as usize) };
             u32::from(element) & if i < left { 0xffff } else { 0 }
         });
         low | high << 16
-    })
+    }))
 }

@@ -11,7 +11,7 @@ use super::ldmatrix::{load_fragments, swizzled};
 use super::{opaque, tile_corner};
 use crate::copy_async::{Shared, commit, copy_four, copy_two, copy_up_to_four, wait};
 use crate::tensor_core::element::{Bf16, F16, Output};
-use crate::tensor_core::mma::{self, MmaElement, multiply_add, store_sums};
+use crate::tensor_core::mma::{self, Chunk, MmaElement, multiply_add, store_sums};
 
 /// Rows and columns of warps in a block.
 const WARP_ROWS: u32 = 2;
@@ -135,8 +135,9 @@ unsafe fn pipeline<
     let warp_col = warp / WARP_ROWS * mma::SIDE * N as u32;
 
     let steps = k.div_ceil(DEPTH);
+    let stage_offset = |step: u32| step % STAGES * (rows(M) + columns(N)) * LINE_BYTES;
     let tiles = |step: u32| {
-        let stage = stages.wrapping_add((step % STAGES * (rows(M) + columns(N)) * LINE_BYTES) as usize);
+        let stage = stages.wrapping_add(stage_offset(step) as usize);
         (stage, stage.wrapping_add((rows(M) * LINE_BYTES) as usize))
     };
     let start_copies = |step: u32| {
@@ -163,7 +164,8 @@ unsafe fn pipeline<
         thread::sync_threads();
     };
     let load = |step: u32, half: u32| {
-        let (tile_a, tile_b) = tiles(step);
+        let tile_a = Shared::of(stages).byte_add(stage_offset(step));
+        let tile_b = tile_a.byte_add(rows(M) * LINE_BYTES);
         // SAFETY: the stage has arrived for all threads: every call follows `wait_for` of this step.
         unsafe {
             (
@@ -318,7 +320,7 @@ impl<const K_MAJOR: bool> Factor<K_MAJOR> {
         }
         for i in 0..opaque(self.count) {
             let (to, tail) = self.places(tile, i);
-            let (to, tail) = (to.cast::<Aligned>(), tail.cast::<Aligned>());
+            let (to, tail) = (to.cast::<Chunk>(), tail.cast::<Chunk>());
             // SAFETY: both are 16 bytes of the stage that this thread copied, and all lanes shuffle.
             unsafe {
                 let copied = (*to).0;
@@ -326,16 +328,11 @@ impl<const K_MAJOR: bool> Factor<K_MAJOR> {
                 if self.is_last() {
                     next = (*tail).0;
                 }
-                *to = Aligned(join(copied, next, self.early_bytes()));
+                *to = Chunk(join(copied, next, self.early_bytes()));
             }
         }
     }
 }
-
-/// 16 bytes that are loaded or stored with one instruction.
-#[repr(align(16))]
-#[derive(Clone, Copy)]
-struct Aligned([u32; 4]);
 
 /// Starts a copy of 16 bytes of a row that has `bytes` bytes from there on; the others become 0.
 ///
@@ -353,7 +350,7 @@ unsafe fn copy_up_to(to: *mut u8, from: *const u16, bytes: i32, is_last_row: boo
             if 2 * i < bytes { u32::from(unsafe { *from.wrapping_add(i as usize) }) } else { 0 }
         };
         // SAFETY: no other thread accesses these 16 bytes.
-        unsafe { *to.cast() = Aligned(pairs(element)) };
+        unsafe { *to.cast() = Chunk(pairs(element)) };
         return;
     }
     // SAFETY: at most `bytes` bytes are used, and 16 exist.

@@ -20,6 +20,12 @@ use crate::warp::WARP_SIZE;
 /// Rows of a fragment of `a`, columns of a fragment of `b`, and elements along `k` of both.
 pub const SIDE: u32 = 16;
 
+/// Eight elements of 16 bits that are neighbors in memory: a row of an 8 × 8 matrix. With an alignment of 16 bytes, one
+/// instruction loads or stores it.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+pub struct Chunk(pub [u32; 4]);
+
 /// The registers that hold a fragment: of each lane four, with two elements in each.
 pub type Fragment = [u32; 4];
 
@@ -78,12 +84,12 @@ pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
 /// run across `k`, and `.trans` transposes each matrix on its way to the registers.
 ///
 /// # Safety
-/// The caller must ensure that all lanes of the warp execute the call together, and that `row` points to 16 bytes of shared
-/// memory, is a multiple of 16, and is not written at the same time.
+/// The caller must ensure that all lanes of the warp execute the call together, and that `row` is the address of a
+/// [`Chunk`], which no thread writes at the same time.
 #[inline(always)]
 #[must_use]
-pub unsafe fn ldmatrix<const TRANSPOSED: bool>(row: *const u8) -> Fragment {
-    let (row, mut fragment) = (Shared::of(row), [0; 4]);
+pub unsafe fn ldmatrix<const TRANSPOSED: bool>(row: Shared) -> Fragment {
+    let mut fragment = [0; 4];
     let [first, second, third, fourth] = &mut fragment;
     macro_rules! ldmatrix {
         ($form:literal) => {
