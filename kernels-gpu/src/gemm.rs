@@ -20,35 +20,18 @@
 //! that the rung describes. Tensor maps describe the matrix that their name says, with tiles of 64 rows × 128 bytes,
 //! swizzled by 128 bytes.
 
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-use core::marker::PhantomData;
-
 use cuda_std::thread;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
 
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-use crate::tensor_core::tensor_map::TensorMap;
-
-#[macro_use]
-mod formats;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod buffers;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod fitted_tiles;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod large_tile;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod small_tile;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod stage;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod staged_output;
-mod tiles;
-
 pub mod cluster;
 pub mod cp_async;
+pub mod deferred_store;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod epilogue;
 pub mod fitted;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod fitted_tiles;
 pub mod ldmatrix;
 pub mod mma;
 pub mod naive;
@@ -56,8 +39,11 @@ pub mod persistent;
 pub mod ping_pong;
 pub mod repacked;
 pub mod small_blocks;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+mod stages;
 pub mod stream_k;
 pub mod tiled;
+mod tiles;
 pub mod tma;
 pub mod unaligned;
 pub mod warp_specialized;
@@ -82,6 +68,7 @@ pub const RUNGS: &[Rung] = &[
     stream_k::GEMM_STREAM_K,
     ping_pong::GEMM_PING_PONG,
     fitted::GEMM_FITTED,
+    deferred_store::GEMM_DEFERRED_STORE,
     repacked::GEMM_REPACKED,
 ];
 
@@ -119,71 +106,4 @@ fn opaque(number: u32) -> u32 {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     number
-}
-
-// From here on: removed when the second half lands.
-
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-use opaque as unknown;
-
-/// The pieces of `gemm_unaligned` that `gemm_repacked` uses.
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod operand {
-    pub(super) use super::unaligned::{CHUNK, join, pairs};
-}
-
-/// A matrix in global memory, row after row.
-#[derive(Clone, Copy)]
-struct Matrix<C> {
-    data: *mut C,
-    rows: u32,
-    columns: u32,
-}
-
-/// The operands of a product in global memory.
-///
-/// `A` and `C` are the types of the elements of `a` and `b`, and of `c`.
-#[derive(Clone, Copy)]
-struct Product<A, C> {
-    a: *const A,
-    b: *const A,
-    c: *mut C,
-    m: u32,
-    n: u32,
-    k: u32,
-}
-
-/// The operands of a product as tensor maps describe them.
-///
-/// `A` and `C` are the types of the elements of `a` and `b`, and of `c`.
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-#[derive(Clone, Copy)]
-struct TensorProduct<'a, A, C> {
-    a: &'a TensorMap,
-    b: &'a TensorMap,
-    /// The product's map, where its rows are a multiple of 16 bytes.
-    c_map: &'a TensorMap,
-    c: *mut C,
-    m: u32,
-    n: u32,
-    k: u32,
-    /// What `a` and `b` have.
-    elements: PhantomData<A>,
-}
-
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-impl<A, C> TensorProduct<'_, A, C> {
-    /// Fetches the maps ahead of the first copies.
-    #[inline(always)]
-    fn prefetch(&self) {
-        self.a.prefetch();
-        self.b.prefetch();
-        self.c_map.prefetch();
-    }
-
-    /// The product, row after row.
-    #[inline(always)]
-    fn c(&self) -> Matrix<C> {
-        Matrix { data: self.c, rows: self.m, columns: self.n }
-    }
 }

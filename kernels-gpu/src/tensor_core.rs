@@ -22,14 +22,14 @@ pub mod barrier;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod cluster;
 pub mod element;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+pub mod mbarrier;
 pub mod mma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub mod pipeline;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub mod registers;
+pub mod setmaxnreg;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod stmatrix;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-pub mod tensor_map;
+pub mod tma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 pub mod wgmma;

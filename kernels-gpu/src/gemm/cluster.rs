@@ -1,156 +1,174 @@
-//! Two blocks share each tile of `b`: one copy out of the L2 cache fills the shared memory of both.
-//!
-//! Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage, 32 KB of them `b`'s, and the block beside
-//! it on the same columns reads the same 32 KB. Here two blocks on neighbouring SMs form a cluster, with one tile above
-//! the other. Each of them copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for each
-//! block instead of 48.
-//!
-//! A copy may only go out when both blocks have left the stage that it fills, so consumers report an empty stage to
-//! both producers; and no block may end while the other still writes into its shared memory.
+//! Clusters: two blocks share each tile of `b`.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
-use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+use rung::rung;
 
-use super::TensorProduct;
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS};
-use super::persistent::{Buffers, LAYOUT, SLOTS, STAGES, multiply_stages};
-use super::stage::{depth, stages};
-use super::staged_output::{Staged, store_sums};
+use super::epilogue::{OutputMatrix, WARP_GROUP, store_through_shared};
+use super::stages::{Position, Ring, depth};
 use super::tiles::{Corner, corner};
+use super::warp_specialized::{
+    A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
+    SUMS, multiply,
+};
 use crate::copy_async::Shared;
-use crate::tensor_core::barrier::Barrier;
-use crate::tensor_core::element::Element;
-use crate::tensor_core::pipeline::Position;
-use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums};
-use crate::tensor_core::{cluster, registers};
+use crate::tensor_core::element::Bf16;
+use crate::tensor_core::mbarrier::Mbarrier;
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish};
+use crate::tensor_core::{cluster, setmaxnreg};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_CLUSTER];
-
-/// The blocks of a cluster, which have one tile of the product above the other.
+/// The blocks of a cluster: one has the rows of a tile, and the next one the rows below it.
 const BLOCKS: u32 = 2;
 /// The rows of a cluster's tiles.
 const CLUSTER_ROWS: u32 = BLOCKS * ROWS;
+/// Stages in shared memory.
+const STAGES: u32 = 4;
+/// A consumer's boxes for the product: one is written while the other is copied.
+const SLOTS: u32 = 2;
 
-products! {
-    /// `gemm_persistent` in clusters of two blocks, each of which copies half of `b`'s tile to both.
-    gemm_cluster for [384] threads;
-    cluster 2;
-    shared Buffers::bytes(LAYOUT);
-    rung Rung::USUAL {
-        geometry: Geometry::Own {
-            elements: ROWS * COLUMNS,
-            blocks: BlockCount(|shape| {
-                let pairs = shape[0].div_ceil(CLUSTER_ROWS.into()) * shape[1].div_ceil(COLUMNS.into());
-                (pairs * u64::from(BLOCKS)).min(u64::from(MULTIPROCESSORS / BLOCKS * BLOCKS)) as u32
-            }),
-        },
-        lesson: "two blocks share b's tiles by multicast: a third less to read from the L2 cache",
-    };
-    formats [bf16];
-    tensor_maps => in_clusters
-}
-
-/// # Safety
-/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`].
-#[inline(always)]
-unsafe fn in_clusters<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
-) where
-    [f32; SUMS]: Sums<A>,
-{
-    let buffers = Buffers::of(shared, LAYOUT);
-    let Buffers { barriers, .. } = buffers;
-    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
-    if thread::thread_idx_x() == 0 {
-        product.prefetch();
-        // SAFETY: the barrier of the cluster follows.
-        unsafe { barriers.init(BLOCKS * CONSUMERS * 4) };
-    }
-    let rank = cluster::rank();
-    let tiles = product.m.div_ceil(CLUSTER_ROWS) * product.n.div_ceil(COLUMNS);
-    let place = |tile| corner::<CLUSTER_ROWS, COLUMNS, 4>(tile, product.m, product.n).down(rank * ROWS);
-    let count = stages::<A>(product.k);
-    let mut at = Position::<STAGES>::START;
-    let mut tile = thread::block_idx_x() / BLOCKS;
-    // SAFETY: whole warp groups take each branch, and all threads come to the cluster's barriers. A stage is filled
-    // when the consumers of both blocks have left it, and used when it is full; the sums are touched by products only
-    // until they are finished.
-    unsafe {
-        cluster::sync();
-        if group == 0 {
-            registers::keep::<40>();
-            if thread == 0 {
-                while tile < tiles {
-                    for i in 0..count {
-                        barriers.empty(at.stage).wait(at.parity ^ 1);
-                        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-                        fill::<A, C, COLUMN_MAJOR>(product, place(tile), i * depth::<A>(), stage, full, rank);
-                        at.advance();
-                    }
-                    tile += thread::grid_dim_x() / BLOCKS;
-                }
-            }
-        } else {
-            registers::take::<232>();
-            let consumer = group - 1;
-            let mut sums = [0.0; SUMS];
-            // Each warp reports an empty stage to both blocks, by a lane each.
-            let report = |stage| {
-                if thread % 32 < BLOCKS {
-                    barriers.empty(stage).arrive_in_block(thread % 32);
-                }
-            };
-            while tile < tiles {
-                multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
-                sums.finish();
-                report(at.before());
-                store_sums::<_, _, _, SLOTS>(
-                    &sums,
-                    place(tile).down(consumer * BOX_ROWS),
-                    product,
-                    buffers.staging(consumer),
-                    consumer,
-                );
-                tile += thread::grid_dim_x() / BLOCKS;
-            }
-            if thread == 0 {
-                wait_for_stores::<0>();
-            }
-        }
-        cluster::sync();
-    }
-}
-
-/// Starts the copies of this block's share of a stage: its own part of `a`, and half of `b`'s boxes for both blocks.
+/// `gemm_persistent` in clusters of two blocks, each of which copies half of `b`'s tile to both.
+///
+/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. 32 KB of them are `b`'s, and the block with
+/// the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on neighboring
+/// multiprocessors, and each copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for each
+/// block instead of 48.
+///
+/// A copy may start only when both blocks have left the stage that it fills, so consumers report an empty stage to both
+/// producers. No block may end while the other one still writes to its shared memory.
 ///
 /// # Safety
-/// The maps describe the factors as the [ladder](super) says; in no block of the cluster anything reads or writes the
-/// stage until the phase of `full` ends.
-#[inline(always)]
-unsafe fn fill<A, C, const COLUMN_MAJOR: bool>(
-    &TensorProduct { a, b, .. }: &TensorProduct<'_, A, C>,
-    Corner { row, column }: Corner,
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_persistent,
+    lesson = "two blocks share b's tiles by multicast: a third less to read from the L2 cache",
+    blocks = [384],
+    cluster = 2,
+    dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    grid = |launch| {
+        let blocks = launch.count_tiles(CLUSTER_ROWS, COLUMNS).saturating_mul(BLOCKS);
+        [blocks.min(launch.device.multiprocessors / BLOCKS * BLOCKS), 1, 1]
+    },
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_map: &TensorMap,
+    #[grid_constant] b_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
     k: u32,
+) {
+    let ring = Ring::<STAGES>::of_block(STAGE_BYTES, CONSUMERS * SLOTS);
+    let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
+    if thread::thread_idx_x() == 0 {
+        tma::prefetch([a_map, b_map, c_map]);
+        // SAFETY: the barrier of the cluster follows.
+        unsafe { ring.init(BLOCKS * CONSUMER_WARPS) };
+    }
+    // SAFETY: all threads of both blocks come here.
+    unsafe { cluster::sync() };
+    let rank = cluster::rank();
+    let tiles = m.div_ceil(CLUSTER_ROWS) * n.div_ceil(COLUMNS);
+    // The first row of this block in a tile of the cluster, and its first column.
+    let block_corner = |tile| {
+        let Corner { row, column } = corner::<CLUSTER_ROWS, COLUMNS, 4>(tile, m, n);
+        [row + rank * ROWS, column]
+    };
+    let stage_count = k.div_ceil(depth::<A>());
+    let mut at = Position::<STAGES>::START;
+    let mut tile = thread::block_idx_x() / BLOCKS;
+    if warp_group == 0 {
+        // SAFETY: the whole warp group comes here.
+        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        while thread == 0 && tile < tiles {
+            let [row, column] = block_corner(tile);
+            for i in 0..stage_count {
+                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
+                // SAFETY: one thread of each block fills the stage, after the consumers of both have left it.
+                unsafe {
+                    ring.empty(at.stage).wait(at.parity ^ 1);
+                    fill_share::<COLUMN_MAJOR>([a_map, b_map], corner, to, full, rank);
+                }
+                at.advance();
+            }
+            tile += thread::grid_dim_x() / BLOCKS;
+        }
+    } else {
+        // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+        unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+        let consumer = warp_group - 1;
+        let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
+        let slots = ring.output_box(consumer * SLOTS);
+        // Each warp reports an empty stage to both blocks: lane 0 to the first, lane 1 to the second.
+        let leave = |stage| {
+            if thread % 32 < BLOCKS {
+                // SAFETY: the phase lacks this warp's arrival, and neither block has ended.
+                unsafe { ring.empty(stage).arrive_remote(thread % 32) };
+            }
+        };
+        let mut sums = [0.0; SUMS];
+        while tile < tiles {
+            for i in 0..stage_count {
+                // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
+                // which is after the next stage's have been started.
+                unsafe {
+                    ring.full(at.stage).wait(at.parity);
+                    multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                    wgmma::wait::<1>();
+                }
+                if i > 0 {
+                    leave(at.previous());
+                }
+                at.advance();
+            }
+            // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
+            unsafe {
+                sums.finish();
+                leave(at.previous());
+                let [row, column] = block_corner(tile);
+                let corner = [row + consumer * BOX_ROWS, column];
+                store_through_shared::<_, _, SLOTS>(&sums, corner, &output, slots, consumer);
+            }
+            tile += thread::grid_dim_x() / BLOCKS;
+        }
+        if thread == 0 {
+            tma::wait_read::<0>();
+        }
+    }
+    // SAFETY: all threads of both blocks come here.
+    unsafe { cluster::sync() };
+}
+
+/// Starts the copies of this block's share of a stage: its rows of `a`, and half of `b`'s boxes, for both blocks.
+///
+/// # Safety
+/// The caller must ensure that the maps describe the factors as [`gemm`](super) says, and that no thread of either block
+/// accesses the stage before the phase of `full` ends.
+#[inline(always)]
+unsafe fn fill_share<const COLUMN_MAJOR: bool>(
+    [a_map, b_map]: [&TensorMap; 2],
+    [row, column, k]: [u32; 3],
     stage: Shared,
-    full: Barrier,
+    full: Mbarrier,
     rank: u32,
 ) {
     const SHARE: u32 = B_BOXES / BLOCKS;
-    // SAFETY: as the caller promises; the boxes are the stage's.
+    const ALL_BLOCKS: u16 = (1 << BLOCKS) - 1;
+    // SAFETY: this thread announces the bytes of all boxes of its block's stage: those that it copies, and those that the
+    // other block's producer copies. The boxes are in the stage.
     unsafe {
-        full.arrive_expecting(STAGE_BYTES);
+        full.arrive_expect_tx(STAGE_BYTES);
         for i in 0..A_BOXES {
-            a.load(k, row + i * BOX_ROWS, stage.byte_add(i * BOX_BYTES), full);
+            a_map.load(k, row + i * BOX_ROWS, stage.byte_add(i * BOX_BYTES), full);
         }
         for i in 0..SHARE {
             let i = rank * SHARE + i;
             let (to, column) = (stage.byte_add((A_BOXES + i) * BOX_BYTES), column + i * BOX_ROWS);
             let [x, y] = if COLUMN_MAJOR { [k, column] } else { [column, k] };
-            b.load_for_blocks(x, y, to, full, (1 << BLOCKS) - 1);
+            b_map.load_multicast(x, y, to, full, ALL_BLOCKS);
         }
     }
 }

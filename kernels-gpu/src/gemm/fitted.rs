@@ -1,308 +1,321 @@
-//! Tiles a little lower, so that the last wave is as full as the others, and no pause from one tile to the next.
-//!
-//! 4096 × 4096 elements are 512 tiles of 128 × 256, and 132 SMs take them in four waves, of which the last one leaves 16
-//! SMs idle: 3 % of the time. The number of rows of the *second* factor of a warp-group product is free in steps of
-//! eight. So here the tensor cores are given the transposed product: columns of `b` come first, 64 for an instruction,
-//! and rows of `a` second. Where 4096 rows were 32 bands of 128, they are 16 tiles of 248 rows, 128 columns wide, and
-//! one of 128 rows, 256 columns wide: 33 tiles for each 256 columns, so 528 in all, which is four whole waves of tiles
-//! that take 3 % less time (`fitted_tiles.rs`).
-//!
-//! Turns as in `gemm_ping_pong` hide the writing of a tile behind the next one, but their tiles are smaller, and read
-//! more from the L2 cache. Here both warp groups multiply for one tile, and wait at its end only until they have packed
-//! their sums, two to a register. They start the next tile at once, and write a box of the packed tile after the
-//! products of each of the first stages have been started.
+//! Fitted tiles: a few rows less in each tile, so that the last round is as full as the others.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
 
 use cuda_std::thread;
-use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+use rung::rung;
 
-use super::TensorProduct;
-use super::fitted_tiles::{Place, Plan, Turns};
-use super::persistent::{Buffers, LAYOUT, SLOTS, STAGES};
-use super::stage::{depth, fill, stages};
-use super::staged_output::copy_box;
-use super::tiles::Corner;
+use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, WARP_GROUP, copy_box};
+use super::fitted_tiles::{self, BlockTiles, Plan};
+use super::stages::{self, Position, Ring, depth};
 use crate::copy_async::Shared;
-use crate::tensor_core::barrier::{fence_for_bulk_copies, sync_some};
-use crate::tensor_core::element::{Element, Output};
-use crate::tensor_core::pipeline::Position;
-use crate::tensor_core::registers;
-use crate::tensor_core::stmatrix::store_four_transposed;
-use crate::tensor_core::tensor_map::{wait_for_stores, wait_for_written};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, place_in_box};
+use crate::tensor_core::element::{Bf16, Element, F16, Output};
+use crate::tensor_core::mbarrier::Mbarrier;
+use crate::tensor_core::stmatrix::store_x4_transposed;
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, swizzled_offset};
+use crate::tensor_core::{barrier, setmaxnreg};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_FITTED];
+/// Stages in shared memory, and the boxes of a stage: two of one factor and four of the other.
+pub(super) const STAGES: u32 = 4;
+pub(super) const STAGE_BYTES: u32 = 6 * BOX_BYTES;
+/// The warp groups that multiply, and their warps.
+pub(super) const CONSUMERS: u32 = 2;
+pub(super) const CONSUMER_WARPS: u32 = CONSUMERS * WARP_GROUP / 32;
+/// A consumer's boxes for the product in shared memory: one is written while the other is copied.
+pub(super) const SLOTS: u32 = 2;
+/// Registers of a thread, as in `gemm_warp_specialized`: 40 + 2 · 232 = 3 · 168.
+pub(super) const PRODUCER_REGISTERS: u32 = 40;
+pub(super) const CONSUMER_REGISTERS: u32 = 232;
+/// A thread's sums of 128 rows × 64 columns, and of the 120 rows that the second half of a fitted tile has.
+pub(super) const SUMS: usize = 64;
+pub(super) const FITTED_SUMS: usize = 60;
+/// The boxes of a consumer's half of a tile: 256 (or 248) rows × 64 columns, or 128 × 128.
+pub(super) const HALF_BOXES: usize = 4;
+/// The order in which the boxes are copied. Box 3 of a fitted tile has eight rows that box 2 has too. So box 2 comes first
+/// and box 3 last: box 3 must wait until box 2 has been written, and two copies later that is long over.
+const COPY_ORDER: [usize; HALF_BOXES] = [2, 0, 1, 3];
+/// A thread's packed pairs of a box. 8 rows × 64 columns are two pairs of each thread.
+const BOX_PAIRS: usize = 16;
+/// The rows that box 3 of a fitted tile shares with box 2: it has 64 rows, and only 56 are left.
+const SHARED_ROWS: u32 = 8;
+const SHARED_PAIRS: usize = 2;
 
-/// The boxes of a consumer's part of a tile: 256 or 248 rows × 64 columns, or 128 × 128.
-const PARTS: usize = 4;
-/// The order in which they are written. In a tile of 248 rows the last one, box 3, has eight rows that box 2 has too, with the same
-/// elements: it is written when box 2 has been, which is long over by then.
-const ORDER: [usize; PARTS] = [2, 0, 1, 3];
-/// Registers with the sums of 128 rows, or with those of 256 packed, and those with the sums of 120 rows.
-const SUMS: usize = 64;
-const FEWER: usize = 60;
-
-products! {
-    /// A block for each SM, with tiles that fill the waves; their products are written while the next ones begin.
-    gemm_fitted for [384] threads;
-    shared Buffers::bytes(LAYOUT);
-    rung Rung::USUAL {
-        geometry: Geometry::Own {
-            elements: 256 * 128,
-            blocks: BlockCount(|shape| Plan::of(shape[0] as u32, shape[1] as u32).tiles().min(MULTIPROCESSORS)),
-        },
-        lesson: "tiles of 248 rows where those of 256 leave the last wave half empty, and packed sums leave during the next tile",
-    };
-    formats [bf16_to_bf16, f16_to_f16];
-    tensor_maps => fitted
-}
-
+/// `gemm_persistent` with tiles of 248 rows if those of 256 would leave the last round half empty.
+///
+/// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute them in four rounds, and in the last one 16
+/// multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group product is free in
+/// steps of eight. So here the tensor cores compute the transposed product: columns of `b` are the first factor, 64 for an
+/// instruction, and rows of `a` are the second. Instead of 32 bands of 128 rows, 4096 rows are 16 tall tiles with 248 rows
+/// and 128 columns, and a wide one with 128 rows and 256 columns. That makes 33 tiles for each 256 columns and 528 in all,
+/// which are four whole rounds of tiles that take 3 % less time ([`Plan`]).
+///
+/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³ and
+/// 1.008 for 2048³.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`].
-#[inline(always)]
-unsafe fn fitted<A: Element, C: Output<Pair = u32>, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
-) where
-    [f32; SUMS]: Sums<A>,
-    [f32; FEWER]: Sums<A>,
-{
-    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
-    let buffers = Buffers::of(shared, LAYOUT);
-    let mut turns = Turns::of_block();
-    let count = stages::<A>(product.k);
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_persistent,
+    lesson = "tiles of 248 rows where those of 256 would leave the last wave half empty",
+    blocks = [384],
+    dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    grid = |launch| {
+        let (m, n, multiprocessors) = (launch.length(0), launch.length(1), launch.device.multiprocessors);
+        [Plan::of(m as u32, n as u32, multiprocessors).tiles().clamp(1, multiprocessors), 1, 1]
+    },
+    (A, C) = { _: (Bf16, Bf16), f16: (F16, F16) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_map: &TensorMap,
+    #[grid_constant] b_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    let ring = Ring::<STAGES>::of_block(STAGE_BYTES, CONSUMERS * SLOTS);
+    let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
+    if thread::thread_idx_x() == 0 {
+        tma::prefetch([a_map, b_map, c_map]);
+        // SAFETY: the barrier of the block follows.
+        unsafe { ring.init(CONSUMER_WARPS) };
+    }
+    thread::sync_threads();
+    let stage_count = k.div_ceil(depth::<A>());
     let mut at = Position::<STAGES>::START;
-    let mut place = turns.next(product.m, product.n);
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it.
-    unsafe {
-        let fill = |place: Place, i: u32, at: Position<STAGES>| {
-            let (stage, full, corner) = (buffers.stage(at.stage), buffers.barriers.full(at.stage), place.corner());
-            if place.is_wide {
-                fill::<A, C, COLUMN_MAJOR, 2, 4>(product, corner, i * depth::<A>(), stage, full);
-            } else {
-                fill::<A, C, COLUMN_MAJOR, 4, 2>(product, corner, i * depth::<A>(), stage, full);
-            }
-        };
-        // The first stages are filled before anybody else is ready.
-        let mut filled = 0;
-        if thread::thread_idx_x() == 0 {
-            product.prefetch();
-            buffers.barriers.init(8);
-            if let Some(place) = place {
-                while filled < count.min(STAGES) {
-                    fill(place, filled, at);
-                    at.advance();
-                    filled += 1;
+    let mut tiles = BlockTiles::of_block();
+    if warp_group == 0 {
+        // SAFETY: the whole warp group comes here.
+        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        while thread == 0
+            && let Some(tile) = tiles.next(m, n)
+        {
+            for i in 0..stage_count {
+                let (to, full) = (ring.stage(at.stage), ring.full(at.stage));
+                // SAFETY: one thread fills the stage, after all consumers have left it.
+                unsafe {
+                    ring.empty(at.stage).wait(at.parity ^ 1);
+                    fill::<COLUMN_MAJOR>([a_map, b_map], tile, i * depth::<A>(), to, full);
                 }
+                at.advance();
             }
         }
-        thread::sync_threads();
-        if group == 0 {
-            registers::keep::<40>();
-            if thread == 0 {
-                while let Some(tile) = place {
-                    for i in filled..count {
-                        buffers.barriers.empty(at.stage).wait(at.parity ^ 1);
-                        fill(tile, i, at);
-                        at.advance();
-                    }
-                    filled = 0;
-                    place = turns.next(product.m, product.n);
-                }
-            }
-            return;
-        }
-        registers::take::<232>();
-        let mut consumer = Consumer { product, buffers, at, index: group - 1, count };
-        let mut sums = [[0.0; SUMS]; 2];
-        let mut done: Option<Packed> = None;
-        while let Some(tile) = place {
+        return;
+    }
+    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    let consumer = warp_group - 1;
+    let (output, slots) =
+        (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
+    let mut sums = [[0.0; SUMS]; 2];
+    while let Some(tile) = tiles.next(m, n) {
+        // SAFETY: the whole warp group comes here, and the sums are not accessed until they are finished. Only this warp
+        // group has its half of the tile and its boxes.
+        unsafe {
             if tile.is_fitted {
-                consumer.multiply::<COLUMN_MAJOR, FEWER>(&mut sums, tile, done.as_ref());
+                multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
             } else {
-                consumer.multiply::<COLUMN_MAJOR, SUMS>(&mut sums, tile, done.as_ref());
+                multiply_all::<A, COLUMN_MAJOR, SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
             }
-            // While the last products run.
-            place = turns.next(product.m, product.n);
             let [first, second] = &mut sums;
             first.finish();
             second.finish();
-            consumer.buffers.barriers.leave(consumer.at.before());
-            done = Some(Packed::of::<C>(&sums, tile.part(consumer.index)));
+            ring.leave(at.previous());
+            let half = PackedHalf::new::<C>(&sums, tile, consumer);
+            store_box::<C, 0>(&half, consumer, slots, &output);
+            store_box::<C, 1>(&half, consumer, slots, &output);
+            store_box::<C, 2>(&half, consumer, slots, &output);
+            store_box::<C, 3>(&half, consumer, slots, &output);
         }
-        if let Some(done) = &done {
-            consumer.put::<0>(done);
-            consumer.put::<1>(done);
-            consumer.put::<2>(done);
-            consumer.put::<3>(done);
-        }
-        if thread == 0 {
-            wait_for_stores::<0>();
+    }
+    if thread == 0 {
+        // Shared memory must stay until the last copies have read it.
+        tma::wait_read::<0>();
+    }
+}
+
+/// Starts the copies that fill a stage with the slice of a tile's factors that begins at `k`.
+///
+/// # Safety
+/// As for [`stages::fill`].
+#[inline(always)]
+pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
+    maps: [&TensorMap; 2],
+    tile: fitted_tiles::Tile,
+    k: u32,
+    stage: Shared,
+    full: Mbarrier,
+) {
+    let corner = [tile.row, tile.column, k];
+    // SAFETY: the contract is this function's. Both forms of tiles have six boxes.
+    unsafe {
+        if tile.is_wide {
+            stages::fill::<COLUMN_MAJOR, 2, 4>(maps, corner, stage, full);
+        } else {
+            stages::fill::<COLUMN_MAJOR, 4, 2>(maps, corner, stage, full);
         }
     }
 }
 
-/// A consumer's part of a tile, rounded: two rows to a register, as [`Sums`] has pairs of columns.
-struct Packed {
-    pairs: [u32; SUMS],
-    place: Place,
+/// Starts the products of all stages of a tile, which replace the sums. They still have to be waited for.
+///
+/// # Safety
+/// As for [`multiply`], for each stage of the tile when it is full.
+#[inline(always)]
+unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
+    sums: &mut [[f32; SUMS]; 2],
+    tile: fitted_tiles::Tile,
+    consumer: u32,
+    ring: &Ring<STAGES>,
+    at: &mut Position<STAGES>,
+    stage_count: u32,
+) where
+    [f32; SUMS]: Sums<A>,
+    [f32; N]: Sums<A>,
+{
+    for i in 0..stage_count {
+        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended, which is
+        // after the next stage's have been started.
+        unsafe {
+            ring.full(at.stage).wait(at.parity);
+            multiply::<A, COLUMN_MAJOR, N>(sums, tile, consumer, ring.stage(at.stage), i > 0);
+            wgmma::wait::<1>();
+            if i > 0 {
+                ring.leave(at.previous());
+            }
+        }
+        at.advance();
+    }
 }
 
-impl Packed {
+/// Starts the products of a full stage for a consumer's half of a tile in one group, and adds them to the sums. Unless
+/// `is_added`, the first of them replaces the sums. The second sums are the first `N` registers of theirs.
+///
+/// # Safety
+/// The caller must ensure that all threads of the warp group call it, that the stage is full and no thread writes it
+/// before the products have been waited for, and that until then no thread accesses the sums.
+#[inline(always)]
+pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
+    [first, second]: &mut [[f32; SUMS]; 2],
+    tile: fitted_tiles::Tile,
+    consumer: u32,
+    stage: Shared,
+    is_added: bool,
+) where
+    [f32; SUMS]: Sums<A>,
+    [f32; N]: Sums<A>,
+{
+    const { assert!(N <= SUMS) };
+    // The boxes of `a` come first. Each sums have 64 columns and 128 rows, or 120. In a wide tile a consumer has 128 columns,
+    // and both sums have the same rows. In a tall tile it has 64 columns, and the second sums have the lower rows.
+    let (first_b, second_b, second_a) = match tile.is_wide {
+        true => (2 + 2 * consumer, 3 + 2 * consumer, 0),
+        false => (4 + consumer, 4 + consumer, 2),
+    };
+    // SAFETY: the boxes are in the stage, which is full and stays so, and all threads are here. `N` registers are among
+    // `SUMS`.
+    unsafe {
+        let second = &mut *(second as *mut [f32; SUMS]).cast::<[f32; N]>();
+        let tile_of_a = |boxes: u32| Tile::<A, Boxes<true>>::at(stage.byte_add(boxes * BOX_BYTES));
+        let tile_of_b = |boxes: u32| Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(boxes * BOX_BYTES));
+        let (first_a, second_a) = (tile_of_a(0), tile_of_a(second_a));
+        let (first_b, second_b) = (tile_of_b(first_b), tile_of_b(second_b));
+        wgmma::fence();
+        for step in 0..STEPS {
+            first.multiply(first_b.step(step), first_a.step(step), is_added || step > 0);
+            second.multiply(second_b.step(step), second_a.step(step), is_added || step > 0);
+        }
+        wgmma::commit();
+    }
+}
+
+/// A consumer's half of a tile, rounded and packed: a register has two neighboring rows of a column.
+pub(super) struct PackedHalf {
+    /// The pairs of box 0, then those of boxes 1, 2 and 3.
+    pairs: [u32; HALF_BOXES * BOX_PAIRS],
+    /// The tile with the first column of this half.
+    tile: fitted_tiles::Tile,
+}
+
+impl PackedHalf {
+    /// Packs the sums of a consumer's half of a tile.
     #[inline(always)]
-    fn of<C: Output<Pair = u32>>([first, second]: &[[f32; SUMS]; 2], place: Place) -> Self {
+    pub(super) fn new<C: Output<Pair = u32>>(
+        [first, second]: &[[f32; SUMS]; 2],
+        tile: fitted_tiles::Tile,
+        consumer: u32,
+    ) -> Self {
+        const FIRST_PAIRS: usize = SUMS / 2;
+        const BEFORE_BOX_3: usize = 3 * BOX_PAIRS;
+        let columns = if tile.is_wide { 128 } else { 64 };
+        let tile = fitted_tiles::Tile { column: tile.column + consumer * columns, ..tile };
         let pair = |sums: &[f32; SUMS], i: usize| C::pair(sums[2 * i], sums[2 * i + 1]);
-        let pairs = if place.is_fitted {
+        let pairs = if tile.is_fitted {
             array::from_fn(|i| match i {
-                0..32 => pair(first, i),
-                32..48 => pair(second, i - 32),
-                // The last box begins eight rows earlier, so 2 pairs, and has rows that the one before it has too.
-                _ => pair(second, i - 34),
+                0..FIRST_PAIRS => pair(first, i),
+                FIRST_PAIRS..BEFORE_BOX_3 => pair(second, i - FIRST_PAIRS),
+                _ => pair(second, i - FIRST_PAIRS - SHARED_PAIRS),
             })
         } else {
-            array::from_fn(|i| if i < 32 { pair(first, i) } else { pair(second, i - 32) })
+            array::from_fn(|i| if i < FIRST_PAIRS { pair(first, i) } else { pair(second, i - FIRST_PAIRS) })
         };
-        Self { pairs, place }
+        Self { pairs, tile }
     }
 
-    /// Where a box begins.
+    /// Returns the first row and the first column of a box.
     #[inline(always)]
-    fn corner(&self, index: u32) -> Corner {
-        let Place { row, column, is_wide, is_fitted } = self.place;
+    fn corner(&self, index: u32) -> [u32; 2] {
+        let fitted_tiles::Tile { row, column, is_wide, is_fitted } = self.tile;
         let row = row + index % 2 * BOX_ROWS;
         match index {
-            0 | 1 => Corner { row, column },
-            _ if is_wide => Corner { row, column: column + BOX_ROWS },
-            3 if is_fitted => Corner { row: row + 120, column },
-            _ => Corner { row: row + 128, column },
+            0 | 1 => [row, column],
+            _ if is_wide => [row, column + BOX_ROWS],
+            3 if is_fitted => [row + 2 * BOX_ROWS - SHARED_ROWS, column],
+            _ => [row + 2 * BOX_ROWS, column],
         }
     }
 }
 
-/// A warp group that multiplies and writes.
-struct Consumer<'a, A, C> {
-    product: &'a TensorProduct<'a, A, C>,
-    buffers: Buffers,
-    at: Position<STAGES>,
-    index: u32,
-    count: u32,
-}
-
-impl<A: Element, C: Output<Pair = u32>> Consumer<'_, A, C>
-where
-    [f32; SUMS]: Sums<A>,
-{
-    /// Starts the products of all stages of a tile, which replace the sums, with `N` registers of them in the second
-    /// half, and writes the tile before between the first of them. The last products have to be waited for.
-    ///
-    /// # Safety
-    /// All threads of the warp group come; the sums are touched by products only until they are finished.
-    #[inline(always)]
-    unsafe fn multiply<const COLUMN_MAJOR: bool, const N: usize>(
-        &mut self,
-        sums: &mut [[f32; SUMS]; 2],
-        tile: Place,
-        before: Option<&Packed>,
-    ) where
-        [f32; N]: Sums<A>,
-    {
-        // SAFETY: as the caller promises.
-        unsafe {
-            self.stage::<COLUMN_MAJOR, N, 0>(sums, tile, before, 0);
-            self.stage::<COLUMN_MAJOR, N, 1>(sums, tile, before, 1);
-            self.stage::<COLUMN_MAJOR, N, 2>(sums, tile, before, 2);
-            self.stage::<COLUMN_MAJOR, N, 3>(sums, tile, before, 3);
-            for i in PARTS as u32..self.count {
-                self.stage::<COLUMN_MAJOR, N, PARTS>(sums, tile, None, i);
-            }
+/// Writes the box that is number `TURN` in [`COPY_ORDER`] to shared memory and copies it to the product. The copy is under
+/// way afterwards. `TURN` is a constant, so that the registers with the box's pairs are known.
+///
+/// # Safety
+/// The caller must ensure that all threads of the warp group `consumer` call it, for all boxes in order, that no other
+/// thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp group uses.
+#[inline(always)]
+pub(super) unsafe fn store_box<C: Copy, const TURN: usize>(
+    half: &PackedHalf,
+    consumer: u32,
+    slots: *mut u8,
+    output: &OutputMatrix<'_, C>,
+) {
+    let index = const { COPY_ORDER[TURN] };
+    let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
+    let slot = slots.wrapping_add((TURN as u32 % SLOTS * BOX_BYTES) as usize);
+    if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
+        // Until the last copy from this slot has read it.
+        tma::wait_read::<1>();
+        if TURN == HALF_BOXES - 1 {
+            // Until box 2, which was the third to last copy, has been written.
+            tma::wait_written::<2>();
         }
     }
-
-    /// Starts the products of stage number `i`, if there is one, and writes the box `PART` of the tile before.
-    ///
-    /// # Safety
-    /// As for [`Consumer::multiply`].
-    #[inline(always)]
-    unsafe fn stage<const COLUMN_MAJOR: bool, const N: usize, const PART: usize>(
-        &mut self,
-        [first, second]: &mut [[f32; SUMS]; 2],
-        tile: Place,
-        before: Option<&Packed>,
-        i: u32,
-    ) where
-        [f32; N]: Sums<A>,
-    {
-        const { assert!(N <= SUMS) };
-        let Self { ref buffers, index, .. } = *self;
-        // SAFETY: a stage is used when it is full, and left when the products behind it have been started; the sums of
-        // the second half are the first `N` of its registers.
-        unsafe {
-            if PART == PARTS || i < self.count {
-                let second = &mut *(second as *mut [f32; SUMS]).cast::<[f32; N]>();
-                let stage = buffers.stage(self.at.stage);
-                // Rows of `a`, and columns of `b`, for both halves.
-                let (below, b, beside) = match tile.is_wide {
-                    true => (0, 2 + 2 * index, 3 + 2 * index),
-                    false => (2, 4 + index, 4 + index),
-                };
-                let tile_of_a = |boxes: u32| Tile::<A, Boxes<true>>::at(stage.byte_add(boxes * BOX_BYTES));
-                let tile_of_b = |boxes: u32| Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(boxes * BOX_BYTES));
-                let (a, below, b, beside) = (tile_of_a(0), tile_of_a(below), tile_of_b(b), tile_of_b(beside));
-                buffers.barriers.full(self.at.stage).wait(self.at.parity);
-                wgmma::fence();
-                for step in 0..STEPS {
-                    first.multiply(b.step(step), a.step(step), i > 0 || step > 0);
-                    second.multiply(beside.step(step), below.step(step), i > 0 || step > 0);
-                }
-                wgmma::commit();
-                if i > 0 {
-                    // The products before these are over, and so the stage before is empty.
-                    wgmma::wait::<1>();
-                    buffers.barriers.leave(self.at.before());
-                }
-                self.at.advance();
-            }
-            if PART < PARTS
-                && let Some(before) = before
-            {
-                self.put::<PART>(before);
-            }
+    // SAFETY: the first barrier separates the slot's last copy from the threads that write it again, and the second one
+    // separates these from the thread that starts the next copy. Each lane passes the address of another 16 bytes of the box.
+    unsafe {
+        barrier::sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
+        for quarter in 0..4 {
+            // Four matrices of 8 × 8: 16 rows of the product, and 16 columns for each warp.
+            let pairs = array::from_fn(|i| half.pairs[index * BOX_PAIRS + quarter * 4 + i]);
+            let (row, chunk) = (quarter as u32 * 16 + lane / 16 * 8 + lane % 8, warp * 2 + lane / 8 % 2);
+            store_x4_transposed(Shared::of(slot).byte_add(swizzled_offset(row, chunk)), pairs);
         }
-    }
-
-    /// Writes one of the boxes of a tile to the product, in the order of [`ORDER`], by a copy that is under way afterwards. There
-    /// are [`SLOTS`] boxes to write to.
-    ///
-    /// # Safety
-    /// All threads of the warp group come; no other thread writes these elements of the product.
-    #[inline(always)]
-    unsafe fn put<const PART: usize>(&self, done: &Packed) {
-        let Self { product, buffers, index, .. } = self;
-        let (warp, lane) = (thread::thread_idx_x() % 128 / 32, thread::thread_idx_x() % 32);
-        let slot = buffers.staging(*index).wrapping_add((PART as u32 % SLOTS * BOX_BYTES) as usize);
-        let number = const { ORDER[PART % PARTS] };
-        // SAFETY: the thread that has started all copies waits until the last one from this box has read it, and the
-        // others wait for that thread; each lane has 16 bytes of its own. Where the last box has rows of the first, that
-        // one has been written.
-        unsafe {
-            if thread::thread_idx_x().is_multiple_of(128) {
-                wait_for_stores::<1>();
-                if PART == PARTS - 1 {
-                    wait_for_written::<2>();
-                }
-            }
-            sync_some(1 + index, 128);
-            for quarter in 0..4 {
-                let pairs = array::from_fn(|i| done.pairs[number * 16 + quarter * 4 + i]);
-                let (row, chunk) = (quarter as u32 * 16 + lane / 16 * 8 + lane % 8, warp * 2 + lane / 8 % 2);
-                store_four_transposed(Shared::of(slot).byte_add(place_in_box(row, chunk)), pairs);
-            }
-            fence_for_bulk_copies();
-            sync_some(1 + index, 128);
-            copy_box(slot, done.corner(number as u32), product);
-        }
+        tma::fence_shared();
+        barrier::sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
+        copy_box(slot, half.corner(index as u32), output);
     }
 }

@@ -1,129 +1,134 @@
-//! Which tiles a product is divided into for `gemm_fitted`, and which of them a block takes.
+//! The division of a product into tiles for `gemm_fitted` and `gemm_deferred_store`, and the tiles of a block.
+//!
+//! A tall tile has 128 columns and 256 rows, or 248 if it is fitted. A wide tile has 256 columns and 128 rows. All have the
+//! same number of elements, but for the rows that a fitted tile lacks.
 
 use cuda_std::thread;
-use rung::MULTIPROCESSORS;
 
-use super::tiles::Corner;
-use super::unknown;
+use super::opaque;
 
-/// The rows of a high tile, whole and fitted, in groups of eight.
+/// The rows of a wide tile, and the columns of a tall one.
+const SHORT_SIDE: u32 = 128;
+/// The columns of a wide tile, and of a pair of tall ones.
+const PAIR_COLUMNS: u32 = 256;
+/// The rows of a tall tile, whole or fitted, in groups of eight.
 const WHOLE: u32 = 32;
 const FITTED: u32 = 31;
+/// 4096 rows are 16 fitted tiles and a wide one: 16 · 248 + 128.
+const FITTED_PER_PERIOD: u32 = 16;
+const PERIOD_ROWS: u32 = FITTED_PER_PERIOD * FITTED * 8 + SHORT_SIDE;
+/// The pairs of columns of tiles that are a band, so that their columns of `b`, 1024, stay in the L2 cache.
+const BAND: u32 = 4;
+/// The blocks by which a block moves on within the next round. It is a prime that divides no Hopper GPU's number of
+/// multiprocessors (78, 114, 132, 144), so a block gets every position of a round in turn.
+const ROTATION: u32 = 37;
 
-/// How a product is divided: each 256 columns of it into `high` rows of two tiles with `groups` × 8 rows and 128 columns,
-/// and below them `wide` tiles with 128 rows and 256 columns.
+/// The division of a product: each 256 columns are `tall` rows of two tall tiles, and below them `wide` wide tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
+    /// The rows of a tall tile in groups of eight.
     groups: u32,
-    high: u32,
+    tall: u32,
     wide: u32,
-    /// How often there are 256 columns.
+    /// The number of times that the product has 256 columns.
     pairs: u32,
 }
 
 impl Plan {
-    /// Pairs of columns of tiles that are gone through together, 1024 columns, so that they stay in the L2 cache.
-    const BAND: u32 = 4;
-
-    /// The faster of two plans: whole tiles, or 16 fitted ones and a wide one for each 4096 rows.
-    pub(super) const fn of(m: u32, n: u32) -> Self {
-        let (whole, fitted) = (Self::with(WHOLE, m / 256, m, n), Self::with(FITTED, m / 4096 * 16, m, n));
-        if fitted.time() < whole.time() { fitted } else { whole }
+    /// Returns the faster of two plans for this number of blocks: whole tall tiles, or 16 fitted ones and a wide one for
+    /// each 4096 rows.
+    ///
+    /// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
+    /// blocks than multiprocessors, the chosen plan takes one round for both, and the other one takes as long or longer.
+    #[inline(always)]
+    pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
+        let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
+        let fitted = Self::with(FITTED, m / PERIOD_ROWS * FITTED_PER_PERIOD, m, n);
+        if fitted.time(blocks) < whole.time(blocks) { fitted } else { whole }
     }
 
     #[inline(always)]
-    const fn with(groups: u32, high: u32, m: u32, n: u32) -> Self {
-        Self { groups, high, wide: (m - high * groups * 8).div_ceil(128), pairs: n.div_ceil(256) }
-    }
-
-    /// The number of tiles of 256 columns.
-    #[inline(always)]
-    const fn of_pair(&self) -> u32 {
-        2 * self.high + self.wide
+    fn with(groups: u32, tall: u32, m: u32, n: u32) -> Self {
+        Self { groups, tall, wide: (m - tall * groups * 8).div_ceil(SHORT_SIDE), pairs: n.div_ceil(PAIR_COLUMNS) }
     }
 
     #[inline(always)]
-    pub(super) const fn tiles(&self) -> u32 {
-        self.pairs * self.of_pair()
+    fn tiles_per_pair(&self) -> u32 {
+        2 * self.tall + self.wide
     }
 
-    /// Waves of tiles, times what a tile takes.
+    /// Returns the number of tiles.
     #[inline(always)]
-    const fn time(&self) -> u32 {
-        self.tiles().div_ceil(MULTIPROCESSORS) * self.groups
+    pub(super) fn tiles(&self) -> u32 {
+        self.pairs * self.tiles_per_pair()
     }
 
-    /// A tile: from band to band, and in a band row after row.
+    /// Returns the rounds of all blocks times the rows of a tile, to which its time is proportional.
     #[inline(always)]
-    fn place(&self, index: u32) -> Place {
-        // At least one, so that the divisions need no check.
-        let in_band = (Self::BAND * self.of_pair()).max(1);
-        let (band, index) = (index / in_band, index % in_band);
-        let first = band * Self::BAND;
-        let pairs = (self.pairs - first).clamp(1, Self::BAND);
-        let high = 2 * pairs * self.high;
-        let is_wide = index >= high;
-        let (index, along, below, rows, columns) = if is_wide {
-            (index - high, pairs, self.high, 128, 256)
+    fn time(&self, blocks: u32) -> u32 {
+        self.tiles().div_ceil(blocks) * self.groups
+    }
+
+    /// Returns tile number `index`. Tiles are counted from band to band, and in a band in row-major order, tall ones first.
+    #[inline(always)]
+    fn tile(&self, index: u32) -> Tile {
+        // At least one tile and one pair, so that the divisions need no check.
+        let tiles_per_band = (BAND * self.tiles_per_pair()).max(1);
+        let (band, index) = (index / tiles_per_band, index % tiles_per_band);
+        let first_pair = band * BAND;
+        let pairs = (self.pairs - first_pair).clamp(1, BAND);
+        let tall_tiles = 2 * pairs * self.tall;
+        let is_wide = index >= tall_tiles;
+        let (index, tiles_per_row, first_row, rows, columns) = if is_wide {
+            (index - tall_tiles, pairs, self.tall * self.groups * 8, SHORT_SIDE, PAIR_COLUMNS)
         } else {
-            (index, 2 * pairs, 0, self.groups * 8, 128)
+            (index, 2 * pairs, 0, self.groups * 8, SHORT_SIDE)
         };
-        let (down, across) = (index / along, index % along);
-        Place {
-            row: below * self.groups * 8 + down * rows,
-            column: first * 256 + across * columns,
+        let (tile_row, tile_column) = (index / tiles_per_row, index % tiles_per_row);
+        Tile {
+            row: first_row + tile_row * rows,
+            column: first_pair * PAIR_COLUMNS + tile_column * columns,
             is_wide,
             is_fitted: self.groups == FITTED && !is_wide,
         }
     }
 }
 
-/// A tile's first row and first column; whether it has 128 rows × 256 columns, or 248 × 128, or else 256 × 128.
+/// A tile's first row, its first column and its form: wide (128 × 256), fitted (248 × 128), or else whole (256 × 128).
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Tile {
     pub(super) row: u32,
     pub(super) column: u32,
     pub(super) is_wide: bool,
     pub(super) is_fitted: bool,
 }
 
-impl Place {
-    #[inline(always)]
-    pub(super) fn corner(self) -> Corner {
-        Corner { row: self.row, column: self.column }
-    }
-
-    /// The part of a consumer.
-    #[inline(always)]
-    pub(super) fn part(self, consumer: u32) -> Self {
-        let columns = if self.is_wide { 128 } else { 64 };
-        Self { column: self.column + consumer * columns, ..self }
-    }
-}
-
-/// The tiles of a block: one of each wave, and each time another one, so that wide tiles, which take longer, are not
-/// always the same block's.
+/// The tiles of a block: one in each round of all blocks. The position in the round rotates, so that no block has all the
+/// wide tiles, which take longer than fitted ones.
 #[derive(Clone, Copy)]
-pub(super) struct Turns {
-    wave: u32,
-    turn: u32,
+pub(super) struct BlockTiles {
+    /// The first tile of the round.
+    round_start: u32,
+    /// The block's position in the round.
+    position: u32,
 }
 
-impl Turns {
+impl BlockTiles {
+    /// Returns the tiles of this block.
     #[inline(always)]
     pub(super) fn of_block() -> Self {
-        Self { wave: 0, turn: thread::block_idx_x() }
+        Self { round_start: 0, position: thread::block_idx_x() }
     }
 
-    /// The block's next tile of a product of this shape, if it has one.
+    /// Returns the block's next tile of a product with `m` rows and `n` columns, if there is one.
     #[inline(always)]
-    pub(super) fn next(&mut self, m: u32, n: u32) -> Option<Place> {
-        // The registers are needed for sums: a plan is soon made anew.
-        let plan = Plan::of(unknown(m), unknown(n));
+    pub(super) fn next(&mut self, m: u32, n: u32) -> Option<Tile> {
         let blocks = thread::grid_dim_x().max(1);
-        let index = self.wave + self.turn;
-        self.wave += blocks;
-        self.turn = (self.turn + 37) % blocks;
-        (index < plan.tiles()).then(|| plan.place(index))
+        // Opaque, so that the plan is computed again for each tile. The registers are needed for sums.
+        let plan = Plan::of(opaque(m), opaque(n), blocks);
+        let index = self.round_start + self.position;
+        self.round_start += blocks;
+        self.position = (self.position + ROTATION) % blocks;
+        (index < plan.tiles()).then(|| plan.tile(index))
     }
 }

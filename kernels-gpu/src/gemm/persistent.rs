@@ -1,145 +1,123 @@
-//! Blocks that stay: one for each SM, tile after tile, and the product leaves while the next tile is multiplied.
-//!
-//! A block of `gemm_warp_specialized` fills its pipeline at its start, and at its end the tensor cores wait until the
-//! sums are written, in pieces of 4 bytes. With one block on an SM nothing covers that.
-//!
-//! Here as many blocks are launched as there are SMs, and each takes every 132nd tile. The producer goes on to the next
-//! tile at once: the stages are full again when the consumers come back. The sums are packed into fragments, stored by
-//! `stmatrix` to boxes without bank conflicts, and copied out by the copy engine, whole rows of 128 bytes, while the
-//! next products run (`store_sums`). Tiles are counted along bands of eight rows (`corner`), so that the 132 tiles of a
-//! wave share what they read in the L2 cache.
+//! Persistent blocks: one for each multiprocessor, which computes one tile after another.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
-use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+use rung::rung;
 
-use super::TensorProduct;
-use super::buffers::{self, Layout};
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, multiply};
-use super::stage::{depth, fill, stages};
-use super::staged_output::{Staged, store_sums};
-use super::tiles::{corner, tiles};
-use crate::tensor_core::element::Element;
-use crate::tensor_core::pipeline::Position;
-use crate::tensor_core::registers;
-use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, Sums};
-
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_PERSISTENT];
+use super::epilogue::{OutputMatrix, WARP_GROUP, store_through_shared};
+use super::stages::{Position, Ring, depth, fill};
+use super::tiles::{Corner, corner};
+use super::warp_specialized::{
+    A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
+    SUMS, multiply,
+};
+use crate::tensor_core::element::{Bf16, F16, Tf32};
+use crate::tensor_core::setmaxnreg;
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish};
 
 /// Stages in shared memory.
-pub(super) const STAGES: u32 = 4;
-/// The parts of a block's shared memory.
-pub(super) type Buffers = buffers::Buffers<STAGES>;
-/// What they are made of: while a box of the product is written, the one before is copied.
-pub(super) const LAYOUT: Layout = Layout { stage_bytes: STAGE_BYTES, slots: SLOTS };
-/// A consumer's boxes for the product.
-pub(super) const SLOTS: u32 = 2;
+const STAGES: u32 = 4;
+/// A consumer's boxes for the product: one is written while the other is copied.
+const SLOTS: u32 = 2;
 
-products! {
-    /// A block for each SM, which takes tile after tile of 128 × 256 and writes them by tensor copies.
-    gemm_persistent for [384] threads;
-    shared Buffers::bytes(LAYOUT);
-    rung Rung::USUAL {
-        geometry: Geometry::Own {
-            elements: ROWS * COLUMNS,
-            blocks: BlockCount(|shape| tiles::<ROWS, COLUMNS>(shape).min(MULTIPROCESSORS.into()) as u32),
-        },
-        lesson: "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",
-    };
-    formats [bf16, f16, tf32_columns];
-    tensor_maps => persistent
-}
-
-/// # Safety
-/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`].
-#[inline(always)]
-unsafe fn persistent<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
-) where
-    [f32; SUMS]: Sums<A>,
-{
-    let buffers = Buffers::of(shared, LAYOUT);
-    let Buffers { barriers, .. } = buffers;
-    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
-    if thread::thread_idx_x() == 0 {
-        product.prefetch();
-        // SAFETY: the barrier of the block follows.
-        unsafe { barriers.init(CONSUMERS * 4) };
-    }
-    thread::sync_threads();
-    let tiles = product.m.div_ceil(ROWS) * product.n.div_ceil(COLUMNS);
-    let count = stages::<A>(product.k);
-    let mut at = Position::<STAGES>::START;
-    let mut tile = thread::block_idx_x();
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
-    // is full; the sums are touched by products only until they are finished.
-    unsafe {
-        if group == 0 {
-            registers::keep::<40>();
-            if thread == 0 {
-                while tile < tiles {
-                    let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n);
-                    for i in 0..count {
-                        barriers.empty(at.stage).wait(at.parity ^ 1);
-                        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-                        fill::<A, C, COLUMN_MAJOR, A_BOXES, B_BOXES>(product, place, i * depth::<A>(), stage, full);
-                        at.advance();
-                    }
-                    tile += thread::grid_dim_x();
-                }
-            }
-            return;
-        }
-        registers::take::<232>();
-        let consumer = group - 1;
-        let report = |stage| barriers.leave(stage);
-        let mut sums = [0.0; SUMS];
-        while tile < tiles {
-            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, count, report);
-            // While the last products run.
-            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
-            sums.finish();
-            report(at.before());
-            store_sums::<_, _, _, SLOTS>(&sums, place, product, buffers.staging(consumer), consumer);
-            tile += thread::grid_dim_x();
-        }
-        if thread == 0 {
-            wait_for_stores::<0>();
-        }
-    }
-}
-
-/// Starts the products of so many stages, which replace the sums. All but the last stage are reported when they are
-/// empty; the sums and the last stage have to be waited for.
+/// `gemm_warp_specialized` with a block for each multiprocessor, which computes one tile after another and stores them by
+/// tensor copies.
+///
+/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums are
+/// stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
+///
+/// Here the grid has a block for each multiprocessor, and a block takes each tile whose number is its own plus a multiple
+/// of the number of blocks. The producer goes on to the next tile at once, so the stages are full when the consumers
+/// return. The sums are packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole
+/// rows of 128 bytes while the next products run (`store_through_shared`). Tiles are counted along bands of eight rows
+/// (`corner`), so that the tiles of a round share what they read in the L2 cache.
 ///
 /// # Safety
-/// All threads of the warp group come; `at` is the consumer's place among the stages; `report` says that a stage is
-/// empty.
-#[inline(always)]
-pub(super) unsafe fn multiply_stages<A: Element, const COLUMN_MAJOR: bool>(
-    sums: &mut [f32; SUMS],
-    consumer: u32,
-    buffers: &Buffers,
-    at: &mut Position<STAGES>,
-    count: u32,
-    report: impl Fn(u32),
-) where
-    [f32; SUMS]: Sums<A>,
-{
-    // SAFETY: a stage is used when it is full; the sums are touched by products only.
-    unsafe {
-        for i in 0..count {
-            buffers.barriers.full(at.stage).wait(at.parity);
-            multiply::<A, COLUMN_MAJOR>(sums, consumer, buffers.stage(at.stage), i > 0);
-            // The products before these are over, and so the stage before is empty.
-            wgmma::wait::<1>();
-            if i > 0 {
-                report(at.before());
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_warp_specialized,
+    lesson = "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",
+    blocks = [384],
+    dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    grid = |launch| [launch.count_tiles(ROWS, COLUMNS).min(launch.device.multiprocessors), 1, 1],
+    (A, C, COLUMN_MAJOR) = {
+        _: (Bf16, Bf16, false), columns: (Bf16, Bf16, true), f32: (Bf16, f32, false), f32_columns: (Bf16, f32, true),
+        f16: (F16, F16, false), f16_columns: (F16, F16, true), f16_f32: (F16, f32, false),
+        f16_f32_columns: (F16, f32, true), tf32_columns: (Tf32, f32, true),
+    }
+)]
+pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_map: &TensorMap,
+    #[grid_constant] b_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    let ring = Ring::<STAGES>::of_block(STAGE_BYTES, CONSUMERS * SLOTS);
+    let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
+    if thread::thread_idx_x() == 0 {
+        tma::prefetch([a_map, b_map, c_map]);
+        // SAFETY: the barrier of the block follows.
+        unsafe { ring.init(CONSUMER_WARPS) };
+    }
+    thread::sync_threads();
+    let tiles = m.div_ceil(ROWS) * n.div_ceil(COLUMNS);
+    let stage_count = k.div_ceil(depth::<A>());
+    let mut at = Position::<STAGES>::START;
+    let mut tile = thread::block_idx_x();
+    if warp_group == 0 {
+        // SAFETY: the whole warp group comes here.
+        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        while thread == 0 && tile < tiles {
+            let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+            for i in 0..stage_count {
+                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
+                // SAFETY: one thread fills the stage, after all consumers have left it.
+                unsafe {
+                    ring.empty(at.stage).wait(at.parity ^ 1);
+                    fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                }
+                at.advance();
+            }
+            tile += thread::grid_dim_x();
+        }
+        return;
+    }
+    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    let consumer = warp_group - 1;
+    let (output, slots) =
+        (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
+    let mut sums = [0.0; SUMS];
+    while tile < tiles {
+        for i in 0..stage_count {
+            // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
+            // which is after the next stage's have been started.
+            unsafe {
+                ring.full(at.stage).wait(at.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                wgmma::wait::<1>();
+                if i > 0 {
+                    ring.leave(at.previous());
+                }
             }
             at.advance();
         }
+        // Computed while the last products run.
+        let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+        // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
+        unsafe {
+            sums.finish();
+            ring.leave(at.previous());
+            store_through_shared::<_, _, SLOTS>(&sums, [row + consumer * BOX_ROWS, column], &output, slots, consumer);
+        }
+        tile += thread::grid_dim_x();
+    }
+    if thread == 0 {
+        // Shared memory must stay until the last copies have read it.
+        tma::wait_read::<0>();
     }
 }

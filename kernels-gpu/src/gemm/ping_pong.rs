@@ -1,267 +1,281 @@
-//! The warp groups that multiply take tiles in turn: while one writes its product, the other one multiplies.
-//!
-//! In `gemm_persistent` both consumers multiply for the same tile, and both pack and store their sums at the same time.
-//! The tensor cores idle from one tile's last product to the next one's first: 2500 to 2900 cycles, a seventh of the time
-//! when k is 1024.
-//!
-//! Here each consumer has tiles of its own, 128 rows of them, and they take turns ("ping-pong", as in CUTLASS). When one
-//! has started the last products of its tile, it lets the other one begin, and writes its sums while that one
-//! multiplies. The turns are needed for another reason too: who waits for a stage knows its phase only by the parity, so
-//! it must not begin to wait while the stage is more than one phase behind.
-//!
-//! A tile has 192 columns, and needs 53 bytes from the L2 cache for each cycle of its products, or 128, and needs 64.
-//! The narrow ones are taken where they fill the SMs so much better that the product is over sooner (`is_wide`).
+//! Ping-pong: the two consumers compute different tiles. While one stores its product, the other one multiplies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
-use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+use rung::{LaunchRequest, rung};
 
-use super::TensorProduct;
-use super::buffers::{Buffers, Layout};
-use super::small_tile::{BOXES as A_BOXES, multiply};
-use super::stage::{depth, fill, stages};
-use super::staged_output::{Staged, store_sums};
-use super::tiles::corner;
-use crate::tensor_core::barrier::{arrive_some, sync_some};
-use crate::tensor_core::element::Element;
-use crate::tensor_core::pipeline::Position;
-use crate::tensor_core::registers;
-use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, ROW_BYTES, Sums};
+use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, Staged, WARP_GROUP, store_through_shared};
+use super::stages::{Position, Ring, depth, fill};
+use super::tiles::{Corner, corner};
+use crate::tensor_core::element::{Bf16, Element, F16, Tf32};
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, ROW_BYTES, STEPS, Sums, Tile};
+use crate::tensor_core::{barrier, setmaxnreg};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_PING_PONG];
-
-/// The rows of a tile.
+/// The warp groups that multiply.
+const CONSUMERS: u32 = 2;
+/// The rows of a tile, and the boxes of a stage that hold them.
 const ROWS: u32 = 128;
-/// The columns of a wide tile and of a narrow one, and the stages for each.
+const A_BOXES: u32 = ROWS / BOX_ROWS;
+/// The columns of a wide tile and of a narrow one.
 const WIDE: u32 = 192;
-const WIDE_STAGES: u32 = 5;
 const NARROW: u32 = 128;
+/// The stages that fit into shared memory for each.
+const WIDE_STAGES: u32 = 5;
 const NARROW_STAGES: u32 = 6;
+/// The boxes for the product: one for each consumer, which has time while the other one multiplies.
+const OUTPUT_BOXES: u32 = CONSUMERS;
+/// A thread's sums of half the rows of a tile, wide or narrow.
+pub(super) type WideSums = [f32; WIDE as usize / 2];
+pub(super) type NarrowSums = [f32; NARROW as usize / 2];
+/// Registers of a thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more than there, because
+/// it has two descriptors of `a` and up to 192 sums.
+const PRODUCER_REGISTERS: u32 = 24;
+const CONSUMER_REGISTERS: u32 = 240;
+/// The numbered barrier at which the first consumer waits until it may multiply; the second consumer's is the next one.
+/// Those of the epilogue come before.
+const ORDER_BARRIER: u32 = CONSUMER_BARRIER + CONSUMERS;
 
-/// The elements of a narrow tile.
-pub(super) const TILE: u32 = ROWS * NARROW;
-
-/// The parts of a block's shared memory for tiles with so many columns. A consumer has one box for the product: there is
-/// time while the other one multiplies.
-#[inline(always)]
-const fn layout(columns: u32) -> Layout {
-    Layout { stage_bytes: (ROWS + columns) * ROW_BYTES, slots: 1 }
+/// Returns the bytes of a stage for tiles with this number of columns.
+const fn stage_bytes(columns: u32) -> u32 {
+    (ROWS + columns) * ROW_BYTES
 }
 
-/// The bytes of shared memory for either width.
+/// The bytes of dynamic shared memory for either width.
 pub(super) const SHARED_BYTES: u32 = {
-    let (wide, narrow) = (Buffers::<WIDE_STAGES>::bytes(layout(WIDE)), Buffers::<NARROW_STAGES>::bytes(layout(NARROW)));
+    let wide = Ring::<WIDE_STAGES>::bytes(stage_bytes(WIDE), OUTPUT_BOXES);
+    let narrow = Ring::<NARROW_STAGES>::bytes(stage_bytes(NARROW), OUTPUT_BOXES);
     if wide > narrow { wide } else { narrow }
 };
 
-/// Whether a product of this shape is multiplied in wide tiles: when the SM with the most of them has fewer columns to
-/// multiply than with narrow ones, whose products take 4 % longer.
-const fn is_wide(m: u32, n: u32) -> bool {
-    most_columns(m, n, WIDE) * 25 <= most_columns(m, n, NARROW) * 26
-}
-
-/// How many columns the SM with the most tiles has to multiply, in tiles with so many columns.
-const fn most_columns(m: u32, n: u32, columns: u32) -> u64 {
-    tiles(m, n, columns).div_ceil(MULTIPROCESSORS) as u64 * columns as u64
-}
-
-/// The number of tiles with so many columns.
-#[inline(always)]
-const fn tiles(m: u32, n: u32, columns: u32) -> u32 {
-    m.div_ceil(ROWS) * n.div_ceil(columns)
-}
-
-/// The number of tiles of a product of this shape: m, n, and anything.
-pub(super) fn tiles_of(shape: &[u64]) -> u32 {
-    let (m, n) = (shape[0] as u32, shape[1] as u32);
-    tiles(m, n, if is_wide(m, n) { WIDE } else { NARROW })
-}
-
-products! {
-    /// A block for each SM, whose two consumers take tiles in turn.
-    gemm_ping_pong for [384] threads;
-    shared SHARED_BYTES;
-    rung Rung::USUAL {
-        geometry: Geometry::Own {
-            elements: TILE,
-            blocks: BlockCount(|shape| tiles_of(shape).min(MULTIPROCESSORS)),
-        },
-        lesson: "two warp groups take tiles in turn: one writes its product while the other multiplies",
-    };
-    formats [bf16, f16, tf32_columns];
-    tensor_maps => ping_pong
-}
-
-/// Whose turn it is to multiply.
-#[derive(Clone, Copy)]
-struct Turn {
-    consumer: u32,
-}
-
-impl Turn {
-    /// The barriers of [`store_sums`] come before.
-    const FIRST_BARRIER: u32 = 3;
-
-    /// Waits until the other consumer hands over.
-    ///
-    /// # Safety
-    /// All threads of this consumer come, and those of the other one to [`Turn::hand_over`].
-    #[inline(always)]
-    unsafe fn wait(self) {
-        // SAFETY: as the caller promises.
-        unsafe { sync_some(Self::FIRST_BARRIER + self.consumer, 256) };
-    }
-
-    /// Lets the other consumer go on.
-    ///
-    /// # Safety
-    /// All threads of this consumer come, and those of the other one to [`Turn::wait`].
-    #[inline(always)]
-    unsafe fn hand_over(self) {
-        // SAFETY: as the caller promises.
-        unsafe { arrive_some(Self::FIRST_BARRIER + (self.consumer ^ 1), 256) };
-    }
-}
-
-/// # Safety
-/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`].
-#[inline(always)]
-unsafe fn ping_pong<A: Element, C: Staged, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &TensorProduct<'_, A, C>)
-where
-    WideSums: Sums<A>,
-    NarrowSums: Sums<A>,
-{
-    // SAFETY: as the caller promises.
-    unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>(shared, product, || ()) };
-}
-
-/// A thread's sums of half the rows of a tile.
-pub(super) type WideSums = [f32; WIDE as usize / 2];
-pub(super) type NarrowSums = [f32; NARROW as usize / 2];
-
-/// Multiplies and writes the block's tiles. One thread calls `wait` before it starts the first copy.
+/// `gemm_persistent` with a separate tile for each consumer. The consumers multiply alternately.
+///
+/// In `gemm_persistent` both consumers multiply for the same tile, and both pack and store their sums at the same time. The
+/// tensor cores idle from one tile's last product to the next one's first: 2500 to 2900 cycles, a seventh of the time when
+/// k is 1024.
+///
+/// Here each consumer has whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the last
+/// products of its tile, it lets the other one begin, and stores its sums while the other one multiplies. The order is
+/// needed for another reason too: a thread that waits for a stage knows the phase only by its parity, so it must not begin
+/// to wait while the stage is more than one phase earlier.
+///
+/// A tile has 192 columns and needs 53 bytes from the L2 cache for each cycle of its products, or it has 128 columns and
+/// needs 64. Narrow tiles are used if they fill the multiprocessors so much better that the product ends sooner
+/// ([`is_wide`]).
 ///
 /// # Safety
-/// As [`ping_pong`], when `wait` has returned.
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_persistent,
+    lesson = "two warp groups take tiles in turn: one writes its product while the other multiplies",
+    blocks = [384],
+    dynamic_shared = SHARED_BYTES,
+    grid = |launch| [tiles_of(launch).min(launch.device.multiprocessors), 1, 1],
+    (A, C, COLUMN_MAJOR) = {
+        _: (Bf16, Bf16, false), columns: (Bf16, Bf16, true), f32: (Bf16, f32, false), f32_columns: (Bf16, f32, true),
+        f16: (F16, F16, false), f16_columns: (F16, F16, true), f16_f32: (F16, f32, false),
+        f16_f32_columns: (F16, f32, true), tf32_columns: (Tf32, f32, true),
+    }
+)]
+pub unsafe fn gemm_ping_pong<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_map: &TensorMap,
+    #[grid_constant] b_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
+    // SAFETY: `multiply_tiles` has the kernel's contract, and the factors are complete when the launch begins.
+    unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>([a_map, b_map], &output, k, || ()) };
+}
+
+/// Computes the block's tiles, wide or narrow ones. One thread calls `wait_for_factors` before it starts the first copy.
+///
+/// # Safety
+/// The contract of [`gemm`](super) when `wait_for_factors` has returned. All threads of the block call it, and the block has
+/// [`SHARED_BYTES`] of dynamic shared memory.
 #[inline(always)]
 pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
-    wait: impl FnOnce(),
+    factors: [&TensorMap; 2],
+    output: &OutputMatrix<'_, C>,
+    k: u32,
+    wait_for_factors: impl FnOnce(),
 ) where
     WideSums: Sums<A>,
     NarrowSums: Sums<A>,
 {
-    let (m, n) = (product.m, product.n);
-    // SAFETY: as the caller promises.
+    const WIDE_SUMS: usize = WIDE as usize / 2;
+    const NARROW_SUMS: usize = NARROW as usize / 2;
+    const WIDE_BOXES: u32 = WIDE / BOX_ROWS;
+    const NARROW_BOXES: u32 = NARROW / BOX_ROWS;
+    // SAFETY: the contract is this function's.
     unsafe {
-        if is_wide(m, n) {
-            const SUMS: usize = WIDE as usize / 2;
-            in_turns::<A, C, COLUMN_MAJOR, SUMS, WIDE, { WIDE / BOX_ROWS }, WIDE_STAGES>(shared, product, wait);
+        if is_wide(output.rows, output.columns, thread::grid_dim_x()) {
+            alternate::<A, C, COLUMN_MAJOR, WIDE_SUMS, WIDE, WIDE_BOXES, WIDE_STAGES>(
+                factors,
+                output,
+                k,
+                wait_for_factors,
+            );
         } else {
-            const SUMS: usize = NARROW as usize / 2;
-            in_turns::<A, C, COLUMN_MAJOR, SUMS, NARROW, { NARROW / BOX_ROWS }, NARROW_STAGES>(shared, product, wait);
+            alternate::<A, C, COLUMN_MAJOR, NARROW_SUMS, NARROW, NARROW_BOXES, NARROW_STAGES>(
+                factors,
+                output,
+                k,
+                wait_for_factors,
+            );
         }
     }
 }
 
-/// [`multiply_tiles`] with tiles of `COLUMNS` columns, of which a thread has `N` sums in each half of the rows, and `BOXES`
-/// boxes of `b` in each of `STAGES` stages.
+/// Computes the block's tiles of `COLUMNS` columns. A thread has `N` sums in each half of a tile's rows, and each of
+/// `STAGES` stages has `B_BOXES` boxes of `b`.
 ///
 /// # Safety
 /// As for [`multiply_tiles`].
 #[inline(always)]
-unsafe fn in_turns<
+unsafe fn alternate<
     A: Element,
     C: Staged,
     const COLUMN_MAJOR: bool,
     const N: usize,
     const COLUMNS: u32,
-    const BOXES: u32,
+    const B_BOXES: u32,
     const STAGES: u32,
 >(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
-    wait: impl FnOnce(),
+    [a_map, b_map]: [&TensorMap; 2],
+    output: &OutputMatrix<'_, C>,
+    k: u32,
+    wait_for_factors: impl FnOnce(),
 ) where
     [f32; N]: Sums<A>,
 {
-    let buffers = Buffers::<STAGES>::of(shared, layout(COLUMNS));
-    let Buffers { barriers, .. } = buffers;
-    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
+    let ring = Ring::<STAGES>::of_block(stage_bytes(COLUMNS), OUTPUT_BOXES);
+    let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
     if thread::thread_idx_x() == 0 {
-        product.prefetch();
-        // SAFETY: the barrier of the block follows.
-        unsafe { barriers.init(4) };
+        tma::prefetch([a_map, b_map, output.map]);
+        // SAFETY: the barrier of the block follows. One consumer, four warps, uses a stage.
+        unsafe { ring.init(WARP_GROUP / 32) };
     }
     thread::sync_threads();
-    let tiles = tiles(product.m, product.n, COLUMNS);
+    let (m, n) = (output.rows, output.columns);
+    let tiles = count_tiles(m, n, COLUMNS);
     let (first, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-    let place = |tile| corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n);
-    let count = stages::<A>(product.k);
+    let stage_count = k.div_ceil(depth::<A>());
     let mut at = Position::<STAGES>::START;
     let mut tile = first;
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumer has left it, and used when it is
-    // full; the sums are touched by products only until they are finished. Turns are handed over for each tile but the
-    // block's last, and waited for before each but its first.
-    unsafe {
-        if group == 0 {
-            registers::keep::<24>();
-            if thread == 0 {
-                wait();
-                while tile < tiles {
-                    let place = place(tile);
-                    for i in 0..count {
-                        barriers.empty(at.stage).wait(at.parity ^ 1);
-                        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-                        fill::<A, C, COLUMN_MAJOR, A_BOXES, BOXES>(product, place, i * depth::<A>(), stage, full);
-                        at.advance();
+    if warp_group == 0 {
+        // SAFETY: the whole warp group comes here.
+        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        if thread == 0 {
+            wait_for_factors();
+            while tile < tiles {
+                let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+                for i in 0..stage_count {
+                    let (corner, to, full) =
+                        ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
+                    // SAFETY: one thread fills the stage, after its consumer has left it.
+                    unsafe {
+                        ring.empty(at.stage).wait(at.parity ^ 1);
+                        fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
                     }
-                    tile += blocks;
+                    at.advance();
                 }
+                tile += blocks;
             }
-            return;
         }
-        registers::take::<240>();
-        let consumer = group - 1;
-        let turn = Turn { consumer };
-        let mut sums = [[0.0; N]; 2];
-        tile += consumer * blocks;
-        at.skip(consumer * count);
-        while tile < tiles {
-            if tile != first {
-                turn.wait();
-            }
-            for i in 0..count {
-                barriers.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR, N>(&mut sums, buffers.stage(at.stage), i > 0);
-                if i + 1 == count && tile + blocks < tiles {
-                    turn.hand_over();
+        return;
+    }
+    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    let consumer = warp_group - 1;
+    let mut sums = [[0.0; N]; 2];
+    // The block's tiles alternate between the consumers, and so do the stages of these tiles.
+    tile += consumer * blocks;
+    at.skip(consumer * stage_count);
+    while tile < tiles {
+        if tile != first {
+            // SAFETY: the other consumer arrives there for each tile but the block's last one.
+            unsafe { barrier::sync(ORDER_BARRIER + consumer, CONSUMERS * WARP_GROUP) };
+        }
+        for i in 0..stage_count {
+            // SAFETY: the whole warp group uses the stage when it is full. The stage has the boxes of `a` and then those of
+            // `b`.
+            unsafe {
+                ring.full(at.stage).wait(at.parity);
+                let stage = ring.stage(at.stage);
+                let upper_a = Tile::<A, Boxes<true>>::at(stage);
+                let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
+                let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(A_BOXES * BOX_BYTES));
+                let [upper, lower] = &mut sums;
+                wgmma::fence();
+                for step in 0..STEPS {
+                    upper.multiply(upper_a.step(step), b.step(step), i > 0 || step > 0);
+                    lower.multiply(lower_a.step(step), b.step(step), i > 0 || step > 0);
                 }
-                // The products before these are over, and so the stage before is empty.
+                wgmma::commit();
+            }
+            if i + 1 == stage_count && tile + blocks < tiles {
+                // SAFETY: the other consumer waits there before the block's next tile.
+                unsafe { barrier::arrive(ORDER_BARRIER + (consumer ^ 1), CONSUMERS * WARP_GROUP) };
+            }
+            // SAFETY: the products of the stage before have ended after the wait, so the warp group leaves that stage.
+            unsafe {
                 wgmma::wait::<1>();
                 if i > 0 {
-                    barriers.leave(at.before());
+                    ring.leave(at.previous());
                 }
-                at.advance();
             }
-            // While the last products run.
-            let place = place(tile);
-            for (half, sums) in sums.iter_mut().enumerate() {
+            at.advance();
+        }
+        // Computed while the last products run.
+        let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+        for (half, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: the whole warp group comes here. Only it has this tile and this box.
+            unsafe {
                 sums.finish();
                 if half == 0 {
-                    barriers.leave(at.before());
+                    ring.leave(at.previous());
                 }
-                let place = place.down(half as u32 * BOX_ROWS);
-                store_sums::<_, _, _, 1>(sums, place, product, buffers.staging(consumer), consumer);
+                let (corner, slot) = ([row + half as u32 * BOX_ROWS, column], ring.output_box(consumer));
+                store_through_shared::<_, _, 1>(sums, corner, output, slot, consumer);
             }
-            at.skip(count);
-            tile += 2 * blocks;
         }
-        if thread == 0 {
-            wait_for_stores::<0>();
-        }
+        at.skip(stage_count);
+        tile += CONSUMERS * blocks;
     }
+    if thread == 0 {
+        // Shared memory must stay until the last copies have read it.
+        tma::wait_read::<0>();
+    }
+}
+
+/// Returns whether wide tiles are the better ones for this number of blocks. That is so if the block with the most columns
+/// to multiply has fewer with wide tiles than with narrow ones, whose products take 4 % longer.
+///
+/// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
+/// blocks than multiprocessors, each has at most one tile of the chosen width, and the answer is the same.
+const fn is_wide(m: u32, n: u32, blocks: u32) -> bool {
+    most_columns(m, n, WIDE, blocks) * 25 <= most_columns(m, n, NARROW, blocks) * 26
+}
+
+/// Returns the number of columns that the block with the most tiles has to multiply.
+const fn most_columns(m: u32, n: u32, columns: u32, blocks: u32) -> u64 {
+    // At least one block, so that the division needs no check.
+    let blocks = if blocks == 0 { 1 } else { blocks };
+    count_tiles(m, n, columns).div_ceil(blocks) as u64 * columns as u64
+}
+
+/// Returns the number of tiles with this number of columns.
+#[inline(always)]
+const fn count_tiles(m: u32, n: u32, columns: u32) -> u32 {
+    m.div_ceil(ROWS) * n.div_ceil(columns)
+}
+
+/// Returns the number of tiles of a launch: at least one.
+pub(super) fn tiles_of(launch: &LaunchRequest<'_>) -> u32 {
+    let (m, n) = (launch.length(0) as u32, launch.length(1) as u32);
+    launch.count_tiles(ROWS, if is_wide(m, n, launch.device.multiprocessors) { WIDE } else { NARROW })
 }

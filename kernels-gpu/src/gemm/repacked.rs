@@ -1,140 +1,131 @@
-//! Any size by tensor copies: rows that no tensor map describes are copied first, to rows that one does.
-//!
-//! A tensor map takes rows of multiples of 16 bytes. For others, only the rungs that compute addresses themselves are left
-//! (`gemm_small_blocks`, `gemm_wgmma`): at 1000 × 1100 × 1301 these take three times as long as `gemm_ping_pong` for 1104 and 1304.
-//!
-//! Here the kernel begins by copying such a factor to memory where each row has zeros behind it, up to the next multiple of
-//! 16 bytes: 2 bytes read and 2 written for each element, against k multiplications for each element of the product. Blocks
-//! take rows from a counter until there are none left. Then each block's producer waits until all rows have been copied, and goes on
-//! as `gemm_ping_pong` with maps of the copies. No block waits for one that has not begun: only running blocks take rows, and
-//! they copy what they have taken.
-//!
-//! A thread writes 16 bytes at a time. They begin anywhere in the source, so it reads the two 16 bytes at multiples of 16
-//! that they lie in, and shifts.
+//! Any size by tensor copies: factors that no tensor map describes are copied first.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
+use core::array;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use cuda_std::atomic::mid::{
     atomic_fetch_add_u32_device, atomic_load_32_device, atomic_store_32_device, device_thread_fence,
 };
-use cuda_std::thread;
-use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+use cuda_std::{shared, thread};
+use rung::{LaunchRequest, rung};
 
-use super::TensorProduct;
-use super::operand::{CHUNK, join, pairs};
-use super::ping_pong::{NarrowSums, SHARED_BYTES, TILE, WideSums, multiply_tiles, tiles_of};
-use super::staged_output::Staged;
-use crate::tensor_core::barrier::fence_for_bulk_copies_of_global;
-use crate::tensor_core::element::Element;
-use crate::tensor_core::wgmma::Sums;
-use crate::warp::WARP_SIZE;
+use super::epilogue::OutputMatrix;
+use super::ping_pong::{SHARED_BYTES, multiply_tiles, tiles_of};
+use crate::tensor_core::element::{Bf16, F16};
+use crate::tensor_core::tma::{TensorMap, fence_global};
 use crate::wide;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_REPACKED];
+/// The warps of a block. Each copies a row.
+const WARPS: u32 = 384 / 32;
+/// The elements of 16 bytes.
+const CHUNK: u32 = 8;
 
-/// Rows that a block copies at a time: one for each warp.
-const ROWS_AT_A_TIME: u32 = 384 / WARP_SIZE;
-
-/// The words of the workspace: rows that have been taken, rows that have been copied, blocks that have come to their end.
+/// The words of the workspace: groups of rows that blocks have taken, groups that have been copied, blocks that are done.
 const TAKEN: usize = 0;
 const COPIED: usize = 1;
-const LEFT: usize = 2;
+const DONE: usize = 2;
 
-/// A block for each SM, or fewer where there are neither so many tiles nor so many parts to copy, with B in rows or in columns.
-fn blocks(shape: &[u64]) -> u32 {
-    let (m, n, k) = (shape[0] as u32, shape[1] as u32, shape[2] as u32);
-    let copied = parts(m, k) + parts(k, n).max(parts(n, k));
-    tiles_of(shape).max(copied).min(MULTIPROCESSORS)
-}
-
-/// How many parts are copied of a factor, of [`ROWS_AT_A_TIME`]: none where a tensor map describes the rows.
-#[inline(always)]
-fn parts(rows: u32, columns: u32) -> u32 {
-    if columns.is_multiple_of(CHUNK) { 0 } else { rows.div_ceil(ROWS_AT_A_TIME) }
-}
-
-products! {
-    /// `gemm_ping_pong`, after copying the factors whose rows no tensor map describes.
-    gemm_repacked for [384] threads;
-    shared SHARED_BYTES;
-    rung Rung::USUAL {
-        geometry: Geometry::Own { elements: TILE, blocks: BlockCount(blocks) },
-        lesson: "rows that no tensor map describes are copied first, and then any size goes by tensor copies",
-    };
-    formats [bf16, f16];
-    tensor_maps_of_copies => repacked
-}
-
-/// The addresses of both factors, and of their copies.
-pub(super) struct Copies {
-    pub(super) from: [*const u16; 2],
-    pub(super) to: [*mut u16; 2],
-}
-
+/// `gemm_ping_pong`, after copying the factors that no tensor map describes.
+///
+/// The rows of a matrix with a tensor map are a multiple of 16 bytes. For other factors only the rungs that compute
+/// addresses are left (`gemm_small_blocks`, `gemm_wgmma`). At 1000 × 1100 × 1301 they take three times as long as
+/// `gemm_ping_pong` at 1104 and 1304.
+///
+/// Here the kernel begins by copying such a factor to memory where each row is followed by zeros up to the next multiple of
+/// 16 bytes. That reads and writes 2 bytes for each element of the factor, for `m` or `n` multiplications with it. Blocks take
+/// groups of rows from a counter until none is left. Then each block's producer waits until all rows have been copied, and
+/// the block goes on as in `gemm_ping_pong`, with maps of the copies. No block waits for a block that has not begun: only
+/// running blocks take rows, and they copy what they have taken.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has [`SHARED_BYTES`]; `workspace` has three zeros. A factor whose
-/// rows have a multiple of 8 elements is described by its map, any other has a copy, with rows of the next multiple, and
-/// the map describes that.
-#[inline(always)]
-unsafe fn repacked<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
+/// As [`gemm`](super) says, and `workspace` has three zeros. A factor whose rows are a multiple of 8 elements is described
+/// by its map. Any other factor has memory for a copy, whose rows are the next multiple, and the map describes the copy.
+#[rung(
+    after = gemm_ping_pong,
+    lesson = "rows that no tensor map describes are copied first, and then any size goes by tensor copies",
+    blocks = [384],
+    dynamic_shared = SHARED_BYTES,
+    grid = |launch| [blocks(launch), 1, 1],
+    blocks_wait,
+    (A, C) = {
+        _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32),
+    },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_copy_map: &TensorMap,
+    #[grid_constant] b_copy_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
     workspace: *mut u32,
-    copies: &Copies,
-) where
-    WideSums: Sums<A>,
-    NarrowSums: Sums<A>,
-{
-    let TensorProduct { m, n, k, .. } = *product;
-    let sides = [[m, k], if COLUMN_MAJOR { [n, k] } else { [k, n] }];
-    let factor = |i: usize| Factor { from: copies.from[i], to: copies.to[i], rows: sides[i][0], columns: sides[i][1] };
-    let (a, b) = (factor(0), factor(1));
-    let (of_a, all) = (a.parts(), a.parts() + b.parts());
+    a: *const A,
+    b: *const A,
+    a_copy: *mut A,
+    b_copy: *mut A,
+) {
+    let [b_rows, b_columns] = if COLUMN_MAJOR { [n, k] } else { [k, n] };
+    let a = Factor { from: a.cast(), to: a_copy.cast(), rows: m, columns: k };
+    let b = Factor { from: b.cast(), to: b_copy.cast(), rows: b_rows, columns: b_columns };
+    let (groups_of_a, groups) = (row_groups(m, k), row_groups(m, k) + row_groups(b_rows, b_columns));
     let counter = |word: usize| workspace.wrapping_add(word);
-    let is_first = thread::thread_idx_x() == 0;
-    // SAFETY: a part of a factor is copied by the block that has taken it, and read when all have been copied. The last block
-    // that has waited for that puts the counters back: nobody reads them any more.
-    unsafe {
-        if all > 0 {
-            let taken = shared.cast::<u32>();
-            let mut copied = 0;
-            loop {
-                if is_first {
-                    *taken = atomic_fetch_add_u32_device(counter(TAKEN), Relaxed, 1);
-                }
-                thread::sync_threads();
-                let part = *taken;
-                thread::sync_threads();
-                if part >= all {
-                    break;
-                }
-                if part < of_a {
-                    a.copy(part);
-                } else {
-                    b.copy(part - of_a);
-                }
-                copied += 1;
+    let is_first_thread = thread::thread_idx_x() == 0;
+    if groups > 0 {
+        let taken = shared::dynamic_shared_mem::<u32>();
+        let mut copied = 0;
+        loop {
+            if is_first_thread {
+                // SAFETY: the word of shared memory is not read until the barrier.
+                unsafe { *taken = atomic_fetch_add_u32_device(counter(TAKEN), Relaxed, 1) };
             }
-            fence_for_bulk_copies_of_global();
             thread::sync_threads();
-            if is_first && copied > 0 {
+            // SAFETY: the word was written before the barrier, and it is written again after the next one.
+            let group = unsafe { *taken };
+            thread::sync_threads();
+            if group >= groups {
+                break;
+            }
+            // SAFETY: all threads come here, and no other block has taken this group.
+            unsafe {
+                if group < groups_of_a {
+                    a.copy_rows(group);
+                } else {
+                    b.copy_rows(group - groups_of_a);
+                }
+            }
+            copied += 1;
+        }
+        fence_global();
+        thread::sync_threads();
+        if is_first_thread && copied > 0 {
+            // SAFETY: all threads of the block have copied before the barrier, and the fence publishes what they wrote.
+            unsafe {
                 device_thread_fence(Release);
                 atomic_fetch_add_u32_device(counter(COPIED), Relaxed, copied);
             }
         }
-        multiply_tiles::<A, C, COLUMN_MAJOR>(shared, product, || {
-            if all > 0 {
-                while atomic_load_32_device(counter(COPIED), Relaxed) < all {}
+    }
+    let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
+    let wait_for_copies = || {
+        if groups > 0 {
+            // SAFETY: running blocks copy all groups and count them, and the fence orders the loads of the copies after it.
+            unsafe {
+                while atomic_load_32_device(counter(COPIED), Relaxed) < groups {}
                 device_thread_fence(Acquire);
-                fence_for_bulk_copies_of_global();
             }
-        });
-        if is_first && all > 0 {
-            let before = atomic_fetch_add_u32_device(counter(LEFT), AcqRel, 1);
-            if before + 1 == thread::grid_dim_x() {
-                for word in [TAKEN, COPIED, LEFT] {
+            fence_global();
+        }
+    };
+    // SAFETY: the maps describe the factors or their copies, which are complete after the wait.
+    unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>([a_copy_map, b_copy_map], &output, k, wait_for_copies) };
+    if is_first_thread && groups > 0 {
+        // SAFETY: the last block resets the counters. All other blocks are done with them.
+        unsafe {
+            if atomic_fetch_add_u32_device(counter(DONE), AcqRel, 1) + 1 == thread::grid_dim_x() {
+                for word in [TAKEN, COPIED, DONE] {
                     atomic_store_32_device(counter(word), Relaxed, 0);
                 }
             }
@@ -142,7 +133,21 @@ unsafe fn repacked<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// A factor as it lies in memory, and the place of its copy.
+/// Returns the number of blocks: one for each multiprocessor, or fewer if there are fewer tiles and fewer groups of rows to
+/// copy, with a row-major `b` or a column-major one.
+fn blocks(launch: &LaunchRequest<'_>) -> u32 {
+    let [m, n, k] = [0, 1, 2].map(|dimension| launch.length(dimension) as u32);
+    let groups = row_groups(m, k) + row_groups(k, n).max(row_groups(n, k));
+    tiles_of(launch).max(groups).min(launch.device.multiprocessors)
+}
+
+/// Returns the number of groups of rows of a factor that are copied: none if a tensor map describes the factor.
+#[inline(always)]
+fn row_groups(rows: u32, columns: u32) -> u32 {
+    if columns.is_multiple_of(CHUNK) { 0 } else { rows.div_ceil(WARPS) }
+}
+
+/// A factor in memory, and the memory of its copy.
 #[derive(Clone, Copy)]
 struct Factor {
     from: *const u16,
@@ -152,55 +157,50 @@ struct Factor {
 }
 
 impl Factor {
-    /// How many [parts] are copied.
-    #[inline(always)]
-    fn parts(&self) -> u32 {
-        parts(self.rows, self.columns)
-    }
-
-    /// Copies a part, a row for each warp.
+    /// Copies a group of rows: one row for each warp, 16 bytes at a time for each lane.
     ///
     /// # Safety
-    /// All threads of the block call it; the factor exists, and the place of the copy is nobody else's.
+    /// The caller must ensure that all threads of the block call it, that the factor exists, and that no other block writes
+    /// this group of the copy.
     #[inline(always)]
-    unsafe fn copy(self, part: u32) {
-        let (warp, lane) = (thread::thread_idx_x() / WARP_SIZE, thread::thread_idx_x() % WARP_SIZE);
-        let row = part * ROWS_AT_A_TIME + warp;
+    unsafe fn copy_rows(self, group: u32) {
+        let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+        let row = group * WARPS + warp;
         let chunks = self.columns.div_ceil(CHUNK);
         if row < self.rows {
             let mut chunk = lane;
             while chunk < chunks {
-                // SAFETY: as the caller promises.
-                unsafe {
-                    let words = self.chunk(row, chunk);
-                    wide::store(self.to.wrapping_add(((row * chunks + chunk) * CHUNK) as usize).cast::<u32>(), words);
-                }
-                chunk += WARP_SIZE;
+                let to = self.to.wrapping_add(((row * chunks + chunk) * CHUNK) as usize);
+                // SAFETY: the row and the chunk exist, and no other thread has this chunk.
+                unsafe { wide::store(to.cast::<u32>(), self.load_chunk(row, chunk)) };
+                chunk += 32;
             }
         }
     }
 
-    /// Eight elements of a row, with zeros behind its end.
+    /// Returns eight elements of a row, with zeros after the end of the row.
+    ///
+    /// The elements begin anywhere, and loads of 16 bytes only at multiples of 16. So this loads the two 16 bytes that contain
+    /// them, and shifts.
     ///
     /// # Safety
-    /// The factor exists, and the first of the elements.
+    /// The caller must ensure that the factor has the row and the first of the elements.
     #[inline(always)]
-    unsafe fn chunk(self, row: u32, chunk: u32) -> [u32; 4] {
+    unsafe fn load_chunk(self, row: u32, chunk: u32) -> [u32; 4] {
         let count = (self.columns - chunk * CHUNK).min(CHUNK);
         let from = self.from.wrapping_add((row * self.columns + chunk * CHUNK) as usize);
-        let early = from as u32 % 16;
-        let begin = from.wrapping_byte_sub(early as usize).cast::<u32>();
-        // Memory is allocated from a multiple of 16 bytes on, but it may end anywhere.
+        let shift = from as u32 % 16;
+        let aligned = from.wrapping_byte_sub(shift as usize).cast::<u32>();
         let end = self.from.wrapping_add((self.rows * self.columns) as usize);
-        // SAFETY: 16 bytes with an element of the factor are before its end, or elements are read.
-        let words = unsafe {
-            if begin.wrapping_byte_add(32) as usize <= end as usize {
-                join(wide::load(begin), wide::load(begin.wrapping_add(4)), early)
-            } else {
-                pairs(|i| if i < count as i32 { u32::from(*from.wrapping_add(i as usize)) } else { 0 })
-            }
+        let words = if aligned.wrapping_byte_add(32) as usize <= end as usize {
+            // SAFETY: the 32 bytes are before the factor's end, and memory is allocated from a multiple of 16 on.
+            unsafe { join(wide::load(aligned), wide::load(aligned.wrapping_add(4)), shift) }
+        } else {
+            // SAFETY: the first `count` elements exist.
+            let element = |i: u32| if i < count { u32::from(unsafe { *from.wrapping_add(i as usize) }) } else { 0 };
+            [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
         };
-        // As many elements of a pair as there are.
+        // Clears the elements of a pair that are after the end of the row.
         let mask = |pair: u32| {
             if count > 2 * pair + 1 {
                 u32::MAX
@@ -210,6 +210,17 @@ impl Factor {
                 0
             }
         };
-        core::array::from_fn(|pair| words[pair] & mask(pair as u32))
+        array::from_fn(|pair| words[pair] & mask(pair as u32))
     }
+}
+
+/// Returns 16 of 32 bytes, from byte `begin` on, which is an even number below 16.
+#[inline(always)]
+fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], begin: u32) -> [u32; 4] {
+    // Masks, because selecting between elements of an array would put the array into local memory.
+    let mask = |bit: u32| if begin & bit == 0 { 0 } else { u32::MAX };
+    let select = |mask: u32, early: u32, late: u32| early ^ (early ^ late) & mask;
+    let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(early, late)| select(mask(8), early, late));
+    let by_4: [u32; 5] = array::from_fn(|i| select(mask(4), by_8[i], by_8[i + 1]));
+    array::from_fn(|i| select(mask(2), by_4[i], by_4[i] >> 16 | by_4[i + 1] << 16))
 }

@@ -1,59 +1,160 @@
-//! No wave is left half empty: the tiles that do not fill one are divided along k.
-//!
-//! 8192 × 8192 elements are 2048 tiles of 128 × 256, and 132 SMs take them in 15.5 waves: in the last one,
-//! `gemm_persistent` leaves 64 SMs idle for the time of a tile, 3 % of the whole. With 16 waves and a bit it would be 6
-//! %.
-//!
-//! Here the tiles beyond the whole waves come first, as one row of stages that all blocks share evenly ("stream-K":
-//! Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix
-//! Multiplication on the GPU*, 2023). A block's share ends somewhere in a tile and begins somewhere in another. The
-//! sums of what it has of a tile's beginning go to memory; who has a tile's end waits for those of the blocks before
-//! it, adds them, and writes the tile. A block goes through its share from the end to the beginning, so that it hands
-//! over first and waits last, and it waits only for blocks with smaller numbers, which were launched before it.
-//!
-//! To hand sums over costs some microseconds. Where the idle SMs of a last wave would cost less, and where there is no
-//! whole wave, all tiles go whole.
+//! Stream-K: the tiles that do not fill a round of all blocks are divided along k.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
+use core::array;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device, device_thread_fence};
 use cuda_std::thread;
-use rung::{BlockCount, Geometry, MULTIPROCESSORS, Rung};
+use rung::rung;
 
-use super::TensorProduct;
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, SUMS};
-use super::persistent::{Buffers, LAYOUT, SLOTS, STAGES, multiply_stages};
-use super::stage::{depth, fill, stages};
-use super::staged_output::{Staged, store_sums};
-use super::tiles::corner;
-use crate::tensor_core::barrier::sync_some;
-use crate::tensor_core::element::Element;
-use crate::tensor_core::pipeline::Position;
-use crate::tensor_core::registers;
-use crate::tensor_core::tensor_map::wait_for_stores;
-use crate::tensor_core::wgmma::{BOX_ROWS, Finish, Sums};
+use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, WARP_GROUP, store_through_shared};
+use super::stages::{Position, Ring, depth, fill};
+use super::tiles::{Corner, corner};
+use super::warp_specialized::{
+    A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
+    SUMS, multiply,
+};
+use crate::tensor_core::element::Bf16;
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish};
+use crate::tensor_core::{barrier, setmaxnreg};
 use crate::wide;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_STREAM_K];
+/// Stages in shared memory.
+const STAGES: u32 = 4;
+/// A consumer's boxes for the product: one is written while the other is copied.
+const SLOTS: u32 = 2;
+/// The number of stages that take as long as handing sums over to another block.
+const HANDOVER_STAGES: u32 = 12;
 
-/// The stages that handing sums over costs as much as.
-const HANDOVER: u32 = 12;
-
-products! {
-    /// `gemm_persistent` with the tiles that do not fill a wave divided along k.
-    gemm_stream_k for [384] threads;
-    shared Buffers::bytes(LAYOUT);
-    rung Rung::USUAL {
-        geometry: Geometry::Own { elements: ROWS * COLUMNS, blocks: BlockCount(|_| MULTIPROCESSORS) },
-        lesson: "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
-    };
-    formats [bf16];
-    tensor_maps_and_workspace => stream_k
+/// `gemm_persistent` with the tiles that do not fill a round divided along k.
+///
+/// 8192 × 8192 elements are 2048 tiles of 128 × 256. 132 multiprocessors compute them in 15.5 rounds: in the last one
+/// `gemm_persistent` leaves 64 multiprocessors idle for the time of a tile, 3 % of the whole. With 16 rounds and a bit it
+/// would be 6 %.
+///
+/// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly ("stream-K":
+/// Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix
+/// Multiplication on the GPU*, 2023). A block's share begins inside of one tile and ends inside of another. If a block has
+/// a tile's stages, but not the last one, it hands its sums over through memory. The block with the last stage waits for
+/// the sums of the blocks before it, adds them, and stores the tile. A block goes through its share from the end to the
+/// beginning, so it hands over first and waits last. It waits only for blocks with smaller numbers, which were launched
+/// before it.
+///
+/// Handing sums over costs some microseconds. Tiles are not divided if the idle multiprocessors of a last round would cost
+/// less, or if there is no whole round.
+///
+/// # Safety
+/// As [`gemm`](super) says. `workspace` has a zero for each consumer of each block, and `parts` has 64 × 256 elements for
+/// each. All blocks of the grid run at the same time.
+#[rung(
+    after = gemm_persistent,
+    lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
+    blocks = [384],
+    dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    grid = |launch| [launch.device.multiprocessors, 1, 1],
+    blocks_wait,
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_map: &TensorMap,
+    #[grid_constant] b_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+    workspace: *mut u32,
+    parts: *mut f32,
+) {
+    let ring = Ring::<STAGES>::of_block(STAGE_BYTES, CONSUMERS * SLOTS);
+    let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
+    if thread::thread_idx_x() == 0 {
+        tma::prefetch([a_map, b_map, c_map]);
+        // SAFETY: the barrier of the block follows.
+        unsafe { ring.init(CONSUMER_WARPS) };
+    }
+    thread::sync_threads();
+    let block = thread::block_idx_x();
+    let division = Division::new(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), k.div_ceil(depth::<A>()));
+    let mut pieces = division.pieces(block);
+    let mut at = Position::<STAGES>::START;
+    if warp_group == 0 {
+        // SAFETY: the whole warp group comes here.
+        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        while thread == 0
+            && let Some(Piece { tile, first, end }) = pieces.next()
+        {
+            let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+            for i in first..end {
+                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
+                // SAFETY: one thread fills the stage, after all consumers have left it.
+                unsafe {
+                    ring.empty(at.stage).wait(at.parity ^ 1);
+                    fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                }
+                at.advance();
+            }
+        }
+        return;
+    }
+    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    let consumer = warp_group - 1;
+    let (output, slots) =
+        (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
+    let handover = Handover { workspace, parts, consumer };
+    let mut sums = [0.0; SUMS];
+    while let Some(Piece { tile, first, end }) = pieces.next() {
+        for i in 0..end - first {
+            // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
+            // which is after the next stage's have been started.
+            unsafe {
+                ring.full(at.stage).wait(at.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                wgmma::wait::<1>();
+                if i > 0 {
+                    ring.leave(at.previous());
+                }
+            }
+            at.advance();
+        }
+        let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+        // SAFETY: the whole warp group comes here.
+        unsafe {
+            sums.finish();
+            ring.leave(at.previous());
+        }
+        if end < division.depth {
+            // SAFETY: a block has at most one piece without the tile's last stage, and the block with the last stage takes
+            // its sums.
+            unsafe { handover.give(&sums, block) };
+            continue;
+        }
+        // The blocks before this one have the stages before `first`. Some blocks may have none.
+        let (mut other, mut missing) = (block, first);
+        while missing > 0 {
+            other -= 1;
+            let stages = (division.start(other + 1) - division.start(other)).min(missing);
+            if stages > 0 {
+                // SAFETY: the other block gives its sums of this tile, and only this block takes them.
+                unsafe { handover.take(&mut sums, other) };
+                missing -= stages;
+            }
+        }
+        // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
+        unsafe {
+            store_through_shared::<_, _, SLOTS>(&sums, [row + consumer * BOX_ROWS, column], &output, slots, consumer);
+        }
+    }
+    if thread == 0 {
+        tma::wait_read::<0>();
+    }
 }
 
-/// What a block multiplies at a time: stages `first` to `end` of a tile.
+/// Stages `first` to `end` of a tile, which a block multiplies without a pause.
 #[derive(Clone, Copy)]
 struct Piece {
     tile: u32,
@@ -61,68 +162,69 @@ struct Piece {
     end: u32,
 }
 
-/// How the tiles are shared.
+/// The division of tiles among the blocks of the grid.
 #[derive(Clone, Copy)]
-struct Shares {
+struct Division {
     tiles: u32,
     /// The stages of a tile.
     depth: u32,
-    /// The first tiles, which are divided.
+    /// The number of tiles, the first ones, that are divided along k.
     divided: u32,
 }
 
-/// The number of blocks, among which the tiles are shared.
+/// Returns the number of blocks of the grid, and a number that the compiler knows not to be 0.
 #[inline(always)]
 fn blocks() -> u32 {
     thread::grid_dim_x().max(1)
 }
 
-impl Shares {
+impl Division {
     #[inline(always)]
-    fn of(tiles: u32, depth: u32) -> Self {
+    fn new(tiles: u32, depth: u32) -> Self {
         let blocks = blocks();
         let beyond = tiles % blocks;
+        // Dividing the last tiles saves the time of the idle blocks, divided among all blocks.
         let gain = (blocks - beyond) * depth;
-        let divided = if tiles > blocks && beyond > 0 && gain > HANDOVER * blocks { beyond } else { 0 };
+        let divided = if tiles > blocks && beyond > 0 && gain > HANDOVER_STAGES * blocks { beyond } else { 0 };
         Self { tiles, depth: depth.max(1), divided }
     }
 
-    /// The first stage of a block's share, counted through all divided tiles; that of the next block is its end.
+    /// Returns the first stage of a block's share, counted through all divided tiles. It ends where the next block's begins.
     #[inline(always)]
     fn start(&self, block: u32) -> u32 {
         let all = u64::from(self.divided * self.depth);
         (all * u64::from(block) / u64::from(blocks())) as u32
     }
 
-    /// The pieces of a block.
+    /// Returns the pieces of a block.
     #[inline(always)]
-    fn of_block(self, block: u32) -> Pieces {
-        // Divisions of 64 bits that most shapes can do without.
+    fn pieces(self, block: u32) -> Pieces {
+        // The divisions have 64 bits and take long, and most shapes do not need them.
         let (start, end) = if self.divided > 0 { (self.start(block), self.start(block + 1)) } else { (0, 0) };
-        Pieces { shares: self, start, end, tile: self.divided + block }
+        Pieces { division: self, start, end, tile: self.divided + block }
     }
 }
 
-/// The pieces that a block has yet to multiply.
+/// The pieces that a block has not multiplied yet.
 struct Pieces {
-    shares: Shares,
-    /// What is left of its share of the divided tiles.
+    division: Division,
+    /// The stages of the block's share that are left.
     start: u32,
     end: u32,
-    /// Its next whole tile.
+    /// The block's next whole tile.
     tile: u32,
 }
 
 impl Pieces {
     #[inline(always)]
     fn next(&mut self) -> Option<Piece> {
-        let Shares { depth, tiles, .. } = self.shares;
+        let Division { depth, tiles, .. } = self.division;
         if self.start < self.end {
             let tile = (self.end - 1) / depth;
-            let begin = tile * depth;
-            let (first, end) = (self.start.max(begin), self.end);
+            let tile_start = tile * depth;
+            let (first, end) = (self.start.max(tile_start), self.end);
             self.end = first;
-            return Some(Piece { tile, first: first - begin, end: end - begin });
+            return Some(Piece { tile, first: first - tile_start, end: end - tile_start });
         }
         let tile = self.tile;
         self.tile += blocks();
@@ -130,86 +232,10 @@ impl Pieces {
     }
 }
 
-/// # Safety
-/// The contract of the ladder's kernels; `shared` has the bytes of [`LAYOUT`]; `workspace` has a zero for each consumer of
-/// each block, and `parts` room for the sums of each. No more blocks are launched than run at a time.
-#[inline(always)]
-unsafe fn stream_k<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
-    workspace: *mut u32,
-    parts: *mut f32,
-) where
-    [f32; SUMS]: Sums<A>,
-{
-    let buffers = Buffers::of(shared, LAYOUT);
-    let Buffers { barriers, .. } = buffers;
-    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
-    if thread::thread_idx_x() == 0 {
-        product.prefetch();
-        // SAFETY: the barrier of the block follows.
-        unsafe { barriers.init(CONSUMERS * 4) };
-    }
-    thread::sync_threads();
-    let tiles = product.m.div_ceil(ROWS) * product.n.div_ceil(COLUMNS);
-    let block = thread::block_idx_x();
-    let shares = Shares::of(tiles, stages::<A>(product.k));
-    let mut pieces = shares.of_block(block);
-    let mut at = Position::<STAGES>::START;
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
-    // is full; the sums are touched by products only until they are finished.
-    unsafe {
-        if group == 0 {
-            registers::keep::<40>();
-            if thread == 0 {
-                while let Some(Piece { tile, first, end }) = pieces.next() {
-                    let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n);
-                    for i in first..end {
-                        barriers.empty(at.stage).wait(at.parity ^ 1);
-                        let (stage, full) = (buffers.stage(at.stage), barriers.full(at.stage));
-                        fill::<A, C, COLUMN_MAJOR, A_BOXES, B_BOXES>(product, place, i * depth::<A>(), stage, full);
-                        at.advance();
-                    }
-                }
-            }
-            return;
-        }
-        registers::take::<232>();
-        let consumer = group - 1;
-        let report = |stage| barriers.leave(stage);
-        let mut sums = [0.0; SUMS];
-        while let Some(Piece { tile, first, end }) = pieces.next() {
-            multiply_stages::<A, COLUMN_MAJOR>(&mut sums, consumer, &buffers, &mut at, end - first, report);
-            let place = corner::<ROWS, COLUMNS, 8>(tile, product.m, product.n).down(consumer * BOX_ROWS);
-            sums.finish();
-            report(at.before());
-            let handover = Handover { workspace, parts, consumer };
-            if end < shares.depth {
-                handover.give(&sums, block);
-                continue;
-            }
-            // The blocks before this one have what is before `first`; some have no share.
-            let (mut other, mut missing) = (block, first);
-            while missing > 0 {
-                other -= 1;
-                let has = (shares.start(other + 1) - shares.start(other)).min(missing);
-                if has > 0 {
-                    handover.take(&mut sums, other);
-                    missing -= has;
-                }
-            }
-            store_sums::<_, _, _, SLOTS>(&sums, place, product, buffers.staging(consumer), consumer);
-        }
-        if thread == 0 {
-            wait_for_stores::<0>();
-        }
-    }
-}
-
-/// The way of sums from one block to another.
+/// The memory through which a consumer hands its sums over to the same consumer of another block.
 #[derive(Clone, Copy)]
 struct Handover {
-    /// 1 for each consumer of each block whose sums are there.
+    /// A flag for each consumer of each block, which is 1 if the sums have been written.
     workspace: *mut u32,
     /// The sums of each consumer of each block.
     parts: *mut f32,
@@ -217,28 +243,31 @@ struct Handover {
 }
 
 impl Handover {
-    /// The flag of this consumer in a block, and this thread's first four sums; the next four are 128 times as far.
+    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The next four are
+    /// 128 times as far, so that neighboring threads access neighboring memory.
     #[inline(always)]
     fn of_block(self, block: u32) -> (*mut u32, *mut f32) {
         let index = block * CONSUMERS + self.consumer;
-        let first = (index * SUMS as u32 / 4 * 128 + thread::thread_idx_x() % 128) * 4;
+        let first = (index * SUMS as u32 / 4 * WARP_GROUP + thread::thread_idx_x() % WARP_GROUP) * 4;
         (self.workspace.wrapping_add(index as usize), self.parts.wrapping_add(first as usize))
     }
 
-    /// Leaves this block's sums for another one.
+    /// Writes this block's sums for another block, and sets the flag.
     ///
     /// # Safety
-    /// All threads of the warp group come, at most once in a launch; the workspaces are those of [`stream_k`].
+    /// The caller must ensure that all threads of the warp group call it, at most once in a launch, and that `workspace` and
+    /// `parts` are those of [`gemm_stream_k`](self).
     #[inline(always)]
     unsafe fn give(self, sums: &[f32; SUMS], block: u32) {
         let (flag, to) = self.of_block(block);
-        // SAFETY: each thread has sums of its own, which are read when the flag is set.
+        // SAFETY: each thread writes other sums. The other block reads them after the flag is set, which is after the
+        // barrier of all threads that write.
         unsafe {
             for i in 0..SUMS / 4 {
-                wide::store::<f32, 4>(to.add(i * 128 * 4), core::array::from_fn(|j| sums[4 * i + j]));
+                wide::store::<f32, 4>(to.add(i * WARP_GROUP as usize * 4), array::from_fn(|j| sums[4 * i + j]));
             }
-            sync_some(1 + self.consumer, 128);
-            if thread::thread_idx_x().is_multiple_of(128) {
+            barrier::sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
+            if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
                 atomic_store_32_device(flag, Release, 1);
             }
         }
@@ -247,22 +276,24 @@ impl Handover {
     /// Waits for the sums of another block, adds them, and resets the flag for the next launch.
     ///
     /// # Safety
-    /// All threads of the warp group come; the other block gives its sums, and no third one takes them.
+    /// The caller must ensure that all threads of the warp group call it, that the other block gives its sums, and that no
+    /// third block takes them.
     #[inline(always)]
     unsafe fn take(self, sums: &mut [f32; SUMS], block: u32) {
         let (flag, from) = self.of_block(block);
-        // SAFETY: the sums are there when the flag is set, and nobody changes them any more.
+        // SAFETY: the sums are written when the flag is set. One thread waits for it, the barrier has the others wait for
+        // that thread, and no thread writes the sums again in this launch.
         unsafe {
-            if thread::thread_idx_x().is_multiple_of(128) {
+            if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
                 while atomic_load_32_device(flag, Relaxed) == 0 {}
                 device_thread_fence(Acquire);
                 atomic_store_32_device(flag, Relaxed, 0);
             }
-            sync_some(1 + self.consumer, 128);
+            barrier::sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
             for i in 0..SUMS / 4 {
-                let there: [f32; 4] = wide::load(from.add(i * 128 * 4));
+                let given: [f32; 4] = wide::load(from.add(i * WARP_GROUP as usize * 4));
                 for j in 0..4 {
-                    sums[4 * i + j] += there[j];
+                    sums[4 * i + j] += given[j];
                 }
             }
         }

@@ -1,98 +1,143 @@
-//! One warp group copies, two multiply.
-//!
-//! In `gemm_tma` the thread that starts the copies multiplies too: a copy starts when the products before it have been
-//! started, and the block's 128 threads hold the sums of 128 × 128 elements in all the registers that they can have.
-//! Each stage brings 32 KB for 2 · 128 · 128 · 64 operations, 64 operations a byte from the L2 cache.
-//!
-//! Here a block has three warp groups. The first, the producer, does nothing but wait for an empty stage and start its
-//! copies. It gives most of its registers to the other two ([`registers`]), the consumers, which have 64 × 256 sums
-//! each: 85 operations a byte, and a tensor core that always finds its next operands in shared memory, four stages
-//! ahead. Who fills and who uses meet at two barriers for each stage, "full" and "empty"
-//! ([`pipeline`](crate::tensor_core::pipeline)).
+//! Warp specialization: one warp group copies, two multiply.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
-use rung::{Geometry, Rung};
+use rung::rung;
 
-use super::TensorProduct;
-use super::large_tile::{A_BOXES, B_BOXES, COLUMNS, CONSUMERS, ROWS, STAGE_BYTES, SUMS, multiply};
-use super::stage::{self, fill};
-use super::tiles::{corner, write_sums};
+use super::epilogue::{WARP_GROUP, store_from_registers};
+use super::stages::{Position, Ring, depth, fill};
+use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
-use crate::tensor_core::element::{Element, Output};
-use crate::tensor_core::pipeline::{Barriers, Position};
-use crate::tensor_core::registers;
-use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_ROWS, Finish, Sums};
+use crate::tensor_core::element::{Bf16, Element};
+use crate::tensor_core::setmaxnreg;
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile};
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_WARP_SPECIALIZED];
-
+/// The rows and the columns of a tile.
+pub(super) const ROWS: u32 = 128;
+pub(super) const COLUMNS: u32 = 256;
+/// The warp groups that multiply: one for each 64 rows.
+pub(super) const CONSUMERS: u32 = ROWS / BOX_ROWS;
+/// The warps that leave a stage.
+pub(super) const CONSUMER_WARPS: u32 = CONSUMERS * WARP_GROUP / 32;
+/// The sums of a thread: a warp group has 64 rows × 256 columns.
+pub(super) const SUMS: usize = 128;
+/// The boxes of a stage.
+pub(super) const A_BOXES: u32 = ROWS / BOX_ROWS;
+pub(super) const B_BOXES: u32 = COLUMNS / BOX_ROWS;
+pub(super) const STAGE_BYTES: u32 = (A_BOXES + B_BOXES) * BOX_BYTES;
+/// Registers of a thread. A multiprocessor has 65536 and a block 384 threads, so each thread starts with 168. Three warp
+/// groups have 3 · 168 = 40 + 2 · 232.
+pub(super) const PRODUCER_REGISTERS: u32 = 40;
+pub(super) const CONSUMER_REGISTERS: u32 = 232;
 /// Stages in shared memory.
 const STAGES: u32 = 4;
 
-products! {
-    /// A warp group that copies and two that multiply, for a tile of 128 × 256.
-    gemm_warp_specialized for [384] threads;
-    shared BOX_ALIGN + STAGES * STAGE_BYTES + Barriers::<STAGES>::BYTES;
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: ROWS, columns: COLUMNS, most_slices: 1 },
-        lesson: "a warp group that only starts copies feeds two that only multiply, and gives them its registers",
-    };
-    formats [bf16];
-    tensor_maps => warp_specialized
+/// A block of three warp groups computes a tile of 128 × 256: a producer starts the copies, and two consumers multiply.
+///
+/// In `gemm_tma` the thread that starts the copies multiplies too. A copy starts when the products before it have been
+/// started, and the block's 128 threads hold the sums of 128 × 128 elements in all the registers that they can have. Each
+/// stage brings 32 KB for 2 · 128 · 128 · 64 operations: 64 operations for a byte from the L2 cache.
+///
+/// Here the producer only waits for an empty stage and starts its copies. It releases most of its registers
+/// (`setmaxnreg`), and the consumers acquire them and have 64 × 256 sums each. That is 85 operations for a byte, and the
+/// tensor cores find the next operands in shared memory, up to four stages ahead. Producer and consumers synchronize with
+/// two mbarriers for each stage, "full" and "empty" ([`stages`](super::stages)).
+///
+/// # Safety
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_tma,
+    lesson = "a warp group that only starts copies feeds two that only multiply, and gives them its registers",
+    blocks = [384],
+    dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, 0),
+    grid = |launch| [launch.count_tiles(ROWS, COLUMNS), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
+    #[grid_constant] a_map: &TensorMap,
+    #[grid_constant] b_map: &TensorMap,
+    #[grid_constant] c_map: &TensorMap,
+    c: *mut C,
+    m: u32,
+    n: u32,
+    k: u32,
+) {
+    let ring = Ring::<STAGES>::of_block(STAGE_BYTES, 0);
+    let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
+    if thread::thread_idx_x() == 0 {
+        tma::prefetch([a_map, b_map, c_map]);
+        // SAFETY: the barrier of the block follows.
+        unsafe { ring.init(CONSUMER_WARPS) };
+    }
+    thread::sync_threads();
+    let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), m, n);
+    let stage_count = k.div_ceil(depth::<A>());
+    let mut at = Position::<STAGES>::START;
+    if warp_group == 0 {
+        // SAFETY: the whole warp group comes here.
+        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        if thread == 0 {
+            for i in 0..stage_count {
+                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
+                // SAFETY: one thread fills the stage, after all consumers have left it.
+                unsafe {
+                    ring.empty(at.stage).wait(at.parity ^ 1);
+                    fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                }
+                at.advance();
+            }
+        }
+        return;
+    }
+    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    let consumer = warp_group - 1;
+    let mut sums = [0.0; SUMS];
+    for i in 0..stage_count {
+        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended, which is
+        // after the next stage's have been started.
+        unsafe {
+            ring.full(at.stage).wait(at.parity);
+            multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+            wgmma::wait::<1>();
+            if i > 0 {
+                ring.leave(at.previous());
+            }
+        }
+        at.advance();
+    }
+    // SAFETY: the whole warp group comes here, and no other warp group has these rows of the tile.
+    unsafe {
+        sums.finish();
+        store_from_registers(&sums, [row + consumer * BOX_ROWS, column], c, [m, n]);
+    }
 }
 
+/// Starts the products of a full stage for the 64 rows of a consumer in one group, and adds them to the sums. Unless
+/// `is_added`, the first of them replaces the sums.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has the rung's bytes.
+/// The caller must ensure that all threads of the warp group call it, that the stage is full and no thread writes it
+/// before the products have been waited for, and that until then no thread accesses the sums.
 #[inline(always)]
-unsafe fn warp_specialized<A: Element, C: Output, const COLUMN_MAJOR: bool>(
-    shared: *mut u8,
-    product: &TensorProduct<'_, A, C>,
+pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
+    sums: &mut [f32; SUMS],
+    consumer: u32,
+    stage: Shared,
+    is_added: bool,
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    let stages = Shared::of(shared).aligned_to(BOX_ALIGN);
-    let barriers = Barriers::<STAGES>(stages.byte_add(STAGES * STAGE_BYTES));
-    let (group, thread) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
-    if thread::thread_idx_x() == 0 {
-        product.prefetch();
-        // SAFETY: the barrier of the block follows.
-        unsafe { barriers.init(CONSUMERS * 4) };
-    }
-    thread::sync_threads();
-    let place = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), product.m, product.n);
-    let count = stage::stages::<A>(product.k);
-    let mut at = Position::<STAGES>::START;
-    // SAFETY: whole warp groups take each branch. A stage is filled when its consumers have left it, and used when it
-    // is full; the sums are touched by products only until they are finished.
+    // SAFETY: the stage has the boxes of `a` and then those of `b`. It is full and stays so, and all threads are here.
     unsafe {
-        if group == 0 {
-            registers::keep::<40>();
-            if thread == 0 {
-                for i in 0..count {
-                    barriers.empty(at.stage).wait(at.parity ^ 1);
-                    let to = stages.byte_add(at.stage * STAGE_BYTES);
-                    let (k, full) = (i * stage::depth::<A>(), barriers.full(at.stage));
-                    fill::<A, C, COLUMN_MAJOR, A_BOXES, B_BOXES>(product, place, k, to, full);
-                    at.advance();
-                }
-            }
-            return;
+        let a = Tile::<A, Boxes<true>>::at(stage.byte_add(consumer * BOX_BYTES));
+        let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(A_BOXES * BOX_BYTES));
+        wgmma::fence();
+        for step in 0..STEPS {
+            sums.multiply(a.step(step), b.step(step), is_added || step > 0);
         }
-        registers::take::<232>();
-        let consumer = group - 1;
-        let mut sums = [0.0; SUMS];
-        for i in 0..count {
-            barriers.full(at.stage).wait(at.parity);
-            multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, stages.byte_add(at.stage * STAGE_BYTES), i > 0);
-            // The products before these are over, and so the stage before is empty.
-            wgmma::wait::<1>();
-            if i > 0 {
-                barriers.leave(at.before());
-            }
-            at.advance();
-        }
-        sums.finish();
-        write_sums(&sums, place.down(consumer * BOX_ROWS), product.c());
+        wgmma::commit();
     }
 }

@@ -1,182 +1,190 @@
-//! Warp-group products: the tensor cores read both factors from shared memory by themselves.
-//!
-//! In `gemm_cp_async` each warp loads fragments into registers before it multiplies: for 64 × 32 elements of the
-//! product, 12 KB of shared memory for every 64 along k, and the same rows of `a` again in each warp beside it. On
-//! Hopper that way ends at some 60 % of what the tensor cores can do.
-//!
-//! `wgmma` takes descriptors of whole tiles instead: four warps, a warp group, multiply 64 × 16 by 16 × 128 with one
-//! instruction, and no fragment passes through a register. The tiles have to lie as the hardware reads them, in boxes
-//! of rows of 128 bytes, whose 16-byte chunks are swizzled: chunk `c` of row `r` lies at `c ^ r % 8`. So eight rows of
-//! one chunk fall into different banks. The copies into that layout are `gemm_cp_async`'s, `cp.async` of 16 bytes;
-//! behind them stands one more fence, for the tensor cores read shared memory by another way than threads write it
-//! ("proxy").
+//! Warp-group products: the tensor cores read both factors from shared memory.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
-use cuda_std::thread;
-use rung::{Geometry, Rung};
+use cuda_std::{shared, thread};
+use rung::rung;
 
-use super::Matrix;
-use super::Product;
-use super::small_tile::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
-use super::stage::{depth, stages as stages_of};
-use super::tiles::{Corner, corner, write_sums};
+use super::epilogue::store_from_registers;
+use super::opaque;
+use super::stages::depth;
+use super::tiles::{Corner, corner};
 use crate::copy_async::{self, Shared};
-use crate::tensor_core::barrier::fence_for_bulk_copies;
-use crate::tensor_core::element::{Element, Output};
-use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, Sums, place_in_box};
+use crate::tensor_core::element::{Bf16, Element};
+use crate::tensor_core::tma::fence_shared;
+use crate::tensor_core::wgmma::{
+    self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Boxes, Finish, ROW_BYTES, STEPS, Sums, Tile, swizzled_offset,
+};
 use crate::wide::Wide;
 
-/// This file's rungs.
-pub const RUNGS: &[Rung] = &[GEMM_WGMMA];
-
+/// The rows and the columns of a tile.
+pub(super) const SIDE: u32 = 128;
+/// The sums of a thread in each half of the tile's rows.
+pub(super) const SUMS: usize = 64;
+/// The boxes of either factor in a stage.
+pub(super) const BOXES: u32 = SIDE / BOX_ROWS;
+/// The bytes of a stage: boxes of `a`, then boxes of `b`.
+pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 /// Stages in shared memory.
 const STAGES: u32 = 3;
-/// The threads of a block.
+/// The threads of a block: one warp group.
 const THREADS: u32 = 128;
 /// The bytes of a copy.
 const CHUNK: u32 = 16;
 
-products! {
-    /// A warp group for a tile of 128 × 128, filled by asynchronous copies of 16 bytes.
-    gemm_wgmma for [128] threads;
-    resident 2;
-    shared BOX_ALIGN + STAGES * STAGE_BYTES;
-    rung Rung::USUAL {
-        geometry: Geometry::NumberedTiles { rows: SIDE, columns: SIDE, most_slices: 1 },
-        lesson: "a warp group multiplies whole tiles from shared memory: no fragments in registers",
+/// A warp group computes a tile of 128 × 128, from stages that asynchronous copies of 16 bytes fill.
+///
+/// In `gemm_cp_async` each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 × 32
+/// elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper this ends at
+/// some 60 % of what the tensor cores can do.
+///
+/// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 with one
+/// instruction, and no fragment goes through a register. The tiles must be in the layout that the hardware reads: boxes
+/// with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row `r` is at `c ^ r % 8`, so the same chunk of
+/// eight rows is in different banks. The copies are those of `gemm_cp_async`, `cp.async` of 16 bytes. A fence follows them,
+/// because tensor cores access shared memory through another proxy than the threads that wrote it.
+///
+/// # Safety
+/// As [`gemm`](super) says.
+#[rung(
+    after = gemm_cp_async,
+    lesson = "a warp group multiplies whole tiles from shared memory: no fragments in registers",
+    blocks = [128],
+    resident = 2,
+    dynamic_shared = BOX_ALIGN + STAGES * STAGE_BYTES,
+    grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
+    (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },
+    COLUMN_MAJOR = { _: false, columns: true }
+)]
+pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const A, c: *mut C, m: u32, n: u32, k: u32) {
+    let start = shared::dynamic_shared_mem::<u8>();
+    let first_stage = Shared::of(start).aligned_to(BOX_ALIGN);
+    let stages = start.wrapping_add(first_stage.offset_from(Shared::of(start)) as usize);
+    let Corner { row, column } = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
+    let fill = |index: u32, stage: u32| {
+        let (to, k_start) = (stages.wrapping_add((stage * STAGE_BYTES) as usize), index * depth::<A>());
+        let b_to = to.wrapping_add((BOXES * BOX_BYTES) as usize);
+        // SAFETY: all threads come here together, for a stage that no thread reads and no product uses any more. The
+        // factors have these rows and columns.
+        unsafe {
+            copy_boxes(a, [m, k], [row, k_start], [BOX_ROWS, 0], to);
+            if COLUMN_MAJOR {
+                copy_boxes(b, [n, k], [column, k_start], [BOX_ROWS, 0], b_to);
+            } else {
+                copy_boxes(b, [k, n], [k_start, column], [0, BOX_ROWS], b_to);
+            }
+        }
     };
-    formats [bf16];
-    pointers => wgmma
+
+    let stage_count = k.div_ceil(depth::<A>());
+    for i in 0..STAGES - 1 {
+        if i < stage_count {
+            fill(i, i);
+        }
+        copy_async::commit();
+    }
+    let mut sums = [[0.0; SUMS]; 2];
+    let (mut used, mut filled) = (0, STAGES - 1);
+    for i in 0..stage_count {
+        copy_async::wait::<{ STAGES - 2 }>();
+        fence_shared();
+        thread::sync_threads();
+        // SAFETY: the stage is full: every thread has waited for its copies before the barrier. It is filled again after
+        // the next barrier, which follows the wait for these products.
+        unsafe { multiply::<A, COLUMN_MAJOR>(&mut sums, first_stage.byte_add(used * STAGE_BYTES), i > 0) };
+        // Without a next stage the group of copies is empty, so that groups can still be counted.
+        if i + STAGES - 1 < stage_count {
+            fill(i + STAGES - 1, filled);
+        }
+        copy_async::commit();
+        // SAFETY: all threads of the warp group, which is the block, come here.
+        unsafe { wgmma::wait::<0>() };
+        used = if used + 1 == STAGES { 0 } else { used + 1 };
+        filled = if filled + 1 == STAGES { 0 } else { filled + 1 };
+    }
+    for (half, sums) in sums.iter_mut().enumerate() {
+        // SAFETY: all threads of the warp group come here, and no other block has this tile.
+        unsafe {
+            sums.finish();
+            store_from_registers(sums, [row + half as u32 * BOX_ROWS, column], c, [m, n]);
+        }
+    }
 }
 
+/// Starts the products of a full stage in one group, and adds them to the sums of both halves of the rows. Unless
+/// `is_added`, the first of them replaces the sums.
+///
 /// # Safety
-/// The contract of the ladder's kernels; `shared` has the rung's bytes.
+/// The caller must ensure that all threads of the warp group call it, that the stage is full and no thread writes it
+/// before the products have been waited for, and that until then no thread accesses the sums.
 #[inline(always)]
-unsafe fn wgmma<A: Element, C: Output, const COLUMN_MAJOR: bool>(shared: *mut u8, product: &Product<A, C>)
-where
+pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
+    [upper, lower]: &mut [[f32; SUMS]; 2],
+    stage: Shared,
+    is_added: bool,
+) where
     [f32; SUMS]: Sums<A>,
 {
-    let &Product { a, b, c, m, n, k } = product;
-    let start = Shared::of(shared);
-    let skipped = start.aligned_to(BOX_ALIGN).offset_from(start);
-    let place = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
-    let count = stages_of::<A>(k);
-    let factors = Factors::<A, COLUMN_MAJOR> {
-        a: Matrix { data: a.cast_mut(), rows: m, columns: k },
-        b: match COLUMN_MAJOR {
-            true => Matrix { data: b.cast_mut(), rows: n, columns: k },
-            false => Matrix { data: b.cast_mut(), rows: k, columns: n },
-        },
-        place,
-    };
-    // SAFETY: a stage is filled when the products that used it are over in all warps, behind the barrier; the sums are
-    // touched by products only until they are finished.
+    // SAFETY: the stage has the boxes of `a` and then those of `b`. It is full and stays so, and all threads are here.
     unsafe {
-        let stages = shared.add(skipped as usize);
-        for i in 0..STAGES - 1 {
-            if i < count {
-                factors.fill(i, stages.add((i * STAGE_BYTES) as usize));
-            }
-            copy_async::commit();
+        let upper_a = Tile::<A, Boxes<true>>::at(stage);
+        let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
+        let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(BOXES * BOX_BYTES));
+        wgmma::fence();
+        for step in 0..STEPS {
+            upper.multiply(upper_a.step(step), b.step(step), is_added || step > 0);
+            lower.multiply(lower_a.step(step), b.step(step), is_added || step > 0);
         }
-        let mut sums = [[0.0; SUMS]; 2];
-        let (mut used, mut filled) = (0, STAGES - 1);
-        for i in 0..count {
-            copy_async::wait::<{ STAGES - 2 }>();
-            fence_for_bulk_copies();
-            thread::sync_threads();
-            multiply::<A, COLUMN_MAJOR, _>(&mut sums, start.byte_add(skipped + used * STAGE_BYTES), i > 0);
-            // Nothing is copied that nobody waits for; its group is empty then, and the groups can be counted.
-            if i + STAGES - 1 < count {
-                factors.fill(i + STAGES - 1, stages.add((filled * STAGE_BYTES) as usize));
-            }
-            copy_async::commit();
-            wgmma::wait::<0>();
-            used = if used + 1 == STAGES { 0 } else { used + 1 };
-            filled = if filled + 1 == STAGES { 0 } else { filled + 1 };
-        }
-        for (half, sums) in sums.iter_mut().enumerate() {
-            sums.finish();
-            write_sums(sums, place.down(half as u32 * BOX_ROWS), Matrix { data: c, rows: m, columns: n });
-        }
+        wgmma::commit();
     }
 }
 
-/// Both factors, and the tile of the product that they are read for.
-struct Factors<A, const COLUMN_MAJOR: bool> {
-    a: Matrix<A>,
-    /// With `COLUMN_MAJOR` its transpose.
-    b: Matrix<A>,
-    place: Corner,
-}
-
-impl<A: Element, const COLUMN_MAJOR: bool> Factors<A, COLUMN_MAJOR> {
-    /// Starts the copies that fill a stage with part `index` along k.
-    ///
-    /// # Safety
-    /// All threads of the block come; the matrices exist, and nothing reads or writes the stage until the copies are
-    /// waited for.
-    #[inline(always)]
-    unsafe fn fill(&self, index: u32, stage: *mut u8) {
-        let k = index * depth::<A>();
-        let Corner { row, column } = self.place;
-        // SAFETY: as the caller promises; the boxes are the stage's.
-        unsafe {
-            let boxes = stage.add((BOXES * BOX_BYTES) as usize);
-            fill_boxes(self.a, Corner { row, column: k }, Corner { row: BOX_ROWS, column: 0 }, stage);
-            if COLUMN_MAJOR {
-                fill_boxes(self.b, Corner { row: column, column: k }, Corner { row: BOX_ROWS, column: 0 }, boxes);
-            } else {
-                fill_boxes(self.b, Corner { row: k, column }, Corner { row: 0, column: BOX_ROWS }, boxes);
-            }
-        }
-    }
-}
-
-/// Starts the copies of [`BOXES`] boxes of a matrix, the first from the corner `first`, and each other one `next`
-/// further. What lies outside of the matrix is zero.
+/// Starts the copies of [`BOXES`] boxes of a matrix with these rows and columns. The first begins at the row and column
+/// `first`, and each next one `next` rows and columns further. Elements outside of the matrix are zero.
 ///
-/// Rows that are no multiples of 16 bytes are copied element by element, by loads and stores.
+/// If the matrix's rows are not multiples of 16 bytes, they are copied element by element, by loads and stores.
 ///
 /// # Safety
-/// As for [`Factors::fill`].
+/// The caller must ensure that all threads of the block call it, that the matrix exists, and that nothing accesses the
+/// boxes before the copies have been waited for.
 #[inline(always)]
-unsafe fn fill_boxes<A: Element>(Matrix { data, rows, columns }: Matrix<A>, first: Corner, next: Corner, to: *mut u8) {
+unsafe fn copy_boxes<A: Element>(
+    matrix: *const A,
+    [rows, columns]: [u32; 2],
+    first: [u32; 2],
+    next: [u32; 2],
+    to: *mut u8,
+) {
     const COPIES: u32 = BOX_BYTES / CHUNK / THREADS;
+    const CHUNKS_PER_ROW: u32 = ROW_BYTES / CHUNK;
     let elements = CHUNK / size_of::<A>() as u32;
     let thread = thread::thread_idx_x();
-    // The place of a copy in the boxes, and its first element in the matrix.
+    // The address of this thread's copy number `i`, and the row and column of its first element.
     let copy = |i: u32| {
-        let (index, chunk) = (i / COPIES, thread % (ROW_BYTES / CHUNK));
-        let row = i % COPIES * (THREADS * CHUNK / ROW_BYTES) + thread / (ROW_BYTES / CHUNK);
-        let place = index * BOX_BYTES + place_in_box(row, chunk);
-        let from = Corner {
-            row: first.row + index * next.row + row,
-            column: first.column + index * next.column + chunk * elements,
-        };
-        // SAFETY: the place is in the boxes.
-        (unsafe { to.add(place as usize) }, from)
+        let (index, chunk) = (i / COPIES, thread % CHUNKS_PER_ROW);
+        let box_row = i % COPIES * (THREADS / CHUNKS_PER_ROW) + thread / CHUNKS_PER_ROW;
+        let offset = index * BOX_BYTES + swizzled_offset(box_row, chunk);
+        let (row, column) = (first[0] + index * next[0] + box_row, first[1] + index * next[1] + chunk * elements);
+        (to.wrapping_add(offset as usize), row, column)
     };
-    if columns.is_multiple_of(elements) && data.cast::<Wide<f32, 4>>().is_aligned() {
+    if columns.is_multiple_of(elements) && matrix.cast::<Wide<f32, 4>>().is_aligned() {
         for i in 0..BOXES * COPIES {
-            let (to, Corner { row, column }) = copy(i);
+            let (to, row, column) = copy(i);
             let exists = row < rows && column < columns;
-            let from = if exists { data.wrapping_add((row * columns + column) as usize) } else { data };
-            // SAFETY: as the caller promises; 16 bytes of a row of multiples of 16 exist as a whole or not at all.
+            let from = if exists { matrix.wrapping_add((row * columns + column) as usize) } else { matrix };
+            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are multiples
+            // of 16 bytes.
             unsafe { copy_async::copy_four(Shared::of(to), from.cast(), exists) };
         }
         return;
     }
-    // A length that the compiler does not know, so that the loop stays a loop.
-    for i in 0..thread::block_dim_x() * BOXES * COPIES / THREADS {
-        let (to, Corner { row, column }) = copy(i);
+    // The compiler would unroll a loop with a known number of iterations.
+    for i in 0..opaque(BOXES * COPIES) {
+        let (to, row, column) = copy(i);
         for element in 0..elements {
             let exists = row < rows && column + element < columns;
-            // SAFETY: the place is in the boxes; the element exists, or is not read.
-            unsafe {
-                let from = data.wrapping_add((row * columns + column + element) as usize);
-                *to.cast::<A>().add(element as usize) = if exists { *from } else { A::ZERO };
-            }
+            let from = matrix.wrapping_add((row * columns + column + element) as usize);
+            // SAFETY: the element exists where it is read, and its copy is in the boxes.
+            unsafe { *to.cast::<A>().add(element as usize) = if exists { *from } else { A::ZERO } };
         }
     }
 }

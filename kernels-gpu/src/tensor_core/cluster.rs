@@ -1,6 +1,10 @@
-//! Blocks that run together on neighbouring multiprocessors and reach each other's shared memory (clusters).
+//! `%cluster_ctarank` and `barrier.cluster`: clusters are blocks that run at the same time on neighboring
+//! multiprocessors and access each other's shared memory.
+//!
+//! (PTX ISA, "Special Registers: %cluster_ctarank"; "Parallel Synchronization and Communication Instructions:
+//! barrier.cluster".)
 
-/// This block's rank in its cluster (`%cluster_ctarank`; PTX ISA, "Special Registers").
+/// Returns this block's rank in its cluster (`%cluster_ctarank`).
 #[inline(always)]
 #[must_use]
 pub fn rank() -> u32 {
@@ -14,11 +18,10 @@ pub fn rank() -> u32 {
     0
 }
 
-/// A barrier of all threads of the cluster (`barrier.cluster`; PTX ISA, "Parallel Synchronization and Communication
-/// Instructions").
+/// Waits for all threads of the cluster (`barrier.cluster.arrive`, `barrier.cluster.wait`).
 ///
 /// # Safety
-/// All threads of the cluster come.
+/// The caller must ensure that all threads of the cluster call it.
 #[inline(always)]
 pub unsafe fn sync() {
     ptx!(

@@ -1,9 +1,10 @@
-//! Products of whole warp groups, whose operands lie in shared memory (`wgmma`; PTX ISA, "Asynchronous Warpgroup Level
-//! Matrix Instructions").
+//! `wgmma`: a warp group, four warps, multiplies matrices that are in shared memory.
 //!
-//! Four warps multiply a tile of 64 rows with one of `N` columns and add the product to sums in their registers. The
-//! tensor cores read both tiles from shared memory by themselves, as a descriptor says, while the threads go on: sums
-//! must not be touched between [`fence`] and [`wait`].
+//! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers of
+//! 128 threads. The tensor cores read both tiles from shared memory, as matrix descriptors say, while the threads go on.
+//! So the sums must not be touched between [`fence`] and [`wait`].
+//!
+//! (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".)
 
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -12,48 +13,52 @@ use core::marker::PhantomData;
 use crate::copy_async::Shared;
 use crate::tensor_core::element::{Bf16, Element, F16, Tf32};
 
-/// How a tile lies in shared memory: in boxes of 64 rows × 128 bytes, swizzled by 128 bytes, one behind the other.
-pub trait Layout {
-    /// Whether the rows run along the other dimension than k: the instruction's `imm-trans`.
-    const TRANSPOSED: u32;
-    /// The descriptor's leading dimension offset in bytes.
-    const LEADING: u64;
-    /// The bytes from one product's depth to the next.
-    const STEP: u32;
-}
-
-/// Boxes whose rows run along k: they are rows of `a`, or columns of `b` when it lies column after column. Otherwise a
-/// box's rows are 64 values of k, and run along 64 columns of `b`: `b` as it lies row after row, for elements of 16
-/// bits only.
-pub struct Boxes<const ALONG_K: bool>;
-
-impl<const ALONG_K: bool> Layout for Boxes<ALONG_K> {
-    const TRANSPOSED: u32 = !ALONG_K as u32;
-    // Along k, the hardware does not use it with a swizzle of 128 bytes, and 16 is what others write there.
-    const LEADING: u64 = if ALONG_K { 16 } else { BOX_BYTES as u64 };
-    const STEP: u32 = if ALONG_K { 32 } else { 16 * ROW_BYTES };
-}
-
-/// The bytes of a row of a box.
+/// The bytes of a box's row.
 pub const ROW_BYTES: u32 = 128;
 /// The rows of a box.
 pub const BOX_ROWS: u32 = 64;
-/// The bytes of a box, to which it is aligned too.
+/// The bytes of a box.
 pub const BOX_BYTES: u32 = BOX_ROWS * ROW_BYTES;
-/// What stages of boxes are aligned to at least: eight rows, after which the swizzle repeats.
+/// The alignment of a box in bytes: eight rows, after which the swizzle repeats.
 pub const BOX_ALIGN: u32 = 8 * ROW_BYTES;
+/// The instructions for a box's row: each multiplies 32 bytes along k, which are 16 elements of 16 bits, or 8 of TF32.
+pub const STEPS: u32 = ROW_BYTES / STEP_BYTES;
+/// The bytes along k that an instruction multiplies.
+const STEP_BYTES: u32 = 32;
 
-/// The place of the 16 bytes number `chunk` of a row in a box, which is swizzled by 128 bytes.
+/// Returns the offset of a 16-byte chunk in a box that is swizzled by 128 bytes: chunk `c` of row `r` is stored at
+/// position `c ^ r % 8` of the row. So the same chunk of eight rows is in different banks.
 #[inline(always)]
 #[must_use]
-pub fn place_in_box(row: u32, chunk: u32) -> u32 {
+pub fn swizzled_offset(row: u32, chunk: u32) -> u32 {
     row * ROW_BYTES + ((chunk ^ (row % 8)) << 4)
 }
 
-/// The products of 16 (TF32: 8) along k in a row of 128 bytes.
-pub const STEPS: u32 = ROW_BYTES / 32;
+/// The layout of a tile in shared memory: consecutive boxes of 64 rows × 128 bytes, swizzled by 128 bytes.
+pub trait Layout {
+    /// Whether the boxes' rows run across k: the instruction's `imm-trans`.
+    const TRANSPOSED: u32;
+    /// The descriptor's leading dimension byte offset.
+    const LEADING: u64;
+    /// The bytes from one instruction's elements to the next instruction's.
+    const STEP: u32;
+}
 
-/// A tile of `E`s in shared memory, as the tensor cores are told of it (PTX ISA, "Matrix Descriptor Format").
+/// Boxes that are K-major or not.
+///
+/// The rows of K-major boxes run along k: rows of `a`, or columns of a column-major `b`. The 64 rows of other boxes are 64
+/// values of k, and each has 64 columns of a row-major `b`. Only elements of 16 bits may be stored that way.
+pub struct Boxes<const K_MAJOR: bool>;
+
+impl<const K_MAJOR: bool> Layout for Boxes<K_MAJOR> {
+    const TRANSPOSED: u32 = !K_MAJOR as u32;
+    // The hardware ignores the offset for K-major tiles with a swizzle of 128 bytes; 16 is what CUTLASS writes.
+    const LEADING: u64 = if K_MAJOR { 16 } else { BOX_BYTES as u64 };
+    // An instruction's 16 values of k are 16 rows of a box that is not K-major.
+    const STEP: u32 = if K_MAJOR { STEP_BYTES } else { 16 * ROW_BYTES };
+}
+
+/// A tile of elements `E` in shared memory, as a matrix descriptor (PTX ISA, "Matrix Descriptor Format").
 pub struct Tile<E, L> {
     descriptor: u64,
     kind: PhantomData<(E, L)>,
@@ -68,22 +73,24 @@ impl<E, L: Layout> Clone for Tile<E, L> {
 impl<E, L: Layout> Copy for Tile<E, L> {}
 
 impl<E: Element, L: Layout> Tile<E, L> {
-    /// The tile whose first box is there.
+    /// Returns the tile whose first box begins at this address.
     ///
     /// # Safety
-    /// The boxes are aligned to [`BOX_BYTES`], or to 1024 bytes at least, and elements are stored in this layout.
+    /// The caller must ensure that the boxes are aligned to [`BOX_ALIGN`] and hold elements in this layout.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn at(place: Shared) -> Self {
-        const { assert!(L::TRANSPOSED == 0 || size_of::<E>() == 2, "only 16-bit elements can lie across k") };
+    pub unsafe fn at(address: Shared) -> Self {
+        const { assert!(L::TRANSPOSED == 0 || size_of::<E>() == 2, "only tiles of 16-bit elements can be transposed") };
+        // The descriptor has addresses and offsets in units of 16 bytes. The stride dimension byte offset is the distance
+        // between groups of eight rows.
         const STRIDE: u64 = BOX_ALIGN as u64;
         const SWIZZLE_128: u64 = 1 << 62;
-        let address = u64::from(place.0 & 0x3_ffff) >> 4;
+        let address = u64::from(address.0 & 0x3_ffff) >> 4;
         let descriptor = address | (L::LEADING >> 4) << 16 | (STRIDE >> 4) << 32 | SWIZZLE_128;
         Self { descriptor, kind: PhantomData }
     }
 
-    /// The part for the product number `step` along k, below [`STEPS`].
+    /// Returns the tile of the instruction number `step` along k, which is below [`STEPS`].
     #[inline(always)]
     #[must_use]
     pub fn step(self, step: u32) -> Self {
@@ -91,27 +98,29 @@ impl<E: Element, L: Layout> Tile<E, L> {
     }
 }
 
-/// The sums of one thread of a warp group: 64 rows × `2 * N` columns, in `N` registers of each of 128 threads.
+/// The sums of one thread of a warp group: 64 rows × `2 * N` columns are in `N` registers of each of 128 threads.
 ///
-/// Thread `t` has of rows `t / 32 * 16 + t % 32 / 4` and 8 rows below, for each eight columns, the columns `t % 4 * 2`
-/// and the next: registers `4 i` and `4 i + 1` are those of columns `8 i …` in the upper row, `4 i + 2` and `4 i + 3`
-/// in the lower. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.)
+/// Thread `t` has elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 further. Of each eight columns `8 i` to
+/// `8 i + 7` it has the columns `8 i + t % 4 * 2` and the next one: registers `4 i` and `4 i + 1` are those of the first
+/// row, `4 i + 2` and `4 i + 3` those of the second. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix
+/// D.)
 pub trait Sums<E>: Finish {
-    /// Starts the product of 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them.
+    /// Starts the product of the 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them unless
+    /// `is_added`.
     ///
-    /// Either tile may lie across k. To the tensor cores, the first factor is the one with 64 rows: a transposed
-    /// product comes of columns of the ladder's `b` in its place.
+    /// To the tensor cores the first factor is the one with 64 rows. Passing columns of the ladder's `b` there gives the
+    /// transposed product.
     ///
     /// # Safety
-    /// All threads of the warp group come, behind a [`fence`]; nobody writes the tiles, or touches the sums other than
-    /// by further products, before a [`wait`] for it.
+    /// The caller must ensure that all threads of the warp group call it after a [`fence`], that no thread writes the
+    /// tiles before a [`wait`] for the product, and that until then only further products access the sums.
     unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<E, L>, b: Tile<E, M>, is_added: bool);
 }
 
-/// Has the warp group's tensor cores see the registers and the shared memory as they are (`wgmma.fence`).
+/// Orders earlier accesses to registers and shared memory before the following products (`wgmma.fence`).
 ///
 /// # Safety
-/// All threads of the warp group come.
+/// The caller must ensure that all threads of the warp group call it.
 #[inline(always)]
 pub unsafe fn fence() {
     ptx!("wgmma.fence.sync.aligned;", options(nostack, preserves_flags));
@@ -120,32 +129,32 @@ pub unsafe fn fence() {
 /// Ends a group of products (`wgmma.commit_group`).
 ///
 /// # Safety
-/// All threads of the warp group come.
+/// The caller must ensure that all threads of the warp group call it.
 #[inline(always)]
 pub unsafe fn commit() {
     ptx!("wgmma.commit_group.sync.aligned;", options(nostack, preserves_flags));
 }
 
-/// Waits until all but the last `PENDING` groups of products have read their tiles and added to their sums
-/// (`wgmma.wait_group`). With none pending, [`Finish::finish`] gives the sums back.
+/// Waits until all but the last `PENDING` groups of products have read their tiles and have been added to their sums
+/// (`wgmma.wait_group`). The sums may be used only after [`Finish::finish`].
 ///
 /// # Safety
-/// All threads of the warp group come.
+/// The caller must ensure that all threads of the warp group call it.
 #[inline(always)]
 pub unsafe fn wait<const PENDING: u32>() {
     ptx!("wgmma.wait_group.sync.aligned {};", const PENDING, options(nostack, preserves_flags));
 }
 
-/// Sums that are waited for.
+/// Sums that products under way still change.
 pub trait Finish {
-    /// Waits for all products. What reads the sums afterwards cannot be moved before it.
+    /// Waits for all products. The compiler cannot move reads of the sums before it.
     ///
     /// # Safety
-    /// All threads of the warp group come.
+    /// The caller must ensure that all threads of the warp group call it.
     unsafe fn finish(&mut self);
 }
 
-/// Calls a macro with the indices of so many registers.
+/// Calls a macro with the indices of this number of registers.
 macro_rules! with_registers {
     (60 $then:ident $($arguments:tt)*) => {
         $then! { [$($arguments)*]
@@ -176,38 +185,38 @@ macro_rules! with_registers {
     };
 }
 
-/// The operand list of the other registers.
+/// The place of a further register in a list of operands.
 #[cfg_attr(not(target_arch = "nvptx64"), allow(unused_macros))]
-macro_rules! another {
+macro_rules! operand {
     ($index:literal) => {
         ", {}"
     };
 }
 
 macro_rules! multiply {
-    // Elements of 16 bits, either of whose tiles may lie across k.
-    ([$element:ty, $registers:literal, $shape:literal, across] 0 $($index:literal)*) => {
-        multiply! { [$element, $registers, $shape, [a_across = const L::TRANSPOSED, b_across = const M::TRANSPOSED,]]
+    // Either tile may be transposed if its elements have 16 bits.
+    ([$element:ty, $registers:literal, $shape:literal, transposed] 0 $($index:literal)*) => {
+        multiply! { [$element, $registers, $shape, [a_transposed = const L::TRANSPOSED, b_transposed = const M::TRANSPOSED,]]
             0 $($index)* }
     };
-    ([$element:ty, $registers:literal, $shape:literal, [$($across:tt)*]] 0 $($index:literal)*) => {
+    ([$element:ty, $registers:literal, $shape:literal, [$($transposed:tt)*]] 0 $($index:literal)*) => {
         impl Sums<$element> for [f32; $registers] {
             #[inline(always)]
             unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<$element, L>, b: Tile<$element, M>, is_added: bool) {
                 ptx!(
                     "{{ .reg .pred p; setp.ne.b32 p, {is_added}, 0;",
-                    concat!("wgmma.mma_async.sync.aligned.", $shape, " {{{}", $(another!($index),)* "}}, {a}, {b}, p, 1, 1"),
-                    multiply!(@template $($across)*),
+                    concat!("wgmma.mma_async.sync.aligned.", $shape, " {{{}", $(operand!($index),)* "}}, {a}, {b}, p, 1, 1"),
+                    multiply!(@template $($transposed)*),
                     inout(reg32) self[0], $(inout(reg32) self[$index],)*
                     a = in(reg64) a.descriptor, b = in(reg64) b.descriptor, is_added = in(reg32) u32::from(is_added),
-                    $($across)*
+                    $($transposed)*
                     options(nostack, preserves_flags)
                 );
             }
         }
     };
     (@template) => { "; }}" };
-    (@template $($across:tt)*) => { ", {a_across}, {b_across}; }}" };
+    (@template $($transposed:tt)*) => { ", {a_transposed}, {b_transposed}; }}" };
 }
 
 macro_rules! finish {
@@ -216,7 +225,7 @@ macro_rules! finish {
             #[inline(always)]
             unsafe fn finish(&mut self) {
                 ptx!(
-                    concat!("wgmma.wait_group.sync.aligned 0; //", $(another!($index)),*),
+                    concat!("wgmma.wait_group.sync.aligned 0; //", $(operand!($index)),*),
                     $(inout(reg32) self[$index],)*
                     options(nostack, preserves_flags)
                 );
@@ -225,14 +234,14 @@ macro_rules! finish {
     };
 }
 
-with_registers!(60 multiply Bf16, 60, "m64n120k16.f32.bf16.bf16", across);
-with_registers!(64 multiply Bf16, 64, "m64n128k16.f32.bf16.bf16", across);
-with_registers!(96 multiply Bf16, 96, "m64n192k16.f32.bf16.bf16", across);
-with_registers!(128 multiply Bf16, 128, "m64n256k16.f32.bf16.bf16", across);
-with_registers!(60 multiply F16, 60, "m64n120k16.f32.f16.f16", across);
-with_registers!(64 multiply F16, 64, "m64n128k16.f32.f16.f16", across);
-with_registers!(96 multiply F16, 96, "m64n192k16.f32.f16.f16", across);
-with_registers!(128 multiply F16, 128, "m64n256k16.f32.f16.f16", across);
+with_registers!(60 multiply Bf16, 60, "m64n120k16.f32.bf16.bf16", transposed);
+with_registers!(64 multiply Bf16, 64, "m64n128k16.f32.bf16.bf16", transposed);
+with_registers!(96 multiply Bf16, 96, "m64n192k16.f32.bf16.bf16", transposed);
+with_registers!(128 multiply Bf16, 128, "m64n256k16.f32.bf16.bf16", transposed);
+with_registers!(60 multiply F16, 60, "m64n120k16.f32.f16.f16", transposed);
+with_registers!(64 multiply F16, 64, "m64n128k16.f32.f16.f16", transposed);
+with_registers!(96 multiply F16, 96, "m64n192k16.f32.f16.f16", transposed);
+with_registers!(128 multiply F16, 128, "m64n256k16.f32.f16.f16", transposed);
 with_registers!(64 multiply Tf32, 64, "m64n128k8.f32.tf32.tf32", []);
 with_registers!(96 multiply Tf32, 96, "m64n192k8.f32.tf32.tf32", []);
 with_registers!(128 multiply Tf32, 128, "m64n256k8.f32.tf32.tf32", []);
