@@ -93,7 +93,7 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
         // SAFETY: the square is in the matrix, and its rows begin at multiples of 16 bytes.
         let square: [[f32; 4]; 4] = array::from_fn(|k| unsafe { (*element(k).cast::<Float4>()).0 });
         for k in 0..4 {
-            let transposed = Float4(array::from_fn(|row| square[row][k]));
+            let transposed = Float4(square.map(|row| row[k]));
             // SAFETY: the vector is in the tile, and no other thread writes it.
             unsafe { *tile.add(swizzled(square_col * SIDE + k as u32, square_row)) = transposed };
         }
