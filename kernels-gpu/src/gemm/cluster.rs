@@ -11,9 +11,7 @@ use super::warp_specialized::{
     A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
     SUMS, multiply,
 };
-use crate::copy_async::Shared;
 use crate::tensor_core::element::Bf16;
-use crate::tensor_core::mbarrier::Mbarrier;
 use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish};
 use crate::tensor_core::{cluster, setmaxnreg};
@@ -86,11 +84,10 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         while thread == 0 && tile < tiles {
             let [row, column] = block_corner(tile);
             for i in 0..stage_count {
-                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
                 // SAFETY: one thread of each block fills the stage, after the consumers of both have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill_share::<COLUMN_MAJOR>([a_map, b_map], corner, to, full, rank);
+                    fill_share::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], [row, column, i * depth::<A>()], rank);
                 }
                 at.advance();
             }
@@ -146,27 +143,28 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
 ///
 /// # Safety
 /// The caller must ensure that the maps describe the factors as [`gemm`](super) says, and that no thread of either block
-/// accesses the stage before the phase of `full` ends.
+/// accesses the stage before it is full.
 #[inline(always)]
 unsafe fn fill_share<const COLUMN_MAJOR: bool>(
+    ring: &Ring<STAGES>,
+    stage: u32,
     [a_map, b_map]: [&TensorMap; 2],
     [row, column, k]: [u32; 3],
-    stage: Shared,
-    full: Mbarrier,
     rank: u32,
 ) {
     const SHARE: u32 = B_BOXES / BLOCKS;
     const ALL_BLOCKS: u16 = (1 << BLOCKS) - 1;
+    let (boxes, full) = (ring.stage(stage), ring.full(stage));
     // SAFETY: this thread announces the bytes of all boxes of its block's stage: those that it copies, and those that the
     // other block's producer copies. The boxes are in the stage.
     unsafe {
         full.arrive_expect_tx(STAGE_BYTES);
         for i in 0..A_BOXES {
-            a_map.load(k, row + i * BOX_ROWS, stage.byte_add(i * BOX_BYTES), full);
+            a_map.load(k, row + i * BOX_ROWS, boxes.byte_add(i * BOX_BYTES), full);
         }
         for i in 0..SHARE {
             let i = rank * SHARE + i;
-            let (to, column) = (stage.byte_add((A_BOXES + i) * BOX_BYTES), column + i * BOX_ROWS);
+            let (to, column) = (boxes.byte_add((A_BOXES + i) * BOX_BYTES), column + i * BOX_ROWS);
             let [x, y] = if COLUMN_MAJOR { [k, column] } else { [column, k] };
             b_map.load_multicast(x, y, to, full, ALL_BLOCKS);
         }

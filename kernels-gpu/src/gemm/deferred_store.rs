@@ -7,7 +7,7 @@ use rung::rung;
 use super::epilogue::{OutputMatrix, WARP_GROUP};
 use super::fitted::{
     CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, FITTED_SUMS, HALF_BOXES, PRODUCER_REGISTERS, PackedHalf, SLOTS,
-    STAGE_BYTES, STAGES, SUMS, fill, multiply, store_box,
+    STAGE_BYTES, STAGES, SUMS, fill, multiply, store_box, store_boxes,
 };
 use super::fitted_tiles::{BlockTiles, Plan, Tile};
 use super::stages::{Position, Ring, depth};
@@ -58,9 +58,8 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     let mut tiles = BlockTiles::of_block();
     let mut next = tiles.next(m, n);
     let fill = |tile: Tile, i: u32, at: Position<STAGES>| {
-        let (to, full) = (ring.stage(at.stage), ring.full(at.stage));
         // SAFETY: one thread comes here, for a stage that is empty: at first, or when all consumers have left it.
-        unsafe { fill::<COLUMN_MAJOR>([a_map, b_map], tile, i * depth::<A>(), to, full) };
+        unsafe { fill::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], tile, i * depth::<A>()) };
     };
     let mut filled = 0;
     if thread::thread_idx_x() == 0 {
@@ -119,12 +118,7 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     }
     if let Some(half) = &packed {
         // SAFETY: the whole warp group comes here. Only it has its half of the last tile and its boxes.
-        unsafe {
-            store_box::<C, 0>(half, consumer.index, consumer.slots, &consumer.output);
-            store_box::<C, 1>(half, consumer.index, consumer.slots, &consumer.output);
-            store_box::<C, 2>(half, consumer.index, consumer.slots, &consumer.output);
-            store_box::<C, 3>(half, consumer.index, consumer.slots, &consumer.output);
-        }
+        unsafe { store_boxes(half, consumer.index, consumer.slots, &consumer.output) };
     }
     if thread == 0 {
         // Shared memory must stay until the last copies have read it.

@@ -8,10 +8,9 @@ use rung::rung;
 
 use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, WARP_GROUP, copy_box};
 use super::fitted_tiles::{self, BlockTiles, Plan};
-use super::stages::{self, Position, Ring, depth};
+use super::stages::{Position, Ring, depth};
 use crate::copy_async::Shared;
 use crate::tensor_core::element::{Bf16, Element, F16, Output};
-use crate::tensor_core::mbarrier::Mbarrier;
 use crate::tensor_core::stmatrix::store_x4_transposed;
 use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, swizzled_offset};
@@ -95,11 +94,10 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
             && let Some(tile) = tiles.next(m, n)
         {
             for i in 0..stage_count {
-                let (to, full) = (ring.stage(at.stage), ring.full(at.stage));
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill::<COLUMN_MAJOR>([a_map, b_map], tile, i * depth::<A>(), to, full);
+                    fill::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], tile, i * depth::<A>());
                 }
                 at.advance();
             }
@@ -125,11 +123,7 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
             first.finish();
             second.finish();
             ring.leave(at.previous());
-            let half = PackedHalf::new::<C>(&sums, tile, consumer);
-            store_box::<C, 0>(&half, consumer, slots, &output);
-            store_box::<C, 1>(&half, consumer, slots, &output);
-            store_box::<C, 2>(&half, consumer, slots, &output);
-            store_box::<C, 3>(&half, consumer, slots, &output);
+            store_boxes(&PackedHalf::new::<C>(&sums, tile, consumer), consumer, slots, &output);
         }
     }
     if thread == 0 {
@@ -141,22 +135,22 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
 /// Starts the copies that fill a stage with the slice of a tile's factors that begins at `k`.
 ///
 /// # Safety
-/// As for [`stages::fill`].
+/// As for [`Ring::fill`].
 #[inline(always)]
 pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
+    ring: &Ring<STAGES>,
+    stage: u32,
     maps: [&TensorMap; 2],
     tile: fitted_tiles::Tile,
     k: u32,
-    stage: Shared,
-    full: Mbarrier,
 ) {
     let corner = [tile.row, tile.column, k];
     // SAFETY: the contract is this function's. Both forms of tiles have six boxes.
     unsafe {
         if tile.is_wide {
-            stages::fill::<COLUMN_MAJOR, 2, 4>(maps, corner, stage, full);
+            ring.fill::<COLUMN_MAJOR, 2, 4>(stage, maps, corner);
         } else {
-            stages::fill::<COLUMN_MAJOR, 4, 2>(maps, corner, stage, full);
+            ring.fill::<COLUMN_MAJOR, 4, 2>(stage, maps, corner);
         }
     }
 }
@@ -280,26 +274,46 @@ impl PackedHalf {
     }
 }
 
-/// Writes the box that is number `TURN` in [`COPY_ORDER`] to shared memory and copies it to the product. The copy is under
-/// way afterwards. `TURN` is a constant, so that the registers with the box's pairs are known.
+/// Stores all boxes of a consumer's half of a tile. The last copies are still under way afterwards.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group `consumer` call it, for all boxes in order, that no other
-/// thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp group uses.
+/// As for [`store_box`].
 #[inline(always)]
-pub(super) unsafe fn store_box<C: Copy, const TURN: usize>(
+pub(super) unsafe fn store_boxes<C: Copy>(
     half: &PackedHalf,
     consumer: u32,
     slots: *mut u8,
     output: &OutputMatrix<'_, C>,
 ) {
-    let index = const { COPY_ORDER[TURN] };
+    // SAFETY: the contract is this function's.
+    unsafe {
+        store_box::<C, 0>(half, consumer, slots, output);
+        store_box::<C, 1>(half, consumer, slots, output);
+        store_box::<C, 2>(half, consumer, slots, output);
+        store_box::<C, 3>(half, consumer, slots, output);
+    }
+}
+
+/// Writes box number `STEP` of [`COPY_ORDER`] to shared memory and copies it to the product. The copy is under
+/// way afterwards. `STEP` is a constant, so that the compiler knows the registers with the box's pairs.
+///
+/// # Safety
+/// The caller must ensure that all threads of the warp group `consumer` call it, for all boxes in order, that no other
+/// thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp group uses.
+#[inline(always)]
+pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
+    half: &PackedHalf,
+    consumer: u32,
+    slots: *mut u8,
+    output: &OutputMatrix<'_, C>,
+) {
+    let index = const { COPY_ORDER[STEP] };
     let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
-    let slot = slots.wrapping_add((TURN as u32 % SLOTS * BOX_BYTES) as usize);
+    let slot = slots.wrapping_add((STEP as u32 % SLOTS * BOX_BYTES) as usize);
     if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
         // Until the last copy from this slot has read it.
         tma::wait_read::<1>();
-        if TURN == HALF_BOXES - 1 {
+        if STEP == HALF_BOXES - 1 {
             // Until box 2, which was the third to last copy, has been written.
             tma::wait_written::<2>();
         }

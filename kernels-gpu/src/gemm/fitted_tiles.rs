@@ -132,3 +132,53 @@ impl BlockTiles {
         (index < plan.tiles()).then(|| plan.tile(index))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+
+    use super::*;
+
+    /// The numbers of multiprocessors of Hopper GPUs.
+    const MULTIPROCESSORS: [u32; 4] = [78, 114, 132, 144];
+
+    #[test]
+    fn every_element_is_in_one_tile_for_any_number_of_blocks() {
+        for (m, n) in [(1, 1), (128, 256), (4095, 300), (4096, 4096), (4097, 8), (8192, 1100), (12_500, 257)] {
+            for multiprocessors in MULTIPROCESSORS {
+                let plan = Plan::of(m, n, multiprocessors);
+                // Eight rows and 64 columns are a unit of all tiles.
+                let (rows, columns) = (m.div_ceil(8), n.div_ceil(64));
+                let mut covered = vec![0; (rows * columns) as usize];
+                for index in 0..plan.tiles() {
+                    let Tile { row, column, is_wide, is_fitted } = plan.tile(index);
+                    let [height, width] = if is_wide { [128, 256] } else { [if is_fitted { 248 } else { 256 }, 128] };
+                    for i in (row / 8..(row + height) / 8).filter(|&i| i < rows) {
+                        for j in (column / 64..(column + width) / 64).filter(|&j| j < columns) {
+                            covered[(i * columns + j) as usize] += 1;
+                        }
+                    }
+                }
+                assert!(covered.iter().all(|&times| times == 1), "{m} x {n} on {multiprocessors}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_has_the_hosts_plan() {
+        for multiprocessors in MULTIPROCESSORS {
+            for (m, n) in (1..60).flat_map(|i| (1..60).map(move |j| (i * 331, j * 127))) {
+                let plan = Plan::of(m, n, multiprocessors);
+                let blocks = plan.tiles().min(multiprocessors);
+                assert_eq!(Plan::of(m, n, blocks).groups, plan.groups, "{m} x {n} on {multiprocessors}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotation_goes_through_all_positions() {
+        assert!(MULTIPROCESSORS.iter().all(|blocks| blocks % ROTATION != 0));
+    }
+}

@@ -5,7 +5,7 @@ use cuda_std::thread;
 use rung::rung;
 
 use super::epilogue::{OutputMatrix, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth, fill};
+use super::stages::{Position, Ring, depth};
 use super::tiles::{Corner, corner};
 use super::warp_specialized::{
     A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
@@ -74,11 +74,14 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
         while thread == 0 && tile < tiles {
             let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
             for i in 0..stage_count {
-                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
+                        at.stage,
+                        [a_map, b_map],
+                        [row, column, i * depth::<A>()],
+                    );
                 }
                 at.advance();
             }

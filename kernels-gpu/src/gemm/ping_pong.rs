@@ -5,7 +5,7 @@ use cuda_std::thread;
 use rung::{LaunchRequest, rung};
 
 use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, Staged, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth, fill};
+use super::stages::{Position, Ring, depth};
 use super::tiles::{Corner, corner};
 use crate::tensor_core::element::{Bf16, Element, F16, Tf32};
 use crate::tensor_core::tma::{self, TensorMap};
@@ -174,12 +174,14 @@ unsafe fn alternate<
             while tile < tiles {
                 let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
                 for i in 0..stage_count {
-                    let (corner, to, full) =
-                        ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
                     // SAFETY: one thread fills the stage, after its consumer has left it.
                     unsafe {
                         ring.empty(at.stage).wait(at.parity ^ 1);
-                        fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
+                            at.stage,
+                            [a_map, b_map],
+                            [row, column, i * depth::<A>()],
+                        );
                     }
                     at.advance();
                 }
@@ -278,4 +280,23 @@ const fn count_tiles(m: u32, n: u32, columns: u32) -> u32 {
 pub(super) fn tiles_of(launch: &LaunchRequest<'_>) -> u32 {
     let (m, n) = (launch.length(0) as u32, launch.length(1) as u32);
     launch.count_tiles(ROWS, if is_wide(m, n, launch.device.multiprocessors) { WIDE } else { NARROW })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_has_the_hosts_width() {
+        for multiprocessors in [78, 114, 132, 144] {
+            for (m, n) in (1..60).flat_map(|i| (1..60).map(move |j| (i * 61, j * 61))) {
+                let is_wide_for_host = is_wide(m, n, multiprocessors);
+                let tiles = count_tiles(m, n, if is_wide_for_host { WIDE } else { NARROW });
+                // `gemm_repacked` may have more blocks than tiles.
+                for blocks in tiles.min(multiprocessors)..=multiprocessors {
+                    assert_eq!(is_wide(m, n, blocks), is_wide_for_host, "{m} x {n}, {blocks} of {multiprocessors}");
+                }
+            }
+        }
+    }
 }

@@ -70,50 +70,17 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
     let [b_rows, b_columns] = if COLUMN_MAJOR { [n, k] } else { [k, n] };
     let a = Factor { from: a.cast(), to: a_copy.cast(), rows: m, columns: k };
     let b = Factor { from: b.cast(), to: b_copy.cast(), rows: b_rows, columns: b_columns };
-    let (groups_of_a, groups) = (row_groups(m, k), row_groups(m, k) + row_groups(b_rows, b_columns));
-    let counter = |word: usize| workspace.wrapping_add(word);
-    let is_first_thread = thread::thread_idx_x() == 0;
+    let groups = a.groups() + b.groups();
     if groups > 0 {
-        let taken = shared::dynamic_shared_mem::<u32>();
-        let mut copied = 0;
-        loop {
-            if is_first_thread {
-                // SAFETY: the word of shared memory is not read until the barrier.
-                unsafe { *taken = atomic_fetch_add_u32_device(counter(TAKEN), Relaxed, 1) };
-            }
-            thread::sync_threads();
-            // SAFETY: the word was written before the barrier, and it is written again after the next one.
-            let group = unsafe { *taken };
-            thread::sync_threads();
-            if group >= groups {
-                break;
-            }
-            // SAFETY: all threads come here, and no other block has taken this group.
-            unsafe {
-                if group < groups_of_a {
-                    a.copy_rows(group);
-                } else {
-                    b.copy_rows(group - groups_of_a);
-                }
-            }
-            copied += 1;
-        }
-        fence_global();
-        thread::sync_threads();
-        if is_first_thread && copied > 0 {
-            // SAFETY: all threads of the block have copied before the barrier, and the fence publishes what they wrote.
-            unsafe {
-                device_thread_fence(Release);
-                atomic_fetch_add_u32_device(counter(COPIED), Relaxed, copied);
-            }
-        }
+        // SAFETY: all threads of all blocks come here, with the workspace of this launch.
+        unsafe { copy_factors([a, b], workspace) };
     }
     let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
     let wait_for_copies = || {
         if groups > 0 {
             // SAFETY: running blocks copy all groups and count them, and the fence orders the loads of the copies after it.
             unsafe {
-                while atomic_load_32_device(counter(COPIED), Relaxed) < groups {}
+                while atomic_load_32_device(workspace.add(COPIED), Relaxed) < groups {}
                 device_thread_fence(Acquire);
             }
             fence_global();
@@ -121,14 +88,57 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
     };
     // SAFETY: the maps describe the factors or their copies, which are complete after the wait.
     unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>([a_copy_map, b_copy_map], &output, k, wait_for_copies) };
-    if is_first_thread && groups > 0 {
+    if thread::thread_idx_x() == 0 && groups > 0 {
         // SAFETY: the last block resets the counters. All other blocks are done with them.
         unsafe {
-            if atomic_fetch_add_u32_device(counter(DONE), AcqRel, 1) + 1 == thread::grid_dim_x() {
+            if atomic_fetch_add_u32_device(workspace.add(DONE), AcqRel, 1) + 1 == thread::grid_dim_x() {
                 for word in [TAKEN, COPIED, DONE] {
-                    atomic_store_32_device(counter(word), Relaxed, 0);
+                    atomic_store_32_device(workspace.add(word), Relaxed, 0);
                 }
             }
+        }
+    }
+}
+
+/// Takes groups of rows of both factors from a counter and copies them, until none is left.
+///
+/// # Safety
+/// The caller must ensure that all threads of the block call it, that the factors and the memory of their copies exist, and
+/// that `workspace` is that of [`gemm_repacked`](self).
+#[inline(always)]
+unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
+    let is_first_thread = thread::thread_idx_x() == 0;
+    let taken = shared::dynamic_shared_mem::<u32>();
+    let mut copied = 0;
+    loop {
+        if is_first_thread {
+            // SAFETY: the word of shared memory is not read until the barrier.
+            unsafe { *taken = atomic_fetch_add_u32_device(workspace.add(TAKEN), Relaxed, 1) };
+        }
+        thread::sync_threads();
+        // SAFETY: the word was written before the barrier, and it is written again after the next one.
+        let group = unsafe { *taken };
+        thread::sync_threads();
+        if group >= a.groups() + b.groups() {
+            break;
+        }
+        // SAFETY: all threads come here, and no other block has taken this group.
+        unsafe {
+            if group < a.groups() {
+                a.copy_rows(group);
+            } else {
+                b.copy_rows(group - a.groups());
+            }
+        }
+        copied += 1;
+    }
+    fence_global();
+    thread::sync_threads();
+    if is_first_thread && copied > 0 {
+        // SAFETY: all threads of the block have copied before the barrier, and the fence publishes what they wrote.
+        unsafe {
+            device_thread_fence(Release);
+            atomic_fetch_add_u32_device(workspace.add(COPIED), Relaxed, copied);
         }
     }
 }
@@ -157,6 +167,12 @@ struct Factor {
 }
 
 impl Factor {
+    /// Returns the number of groups of rows that are copied.
+    #[inline(always)]
+    fn groups(&self) -> u32 {
+        row_groups(self.rows, self.columns)
+    }
+
     /// Copies a group of rows: one row for each warp, 16 bytes at a time for each lane.
     ///
     /// # Safety

@@ -16,34 +16,6 @@ pub(super) const fn depth<A>() -> u32 {
     ROW_BYTES / size_of::<A>() as u32
 }
 
-/// Starts the copies that fill a stage with the slice of both factors that begins at `k`: the rows of `a` from `row` on, and
-/// the columns of `b` from `column` on. A box has 64 of either.
-///
-/// # Safety
-/// The caller must ensure that the maps describe the factors as [`gemm`](super) says, that `stage` has the bytes of all
-/// boxes, that no thread accesses them before the phase of `full` ends, and that no other thread arrives at `full`.
-#[inline(always)]
-pub(super) unsafe fn fill<const COLUMN_MAJOR: bool, const A_BOXES: u32, const B_BOXES: u32>(
-    [a_map, b_map]: [&TensorMap; 2],
-    [row, column, k]: [u32; 3],
-    stage: Shared,
-    full: Mbarrier,
-) {
-    // SAFETY: this thread is the only one that arrives, and it announces the bytes of all boxes that it copies. The boxes
-    // are in the stage, which no thread accesses before the phase ends.
-    unsafe {
-        full.arrive_expect_tx((A_BOXES + B_BOXES) * BOX_BYTES);
-        for i in 0..A_BOXES {
-            a_map.load(k, row + i * BOX_ROWS, stage.byte_add(i * BOX_BYTES), full);
-        }
-        for i in 0..B_BOXES {
-            let (to, column) = (stage.byte_add((A_BOXES + i) * BOX_BYTES), column + i * BOX_ROWS);
-            let [x, y] = if COLUMN_MAJOR { [k, column] } else { [column, k] };
-            b_map.load(x, y, to, full);
-        }
-    }
-}
-
 /// The dynamic shared memory of a block: `STAGES` stages, then boxes for the product, then the mbarriers of the stages.
 #[derive(Clone, Copy)]
 pub(super) struct Ring<const STAGES: u32> {
@@ -111,6 +83,35 @@ impl<const STAGES: u32> Ring<STAGES> {
     #[inline(always)]
     pub(super) fn empty(&self, stage: u32) -> Mbarrier {
         self.full(STAGES + stage)
+    }
+
+    /// Starts the copies that fill a stage with the slice of both factors that begins at `k`: the rows of `a` from `row` on,
+    /// and the columns of `b` from `column` on. A box has 64 of either.
+    ///
+    /// # Safety
+    /// The caller must ensure that the maps describe the factors as [`gemm`](super) says, that a stage has the bytes of all
+    /// boxes, that no thread accesses the stage before it is full, and that no other thread fills it.
+    #[inline(always)]
+    pub(super) unsafe fn fill<const COLUMN_MAJOR: bool, const A_BOXES: u32, const B_BOXES: u32>(
+        &self,
+        stage: u32,
+        [a_map, b_map]: [&TensorMap; 2],
+        [row, column, k]: [u32; 3],
+    ) {
+        let (boxes, full) = (self.stage(stage), self.full(stage));
+        // SAFETY: this thread is the only one that arrives, and it announces the bytes of all boxes that it copies. The boxes
+        // are in the stage, which no thread accesses before the phase ends.
+        unsafe {
+            full.arrive_expect_tx((A_BOXES + B_BOXES) * BOX_BYTES);
+            for i in 0..A_BOXES {
+                a_map.load(k, row + i * BOX_ROWS, boxes.byte_add(i * BOX_BYTES), full);
+            }
+            for i in 0..B_BOXES {
+                let (to, column) = (boxes.byte_add((A_BOXES + i) * BOX_BYTES), column + i * BOX_ROWS);
+                let [x, y] = if COLUMN_MAJOR { [k, column] } else { [column, k] };
+                b_map.load(x, y, to, full);
+            }
+        }
     }
 
     /// Says once for each warp that it has left a stage.

@@ -9,7 +9,7 @@ use cuda_std::thread;
 use rung::rung;
 
 use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth, fill};
+use super::stages::{Position, Ring, depth};
 use super::tiles::{Corner, corner};
 use super::warp_specialized::{
     A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
@@ -89,11 +89,14 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
         {
             let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
             for i in first..end {
-                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
+                        at.stage,
+                        [a_map, b_map],
+                        [row, column, i * depth::<A>()],
+                    );
                 }
                 at.advance();
             }
@@ -133,17 +136,8 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
             unsafe { handover.give(&sums, block) };
             continue;
         }
-        // The blocks before this one have the stages before `first`. Some blocks may have none.
-        let (mut other, mut missing) = (block, first);
-        while missing > 0 {
-            other -= 1;
-            let stages = (division.start(other + 1) - division.start(other)).min(missing);
-            if stages > 0 {
-                // SAFETY: the other block gives its sums of this tile, and only this block takes them.
-                unsafe { handover.take(&mut sums, other) };
-                missing -= stages;
-            }
-        }
+        // SAFETY: the blocks with the stages before `first` give their sums, and only this block takes them.
+        unsafe { handover.take_all(&mut sums, &division, block, first) };
         // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
         unsafe {
             store_through_shared::<_, _, SLOTS>(&sums, [row + consumer * BOX_ROWS, column], &output, slots, consumer);
@@ -269,6 +263,25 @@ impl Handover {
             barrier::sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
             if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
                 atomic_store_32_device(flag, Release, 1);
+            }
+        }
+    }
+
+    /// Adds the sums of the blocks before `block`, which have the first `stages` stages of its tile.
+    ///
+    /// # Safety
+    /// As for [`Handover::take`], for each of these blocks.
+    #[inline(always)]
+    unsafe fn take_all(self, sums: &mut [f32; SUMS], division: &Division, block: u32, stages: u32) {
+        let (mut other, mut missing) = (block, stages);
+        while missing > 0 {
+            other -= 1;
+            // Some blocks may have no stages.
+            let stages = (division.start(other + 1) - division.start(other)).min(missing);
+            if stages > 0 {
+                // SAFETY: the contract is this function's.
+                unsafe { self.take(sums, other) };
+                missing -= stages;
             }
         }
     }

@@ -5,7 +5,7 @@ use cuda_std::thread;
 use rung::rung;
 
 use super::epilogue::store_from_registers;
-use super::stages::{Position, Ring, depth, fill};
+use super::stages::{Position, Ring, depth};
 use super::tiles::{Corner, corner};
 use super::wgmma::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
 use crate::tensor_core::element::Bf16;
@@ -50,10 +50,10 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
     let thread = thread::thread_idx_x();
     let Corner { row, column } = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
     let fill = |index: u32, stage: u32| {
-        let (corner, to, full) = ([row, column, index * depth::<A>()], ring.stage(stage), ring.full(stage));
+        let corner = [row, column, index * depth::<A>()];
         // SAFETY: one thread comes here, for a stage that is empty: at first, or after a barrier that all threads reach when
         // the products that used it have ended.
-        unsafe { fill::<COLUMN_MAJOR, BOXES, BOXES>([a_map, b_map], corner, to, full) };
+        unsafe { ring.fill::<COLUMN_MAJOR, BOXES, BOXES>(stage, [a_map, b_map], corner) };
     };
 
     let stage_count = k.div_ceil(depth::<A>());

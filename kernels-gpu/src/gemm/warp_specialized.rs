@@ -5,7 +5,7 @@ use cuda_std::thread;
 use rung::rung;
 
 use super::epilogue::{WARP_GROUP, store_from_registers};
-use super::stages::{Position, Ring, depth, fill};
+use super::stages::{Position, Ring, depth};
 use super::tiles::{Corner, corner};
 use crate::copy_async::Shared;
 use crate::tensor_core::element::{Bf16, Element};
@@ -80,11 +80,14 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
         unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
         if thread == 0 {
             for i in 0..stage_count {
-                let (corner, to, full) = ([row, column, i * depth::<A>()], ring.stage(at.stage), ring.full(at.stage));
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>([a_map, b_map], corner, to, full);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
+                        at.stage,
+                        [a_map, b_map],
+                        [row, column, i * depth::<A>()],
+                    );
                 }
                 at.advance();
             }
