@@ -84,10 +84,11 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         while thread == 0 && tile < tiles {
             let [row, column] = block_corner(tile);
             for i in 0..stage_count {
+                let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread of each block fills the stage, after the consumers of both have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill_share::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], [row, column, i * depth::<A>()], rank);
+                    fill_share::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], corner, rank);
                 }
                 at.advance();
             }

@@ -20,7 +20,7 @@ const PERIOD_ROWS: u32 = FITTED_PER_PERIOD * FITTED * 8 + SHORT_SIDE;
 /// The pairs of columns of tiles that are a band, so that their columns of `b`, 1024, stay in the L2 cache.
 const BAND: u32 = 4;
 /// The blocks by which a block moves on within the next round. It is a prime that divides no Hopper GPU's number of
-/// multiprocessors (78, 114, 132, 144), so a block gets every position of a round in turn.
+/// multiprocessors (78, 114, 132, 144), so a block gets every position of a round.
 const ROTATION: u32 = 37;
 
 /// The division of a product: each 256 columns are `tall` rows of two tall tiles, and below them `wide` wide tiles.

@@ -27,11 +27,11 @@ const SLOTS: u32 = 2;
 /// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums are
 /// stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
 ///
-/// Here the grid has a block for each multiprocessor, and a block takes each tile whose number is its own plus a multiple
-/// of the number of blocks. The producer goes on to the next tile at once, so the stages are full when the consumers
-/// return. The sums are packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole
-/// rows of 128 bytes while the next products run (`store_through_shared`). Tiles are counted along bands of eight rows
-/// (`corner`), so that the tiles of a round share what they read in the L2 cache.
+/// Here the grid has a block for each multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
+/// so on. The producer goes on to the next tile at once, so the stages are full when the consumers return. The sums are
+/// packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole rows of 128 bytes while
+/// the next products run (`store_through_shared`). Tiles are counted in bands of eight rows (`corner`), so that the tiles
+/// of a round share what they read in the L2 cache.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -74,14 +74,11 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
         while thread == 0 && tile < tiles {
             let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
             for i in 0..stage_count {
+                let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
-                        at.stage,
-                        [a_map, b_map],
-                        [row, column, i * depth::<A>()],
-                    );
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
                 }
                 at.advance();
             }

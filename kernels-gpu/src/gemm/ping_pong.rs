@@ -67,7 +67,7 @@ pub(super) const SHARED_BYTES: u32 = {
 /// As [`gemm`](super) says.
 #[rung(
     after = gemm_persistent,
-    lesson = "two warp groups take tiles in turn: one writes its product while the other multiplies",
+    lesson = "two warp groups alternate between tiles: one writes its product while the other multiplies",
     blocks = [384],
     dynamic_shared = SHARED_BYTES,
     grid = |launch| [tiles_of(launch).min(launch.device.multiprocessors), 1, 1],
@@ -174,14 +174,11 @@ unsafe fn alternate<
             while tile < tiles {
                 let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
                 for i in 0..stage_count {
+                    let corner = [row, column, i * depth::<A>()];
                     // SAFETY: one thread fills the stage, after its consumer has left it.
                     unsafe {
                         ring.empty(at.stage).wait(at.parity ^ 1);
-                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
-                            at.stage,
-                            [a_map, b_map],
-                            [row, column, i * depth::<A>()],
-                        );
+                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
                     }
                     at.advance();
                 }

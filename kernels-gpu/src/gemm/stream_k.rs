@@ -89,14 +89,11 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
         {
             let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
             for i in first..end {
+                let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
-                        at.stage,
-                        [a_map, b_map],
-                        [row, column, i * depth::<A>()],
-                    );
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
                 }
                 at.advance();
             }

@@ -80,14 +80,11 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
         unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
         if thread == 0 {
             for i in 0..stage_count {
+                let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left it.
                 unsafe {
                     ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(
-                        at.stage,
-                        [a_map, b_map],
-                        [row, column, i * depth::<A>()],
-                    );
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
                 }
                 at.advance();
             }
