@@ -1,18 +1,18 @@
 //! The product of two matrices on tensor cores: from one thread for each element to a persistent pipeline of tensor
 //! copies and warp-group products (Hopper).
 //!
-//! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs have 16 bits, bfloat16
-//! or half precision, or 32 bits, TF32. Sums are 32-bit floats and are rounded once, when they are stored. `a` and `c` are
-//! row-major. `b` is row-major too, or column-major in the entries with `columns` in their names; the weights of a linear
-//! layer are stored in column-major order.
+//! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs have 16 bits,
+//! bfloat16 or half precision, or 32 bits, TF32. Sums are 32-bit floats and are rounded once, when they are stored. `a`
+//! and `c` are row-major. `b` is row-major too, or column-major in the entries with `columns` in their names; the
+//! weights of a linear layer are stored in column-major order.
 //!
 //! The FP32 ladder `matmul` ends at the limit of the CUDA cores: 128 multiply-adds per cycle on each multiprocessor. A
-//! tensor core of an H100 or H200 multiplies whole fragments, 512 multiply-adds per cycle for 16-bit elements, 2048 on each
-//! multiprocessor. So the whole ladder answers one question: how do operands reach the tensor cores fast enough?
+//! tensor core of an H100 or H200 multiplies whole fragments, 512 multiply-adds per cycle for 16-bit elements, 2048 on
+//! each multiprocessor. So the whole ladder answers one question: how do operands reach the tensor cores fast enough?
 //!
 //! # Layouts
-//! A tile of `a` or `b` is *K-major* if neighbors in a row of memory are neighbors along `k`. Tiles of `a` are K-major, and
-//! tiles of `b` are K-major where `b` is column-major.
+//! A tile of `a` or `b` is *K-major* if neighbors in a row of memory are neighbors along `k`. Tiles of `a` are K-major,
+//! and tiles of `b` are K-major where `b` is column-major.
 //!
 //! # Safety
 //! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device memory
@@ -78,9 +78,9 @@ const BAND: u32 = 8;
 /// Returns the first row and the first column of this block's tile of `c`, which is `m` × `n`, for tiles of `rows` ×
 /// `columns` elements.
 ///
-/// Tiles are counted in bands of [`BAND`] rows of tiles, and column by column within a band. So the blocks that run at the
-/// same time share a few rows of tiles of `a` and a few columns of tiles of `b`, which stay in the L2 cache. In row-major
-/// order they would read all of `b` for one row of tiles.
+/// Tiles are counted in bands of [`BAND`] rows of tiles, and column by column within a band. So the blocks that run at
+/// the same time share a few rows of tiles of `a` and a few columns of tiles of `b`, which stay in the L2 cache. In
+/// row-major order they would read all of `b` for one row of tiles.
 #[inline(always)]
 fn tile_corner([rows, columns]: [u32; 2], m: u32, n: u32) -> (u32, u32) {
     let index = thread::block_idx_x();
@@ -93,8 +93,8 @@ fn tile_corner([rows, columns]: [u32; 2], m: u32, n: u32) -> (u32, u32) {
 
 /// Returns `number` in a way that hides its value from the compiler.
 ///
-/// A loop with an opaque bound is not unrolled. What is computed from an opaque number is computed where it is used, and
-/// does not occupy registers before.
+/// A loop with an opaque bound is not unrolled. What is computed from an opaque number is computed where it is used,
+/// and does not occupy registers before.
 #[inline(always)]
 fn opaque(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]

@@ -26,28 +26,28 @@ const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 /// One instruction loads a fragment, without bank conflicts, because the tiles are swizzled.
 ///
 /// In `gemm_mma` a warp loads a fragment of 512 bytes with four instructions, and if `b` is row-major, threads join its
-/// pairs. `ldmatrix` loads the whole fragment: each lane gives the address of 16 bytes, 8 elements, and the hardware gives
-/// each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`, `.trans` transposes each
-/// 8 × 8 on the way. So a tile is a copy of a piece of memory, whatever the layout.
+/// pairs. `ldmatrix` loads the whole fragment: each lane gives the address of 16 bytes, 8 elements, and the hardware
+/// gives each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`, `.trans`
+/// transposes each 8 × 8 on the way. So a tile is a copy of a piece of memory, whatever the layout.
 ///
 /// # Bank conflicts
-/// `ldmatrix` takes one wavefront for every 8 rows of 16 bytes (*chunks*) if they are in different banks. The 32 banks give
-/// one line of 128 bytes, 8 chunks, so shared memory is a grid with 8 columns of chunks, and a wavefront takes one chunk
-/// of each column. In a K-major tile of 32 elements per row, a line has two rows. Then 8 rows, one chunk of each, are in
-/// two columns only: 4 wavefronts.
+/// `ldmatrix` takes one wavefront for every 8 rows of 16 bytes (*chunks*) if they are in different banks. The 32 banks
+/// give one line of 128 bytes, 8 chunks, so shared memory is a grid with 8 columns of chunks, and a wavefront takes one
+/// chunk of each column. In a K-major tile of 32 elements per row, a line has two rows. Then 8 rows, one chunk of each,
+/// are in two columns only: 4 wavefronts.
 ///
-/// - *Padding* leaves one chunk free after each row. A row then has 5 chunks, and 8 rows begin in columns 0, 5, 2, 7, 4, 1,
-///   6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would be one of the four stages of
-///   `gemm_cp_async`.
-/// - A *swizzle* needs no more memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i % 8` where a
-///   row has a whole line or more). Then the chunks of 8 rows are in four different columns of each half of the lines: no
-///   conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
+/// - *Padding* leaves one chunk free after each row. A row then has 5 chunks, and 8 rows begin in columns 0, 5, 2, 7,
+///   4, 1, 6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would be one of the four
+///   stages of `gemm_cp_async`.
+/// - A *swizzle* needs no more memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i % 8`
+///   where a row has a whole line or more). Then the chunks of 8 rows are in four different columns of each half of the
+///   lines: no conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
 #[rung(
     after = gemm_mma,
-    lesson = "ldmatrix: a fragment in one instruction, transposed if need be, without bank conflicts thanks to a swizzle",
+    lesson = "ldmatrix: a fragment in one instruction, transposed where needed; a swizzle avoids bank conflicts",
     blocks = [256],
     resident = 2,
     grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
@@ -68,7 +68,7 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     static mut TILE_B: MaybeUninit<[Chunk; CHUNKS as usize]> = MaybeUninit::uninit();
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<Chunk>(), (&raw mut TILE_B).cast::<Chunk>());
     // Chunks in a row of the tiles as they lie in memory, and the size of `b` there.
-    let (row_a, row_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
+    let (chunks_a, chunks_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
     let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
     let warp = thread::thread_idx_x() / 32;
@@ -78,24 +78,24 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     for k_start in (0..k).step_by(DEPTH as usize) {
         let (first_row_b, first_col_b) = if COLUMN_MAJOR { (tile_col, k_start) } else { (k_start, tile_col) };
         // SAFETY: the matrices have these sizes.
-        let (chunks_a, chunks_b) = unsafe {
+        let (loaded_a, loaded_b) = unsafe {
             (
-                load_chunks(row_a, a.cast(), [m, k], tile_row, k_start),
-                load_chunks(row_b, b.cast(), size_b, first_row_b, first_col_b),
+                load_chunks(chunks_a, a.cast(), [m, k], tile_row, k_start),
+                load_chunks(chunks_b, b.cast(), size_b, first_row_b, first_col_b),
             )
         };
         thread::sync_threads();
         // SAFETY: all threads have passed a barrier since the tiles were read.
         unsafe {
-            store_chunks(row_a, tile_a, chunks_a);
-            store_chunks(row_b, tile_b, chunks_b);
+            store_chunks(chunks_a, tile_a, loaded_a);
+            store_chunks(chunks_b, tile_b, loaded_b);
         }
         thread::sync_threads();
         for step in 0..DEPTH / mma::SIDE {
             // SAFETY: the barrier orders the reads after all writes. All lanes of the warp take part.
             unsafe {
-                let a = load_fragments::<true, false, 4>(row_a, Shared::of(tile_a), warp_row, step);
-                let b = load_fragments::<COLUMN_MAJOR, true, 2>(row_b, Shared::of(tile_b), warp_col, step);
+                let a = load_fragments::<true, false, 4>(chunks_a, Shared::of(tile_a), warp_row, step);
+                let b = load_fragments::<COLUMN_MAJOR, true, 2>(chunks_b, Shared::of(tile_b), warp_col, step);
                 multiply_add::<A, 4, 2>(&mut sums, &a, &b);
             }
         }
@@ -152,14 +152,14 @@ unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2
     }
 }
 
-/// Loads `N` fragments from a swizzled tile, whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b` from
-/// number `first` on, a multiple of 16, and of each the 16 elements of `step` along `k`.
+/// Loads `N` fragments from a swizzled tile, whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b`
+/// from number `first` on, a multiple of 16, and of each the 16 elements of `step` along `k`.
 ///
 /// With `K_MAJOR`, neighbors in a row of the tile are neighbors along `k`.
 ///
 /// # Safety
-/// The caller must ensure that all lanes of the warp execute the call together, that all of the tile has been written, and
-/// that no thread writes it at the same time.
+/// The caller must ensure that all lanes of the warp execute the call together, that all of the tile has been written,
+/// and that no thread writes it at the same time.
 #[inline(always)]
 pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const N: usize>(
     chunks: u32,

@@ -25,23 +25,23 @@ const PAIRS_STRIDE: u32 = SIDE + 8;
 /// A warp multiplies 16 × 16 elements of `a` by 16 × 8 of `b` with one instruction, `mma.sync`.
 ///
 /// `mma.sync` takes fragments from a warp's registers and adds the 2048 products to 16 × 8 sums. A multiprocessor of
-/// compute capability 8.0 does 1024 multiply-adds per cycle that way, and one of 9.0 more, where its CUDA cores do 64 and
-/// 128. What is left to optimize is how fragments get into registers.
+/// compute capability 8.0 does 1024 multiply-adds per cycle that way, and one of 9.0 more, where its CUDA cores do 64
+/// and 128. What is left to optimize is how fragments get into registers.
 ///
 /// A block of 8 warps computes 128 × 128 elements of `c`, and a warp 64 × 32 of them. For 16 elements along `k`, a warp
-/// reads 64 rows of `a` and 32 columns of `b` from shared memory, 3 KB. Shared memory gives 128 bytes per cycle: 24 cycles
-/// for 16 `mma.sync`, 32768 multiply-adds. So these tiles are close to the limit of shared memory, and larger warp tiles
-/// (`gemm_cp_async`) go beyond it. A register holds two neighbors along `k`, which a lane loads as one word: 24 loads for 16
-/// `mma.sync`.
+/// reads 64 rows of `a` and 32 columns of `b` from shared memory, 3 KB. Shared memory gives 128 bytes per cycle: 24
+/// cycles for 16 `mma.sync`, 32768 multiply-adds. So these tiles are close to the limit of shared memory, and larger
+/// warp tiles (`gemm_cp_async`) go beyond it. A register holds two neighbors along `k`, which a lane loads as one word:
+/// 24 loads for 16 `mma.sync`.
 ///
 /// # Bank conflicts
-/// Lane `l` reads pair `l % 4` of row `l / 4`: 8 rows, 4 words of each. With rows of 64 bytes, every second row begins in the
-/// same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in banks 0, 20,
-/// 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
+/// Lane `l` reads pair `l % 4` of row `l / 4`: 8 rows, 4 words of each. With rows of 64 bytes, every second row begins
+/// in the same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in
+/// banks 0, 20, 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
 ///
-/// If `b` is row-major, the two elements of a pair are in two rows of memory. A thread reads both rows and joins the pairs
-/// before it stores them, so row `i` of the tile has the pairs of elements `2 i` and `2 i + 1` along `k`. There lane `l`
-/// reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
+/// If `b` is row-major, the two elements of a pair are in two rows of memory. A thread reads both rows and joins the
+/// pairs before it stores them, so row `i` of the tile has the pairs of elements `2 i` and `2 i + 1` along `k`. There
+/// lane `l` reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -78,20 +78,20 @@ pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     for k_start in (0..k).step_by(DEPTH as usize) {
         // The loads come before the barrier, so that they overlap with the other warps' multiplications.
         // SAFETY: the matrices have these sizes.
-        let (chunks_a, chunks_b) = unsafe {
-            let chunks_a = load_chunks::<true>(a.cast(), [m, k], tile_row, k_start);
-            let chunks_b = if COLUMN_MAJOR {
+        let (loaded_a, loaded_b) = unsafe {
+            let loaded_a = load_chunks::<true>(a.cast(), [m, k], tile_row, k_start);
+            let loaded_b = if COLUMN_MAJOR {
                 load_chunks::<true>(b.cast(), [n, k], tile_col, k_start)
             } else {
                 load_chunks::<false>(b.cast(), [k, n], k_start, tile_col)
             };
-            (chunks_a, chunks_b)
+            (loaded_a, loaded_b)
         };
         thread::sync_threads();
         // SAFETY: all threads have passed a barrier since the tiles were read.
         unsafe {
-            store_chunks::<true>(tile_a, chunks_a);
-            store_chunks::<COLUMN_MAJOR>(tile_b, chunks_b);
+            store_chunks::<true>(tile_a, loaded_a);
+            store_chunks::<COLUMN_MAJOR>(tile_b, loaded_b);
         }
         thread::sync_threads();
         for step in 0..DEPTH / mma::SIDE {
@@ -174,8 +174,8 @@ unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [Ch
     }
 }
 
-/// Loads a fragment: 16 rows of `a` or columns of `b` from number `first` of the tile on, and of each the 16 elements of
-/// `step` along `k`.
+/// Loads a fragment: 16 rows of `a` or columns of `b` from number `first` of the tile on, and of each the 16 elements
+/// of `step` along `k`.
 ///
 /// # Safety
 /// The caller must ensure that all of the tile has been written.
@@ -191,11 +191,12 @@ unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(tile: *const u32,
     })
 }
 
-/// Loads the chunk of a row that begins at `from`. Where the row has only `left` elements from there on, the others are 0; `left` is 0 or negative for a chunk outside of the matrix.
+/// Loads the chunk of a row that begins at `from`. Where the row has only `left` elements from there on, the others are
+/// 0; `left` is 0 or negative for a chunk outside of the matrix.
 ///
 /// # Safety
-/// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a multiple
-/// of 8 elements after the start of a row.
+/// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a
+/// multiple of 8 elements after the start of a row.
 #[inline(always)]
 pub(super) unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> Chunk {
     if (matrix as u32 | columns * 2).is_multiple_of(16) {

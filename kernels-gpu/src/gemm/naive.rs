@@ -5,7 +5,8 @@ use rung::rung;
 
 use crate::tensor_core::element::{Bf16, Element, F16, Output, Tf32};
 
-/// Rows and columns of a block's tile of `c`. A row of the tile is a warp, so neighboring lanes have neighboring columns.
+/// Rows and columns of a block's tile of `c`. A row of the tile is a warp, so neighboring lanes have neighboring
+/// columns.
 const ROWS: u32 = 8;
 const COLUMNS: u32 = 32;
 
@@ -13,8 +14,8 @@ const COLUMNS: u32 = 32;
 ///
 /// A thread converts each pair of elements to 32-bit floats and adds their product to its sum. `matmul_naive` does the
 /// same with twice the bytes. In each step, all lanes of a warp read the same element of `a`, one sector. Of `b` they
-/// read 32 neighboring elements if `b` is row-major: 64 bytes, two sectors. The limit is the number of requests to the L1
-/// cache, two loads for each multiply-add.
+/// read 32 neighboring elements if `b` is row-major: 64 bytes, two sectors. The limit is the number of requests to the
+/// L1 cache, two loads for each multiply-add.
 ///
 /// # Safety
 /// As [`gemm`](super) says.

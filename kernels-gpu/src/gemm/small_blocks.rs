@@ -9,20 +9,20 @@ use crate::tensor_core::mma::MmaElement;
 
 /// A block computes 64 × 128 elements of `c`, a fourth of the tile of `gemm_unaligned`.
 ///
-/// The tiles of `gemm_unaligned`, 128 × 256 elements, suit the tensor cores. But a product of 1000 × 1100 has only 40 of
-/// them, for 132 multiprocessors. With 64 × 128 elements per block, it has 144 tiles. Where there are more tiles, two or
-/// three blocks fit on a multiprocessor, so that one computes while another waits.
+/// The tiles of `gemm_unaligned`, 128 × 256 elements, suit the tensor cores. But a product of 1000 × 1100 has only 40
+/// of them, for 132 multiprocessors. With 64 × 128 elements per block, it has 144 tiles. Where there are more tiles,
+/// two or three blocks fit on a multiprocessor, so that one computes while another waits.
 ///
-/// The cost: for its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for 8 `mma.sync`. That is 16
-/// cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every element of `a` and `b` is read from
-/// global memory twice as often. So this rung is for small products, and for all products whose rows a tensor map cannot
-/// describe.
+/// The cost: for its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for 8 `mma.sync`. That is
+/// 16 cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every element of `a` and `b` is read
+/// from global memory twice as often. So this rung is for small products, and for all products whose rows a tensor map
+/// cannot describe.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
 #[rung(
     after = gemm_unaligned,
-    lesson = "a fourth of the tile for each block: small products fill the device, and three blocks share a multiprocessor",
+    lesson = "a fourth of the tile per block: small products fill the device, and three blocks share a multiprocessor",
     blocks = [256],
     resident = 2,
     dynamic_shared = shared_bytes(2, 2),

@@ -14,21 +14,22 @@ const SIDE: u32 = 128;
 /// Elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 16;
 const THREADS: u32 = 256;
-/// Floats from one element along `k` to the next in shared memory. The padding of 4 floats spreads the stores of a warp,
-/// 8 elements along `k` of 4 rows, over all 32 banks. A multiple of 4 keeps reads of 16 bytes aligned.
+/// Floats from one element along `k` to the next in shared memory. The padding of 4 floats spreads the stores of a
+/// warp, 8 elements along `k` of 4 rows, over all 32 banks. A multiple of 4 keeps reads of 16 bytes aligned.
 const STRIDE: u32 = SIDE + 4;
 const TILE_FLOATS: usize = (DEPTH * STRIDE) as usize;
 
 /// A block computes 128 × 128 elements of `c`, and each of its 256 threads 8 × 8 of them.
 ///
-/// In `gemm_naive` each multiply-add waits for two loads. Here a block reads 2 · 128 · 16 elements for 16 elements along
-/// `k`: 8 KB of 16-bit elements for 262144 multiply-adds, 32 multiply-adds per byte. The ridge of an H200's roofline for
-/// FP32 is at about 7 (67 TFLOP/s over 4.8 TB/s, two operations per multiply-add). A thread reads 16 floats from shared
-/// memory for 64 multiply-adds, with four reads of 16 bytes.
+/// In `gemm_naive` each multiply-add waits for two loads. Here a block reads 2 · 128 · 16 elements for 16 elements
+/// along `k`: 8 KB of 16-bit elements for 262144 multiply-adds, 32 multiply-adds per byte. The ridge of an H200's
+/// roofline for FP32 is at about 7 (67 TFLOP/s over 4.8 TB/s, two operations per multiply-add). A thread reads 16
+/// floats from shared memory for 64 multiply-adds, with four reads of 16 bytes.
 ///
-/// Elements are converted when they are stored in the tiles, once for 128 uses. So the tiles hold 32-bit floats, and the
-/// inner loop is that of a product of floats: narrow elements save bytes of global memory and nothing else. The CUDA
-/// cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, from the next rung on, do 16 times as many.
+/// Elements are converted when they are stored in the tiles, once for 128 uses. So the tiles hold 32-bit floats, and
+/// the inner loop is that of a product of floats: narrow elements save bytes of global memory and nothing else. The
+/// CUDA cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, from the next rung on, do 16 times
+/// as many.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -98,8 +99,8 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
 /// Returns four neighbors in a tile, and the four that lie half a tile further, of element `step` along `k`.
 ///
 /// # Safety
-/// The caller must ensure that all of the tile has been written, that `step` < `DEPTH`, and that `first` is a multiple of
-/// 4 below `SIDE / 2`.
+/// The caller must ensure that all of the tile has been written, that `step` < `DEPTH`, and that `first` is a multiple
+/// of 4 below `SIDE / 2`.
 #[inline(always)]
 unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
     let from = tile.wrapping_add((step * STRIDE + first) as usize);
@@ -110,7 +111,8 @@ unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
 /// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b`, from number `first` on, and of
 /// each the elements from `k_start` on. Elements outside of the matrix are 0.
 ///
-/// `count` is the number of rows of `a`, or of columns of `b`. With `K_MAJOR`, neighbors in memory are neighbors along `k`.
+/// `count` is the number of rows of `a`, or of columns of `b`. With `K_MAJOR`, neighbors in memory are neighbors along
+/// `k`.
 ///
 /// # Safety
 /// The caller must ensure that the matrix has `count * k` elements, and that no thread reads the tile before a barrier.

@@ -21,22 +21,25 @@ const THREADS: u32 = WARP_ROWS * WARP_COLUMNS * 32;
 const DEPTH: u32 = 32;
 /// Elements in 16 bytes.
 pub(super) const CHUNK: u32 = 8;
+/// Bytes in shared memory from one chunk of a thread to its next: a chunk for each thread.
+const STEP_BYTES: u32 = THREADS * 16;
 /// Stages in shared memory, as in `gemm_cp_async`.
 const STAGES: u32 = 4;
 /// Bytes for each row of `a` and column of `b` in a stage: its elements, and 16 bytes for tails.
-const LINE_BYTES: u32 = DEPTH * 2 + 16;
+const ROW_BYTES: u32 = DEPTH * 2 + 16;
 
 /// `gemm_cp_async` for rows of any length: copies begin early, at a multiple of 16 bytes, and threads realign the data.
 ///
-/// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of that size. Rows with an odd number of elements
-/// begin at any multiple of 2 bytes. `gemm_cp_async` loads such rows element by element, and nothing is in flight while it
-/// multiplies. Here the alignment of the rows chooses one of three ways:
+/// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of that size. Rows with an odd number of
+/// elements begin at any multiple of 2 bytes. `gemm_cp_async` loads such rows element by element, and nothing is in
+/// flight while it multiplies. Here the alignment of the rows chooses one of three ways:
 ///
 /// - 16 bytes: one copy per chunk, as in `gemm_cp_async`.
 /// - 8 bytes: two copies of 8 bytes per chunk.
-/// - 4 or 2 bytes: one copy per chunk, of the 16 bytes from the multiple of 16 before the chunk. So the end of a chunk is in
-///   the next chunk's copy. After the last chunk of a row of the tile, one more copy fetches 16 bytes, the row's *tail*. When
-///   a stage has arrived, each thread joins the end of what it copied and the start of what the next lane copied.
+/// - 4 or 2 bytes: one copy per chunk, of the 16 bytes from the multiple of 16 before the chunk. So the end of a chunk
+///   is in the next chunk's copy. After the last chunk of a row of the tile, one more copy fetches 16 bytes, the row's
+///   *tail*. When a stage has arrived, each thread joins the end of what it copied and the start of what the next lane
+///   copied.
 ///
 /// The pipeline is compiled once for each way, because the loop for 16 bytes should have no branches between its
 /// multiplications.
@@ -45,7 +48,7 @@ const LINE_BYTES: u32 = DEPTH * 2 + 16;
 /// As [`gemm`](super) says.
 #[rung(
     after = gemm_cp_async,
-    lesson = "rows at any byte: copies begin at the multiple of 16 before, and threads realign the data in shared memory",
+    lesson = "rows at any byte: copies begin at the previous multiple of 16, and threads realign the data",
     blocks = [256],
     resident = 1,
     dynamic_shared = shared_bytes(4, 4),
@@ -77,7 +80,7 @@ pub(super) const fn columns(fragments: usize) -> u32 {
 
 /// The bytes of shared memory that [`multiply_tile`] needs for warp tiles of `m` × `n` fragments.
 pub(super) const fn shared_bytes(m: usize, n: usize) -> u32 {
-    STAGES * (rows(m) + columns(n)) * LINE_BYTES
+    STAGES * (rows(m) + columns(n)) * ROW_BYTES
 }
 
 /// Computes a block's tile of `c`, in warp tiles of `M` × `N` fragments.
@@ -98,9 +101,9 @@ pub(super) unsafe fn multiply_tile<
     [m, n, k]: [u32; 3],
 ) {
     let corner = tile_corner([rows(M), columns(N)], m, n);
-    let a = Factor::<true>::new(a.cast(), [m, k], corner.0, rows(M));
-    let b = Factor::<COLUMN_MAJOR>::new(b.cast(), if COLUMN_MAJOR { [n, k] } else { [k, n] }, corner.1, columns(N));
-    // SAFETY: the factors are those of this tile, and the rows of both are aligned as much as `ALIGNMENT`.
+    let a = Operand::<true>::new(a.cast(), [m, k], corner.0, rows(M));
+    let b = Operand::<COLUMN_MAJOR>::new(b.cast(), if COLUMN_MAJOR { [n, k] } else { [k, n] }, corner.1, columns(N));
+    // SAFETY: the operands are those of this tile, and the rows of both are aligned as much as `ALIGNMENT`.
     unsafe {
         match a.alignment.min(b.alignment) {
             16 => pipeline::<A, C, COLUMN_MAJOR, M, N, 16>(a, b, c, [m, n, k], corner),
@@ -123,8 +126,8 @@ unsafe fn pipeline<
     const N: usize,
     const ALIGNMENT: u32,
 >(
-    a: Factor<true>,
-    b: Factor<COLUMN_MAJOR>,
+    a: Operand<true>,
+    b: Operand<COLUMN_MAJOR>,
     c: *mut C,
     [m, n, k]: [u32; 3],
     (tile_row, tile_col): (u32, u32),
@@ -135,10 +138,10 @@ unsafe fn pipeline<
     let warp_col = warp / WARP_ROWS * mma::SIDE * N as u32;
 
     let steps = k.div_ceil(DEPTH);
-    let stage_offset = |step: u32| step % STAGES * (rows(M) + columns(N)) * LINE_BYTES;
+    let stage_offset = |step: u32| step % STAGES * (rows(M) + columns(N)) * ROW_BYTES;
     let tiles = |step: u32| {
         let stage = stages.wrapping_add(stage_offset(step) as usize);
-        (stage, stage.wrapping_add((rows(M) * LINE_BYTES) as usize))
+        (stage, stage.wrapping_add((rows(M) * ROW_BYTES) as usize))
     };
     let start_copies = |step: u32| {
         if step < steps {
@@ -165,7 +168,7 @@ unsafe fn pipeline<
     };
     let load = |step: u32, half: u32| {
         let tile_a = Shared::of(stages).byte_add(stage_offset(step));
-        let tile_b = tile_a.byte_add(rows(M) * LINE_BYTES);
+        let tile_b = tile_a.byte_add(rows(M) * ROW_BYTES);
         // SAFETY: the stage has arrived for all threads: every call follows `wait_for` of this step.
         unsafe {
             (
@@ -195,11 +198,11 @@ unsafe fn pipeline<
     unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// A factor in global memory, row-major, and this thread's chunks of its tiles.
+/// An operand, `a` or `b`, in global memory, row-major, and this thread's chunks of its tiles.
 ///
 /// In shared memory, a swizzled tile is followed by 16 bytes for the tail of each of its rows.
 #[derive(Clone, Copy)]
-struct Factor<const K_MAJOR: bool> {
+struct Operand<const K_MAJOR: bool> {
     data: *const u16,
     rows: u32,
     columns: u32,
@@ -213,16 +216,16 @@ struct Factor<const K_MAJOR: bool> {
     alignment: u32,
 }
 
-impl<const K_MAJOR: bool> Factor<K_MAJOR> {
-    /// Returns the factor whose tiles have `lines` rows of `a`, or columns of `b`, from number `first` on.
+impl<const K_MAJOR: bool> Operand<K_MAJOR> {
+    /// Returns the operand whose tiles have `tile_side` rows of `a`, or columns of `b`, from number `first` on.
     #[inline(always)]
-    fn new(data: *const u16, [rows, columns]: [u32; 2], first: u32, lines: u32) -> Self {
-        let chunks = if K_MAJOR { DEPTH } else { lines } / CHUNK;
+    fn new(data: *const u16, [rows, columns]: [u32; 2], first: u32, tile_side: u32) -> Self {
+        let chunks = if K_MAJOR { DEPTH } else { tile_side } / CHUNK;
         let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
         let (row, col) = if K_MAJOR { (first + row, chunk * CHUNK) } else { (row, first + chunk * CHUNK) };
         // The lowest bit that is set in the matrix's address or in the bytes of a row.
         let bits = data as u32 | (columns * 2) | 16;
-        let count = lines * DEPTH / CHUNK / THREADS;
+        let count = tile_side * DEPTH / CHUNK / THREADS;
         Self { data, rows, columns, row, col, chunks, count, alignment: bits & bits.wrapping_neg() }
     }
 
@@ -233,13 +236,19 @@ impl<const K_MAJOR: bool> Factor<K_MAJOR> {
         THREADS / self.chunks
     }
 
-    /// Returns the addresses in shared memory of chunk `i` of this thread, and of the tail of its row.
+    /// Returns the address in shared memory of this thread's first chunk of a tile. The others are [`STEP_BYTES`]
+    /// apart.
     #[inline(always)]
-    fn places(&self, tile: *mut u8, i: u32) -> (*mut u8, *mut u8) {
+    fn first_chunk(&self, tile: *mut u8) -> *mut u8 {
         let (row, chunk) = (thread::thread_idx_x() / self.chunks, thread::thread_idx_x() % self.chunks);
-        let chunk = tile.wrapping_add((swizzled(self.chunks, row, chunk) + i * THREADS * 16) as usize);
-        let tails = tile.wrapping_add((self.count * THREADS * 16) as usize);
-        (chunk, tails.wrapping_add(((row + i * self.row_step()) * 16) as usize))
+        tile.wrapping_add(swizzled(self.chunks, row, chunk) as usize)
+    }
+
+    /// Returns the address in shared memory of the tail of the row that has this thread's chunk `i`.
+    #[inline(always)]
+    fn tail(&self, tile: *mut u8, i: u32) -> *mut u8 {
+        let row = thread::thread_idx_x() / self.chunks + i * self.row_step();
+        tile.wrapping_add((self.count * STEP_BYTES + row * 16) as usize)
     }
 
     /// Whether this thread's chunks are the last ones in their rows of a tile.
@@ -256,53 +265,56 @@ impl<const K_MAJOR: bool> Factor<K_MAJOR> {
 
     /// Starts the copies of this thread's chunks of the tile of `step`. Elements outside of the matrix are 0.
     ///
-    /// Where copies begin early, they read bytes before the matrix. These exist, because memory is allocated at multiples of
-    /// 16 bytes.
+    /// Where copies begin early, they read bytes before the matrix. These exist, because memory is allocated at
+    /// multiples of 16 bytes.
     ///
     /// # Safety
-    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes, and that no thread accesses the tile before
-    /// the copies have been waited for, [`realign`](Self::realign) has been called and a barrier has been passed.
+    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes, and that no thread accesses the tile
+    /// before the copies have been waited for, [`realign`](Self::realign) has been called and a barrier has been
+    /// passed.
     #[inline(always)]
     unsafe fn copy<const ALIGNMENT: u32>(&self, step: u32, tile: *mut u8) {
         let (row, col) =
             if K_MAJOR { (self.row, self.col + step * DEPTH) } else { (self.row + step * DEPTH, self.col) };
-        let first = self.data.wrapping_add((row * self.columns + col) as usize);
-        let left_in_row = self.columns as i32 - col as i32;
-        // Returns the address of chunk `i`, and how many columns there are from its first element on: 0 or fewer outside.
-        let chunk = |i: u32| {
-            let from = first.wrapping_add((i * self.row_step() * self.columns) as usize);
-            (from, if row + i * self.row_step() < self.rows { left_in_row } else { 0 })
+        let from = |i: u32| {
+            let first = self.data.wrapping_add((row * self.columns + col) as usize);
+            first.wrapping_add((i * self.row_step() * self.columns) as usize)
         };
+        // The number of elements of the row from chunk `i` on; 0 or negative outside of the matrix.
+        let left_in_row = self.columns as i32 - col as i32;
+        let left = |i: u32| if row + i * self.row_step() < self.rows { left_in_row } else { 0 };
+        let (first, shared) = (self.first_chunk(tile), Shared::of(self.first_chunk(tile)));
         if ALIGNMENT == 16 || self.alignment == 16 {
             for i in 0..self.count {
-                let (from, left) = chunk(i);
                 // SAFETY: rows are multiples of 16 bytes, so a chunk is in the matrix as a whole or not at all.
-                unsafe { copy_four(Shared::of(self.places(tile, i).0), from.cast(), left > 0) };
+                unsafe { copy_four(shared.byte_add(i * STEP_BYTES), from(i).cast(), left(i) > 0) };
             }
             return;
         }
-        // These loops are not unrolled: they run at the pace of memory, and their instructions would only fill the cache.
-        for i in 0..opaque(self.count) {
-            let (from, left) = chunk(i);
-            let (to, tail) = self.places(tile, i);
-            if ALIGNMENT == 8 || self.alignment == 8 {
+        // The loops below are not unrolled: they wait for memory anyway, and would displace other instructions in the
+        // cache.
+        if ALIGNMENT == 8 || self.alignment == 8 {
+            for i in 0..opaque(self.count) {
                 for half in [0, CHUNK / 2] {
-                    let (to, from) = (Shared::of(to).byte_add(half * 2), from.wrapping_add(half as usize));
-                    // SAFETY: as above, of half chunks: rows are multiples of 8 bytes.
-                    unsafe { copy_two(to, from.cast(), left > half as i32) };
+                    let to = shared.byte_add(i * STEP_BYTES + half * 2);
+                    let from = from(i).wrapping_add(half as usize);
+                    // SAFETY: rows are multiples of 8 bytes, so half a chunk is in the matrix as a whole or not at all.
+                    unsafe { copy_two(to, from.cast(), left(i) > half as i32) };
                 }
-                continue;
             }
-            let early = self.early_bytes();
-            let from = from.wrapping_byte_sub(early as usize);
-            let is_last_row = row + i * self.row_step() + 1 == self.rows;
-            let exists = row + i * self.row_step() < self.rows;
-            let bytes = if exists { 2 * left_in_row + early as i32 } else { 0 };
+            return;
+        }
+        let early = self.early_bytes();
+        for i in 0..opaque(self.count) {
+            let (to, from) = (first.wrapping_add((i * STEP_BYTES) as usize), from(i).wrapping_byte_sub(early as usize));
+            let matrix_row = row + i * self.row_step();
+            let bytes = if matrix_row < self.rows { 2 * left_in_row + early as i32 } else { 0 };
+            let is_last_row = matrix_row + 1 == self.rows;
             // SAFETY: `bytes` bytes exist from there to the end of the row.
             unsafe {
                 copy_up_to(to, from, bytes, is_last_row);
                 if self.is_last() {
-                    copy_up_to(tail, from.wrapping_byte_add(16), bytes - 16, is_last_row);
+                    copy_up_to(self.tail(tile, i), from.wrapping_byte_add(16), bytes - 16, is_last_row);
                 }
             }
         }
@@ -319,8 +331,8 @@ impl<const K_MAJOR: bool> Factor<K_MAJOR> {
             return;
         }
         for i in 0..opaque(self.count) {
-            let (to, tail) = self.places(tile, i);
-            let (to, tail) = (to.cast::<Chunk>(), tail.cast::<Chunk>());
+            let to = self.first_chunk(tile).wrapping_add((i * STEP_BYTES) as usize).cast::<Chunk>();
+            let tail = self.tail(tile, i).cast::<Chunk>();
             // SAFETY: both are 16 bytes of the stage that this thread copied, and all lanes shuffle.
             unsafe {
                 let copied = (*to).0;
@@ -336,12 +348,12 @@ impl<const K_MAJOR: bool> Factor<K_MAJOR> {
 
 /// Starts a copy of 16 bytes of a row that has `bytes` bytes from there on; the others become 0.
 ///
-/// A copy reads 16 bytes even where fewer are needed, and after the end of the last row no bytes may exist. So the end of
-/// the last row is loaded and stored.
+/// A copy reads 16 bytes even where fewer are needed, and after the end of the last row no bytes may exist. So the end
+/// of the last row is loaded and stored.
 ///
 /// # Safety
-/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last one. Both addresses
-/// are multiples of 16, and no thread accesses `to` before the copy has been waited for.
+/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last one. Both
+/// addresses are multiples of 16, and no thread accesses `to` before the copy has been waited for.
 #[inline(always)]
 unsafe fn copy_up_to(to: *mut u8, from: *const u16, bytes: i32, is_last_row: bool) {
     if is_last_row && bytes < 16 {
@@ -366,8 +378,8 @@ pub(super) fn pairs(element: impl Fn(i32) -> u32) -> [u32; 4] {
 /// Returns 16 of the 32 bytes of two chunks, from byte `first` on, an even number below 16.
 #[inline(always)]
 pub(super) fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], first: u32) -> [u32; 4] {
-    // Selects with masks, because an index into an array would put the array into local memory. Each line shifts all words
-    // by 8, 4 or 2 bytes if that bit of `first` is set.
+    // Selects with masks, because an index into an array would put the array into local memory. Each line shifts all
+    // words by 8, 4 or 2 bytes if that bit of `first` is set.
     let mask = |bit: u32| if first & bit == 0 { 0 } else { u32::MAX };
     let pick = |mask: u32, unshifted: u32, shifted: u32| unshifted ^ (unshifted ^ shifted) & mask;
     let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(here, later)| pick(mask(8), here, later));

@@ -1,11 +1,12 @@
-//! `mma.sync` and `ldmatrix`: the products of one warp, from fragments in its registers (compute capability 8.0 and newer).
+//! `mma.sync` and `ldmatrix`: the products of one warp, from fragments in its registers (compute capability 8.0 and
+//! newer).
 //!
-//! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16 rows
-//! of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four *matrices* of 8 × 8 elements, one register
-//! of each lane for each matrix. Of such a matrix, lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k`, in
-//! row (of `a`) or column (of `b`) `l / 4`. The first of these two elements is in the register's lower half.
-//! [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix
-//! Fragments for mma.m16n8k16 with floating point type".)
+//! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16
+//! rows of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four *matrices* of 8 × 8 elements, one
+//! register of each lane for each matrix. Of such a matrix, lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1`
+//! along `k`, in row (of `a`) or column (of `b`) `l / 4`. The first of these two elements is in the register's lower
+//! half. [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular
+//! "Matrix Fragments for mma.m16n8k16 with floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -35,8 +36,8 @@ pub type Sums<const M: usize, const N: usize> = [[[[f32; 4]; 2]; N]; M];
 
 /// An element of 16 bits that `mma.sync` multiplies.
 pub trait MmaElement: Element {
-    /// `mma.sync.aligned.m16n8k16.row.col.f32.T.T.f32`: adds the products of 16 rows of `a` and 8 columns of `b`, over 16
-    /// elements along `k`, to `sums`. (PTX ISA, "Multiply-and-Accumulate Instruction: mma".)
+    /// `mma.sync.aligned.m16n8k16.row.col.f32.T.T.f32`: adds the products of 16 rows of `a` and 8 columns of `b`, over
+    /// 16 elements along `k`, to `sums`. (PTX ISA, "Multiply-and-Accumulate Instruction: mma".)
     ///
     /// # Safety
     /// The caller must ensure that all lanes of the warp execute the call together.
@@ -66,22 +67,22 @@ macro_rules! mma_element {
 mma_element!(Bf16, "bf16");
 mma_element!(F16, "f16");
 
-/// Returns the position of 8 × 8 matrix number `matrix` in a fragment: which half of the 16 rows (of `a`) or columns (of
-/// `b`), and which half along `k`.
+/// Returns the position of 8 × 8 matrix number `matrix` in a fragment: which half of the 16 rows (of `a`) or columns
+/// (of `b`), and which half along `k`.
 ///
-/// For `a`, the second matrix has the next 8 rows. For `b`, the second matrix has the next 8 elements along `k`, because
-/// `mma.sync` takes 8 columns of `b` in two registers: the first two registers are its first 8 columns.
+/// For `a`, the second matrix has the next 8 rows. For `b`, the second matrix has the next 8 elements along `k`,
+/// because `mma.sync` takes 8 columns of `b` in two registers: the first two registers are its first 8 columns.
 #[inline(always)]
 #[must_use]
 pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
     if IS_B { (matrix / 2, matrix % 2) } else { (matrix % 2, matrix / 2) }
 }
 
-/// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: loads the four 8 × 8 matrices of a fragment from shared memory. (PTX ISA,
-/// "Warp-level matrix load instruction: ldmatrix".)
+/// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: loads the four 8 × 8 matrices of a fragment from shared memory. (PTX
+/// ISA, "Warp-level matrix load instruction: ldmatrix".)
 ///
-/// Lane `l` gives the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in memory
-/// run across `k`, and `.trans` transposes each matrix on its way to the registers.
+/// Lane `l` gives the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in
+/// memory run across `k`, and `.trans` transposes each matrix on its way to the registers.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp execute the call together, and that `row` is the address of a
@@ -131,8 +132,8 @@ pub unsafe fn multiply_add<E: MmaElement, const M: usize, const N: usize>(
 
 /// Rounds a warp's sums and stores them in `c`, whose size is `m` × `n`, from `row` and `col` on: the epilogue.
 ///
-/// Lane `l` holds sums `l % 4 * 2` and `l % 4 * 2 + 1` of row `l / 4` of each 8 × 8. It stores both at once where the rows
-/// of `c` are aligned for such pairs.
+/// Lane `l` holds sums `l % 4 * 2` and `l % 4 * 2 + 1` of row `l / 4` of each 8 × 8. It stores both at once where the
+/// rows of `c` are aligned for such pairs.
 ///
 /// # Safety
 /// The caller must ensure that `c` points to `m * n` elements, and that no other thread accesses these elements of it.
@@ -160,7 +161,8 @@ pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
                     // The elements of the row from this pair on: an even number if `n` is even.
                     let left = n as i32 - (col + offset as u32) as i32;
                     let pair = C::pair(sums[2 * row_half], sums[2 * row_half + 1]);
-                    // SAFETY: row < m, and `left` elements of this row exist. Pairs are aligned: `n` and `col` are even.
+                    // SAFETY: row < m, and `left` elements of this row exist. Pairs are aligned: `n` and `col` are
+                    // even.
                     unsafe { store_pair(to.wrapping_add(offset), pair, left, has_pairs) };
                 }
             }
@@ -171,8 +173,8 @@ pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
 /// Stores two neighbors, or only as many as `left`: with one store if `has_pairs`, else with one each.
 ///
 /// # Safety
-/// The caller must ensure that `to` points to `left` elements, which no other thread accesses. With `has_pairs`, `to` is
-/// aligned as a pair and `left` is even.
+/// The caller must ensure that `to` points to `left` elements, which no other thread accesses. With `has_pairs`, `to`
+/// is aligned as a pair and `left` is even.
 #[inline(always)]
 unsafe fn store_pair<C: Output>(to: *mut C, pair: C::Pair, left: i32, has_pairs: bool) {
     const { assert!(size_of::<C::Pair>() == 2 * size_of::<C>()) };
