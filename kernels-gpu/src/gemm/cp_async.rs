@@ -67,7 +67,7 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     k: u32,
 ) {
     let row_of_b = if COLUMN_MAJOR { k } else { n };
-    let is_aligned = (a as u32 | b as u32 | k * 2 | row_of_b * 2).is_multiple_of(16);
+    let is_aligned = (a as u32 | b as u32 | (k * 2) | (row_of_b * 2)).is_multiple_of(16);
     // A loop for each case, so that the aligned one has no branch between its multiplications.
     // SAFETY: the kernel's promises about the matrices and the launch are those of `multiply_tile`.
     unsafe {

@@ -199,7 +199,7 @@ unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(tile: *const u32,
 /// multiple of 8 elements after the start of a row.
 #[inline(always)]
 pub(super) unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> Chunk {
-    if (matrix as u32 | columns * 2).is_multiple_of(16) {
+    if (matrix as u32 | (columns * 2)).is_multiple_of(16) {
         // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
         return if left > 0 { unsafe { *from.cast() } } else { Chunk([0; 4]) };
     }
