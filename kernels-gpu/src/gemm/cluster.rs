@@ -27,10 +27,10 @@ const SLOTS: u32 = 2;
 
 /// `gemm_persistent` in clusters of two blocks, each of which copies half of `b`'s tile to both.
 ///
-/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. 32 KB of them are `b`'s, and the block with
-/// the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on neighboring
-/// multiprocessors, and each copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for each
-/// block instead of 48.
+/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. 32 KB of them are `b`'s, and the block
+/// with the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on neighboring
+/// multiprocessors, and each copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for
+/// each block instead of 48.
 ///
 /// A copy may start only when both blocks have left the stage that it fills, so consumers report an empty stage to both
 /// producers. No block may end while the other one still writes to its shared memory.
@@ -110,8 +110,8 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         let mut sums = [0.0; SUMS];
         while tile < tiles {
             for i in 0..stage_count {
-                // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
-                // which is after the next stage's have been started.
+                // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have
+                // ended, which is after the next stage's have been started.
                 unsafe {
                     ring.full(at.stage).wait(at.parity);
                     multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
@@ -143,8 +143,8 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
 /// Starts the copies of this block's share of a stage: its rows of `a`, and half of `b`'s boxes, for both blocks.
 ///
 /// # Safety
-/// The caller must ensure that the maps describe the factors as [`gemm`](super) says, and that no thread of either block
-/// accesses the stage before it is full.
+/// The caller must ensure that the maps describe the factors as [`gemm`](super) says, and that no thread of either
+/// block accesses the stage before it is full.
 #[inline(always)]
 unsafe fn fill_share<const COLUMN_MAJOR: bool>(
     ring: &Ring<STAGES>,
@@ -156,8 +156,8 @@ unsafe fn fill_share<const COLUMN_MAJOR: bool>(
     const SHARE: u32 = B_BOXES / BLOCKS;
     const ALL_BLOCKS: u16 = (1 << BLOCKS) - 1;
     let (boxes, full) = (ring.stage(stage), ring.full(stage));
-    // SAFETY: this thread announces the bytes of all boxes of its block's stage: those that it copies, and those that the
-    // other block's producer copies. The boxes are in the stage.
+    // SAFETY: this thread announces the bytes of all boxes of its block's stage: those that it copies, and those that
+    // the other block's producer copies. The boxes are in the stage.
     unsafe {
         full.arrive_expect_tx(STAGE_BYTES);
         for i in 0..A_BOXES {

@@ -21,12 +21,12 @@ use crate::tensor_core::wgmma::{self, Finish, Sums};
 /// The alternation of `gemm_ping_pong` hides the storing of a tile, but its tiles are smaller and read more from the L2
 /// cache. Here both consumers multiply for one tile, as in `gemm_fitted`, and at its end they wait only until they have
 /// packed their sums, two to a register. They start the next tile at once. After the products of each of its first four
-/// stages have been started, they store a box of the packed tile. For the same reason the first stages are filled before
-/// the block's barrier, so that the first products start sooner.
+/// stages have been started, they store a box of the packed tile. For the same reason the first stages are filled
+/// before the block's barrier, so that the first products start sooner.
 ///
-/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.967 for 8192³, 0.977 for 4096³ and
-/// 1.012 for 2048³, where `gemm_fitted` has 0.974, 0.989 and 1.008. Filling the first stages early has 0.993, 0.998 and
-/// 0.986 by itself.
+/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.967 for 8192³, 0.977 for 4096³
+/// and 1.012 for 2048³, where `gemm_fitted` has 0.974, 0.989 and 1.008. Filling the first stages early has 0.993, 0.998
+/// and 0.986 by itself.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -137,12 +137,12 @@ struct Consumer<'a, C> {
 }
 
 impl<C: Copy> Consumer<'_, C> {
-    /// Starts the products of all stages of a tile, which replace the sums, and stores the previous tile between the first
-    /// of them. The last products still have to be waited for.
+    /// Starts the products of all stages of a tile, which replace the sums, and stores the previous tile between the
+    /// first of them. The last products still have to be waited for.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, and that no thread accesses the sums before the
-    /// products have been waited for.
+    /// The caller must ensure that all threads of the warp group call it, and that no thread accesses the sums before
+    /// the products have been waited for.
     #[inline(always)]
     unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
         &mut self,
@@ -179,7 +179,8 @@ impl<C: Copy> Consumer<'_, C> {
         [f32; SUMS]: Sums<A>,
         [f32; N]: Sums<A>,
     {
-        // SAFETY: the contract is this function's. Only this warp group has its half of the previous tile and its boxes.
+        // SAFETY: the contract is this function's. Only this warp group has its half of the previous tile and its
+        // boxes.
         unsafe {
             if (I as u32) < self.stage_count {
                 self.stage::<A, COLUMN_MAJOR, N>(sums, tile, I as u32);
@@ -205,8 +206,8 @@ impl<C: Copy> Consumer<'_, C> {
         [f32; N]: Sums<A>,
     {
         let Self { ref ring, ref mut at, index, .. } = *self;
-        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended, which is
-        // after the next stage's have been started.
+        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
+        // which is after the next stage's have been started.
         unsafe {
             ring.full(at.stage).wait(at.parity);
             multiply::<A, COLUMN_MAJOR, N>(sums, tile, index, ring.stage(at.stage), i > 0);

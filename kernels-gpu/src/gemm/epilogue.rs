@@ -26,8 +26,8 @@ pub(super) struct OutputMatrix<'a, C> {
     pub(super) columns: u32,
 }
 
-/// Stores a warp group's 64 rows of sums straight from registers: pairs of neighbors, or single elements where pairs are
-/// not aligned.
+/// Stores a warp group's 64 rows of sums straight from registers: pairs of neighbors, or single elements where pairs
+/// are not aligned.
 ///
 /// # Safety
 /// The caller must ensure that `c` points to `m` × `n` elements, that no other thread writes the 64 rows and `2 * N`
@@ -51,8 +51,8 @@ pub(super) unsafe fn store_from_registers<C: Output, const N: usize>(
             let column = column + 8 * i as u32;
             let (first, second) = (sums[4 * i + 2 * second_row], sums[4 * i + 2 * second_row + 1]);
             if has_pairs && column < n {
-                // SAFETY: the row and the column exist. Both are even numbers of elements, so the next column exists too
-                // and the pair is aligned.
+                // SAFETY: the row and the column exist. Both are even numbers of elements, so the next column exists
+                // too and the pair is aligned.
                 unsafe { *to.add(column as usize).cast() = C::pair(first, second) };
             }
         }
@@ -122,8 +122,8 @@ impl Staged for f32 {
     }
 }
 
-/// Stores a warp group's 64 rows of sums through shared memory: one box after another is written there and copied to the
-/// product. The last copies are still under way afterwards.
+/// Stores a warp group's 64 rows of sums through shared memory: one box after another is written there and copied to
+/// the product. The last copies are still under way afterwards.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group `consumer` call it, that no other thread writes these
@@ -159,12 +159,12 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
     }
 }
 
-/// Copies a box from shared memory to the product: by a tensor copy, which is under way afterwards, if the product's rows
-/// are a multiple of 16 bytes, else element by element.
+/// Copies a box from shared memory to the product: by a tensor copy, which is under way afterwards, if the product's
+/// rows are a multiple of 16 bytes, else element by element.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, after [`tma::fence_shared`] and a barrier of those
-/// that wrote the box, and that no other thread writes these elements of the product.
+/// The caller must ensure that all threads of the warp group call it, after [`tma::fence_shared`] and a barrier of
+/// those that wrote the box, and that no other thread writes these elements of the product.
 #[inline(always)]
 pub(super) unsafe fn copy_box<C: Copy>(slot: *mut u8, [row, column]: [u32; 2], output: &OutputMatrix<'_, C>) {
     if !(output.columns * size_of::<C>() as u32).is_multiple_of(16) {

@@ -32,8 +32,8 @@ pub(super) const SUMS: usize = 64;
 pub(super) const FITTED_SUMS: usize = 60;
 /// The boxes of a consumer's half of a tile: 256 (or 248) rows × 64 columns, or 128 × 128.
 pub(super) const HALF_BOXES: usize = 4;
-/// The order in which the boxes are copied. Box 3 of a fitted tile has eight rows that box 2 has too. So box 2 comes first
-/// and box 3 last: box 3 must wait until box 2 has been written, and two copies later that is long over.
+/// The order in which the boxes are copied. Box 3 of a fitted tile has eight rows that box 2 has too. So box 2 comes
+/// first and box 3 last: box 3 must wait until box 2 has been written, and two copies later that is long over.
 const COPY_ORDER: [usize; HALF_BOXES] = [2, 0, 1, 3];
 /// A thread's packed pairs of a box. 8 rows × 64 columns are two pairs of each thread.
 const BOX_PAIRS: usize = 16;
@@ -43,15 +43,15 @@ const SHARED_PAIRS: usize = 2;
 
 /// `gemm_persistent` with tiles of 248 rows if those of 256 would leave the last round half empty.
 ///
-/// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute them in four rounds, and in the last one 16
-/// multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group product is free in
-/// steps of eight. So here the tensor cores compute the transposed product: columns of `b` are the first factor, 64 for an
-/// instruction, and rows of `a` are the second. Instead of 32 bands of 128 rows, 4096 rows are 16 tall tiles with 248 rows
-/// and 128 columns, and a wide one with 128 rows and 256 columns. That makes 33 tiles for each 256 columns and 528 in all,
-/// which are four whole rounds of tiles that take 3 % less time ([`Plan`]).
+/// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute them in four rounds, and in the last
+/// one 16 multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group product
+/// is free in steps of eight. So here the tensor cores compute the transposed product: columns of `b` are the first
+/// factor, 64 for an instruction, and rows of `a` are the second. Instead of 32 bands of 128 rows, 4096 rows are 16
+/// tall tiles with 248 rows and 128 columns, and a wide one with 128 rows and 256 columns. That makes 33 tiles for each
+/// 256 columns and 528 in all, which are four whole rounds of tiles that take 3 % less time ([`Plan`]).
 ///
-/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³ and
-/// 1.008 for 2048³.
+/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³
+/// and 1.008 for 2048³.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -111,8 +111,8 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
         (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
     let mut sums = [[0.0; SUMS]; 2];
     while let Some(tile) = tiles.next(m, n) {
-        // SAFETY: the whole warp group comes here, and the sums are not accessed until they are finished. Only this warp
-        // group has its half of the tile and its boxes.
+        // SAFETY: the whole warp group comes here, and the sums are not accessed until they are finished. Only this
+        // warp group has its half of the tile and its boxes.
         unsafe {
             if tile.is_fitted {
                 multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
@@ -172,8 +172,8 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     [f32; N]: Sums<A>,
 {
     for i in 0..stage_count {
-        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended, which is
-        // after the next stage's have been started.
+        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
+        // which is after the next stage's have been started.
         unsafe {
             ring.full(at.stage).wait(at.parity);
             multiply::<A, COLUMN_MAJOR, N>(sums, tile, consumer, ring.stage(at.stage), i > 0);
@@ -204,8 +204,9 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usi
     [f32; N]: Sums<A>,
 {
     const { assert!(N <= SUMS) };
-    // The boxes of `a` come first. Each sums have 64 columns and 128 rows, or 120. In a wide tile a consumer has 128 columns,
-    // and both sums have the same rows. In a tall tile it has 64 columns, and the second sums have the lower rows.
+    // The boxes of `a` come first. Each sums have 64 columns and 128 rows, or 120. In a wide tile a consumer has 128
+    // columns, and both sums have the same rows. In a tall tile it has 64 columns, and the second sums have the lower
+    // rows.
     let (first_b, second_b, second_a) = match tile.is_wide {
         true => (2 + 2 * consumer, 3 + 2 * consumer, 0),
         false => (4 + consumer, 4 + consumer, 2),
@@ -299,7 +300,8 @@ pub(super) unsafe fn store_boxes<C: Copy>(
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group `consumer` call it, for all boxes in order, that no other
-/// thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp group uses.
+/// thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp group
+/// uses.
 #[inline(always)]
 pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
     half: &PackedHalf,
@@ -319,7 +321,8 @@ pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
         }
     }
     // SAFETY: the first barrier separates the slot's last copy from the threads that write it again, and the second one
-    // separates these from the thread that starts the next copy. Each lane passes the address of another 16 bytes of the box.
+    // separates these from the thread that starts the next copy. Each lane passes the address of another 16 bytes of
+    // the box.
     unsafe {
         barrier::sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         for quarter in 0..4 {

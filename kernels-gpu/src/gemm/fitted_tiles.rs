@@ -1,7 +1,7 @@
 //! The division of a product into tiles for `gemm_fitted` and `gemm_deferred_store`, and the tiles of a block.
 //!
-//! A tall tile has 128 columns and 256 rows, or 248 if it is fitted. A wide tile has 256 columns and 128 rows. All have the
-//! same number of elements, but for the rows that a fitted tile lacks.
+//! A tall tile has 128 columns and 256 rows, or 248 if it is fitted. A wide tile has 256 columns and 128 rows. All have
+//! the same number of elements, but for the rows that a fitted tile lacks.
 
 use cuda_std::thread;
 
@@ -35,11 +35,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns the faster of two plans for this number of blocks: whole tall tiles, or 16 fitted ones and a wide one for
-    /// each 4096 rows.
+    /// Returns the faster of two plans for this number of blocks: whole tall tiles, or 16 fitted ones and a wide one
+    /// for each 4096 rows.
     ///
-    /// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
-    /// blocks than multiprocessors, the chosen plan takes one round for both, and the other one takes as long or longer.
+    /// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are
+    /// fewer blocks than multiprocessors, the chosen plan takes one round for both, and the other one takes as long or
+    /// longer.
     #[inline(always)]
     pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
         let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
@@ -69,7 +70,8 @@ impl Plan {
         self.tiles().div_ceil(blocks) * self.groups
     }
 
-    /// Returns tile number `index`. Tiles are counted from band to band, and in a band in row-major order, tall ones first.
+    /// Returns tile number `index`. Tiles are counted from band to band, and in a band in row-major order, tall ones
+    /// first.
     #[inline(always)]
     fn tile(&self, index: u32) -> Tile {
         // At least one tile and one pair, so that the divisions need no check.
@@ -103,8 +105,8 @@ pub(super) struct Tile {
     pub(super) is_fitted: bool,
 }
 
-/// The tiles of a block: one in each round of all blocks. The position in the round rotates, so that no block has all the
-/// wide tiles, which take longer than fitted ones.
+/// The tiles of a block: one in each round of all blocks. The position in the round rotates, so that no block has all
+/// the wide tiles, which take longer than fitted ones.
 #[derive(Clone, Copy)]
 pub(super) struct BlockTiles {
     /// The first tile of the round.

@@ -21,17 +21,17 @@ const STAGES: u32 = 4;
 /// A consumer's boxes for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
-/// `gemm_warp_specialized` with a block for each multiprocessor, which computes one tile after another and stores them by
-/// tensor copies.
+/// `gemm_warp_specialized` with a block for each multiprocessor, which computes one tile after another and stores them
+/// by tensor copies.
 ///
-/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums are
-/// stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
+/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums
+/// are stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
 ///
-/// Here the grid has a block for each multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
-/// so on. The producer goes on to the next tile at once, so the stages are full when the consumers return. The sums are
-/// packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole rows of 128 bytes while
-/// the next products run (`store_through_shared`). Tiles are counted in bands of eight rows (`corner`), so that the tiles
-/// of a round share what they read in the L2 cache.
+/// Here the grid has a block for each multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks`
+/// and so on. The producer goes on to the next tile at once, so the stages are full when the consumers return. The sums
+/// are packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole rows of 128
+/// bytes while the next products run (`store_through_shared`). Tiles are counted in bands of eight rows (`corner`), so
+/// that the tiles of a round share what they read in the L2 cache.
 ///
 /// # Safety
 /// As [`gemm`](super) says.

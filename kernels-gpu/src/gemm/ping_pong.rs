@@ -28,8 +28,8 @@ const OUTPUT_BOXES: u32 = CONSUMERS;
 /// A thread's sums of half the rows of a tile, wide or narrow.
 pub(super) type WideSums = [f32; WIDE as usize / 2];
 pub(super) type NarrowSums = [f32; NARROW as usize / 2];
-/// Registers of a thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more than there, because
-/// it has two descriptors of `a` and up to 192 sums.
+/// Registers of a thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more than there,
+/// because it has two descriptors of `a` and up to 192 sums.
 const PRODUCER_REGISTERS: u32 = 24;
 const CONSUMER_REGISTERS: u32 = 240;
 /// The numbered barrier at which the first consumer waits until it may multiply; the second consumer's is the next one.
@@ -50,17 +50,17 @@ pub(super) const SHARED_BYTES: u32 = {
 
 /// `gemm_persistent` with a separate tile for each consumer. The consumers multiply alternately.
 ///
-/// In `gemm_persistent` both consumers multiply for the same tile, and both pack and store their sums at the same time. The
-/// tensor cores idle from one tile's last product to the next one's first: 2500 to 2900 cycles, a seventh of the time when
-/// k is 1024.
+/// In `gemm_persistent` both consumers multiply for the same tile, and both pack and store their sums at the same time.
+/// The tensor cores idle from one tile's last product to the next one's first: 2500 to 2900 cycles, a seventh of the
+/// time when k is 1024.
 ///
 /// Here each consumer has whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the last
 /// products of its tile, it lets the other one begin, and stores its sums while the other one multiplies. The order is
-/// needed for another reason too: a thread that waits for a stage knows the phase only by its parity, so it must not begin
-/// to wait while the stage is more than one phase earlier.
+/// needed for another reason too: a thread that waits for a stage knows the phase only by its parity, so it must not
+/// begin to wait while the stage is more than one phase earlier.
 ///
-/// A tile has 192 columns and needs 53 bytes from the L2 cache for each cycle of its products, or it has 128 columns and
-/// needs 64. Narrow tiles are used if they fill the multiprocessors so much better that the product ends sooner
+/// A tile has 192 columns and needs 53 bytes from the L2 cache for each cycle of its products, or it has 128 columns
+/// and needs 64. Narrow tiles are used if they fill the multiprocessors so much better that the product ends sooner
 /// ([`is_wide`]).
 ///
 /// # Safety
@@ -91,11 +91,12 @@ pub unsafe fn gemm_ping_pong<A, C, const COLUMN_MAJOR: bool>(
     unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>([a_map, b_map], &output, k, || ()) };
 }
 
-/// Computes the block's tiles, wide or narrow ones. One thread calls `wait_for_factors` before it starts the first copy.
+/// Computes the block's tiles, wide or narrow ones. One thread calls `wait_for_factors` before it starts the first
+/// copy.
 ///
 /// # Safety
-/// The contract of [`gemm`](super) when `wait_for_factors` has returned. All threads of the block call it, and the block has
-/// [`SHARED_BYTES`] of dynamic shared memory.
+/// The contract of [`gemm`](super) when `wait_for_factors` has returned. All threads of the block call it, and the
+/// block has [`SHARED_BYTES`] of dynamic shared memory.
 #[inline(always)]
 pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     factors: [&TensorMap; 2],
@@ -200,8 +201,8 @@ unsafe fn alternate<
             unsafe { barrier::sync(ORDER_BARRIER + consumer, CONSUMERS * WARP_GROUP) };
         }
         for i in 0..stage_count {
-            // SAFETY: the whole warp group uses the stage when it is full. The stage has the boxes of `a` and then those of
-            // `b`.
+            // SAFETY: the whole warp group uses the stage when it is full. The stage has the boxes of `a` and then
+            // those of `b`.
             unsafe {
                 ring.full(at.stage).wait(at.parity);
                 let stage = ring.stage(at.stage);
@@ -251,8 +252,8 @@ unsafe fn alternate<
     }
 }
 
-/// Returns whether wide tiles are the better ones for this number of blocks. That is so if the block with the most columns
-/// to multiply has fewer with wide tiles than with narrow ones, whose products take 4 % longer.
+/// Returns whether wide tiles are the better ones for this number of blocks. That is so if the block with the most
+/// columns to multiply has fewer with wide tiles than with narrow ones, whose products take 4 % longer.
 ///
 /// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
 /// blocks than multiprocessors, each has at most one tile of the chosen width, and the answer is the same.

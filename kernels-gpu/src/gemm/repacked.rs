@@ -21,7 +21,8 @@ const WARPS: u32 = 384 / 32;
 /// The elements of 16 bytes.
 const CHUNK: u32 = 8;
 
-/// The words of the workspace: groups of rows that blocks have taken, groups that have been copied, blocks that are done.
+/// The words of the workspace: groups of rows that blocks have taken, groups that have been copied, blocks that are
+/// done.
 const TAKEN: usize = 0;
 const COPIED: usize = 1;
 const DONE: usize = 2;
@@ -32,15 +33,16 @@ const DONE: usize = 2;
 /// addresses are left (`gemm_small_blocks`, `gemm_wgmma`). At 1000 × 1100 × 1301 they take three times as long as
 /// `gemm_ping_pong` at 1104 and 1304.
 ///
-/// Here the kernel begins by copying such a factor to memory where each row is followed by zeros up to the next multiple of
-/// 16 bytes. That reads and writes 2 bytes for each element of the factor, for `m` or `n` multiplications with it. Blocks take
-/// groups of rows from a counter until none is left. Then each block's producer waits until all rows have been copied, and
-/// the block goes on as in `gemm_ping_pong`, with maps of the copies. No block waits for a block that has not begun: only
-/// running blocks take rows, and they copy what they have taken.
+/// Here the kernel begins by copying such a factor to memory where each row is followed by zeros up to the next
+/// multiple of 16 bytes. That reads and writes 2 bytes for each element of the factor, for `m` or `n` multiplications
+/// with it. Blocks take groups of rows from a counter until none is left. Then each block's producer waits until all
+/// rows have been copied, and the block goes on as in `gemm_ping_pong`, with maps of the copies. No block waits for a
+/// block that has not begun: only running blocks take rows, and they copy what they have taken.
 ///
 /// # Safety
-/// As [`gemm`](super) says, and `workspace` has three zeros. A factor whose rows are a multiple of 8 elements is described
-/// by its map. Any other factor has memory for a copy, whose rows are the next multiple, and the map describes the copy.
+/// As [`gemm`](super) says, and `workspace` has three zeros. A factor whose rows are a multiple of 8 elements is
+/// described by its map. Any other factor has memory for a copy, whose rows are the next multiple, and the map
+/// describes the copy.
 #[rung(
     after = gemm_ping_pong,
     lesson = "rows that no tensor map describes are copied first, and then any size goes by tensor copies",
@@ -78,7 +80,8 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
     let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
     let wait_for_copies = || {
         if groups > 0 {
-            // SAFETY: running blocks copy all groups and count them, and the fence orders the loads of the copies after it.
+            // SAFETY: running blocks copy all groups and count them, and the fence orders the loads of the copies after
+            // it.
             unsafe {
                 while atomic_load_32_device(workspace.add(COPIED), Relaxed) < groups {}
                 device_thread_fence(Acquire);
@@ -103,8 +106,8 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
 /// Takes groups of rows of both factors from a counter and copies them, until none is left.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call it, that the factors and the memory of their copies exist, and
-/// that `workspace` is that of [`gemm_repacked`](self).
+/// The caller must ensure that all threads of the block call it, that the factors and the memory of their copies exist,
+/// and that `workspace` is that of [`gemm_repacked`](self).
 #[inline(always)]
 unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     let is_first_thread = thread::thread_idx_x() == 0;
@@ -143,8 +146,8 @@ unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     }
 }
 
-/// Returns the number of blocks: one for each multiprocessor, or fewer if there are fewer tiles and fewer groups of rows to
-/// copy, with a row-major `b` or a column-major one.
+/// Returns the number of blocks: one for each multiprocessor, or fewer if there are fewer tiles and fewer groups of
+/// rows to copy, with a row-major `b` or a column-major one.
 fn blocks(launch: &LaunchRequest<'_>) -> u32 {
     let [m, n, k] = [0, 1, 2].map(|dimension| launch.length(dimension) as u32);
     let groups = row_groups(m, k) + row_groups(k, n).max(row_groups(n, k));
@@ -176,8 +179,8 @@ impl Factor {
     /// Copies a group of rows: one row for each warp, 16 bytes at a time for each lane.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the block call it, that the factor exists, and that no other block writes
-    /// this group of the copy.
+    /// The caller must ensure that all threads of the block call it, that the factor exists, and that no other block
+    /// writes this group of the copy.
     #[inline(always)]
     unsafe fn copy_rows(self, group: u32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -196,8 +199,8 @@ impl Factor {
 
     /// Returns eight elements of a row, with zeros after the end of the row.
     ///
-    /// The elements begin anywhere, and loads of 16 bytes only at multiples of 16. So this loads the two 16 bytes that contain
-    /// them, and shifts.
+    /// The elements begin anywhere, and loads of 16 bytes only at multiples of 16. So this loads the two 16 bytes that
+    /// contain them, and shifts.
     ///
     /// # Safety
     /// The caller must ensure that the factor has the row and the first of the elements.

@@ -1,8 +1,8 @@
 //! The stages of a pipeline in shared memory: a producer fills them by tensor copies, and consumers multiply from them.
 //!
-//! A stage holds a slice of k: boxes with rows of `a`, and after them the boxes of `b`. The slice is as deep as a box's row
-//! is long, 128 bytes. Two mbarriers belong to each stage. "Full" ends a phase when all bytes of the stage have arrived,
-//! and "empty" ends one when all consumers have left the stage.
+//! A stage holds a slice of k: boxes with rows of `a`, and after them the boxes of `b`. The slice is as deep as a box's
+//! row is long, 128 bytes. Two mbarriers belong to each stage. "Full" ends a phase when all bytes of the stage have
+//! arrived, and "empty" ends one when all consumers have left the stage.
 
 use cuda_std::{shared, thread};
 
@@ -46,8 +46,8 @@ impl<const STAGES: u32> Ring<STAGES> {
     /// Initializes the mbarriers of all stages: one thread fills a stage, and `leaves` arrivals say that it is empty.
     ///
     /// # Safety
-    /// The caller must ensure that one thread of the block calls it once, and that a barrier of the block or of the cluster
-    /// follows before any thread uses the mbarriers.
+    /// The caller must ensure that one thread of the block calls it once, and that a barrier of the block or of the
+    /// cluster follows before any thread uses the mbarriers.
     #[inline(always)]
     pub(super) unsafe fn init(&self, leaves: u32) {
         for stage in 0..STAGES {
@@ -85,12 +85,12 @@ impl<const STAGES: u32> Ring<STAGES> {
         self.full(STAGES + stage)
     }
 
-    /// Starts the copies that fill a stage with the slice of both factors that begins at `k`: the rows of `a` from `row` on,
-    /// and the columns of `b` from `column` on. A box has 64 of either.
+    /// Starts the copies that fill a stage with the slice of both factors that begins at `k`: the rows of `a` from
+    /// `row` on, and the columns of `b` from `column` on. A box has 64 of either.
     ///
     /// # Safety
-    /// The caller must ensure that the maps describe the factors as [`gemm`](super) says, that a stage has the bytes of all
-    /// boxes, that no thread accesses the stage before it is full, and that no other thread fills it.
+    /// The caller must ensure that the maps describe the factors as [`gemm`](super) says, that a stage has the bytes of
+    /// all boxes, that no thread accesses the stage before it is full, and that no other thread fills it.
     #[inline(always)]
     pub(super) unsafe fn fill<const COLUMN_MAJOR: bool, const A_BOXES: u32, const B_BOXES: u32>(
         &self,
@@ -99,8 +99,8 @@ impl<const STAGES: u32> Ring<STAGES> {
         [row, column, k]: [u32; 3],
     ) {
         let (boxes, full) = (self.stage(stage), self.full(stage));
-        // SAFETY: this thread is the only one that arrives, and it announces the bytes of all boxes that it copies. The boxes
-        // are in the stage, which no thread accesses before the phase ends.
+        // SAFETY: this thread is the only one that arrives, and it announces the bytes of all boxes that it copies. The
+        // boxes are in the stage, which no thread accesses before the phase ends.
         unsafe {
             full.arrive_expect_tx((A_BOXES + B_BOXES) * BOX_BYTES);
             for i in 0..A_BOXES {

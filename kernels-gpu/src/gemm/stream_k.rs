@@ -31,23 +31,23 @@ const HANDOVER_STAGES: u32 = 12;
 /// `gemm_persistent` with the tiles that do not fill a round divided along k.
 ///
 /// 8192 × 8192 elements are 2048 tiles of 128 × 256. 132 multiprocessors compute them in 15.5 rounds: in the last one
-/// `gemm_persistent` leaves 64 multiprocessors idle for the time of a tile, 3 % of the whole. With 16 rounds and a bit it
-/// would be 6 %.
+/// `gemm_persistent` leaves 64 multiprocessors idle for the time of a tile, 3 % of the whole. With 16 rounds and a bit
+/// it would be 6 %.
 ///
-/// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly ("stream-K":
-/// Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense Matrix-Matrix
-/// Multiplication on the GPU*, 2023). A block's share begins inside of one tile and ends inside of another. If a block has
-/// a tile's stages, but not the last one, it hands its sums over through memory. The block with the last stage waits for
-/// the sums of the blocks before it, adds them, and stores the tile. A block goes through its share from the end to the
-/// beginning, so it hands over first and waits last. It waits only for blocks with smaller numbers, which were launched
-/// before it.
+/// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly
+/// ("stream-K": Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense
+/// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share begins inside of one tile and ends inside of
+/// another. If a block has a tile's stages, but not the last one, it hands its sums over through memory. The block with
+/// the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block goes through its
+/// share from the end to the beginning, so it hands over first and waits last. It waits only for blocks with smaller
+/// numbers, which were launched before it.
 ///
-/// Handing sums over costs some microseconds. Tiles are not divided if the idle multiprocessors of a last round would cost
-/// less, or if there is no whole round.
+/// Handing sums over costs some microseconds. Tiles are not divided if the idle multiprocessors of a last round would
+/// cost less, or if there is no whole round.
 ///
 /// # Safety
-/// As [`gemm`](super) says. `workspace` has a zero for each consumer of each block, and `parts` has 64 × 256 elements for
-/// each. All blocks of the grid run at the same time.
+/// As [`gemm`](super) says. `workspace` has a zero for each consumer of each block, and `parts` has 64 × 256 elements
+/// for each. All blocks of the grid run at the same time.
 #[rung(
     after = gemm_persistent,
     lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
@@ -128,8 +128,8 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
             ring.leave(at.previous());
         }
         if end < division.depth {
-            // SAFETY: a block has at most one piece without the tile's last stage, and the block with the last stage takes
-            // its sums.
+            // SAFETY: a block has at most one piece without the tile's last stage, and the block with the last stage
+            // takes its sums.
             unsafe { handover.give(&sums, block) };
             continue;
         }
@@ -180,7 +180,8 @@ impl Division {
         Self { tiles, depth: depth.max(1), divided }
     }
 
-    /// Returns the first stage of a block's share, counted through all divided tiles. It ends where the next block's begins.
+    /// Returns the first stage of a block's share, counted through all divided tiles. It ends where the next block's
+    /// begins.
     #[inline(always)]
     fn start(&self, block: u32) -> u32 {
         let all = u64::from(self.divided * self.depth);
@@ -234,8 +235,8 @@ struct Handover {
 }
 
 impl Handover {
-    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The next four are
-    /// 128 times as far, so that neighboring threads access neighboring memory.
+    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The next four
+    /// are 128 times as far, so that neighboring threads access neighboring memory.
     #[inline(always)]
     fn of_block(self, block: u32) -> (*mut u32, *mut f32) {
         let index = block * CONSUMERS + self.consumer;
@@ -246,8 +247,8 @@ impl Handover {
     /// Writes this block's sums for another block, and sets the flag.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, at most once in a launch, and that `workspace` and
-    /// `parts` are those of [`gemm_stream_k`](self).
+    /// The caller must ensure that all threads of the warp group call it, at most once in a launch, and that
+    /// `workspace` and `parts` are those of [`gemm_stream_k`](self).
     #[inline(always)]
     unsafe fn give(self, sums: &[f32; SUMS], block: u32) {
         let (flag, to) = self.of_block(block);
@@ -286,13 +287,13 @@ impl Handover {
     /// Waits for the sums of another block, adds them, and resets the flag for the next launch.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, that the other block gives its sums, and that no
-    /// third block takes them.
+    /// The caller must ensure that all threads of the warp group call it, that the other block gives its sums, and that
+    /// no third block takes them.
     #[inline(always)]
     unsafe fn take(self, sums: &mut [f32; SUMS], block: u32) {
         let (flag, from) = self.of_block(block);
-        // SAFETY: the sums are written when the flag is set. One thread waits for it, the barrier has the others wait for
-        // that thread, and no thread writes the sums again in this launch.
+        // SAFETY: the sums are written when the flag is set. One thread waits for it, the barrier has the others wait
+        // for that thread, and no thread writes the sums again in this launch.
         unsafe {
             if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
                 while atomic_load_32_device(flag, Relaxed) == 0 {}

@@ -10,8 +10,8 @@ pub(super) struct Corner {
 /// Returns the corner of tile number `index`, for tiles of `ROWS` × `COLUMNS`.
 ///
 /// `BAND` rows of tiles are a band. Tiles are counted from band to band, and within a band from column to column. The
-/// blocks that run at the same time then share a few rows of `a`'s tiles and a few columns of `b`'s, which stay in the L2
-/// cache. In row-major order they would read all of `b` for one row of tiles.
+/// blocks that run at the same time then share a few rows of `a`'s tiles and a few columns of `b`'s, which stay in the
+/// L2 cache. In row-major order they would read all of `b` for one row of tiles.
 #[inline(always)]
 pub(super) fn corner<const ROWS: u32, const COLUMNS: u32, const BAND: u32>(index: u32, m: u32, n: u32) -> Corner {
     // At least one column of tiles, so that the divisions below need no check.

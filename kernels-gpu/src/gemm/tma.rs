@@ -18,12 +18,14 @@ const STAGES: u32 = 3;
 /// A warp group computes a tile of 128 × 128, from stages that tensor copies fill. Its first thread starts them.
 ///
 /// In `gemm_wgmma` all 128 threads compute 2048 addresses for each stage, check each against the edges, and issue the
-/// copies: some thirty instructions of a thread for every four products, which keep the tensor cores busy for 512 cycles.
+/// copies: some thirty instructions of a thread for every four products, which keep the tensor cores busy for 512
+/// cycles.
 ///
-/// Hopper has a copy engine in each multiprocessor, the Tensor Memory Accelerator (TMA). The host describes both factors by
-/// tensor maps, and one thread names the corner of a box. The TMA computes the addresses, fills in zeros at the edges, and
-/// writes the box swizzled as the tensor cores read it. It reports the bytes that have arrived to an `mbarrier` in shared
-/// memory, where all threads wait. Two blocks share a multiprocessor: while one waits, the other multiplies.
+/// Hopper has a copy engine in each multiprocessor, the Tensor Memory Accelerator (TMA). The host describes both
+/// factors by tensor maps, and one thread names the corner of a box. The TMA computes the addresses, fills in zeros at
+/// the edges, and writes the box swizzled as the tensor cores read it. It reports the bytes that have arrived to an
+/// `mbarrier` in shared memory, where all threads wait. Two blocks share a multiprocessor: while one waits, the other
+/// multiplies.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -51,8 +53,8 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
     let Corner { row, column } = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
     let fill = |index: u32, stage: u32| {
         let corner = [row, column, index * depth::<A>()];
-        // SAFETY: one thread comes here, for a stage that is empty: at first, or after a barrier that all threads reach when
-        // the products that used it have ended.
+        // SAFETY: one thread comes here, for a stage that is empty: at first, or after a barrier that all threads reach
+        // when the products that used it have ended.
         unsafe { ring.fill::<COLUMN_MAJOR, BOXES, BOXES>(stage, [a_map, b_map], corner) };
     };
 
@@ -69,8 +71,8 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [[0.0; SUMS]; 2];
     let (mut used, mut filled) = (Position::<STAGES>::START, Position::<STAGES> { stage: STAGES - 1, parity: 0 });
     for i in 0..stage_count {
-        // SAFETY: the stage is full after the wait. It is filled again after the next iteration's barrier, which follows the
-        // wait for these products. All threads of the warp group, which is the block, come here.
+        // SAFETY: the stage is full after the wait. It is filled again after the next iteration's barrier, which
+        // follows the wait for these products. All threads of the warp group, which is the block, come here.
         unsafe {
             ring.full(used.stage).wait(used.parity);
             multiply::<A, COLUMN_MAJOR>(&mut sums, ring.stage(used.stage), i > 0);

@@ -34,14 +34,14 @@ const CHUNK: u32 = 16;
 /// A warp group computes a tile of 128 × 128, from stages that asynchronous copies of 16 bytes fill.
 ///
 /// In `gemm_cp_async` each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 × 32
-/// elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper this ends at
-/// some 60 % of what the tensor cores can do.
+/// elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper this ends
+/// at some 60 % of what the tensor cores can do.
 ///
 /// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 with one
 /// instruction, and no fragment goes through a register. The tiles must be in the layout that the hardware reads: boxes
-/// with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row `r` is at `c ^ r % 8`, so the same chunk of
-/// eight rows is in different banks. The copies are those of `gemm_cp_async`, `cp.async` of 16 bytes. A fence follows them,
-/// because tensor cores access shared memory through another proxy than the threads that wrote it.
+/// with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row `r` is at `c ^ r % 8`, so the same chunk
+/// of eight rows is in different banks. The copies are those of `gemm_cp_async`, `cp.async` of 16 bytes. A fence
+/// follows them, because tensor cores access shared memory through another proxy than the threads that wrote it.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -88,8 +88,8 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
         copy_async::wait::<{ STAGES - 2 }>();
         fence_shared();
         thread::sync_threads();
-        // SAFETY: the stage is full: every thread has waited for its copies before the barrier. It is filled again after
-        // the next barrier, which follows the wait for these products.
+        // SAFETY: the stage is full: every thread has waited for its copies before the barrier. It is filled again
+        // after the next barrier, which follows the wait for these products.
         unsafe { multiply::<A, COLUMN_MAJOR>(&mut sums, first_stage.byte_add(used * STAGE_BYTES), i > 0) };
         // Without a next stage the group of copies is empty, so that groups can still be counted.
         if i + STAGES - 1 < stage_count {
@@ -171,8 +171,8 @@ unsafe fn copy_boxes<A: Element>(
             let (to, row, column) = copy(i);
             let exists = row < rows && column < columns;
             let from = if exists { matrix.wrapping_add((row * columns + column) as usize) } else { matrix };
-            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are multiples
-            // of 16 bytes.
+            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are
+            // multiples of 16 bytes.
             unsafe { copy_async::copy_four(Shared::of(to), from.cast(), exists) };
         }
         return;

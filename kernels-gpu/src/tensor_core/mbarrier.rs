@@ -1,8 +1,8 @@
 //! `mbarrier`: a barrier in shared memory that counts arriving threads and arriving bytes.
 //!
 //! A phase of the barrier ends when the number of threads that it was initialized for have arrived, and all bytes that
-//! they announced have been copied. A thread that waits names the phase by its parity: the first phase has parity 0, the
-//! second has parity 1, the third has parity 0 again.
+//! they announced have been copied. A thread that waits names the phase by its parity: the first phase has parity 0,
+//! the second has parity 1, the third has parity 0 again.
 //!
 //! (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".)
 

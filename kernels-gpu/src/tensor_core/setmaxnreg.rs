@@ -8,7 +8,8 @@
 /// Releases all but `REGISTERS` registers of each thread (`setmaxnreg.dec`).
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, and that they have at least `REGISTERS` registers.
+/// The caller must ensure that all threads of the warp group call it, and that they have at least `REGISTERS`
+/// registers.
 #[inline(always)]
 pub unsafe fn decrease<const REGISTERS: u32>() {
     const { assert!(is_valid(REGISTERS), "a multiple of 8 from 24 to 256") };

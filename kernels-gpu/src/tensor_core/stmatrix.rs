@@ -32,8 +32,8 @@ pub unsafe fn store_x4_transposed(to: Shared, fragments: [u32; 4]) {
 /// Conversion Instructions: st").
 ///
 /// # Safety
-/// The caller must ensure that the address points to 8 bytes of this block's shared memory, aligned to 8, which no other
-/// thread accesses.
+/// The caller must ensure that the address points to 8 bytes of this block's shared memory, aligned to 8, which no
+/// other thread accesses.
 #[inline(always)]
 pub unsafe fn store_two_floats(to: Shared, [first, second]: [f32; 2]) {
     ptx!("st.shared.v2.f32 [{}], {{{}, {}}};", in(reg32) to.0, in(reg32) first, in(reg32) second,

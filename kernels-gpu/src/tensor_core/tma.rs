@@ -1,9 +1,10 @@
-//! `cp.async.bulk.tensor`: the Tensor Memory Accelerator (TMA) copies boxes of a matrix between global and shared memory.
+//! `cp.async.bulk.tensor`: the Tensor Memory Accelerator (TMA) copies boxes of a matrix between global and shared
+//! memory.
 //!
-//! The TMA is a copy engine in each multiprocessor of a Hopper GPU. The host describes a matrix and the size of its boxes
-//! in a [`TensorMap`]. One thread then starts a copy with the coordinates of a box's first element. The engine computes
-//! the addresses, swizzles the box in shared memory, reads zeros where the box is outside of the matrix, and does not
-//! write there.
+//! The TMA is a copy engine in each multiprocessor of a Hopper GPU. The host describes a matrix and the size of its
+//! boxes in a [`TensorMap`]. One thread then starts a copy with the coordinates of a box's first element. The engine
+//! computes the addresses, swizzles the box in shared memory, reads zeros where the box is outside of the matrix, and
+//! does not write there.
 //!
 //! (PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor"; CUDA C++ Programming Guide,
 //! "Asynchronous Data Copies using the Tensor Memory Accelerator".)
@@ -33,8 +34,8 @@ impl TensorMap {
             options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::load`] to the same address in several blocks of the cluster: a bit of `blocks` for
-    /// each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
+    /// Starts a copy like [`TensorMap::load`] to the same address in several blocks of the cluster: a bit of `blocks`
+    /// for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
     ///
     /// # Safety
     /// As for [`TensorMap::load`], in each of these blocks.
@@ -89,8 +90,8 @@ pub fn wait_written<const PENDING: u32>() {
     ptx!("cp.async.bulk.wait_group {};", const PENDING, options(nostack, preserves_flags));
 }
 
-/// Makes this thread's earlier writes to shared memory visible to tensor copies and tensor cores, which access it through
-/// the async proxy (`fence.proxy.async`; PTX ISA, "Memory Consistency Model: Proxies").
+/// Makes this thread's earlier writes to shared memory visible to tensor copies and tensor cores, which access it
+/// through the async proxy (`fence.proxy.async`; PTX ISA, "Memory Consistency Model: Proxies").
 #[inline(always)]
 pub fn fence_shared() {
     ptx!("fence.proxy.async.shared::cta;", options(nostack, preserves_flags));

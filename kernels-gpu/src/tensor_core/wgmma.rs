@@ -1,8 +1,8 @@
 //! `wgmma`: a warp group, four warps, multiplies matrices that are in shared memory.
 //!
-//! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers of
-//! 128 threads. The tensor cores read both tiles from shared memory, as matrix descriptors say, while the threads go on.
-//! So the sums must not be touched between [`fence`] and [`wait`].
+//! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers
+//! of 128 threads. The tensor cores read both tiles from shared memory, as matrix descriptors say, while the threads go
+//! on. So the sums must not be touched between [`fence`] and [`wait`].
 //!
 //! (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".)
 
@@ -46,8 +46,8 @@ pub trait Layout {
 
 /// Boxes that are K-major or not.
 ///
-/// The rows of K-major boxes run along k: rows of `a`, or columns of a column-major `b`. The 64 rows of other boxes are 64
-/// values of k, and each has 64 columns of a row-major `b`. Only elements of 16 bits may be stored that way.
+/// The rows of K-major boxes run along k: rows of `a`, or columns of a column-major `b`. The 64 rows of other boxes are
+/// 64 values of k, and each has 64 columns of a row-major `b`. Only elements of 16 bits may be stored that way.
 pub struct Boxes<const K_MAJOR: bool>;
 
 impl<const K_MAJOR: bool> Layout for Boxes<K_MAJOR> {
@@ -81,8 +81,8 @@ impl<E: Element, L: Layout> Tile<E, L> {
     #[must_use]
     pub unsafe fn at(address: Shared) -> Self {
         const { assert!(L::TRANSPOSED == 0 || size_of::<E>() == 2, "only tiles of 16-bit elements can be transposed") };
-        // The descriptor has addresses and offsets in units of 16 bytes. The stride dimension byte offset is the distance
-        // between groups of eight rows.
+        // The descriptor has addresses and offsets in units of 16 bytes. The stride dimension byte offset is the
+        // distance between groups of eight rows.
         const STRIDE: u64 = BOX_ALIGN as u64;
         const SWIZZLE_128: u64 = 1 << 62;
         let address = u64::from(address.0 & 0x3_ffff) >> 4;
@@ -101,15 +101,15 @@ impl<E: Element, L: Layout> Tile<E, L> {
 /// The sums of one thread of a warp group: 64 rows × `2 * N` columns are in `N` registers of each of 128 threads.
 ///
 /// Thread `t` has elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 further. Of each eight columns `8 i` to
-/// `8 i + 7` it has the columns `8 i + t % 4 * 2` and the next one: registers `4 i` and `4 i + 1` are those of the first
-/// row, `4 i + 2` and `4 i + 3` those of the second. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix
-/// D.)
+/// `8 i + 7` it has the columns `8 i + t % 4 * 2` and the next one: registers `4 i` and `4 i + 1` are those of the
+/// first row, `4 i + 2` and `4 i + 3` those of the second. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16",
+/// matrix D.)
 pub trait Sums<E>: Finish {
-    /// Starts the product of the 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them unless
-    /// `is_added`.
+    /// Starts the product of the 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them
+    /// unless `is_added`.
     ///
-    /// To the tensor cores the first factor is the one with 64 rows. Passing columns of the ladder's `b` there gives the
-    /// transposed product.
+    /// To the tensor cores the first factor is the one with 64 rows. Passing columns of the ladder's `b` there gives
+    /// the transposed product.
     ///
     /// # Safety
     /// The caller must ensure that all threads of the warp group call it after a [`fence`], that no thread writes the
