@@ -68,7 +68,7 @@ fn turning_the_corner_is_coalesced_and_free_of_conflicts() {
             // Rows of 32 bytes of the first matrix, and of 512 of the second.
             "matmul_register_tile" => 4.0,
             // 2 rows of 64 bytes of the first, and 16 bytes a lane of the second: 8 copies of 4 sectors and 4 of 16.
-            "matmul_pipelined" => 8.0,
+            "matmul_vector_copies" | "matmul_pipelined" => 8.0,
             // As many of the first, and 2 of the second.
             "matmul_sliced" => 6.4,
             _ => 4.0,

@@ -69,37 +69,38 @@ const LEAST_DEPTH: u64 = 128;
 /// The most slices of a product.
 const MOST_SLICES: u64 = 8;
 
-/// Returns the number of slices of `k` that keeps the device busy to the end, where each slice has `tiles` blocks: the
-/// fewest slices with which nine in ten multiprocessors are busy on average.
-pub fn slices(launch: &LaunchRequest<'_>, tiles: u32) -> u32 {
-    let multiprocessors = u64::from(launch.device.multiprocessors);
+/// Returns the grid whose x counts the tiles of `rows` × `cols` elements and whose y counts slices of `k`: the fewest slices
+/// with which nine in ten of the device's multiprocessors are busy on average.
+#[must_use]
+pub fn sliced_tiles(launch: &LaunchRequest<'_>, rows: u32, cols: u32) -> [u32; 3] {
+    let (tiles, multiprocessors) = (launch.count_tiles(rows, cols), u64::from(launch.device.multiprocessors));
     let is_busy = |slices: &u32| {
         let blocks = u64::from(tiles) * u64::from(*slices);
         let rounds = blocks.div_ceil(multiprocessors);
         blocks * 10 >= rounds * multiprocessors * 9
     };
     let most = (launch.length(2) / LEAST_DEPTH).clamp(1, MOST_SLICES) as u32;
-    (1..=most).find(is_busy).unwrap_or(most)
+    [tiles, (1..=most).find(is_busy).unwrap_or(most), 1]
 }
 
 #[cfg(test)]
 mod tests {
     use rung::{DeviceProperties, LaunchRequest};
 
-    use super::slices;
+    use super::sliced_tiles;
 
     #[test]
     fn a_product_with_few_tiles_is_divided_into_slices() {
-        let slices_on = |multiprocessors, tiles, k| {
+        let grid = |multiprocessors, shape: &[u64]| {
             let device = DeviceProperties { multiprocessors };
-            slices(&LaunchRequest { shape: &[1, 1, k], block: [128, 1, 1], items_per_thread: 1, device }, tiles)
+            sliced_tiles(&LaunchRequest { shape, block: [128, 1, 1], items_per_thread: 1, device }, 64, 64)
         };
         // 256 tiles are nearly two for each of 132 multiprocessors, and 288 are a little more than two.
-        assert_eq!(slices_on(132, 256, 1024), 1);
-        assert_eq!(slices_on(132, 288, 1300), 3);
-        assert_eq!(slices_on(144, 288, 1300), 1);
-        assert_eq!(slices_on(132, 1, 100), 1);
-        assert_eq!(slices_on(132, 1, 4096), 8);
-        assert_eq!(slices_on(132, 4096, 4096), 1);
+        assert_eq!(grid(132, &[1024, 1024, 1024]), [256, 1, 1]);
+        assert_eq!(grid(132, &[1000, 1100, 1300]), [288, 3, 1]);
+        assert_eq!(grid(144, &[1000, 1100, 1300]), [288, 1, 1]);
+        assert_eq!(grid(132, &[64, 64, 100]), [1, 1, 1]);
+        assert_eq!(grid(132, &[64, 64, 4096]), [1, 8, 1]);
+        assert_eq!(grid(132, &[4096, 4096, 4096]), [4096, 1, 1]);
     }
 }

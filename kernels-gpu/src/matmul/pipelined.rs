@@ -44,6 +44,7 @@ const COLS: u32 = 256;
 )]
 pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
+    const PAIR_LEN: u32 = pair_len(ROWS, COLS);
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
     let tid = thread::thread_idx_x();
@@ -58,58 +59,59 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
     let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + b_col) * 4);
-    // Starts one of the 12 copies of a pair: 8 of `a`, then 4 of `b`. A whole pair needs no check of the depth.
-    let start_copy = |pair: u32, copy: u32, is_whole: bool| {
-        let (first, stage) = (pair * DEPTH, pair % STAGES * pair_len(ROWS, COLS) * 4);
+    // Starts one of the 12 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 4 of `b`. A whole
+    // pair needs no check of the depth.
+    let start_copy = |pair: u32, stage: u32, copy: u32, is_whole: bool| {
+        let first = pair * DEPTH;
         if copy < 8 {
-            let to = a_words.byte_add(stage + copy * 16 * 4);
+            let to = a_words.byte_add(stage * 4 + copy * 16 * 4);
             let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
             // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
             unsafe { copy_one(to, from, is_whole || first + a_col < k) };
         } else {
             let row = (copy - 8) * 4;
-            let (to, row) = (b_words.byte_add(stage + row * COLS * 4), b_row + row);
+            let (to, row) = (b_words.byte_add(stage * 4 + row * COLS * 4), b_row + row);
             let from = b.wrapping_add((first * n) as usize);
             // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
             unsafe { copy_four_of_row(to, from, n, (row, tile_col + b_col), is_whole || first + row < k) };
         }
     };
     // Starts all copies of a pair, if there is one.
-    let start_copies = |pair: u32| {
+    let start_copies = |pair: u32, stage: u32| {
         if pair * DEPTH < k {
-            (0..12).for_each(|copy| start_copy(pair, copy, false));
+            (0..12).for_each(|copy| start_copy(pair, stage, copy, false));
         }
     };
-    // Reads four of the elements that this thread multiplies in step `step` of a pair: 2 groups of `a`, then 4 of `b`.
-    let read = |pair: u32, step: u32, group: u32| {
-        let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
+    // Reads four of the elements that this thread multiplies in a step: 2 groups of `a`, then 4 of `b`.
+    let read = |stage: u32, step: u32, group: u32| {
         let word = if group < 2 {
             step * A_STRIDE + thread_row + group * ROW_GROUP
         } else {
             DEPTH * A_STRIDE + step * COLS + thread_col + (group - 2) * COL_GROUP
         };
         // SAFETY: the four words are in the pair of tiles, at a multiple of 16 bytes, and have arrived.
-        unsafe { *tile_a.add(word as usize).cast::<Float4>() }.0
+        unsafe { *stages.add(stage as usize).add(word as usize).cast::<Float4>() }.0
     };
 
     let mut sums = [[0.0; 16]; 8];
     for pair in 0..STAGES - 1 {
-        start_copies(pair);
+        start_copies(pair, pair * PAIR_LEN);
         copy_async::commit();
     }
     copy_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let mut fragments: [[f32; 4]; 6] = array::from_fn(|group| read(0, 0, group as u32));
+    // `pair % STAGES` would cost a dozen instructions per pair, so the words where stages begin are kept: that of this pair,
+    // and that of the pair before, which is free for the next copies.
+    let (mut stage, mut free) = (0, (STAGES - 1) * PAIR_LEN);
     for pair in 0..k.div_ceil(DEPTH) {
         let is_paced = n.is_multiple_of(4) && (pair + STAGES) * DEPTH <= k;
-        if !is_paced {
-            start_copies(pair + STAGES - 1);
-        }
         for step in 0..DEPTH {
             if step == DEPTH - 1 {
                 // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this pair.
                 copy_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
+                (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
             } else {
                 // SAFETY: all lanes of the warp are in this loop for the same number of steps.
                 unsafe { warp::sync_warp(u32::MAX) };
@@ -119,11 +121,13 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
                 // The change: the six reads and the copy of a step are each between two columns of multiplications.
                 for group in 0..6 {
                     if group * 16 / 6 == j as u32 {
-                        next[group as usize] = read(pair + (step + 1) / DEPTH, (step + 1) % DEPTH, group);
+                        next[group as usize] = read(stage, (step + 1) % DEPTH, group);
                     }
                 }
                 if j == 8 && step < 12 && is_paced {
-                    start_copy(pair + STAGES - 1, step, true);
+                    start_copy(pair + STAGES - 1, free, step, true);
+                } else if j == 8 && step == 0 {
+                    start_copies(pair + STAGES - 1, free);
                 }
                 for i in 0..8 {
                     // Upward and downward alternately: an element of `a` stays in the operand cache from column to column.

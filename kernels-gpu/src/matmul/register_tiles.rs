@@ -86,7 +86,8 @@ pub fn multiply_add<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum is that of (`first_row`, `first_col`).
+/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum is that of `first_row`
+/// and `first_col`.
 ///
 /// # Safety
 /// `c` points to `m * n` elements. No other thread accesses this thread's elements. `first_col` is a multiple of 4.
@@ -103,6 +104,32 @@ pub unsafe fn write_sums<const ROWS: usize, const COLS: usize>(
             if row < m && col < n {
                 // SAFETY: the first of the four elements is in `c`, and its column is a multiple of 4.
                 unsafe { write_four(array::from_fn(|j| sums[four * 4 + j]), c, n, (row, col)) };
+            }
+        }
+    }
+}
+
+/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to its sums. The first sum is that of `first_row`
+/// and `first_col`.
+///
+/// # Safety
+/// `c` points to `m * n` elements. No other thread writes this thread's elements. `first_col` is a multiple of 4.
+#[inline(always)]
+pub unsafe fn add_elements<const ROWS: usize, const COLS: usize>(
+    sums: &mut [[f32; COLS]; ROWS],
+    c: *const f32,
+    (m, n): (u32, u32),
+    (first_row, first_col): (u32, u32),
+) {
+    for (i, sums) in (0..).zip(sums) {
+        for four in 0..COLS / 4 {
+            let (row, col) = (first_row + i / 4 * ROW_GROUP + i % 4, first_col + four as u32 * COL_GROUP);
+            if row < m && col < n {
+                // SAFETY: the first of the four elements is in `c`, and its column is a multiple of 4.
+                let elements = unsafe { read_four(c, n, (row, col)) };
+                for (j, element) in elements.iter().enumerate() {
+                    sums[four * 4 + j] += element;
+                }
             }
         }
     }

@@ -9,8 +9,8 @@ use cuda_std::{GpuFloat, shared, thread, warp};
 use rung::rung;
 
 use super::register_tiles::{
-    COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, copy_four_of_row, pair_len, read_four, tile_of_block,
-    write_four,
+    COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, add_elements, copy_four_of_row, pair_len, tile_of_block,
+    write_sums,
 };
 use crate::copy_async::{self, Shared, copy_one};
 
@@ -43,15 +43,13 @@ pub const COLS: u32 = 64;
     after = matmul_pipelined,
     lesson = "smaller tiles, and k in slices that add up one after another: the top where tiles are few",
     blocks = [128],
-    grid = |launch| {
-        let tiles = launch.count_tiles(ROWS, COLS);
-        [tiles, super::slices(launch, tiles), 1]
-    },
+    grid = |launch| super::sliced_tiles(launch, ROWS, COLS),
     resident = 4,
     dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
 )]
 pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, workspace: *mut u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
+    const PAIR_LEN: u32 = pair_len(ROWS, COLS);
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
     let tid = thread::thread_idx_x();
@@ -71,58 +69,57 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 8).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
     let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + b_col) * 4);
-    // Starts one of the 10 copies of a pair: 8 of `a`, then 2 of `b`. A whole pair needs no check of the depth.
-    let start_copy = |pair: u32, copy: u32, is_whole: bool| {
-        let (first, stage) = (start + pair * DEPTH, pair % STAGES * pair_len(ROWS, COLS) * 4);
+    // Starts one of the 10 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 2 of `b`. A whole
+    // pair needs no check of the depth.
+    let start_copy = |pair: u32, stage: u32, copy: u32, is_whole: bool| {
+        let first = start + pair * DEPTH;
         if copy < 8 {
-            let to = a_words.byte_add(stage + copy * 8 * 4);
+            let to = a_words.byte_add(stage * 4 + copy * 8 * 4);
             let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
             // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
             unsafe { copy_one(to, from, is_whole || first + a_col < end) };
         } else {
             let row = (copy - 8) * 8;
-            let (to, row) = (b_words.byte_add(stage + row * COLS * 4), b_row + row);
+            let (to, row) = (b_words.byte_add(stage * 4 + row * COLS * 4), b_row + row);
             let from = b.wrapping_add((first * n) as usize);
             // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
             unsafe { copy_four_of_row(to, from, n, (row, tile_col + b_col), is_whole || first + row < end) };
         }
     };
     // Starts all copies of a pair, if there is one.
-    let start_copies = |pair: u32| {
+    let start_copies = |pair: u32, stage: u32| {
         if start + pair * DEPTH < end {
-            (0..10).for_each(|copy| start_copy(pair, copy, false));
+            (0..10).for_each(|copy| start_copy(pair, stage, copy, false));
         }
     };
-    // Reads four of the elements that this thread multiplies in step `step` of a pair: 1 group of `a`, then 2 of `b`.
-    let read = |pair: u32, step: u32, group: u32| {
-        let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
+    // Reads four of the elements that this thread multiplies in a step: 1 group of `a`, then 2 of `b`.
+    let read = |stage: u32, step: u32, group: u32| {
         let word = if group < 1 {
             step * A_STRIDE + thread_row + group * ROW_GROUP
         } else {
             DEPTH * A_STRIDE + step * COLS + thread_col + (group - 1) * COL_GROUP
         };
         // SAFETY: the four words are in the pair of tiles, at a multiple of 16 bytes, and have arrived.
-        unsafe { *tile_a.add(word as usize).cast::<Float4>() }.0
+        unsafe { *stages.add(stage as usize).add(word as usize).cast::<Float4>() }.0
     };
 
     let mut sums = [[0.0; 8]; 4];
     for pair in 0..STAGES - 1 {
-        start_copies(pair);
+        start_copies(pair, pair * PAIR_LEN);
         copy_async::commit();
     }
     copy_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let mut fragments: [[f32; 4]; 3] = array::from_fn(|group| read(0, 0, group as u32));
+    let (mut stage, mut free) = (0, (STAGES - 1) * PAIR_LEN);
     for pair in 0..(end - start).div_ceil(DEPTH) {
         let is_paced = n.is_multiple_of(4) && start + (pair + STAGES) * DEPTH <= end;
-        if !is_paced {
-            start_copies(pair + STAGES - 1);
-        }
         for step in 0..DEPTH {
             if step == DEPTH - 1 {
                 // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this pair.
                 copy_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
+                (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
             } else {
                 // SAFETY: all lanes of the warp are in this loop for the same number of steps.
                 unsafe { warp::sync_warp(u32::MAX) };
@@ -132,11 +129,13 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
                 // As in `matmul_pipelined`, with three reads.
                 for group in 0..3 {
                     if group * 8 / 3 == j as u32 {
-                        next[group as usize] = read(pair + (step + 1) / DEPTH, (step + 1) % DEPTH, group);
+                        next[group as usize] = read(stage, (step + 1) % DEPTH, group);
                     }
                 }
                 if j == 4 && step < 10 && is_paced {
-                    start_copy(pair + STAGES - 1, step, true);
+                    start_copy(pair + STAGES - 1, free, step, true);
+                } else if j == 4 && step == 0 {
+                    start_copies(pair + STAGES - 1, free);
                 }
                 for i in 0..4 {
                     // Upward and downward alternately: an element of `a` stays in the operand cache from column to column.
@@ -151,48 +150,27 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
             fragments = next;
         }
     }
+
     // The change: the slices of a tile add to `c` one after another.
     let turn = workspace.wrapping_add(thread::block_idx_x() as usize);
+    let first = (tile_row + thread_row, tile_col + thread_col);
     if slice > 0 {
-        // SAFETY: `workspace` has a word for each tile, and the slices before this one raise it to `slice`.
-        unsafe { wait_for_turn(turn, slice) };
-    }
-    for (i, sums) in (0..).zip(&sums) {
-        for group in 0..2 {
-            let (row, col) = (tile_row + thread_row + i, tile_col + thread_col + group * COL_GROUP);
-            if row < m && col < n {
-                let mut elements: [f32; 4] = array::from_fn(|j| sums[group as usize * 4 + j]);
-                // SAFETY: the first element is in `c`, and its column is a multiple of 4. Until the turn ends, no other
-                // thread accesses the four elements.
-                unsafe {
-                    if slice > 0 {
-                        let before = read_four(c, n, (row, col));
-                        elements = array::from_fn(|j| elements[j] + before[j]);
-                    }
-                    write_four(elements, c, n, (row, col));
-                }
-            }
+        // SAFETY: `workspace` has a word for each tile, which all blocks access with atomic operations only. The slices
+        // before this one raise it to `slice`. Until this block's turn ends, no other block accesses its elements of `c`.
+        unsafe {
+            while atomic_load_32_device(turn, Relaxed) != slice {}
+            // One fence after the loop, instead of one after each load: the writes before the turn are visible from here on.
+            device_thread_fence(Acquire);
+            add_elements(&mut sums, c, (m, n), first);
         }
     }
+    // SAFETY: `c` has m * n elements, and in its turn this block has those of its tile. The column is a multiple of 4.
+    unsafe { write_sums(&sums, c, (m, n), first) };
     // All of the block's writes come before the turn of the next slice.
     thread::sync_threads();
     if slices > 1 && tid == 0 {
         let next = if slice + 1 == slices { 0 } else { slice + 1 };
         // SAFETY: `workspace` has a word for each tile.
         unsafe { atomic_store_32_device(turn, Release, next) };
-    }
-}
-
-/// Waits until it is the turn of this slice. The writes of the slices before it are visible afterwards.
-///
-/// # Safety
-/// `turn` points to the tile's word of the workspace, which the blocks of the slices before this one raise to `slice`.
-#[inline(always)]
-unsafe fn wait_for_turn(turn: *mut u32, slice: u32) {
-    // SAFETY: `turn` points to a word, which all threads access with atomic operations only.
-    unsafe {
-        while atomic_load_32_device(turn, Relaxed) != slice {}
-        // One fence after the loop, instead of one after each load.
-        device_thread_fence(Acquire);
     }
 }
