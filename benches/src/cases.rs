@@ -97,7 +97,7 @@ impl Case {
     /// [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn rungs(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
         let mut rungs = self.ladder.named(names)?;
-        rungs.retain(|rung| rung.computes(&problem.variant()));
+        rungs.retain(|rung| rung.computes(&problem.facts().variant));
         Ok(rungs)
     }
 }

@@ -1,6 +1,6 @@
 //! Measures all contestants of one problem in turn.
 
-use host::problem::Verdict;
+use host::problem::{Facts, Verdict};
 use host::run::WARM_UP;
 use host::stats::Samples;
 use host::{Device, Ladder, Options, Problem, Rung, Session};
@@ -195,7 +195,7 @@ pub fn contestants(
         let own = baseline::of(case.ladder, problem, &options(case, problem)?).into_iter();
         all.extend(own.map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
     }
-    if problem.flops().is_none() {
+    if problem.facts().flops.is_none() {
         all.push(Contestant::read(problem));
     }
     Ok((all, refused.iter().map(|error| format!("left out: {error}")).collect()))
@@ -206,7 +206,7 @@ pub fn contestants(
 /// # Errors
 /// [`host::Error::UnknownName`] when the ladder does not have an option.
 pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Error> {
-    Ok(problem.resolved_options(case.ladder.complete(&case.options)?))
+    Ok(case.ladder.complete(&case.options)?.with_all(&problem.facts().chosen))
 }
 
 /// Runs a case: tries and checks each contestant once, and then times it in `runs` rounds, after [`WARM_UP`] rounds
@@ -290,14 +290,15 @@ pub fn contest(
     rounds(case, &mut measured, &mut session, failures, runs, progress)?;
     drop(session);
 
+    let Facts { title, bytes, flops, .. } = problem.facts();
     Ok(Contest {
         ladder: case.ladder,
         label: case.label,
         options: options(case, problem)?,
-        title: problem.title(),
-        bytes: problem.bytes(),
-        flops: problem.flops(),
-        regime: info.l2_bytes.map(|l2| cli::regime(problem.bytes(), sets, l2)),
+        title,
+        bytes,
+        flops,
+        regime: info.l2_bytes.map(|l2| cli::regime(bytes, sets, l2)),
         contestants: measured,
         missing: [cuda.missing(case.ladder.name), left_out].concat(),
     })

@@ -64,14 +64,14 @@ impl Contestant {
             true => (port_name(rung), Kind::CudaPort),
             false => (rung.name.to_owned(), Kind::Rung),
         };
-        let (is_bound, bytes, work) = (rung.is_bound, problem.bytes(), Work::Launch(rung, launch));
+        let (is_bound, bytes, work) = (rung.is_bound, problem.facts().bytes, Work::Launch(rung, launch));
         Self { name, kind, rung: Some(rung), is_bound, bytes, work }
     }
 
     /// A baseline of a problem, from its library.
     pub fn baseline(baseline: Baseline, library: Rc<Library>, problem: &dyn Problem) -> Self {
         let (name, is_bound) = (baseline.name.to_owned(), baseline.rung.is_bound);
-        let (kind, bytes, work) = (Kind::Baseline, problem.bytes(), Work::Call(baseline, library));
+        let (kind, bytes, work) = (Kind::Baseline, problem.facts().bytes, Work::Call(baseline, library));
         Self { name, kind, rung: None, is_bound, bytes, work }
     }
 

@@ -45,7 +45,7 @@ fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Ba
     let given = options.iter();
     let options = given.fold(Options::default(), |all, (name, value)| all.with(name, value));
     let problem = ladder.problem(&options).unwrap();
-    let options = problem.resolved_options(ladder.complete(&options).unwrap());
+    let options = ladder.complete(&options).unwrap().with_all(&problem.facts().chosen);
     let baselines = baseline::of(ladder, &*problem, &options);
     (problem, baselines)
 }

@@ -104,8 +104,8 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
                 let is_possible = |block| ladder.blocks.contains(block);
                 assert!(blocks.iter().all(is_possible), "{}", rung.name);
             }
-            if rung.computes(&problem.variant()) {
-                let usual = rung.only_block(&problem.shape());
+            if rung.computes(&problem.facts().variant) {
+                let usual = rung.only_block(&problem.facts().shape);
                 let launch = ladder.launch(rung, &*problem, None).unwrap();
                 assert_eq!(launch.block, usual.unwrap_or(rung.default_block));
                 for block in ladder.blocks_of(rung, &*problem) {

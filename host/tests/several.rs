@@ -87,10 +87,11 @@ fn elements_beyond_what_kernels_count_are_cut_into_pieces() {
         let atomic = ladder("reduce").unwrap().rungs.iter().find(|rung| rung.name == "reduce_atomic").unwrap();
         let mut all = Vec::new();
         for rank in 0..ranks {
-            let own = whole.part(Part { rank, ranks }, Along::Rows).unwrap().problem;
+            let own = whole.divide().unwrap().part(Part { rank, ranks }, Along::Rows).unwrap().problem;
+            let own = own.divide().unwrap();
             let pieces = own.least_pieces();
             let piece = |rank| own.piece(atomic, Part { rank, ranks: pieces }).unwrap();
-            all.extend((0..pieces).map(piece).map(|piece| (piece.problem.shape()[0], piece.begins)));
+            all.extend((0..pieces).map(piece).map(|piece| (piece.problem.facts().shape[0], piece.begins)));
         }
         all
     };

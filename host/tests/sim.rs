@@ -76,7 +76,7 @@ proptest! {
         for rung in reduce.select(&[], &*problem).unwrap() {
             let launch = reduce.launch(rung, &*problem, None).unwrap();
             let verdict = session.check(rung, &launch).unwrap();
-            prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.size());
+            prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.facts().size);
         }
     }
 }

@@ -78,7 +78,7 @@ fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, opt
     let launch = ladder.launch(rung, &*problem, None)?;
     let mut sim = Sim::open(&KERNELS, 0)?;
     let outputs = Session::new(&mut sim, &*problem, false)?.written(rung, &launch)?;
-    group.throughput(Throughput::BytesDecimal(problem.bytes()));
+    group.throughput(Throughput::BytesDecimal(problem.facts().bytes));
     group.bench_function(function, |bencher| {
         bencher.iter_batched(
             || fresh().expect("the same problem was made a moment ago"),
@@ -113,7 +113,7 @@ fn machine_on(criterion: &mut Criterion, filter: &Filter, title: &str, case: &Ca
     let mut sim = Sim::open(&KERNELS, 0)?;
     let mut session = Session::new(&mut sim, &*problem, true)?;
     let mut group = criterion.benchmark_group(title);
-    group.throughput(Throughput::BytesDecimal(problem.bytes()));
+    group.throughput(Throughput::BytesDecimal(problem.facts().bytes));
     for rung in rungs {
         let launch = ladder.launch(rung, &*problem, None)?;
         if !filter.is_listing() && !session.check(rung, &launch)?.is_right() {

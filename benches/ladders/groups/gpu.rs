@@ -107,7 +107,7 @@ fn group(
                 continue;
             }
         }
-        group.throughput(match problem.flops() {
+        group.throughput(match problem.facts().flops {
             Some(flops) => Throughput::Elements(flops),
             None => Throughput::BytesDecimal(contestant.bytes),
         });
@@ -127,7 +127,7 @@ fn group(
 /// launches take several sets of them in turn.
 fn title(case: &Case, problem: &dyn Problem, l2: Option<u64>) -> String {
     let regime = match l2 {
-        Some(l2) if problem.bytes() > l2 => " (beyond L2)",
+        Some(l2) if problem.facts().bytes > l2 => " (beyond L2)",
         Some(_) => " (fits in L2, sets in turn)",
         None => "",
     };

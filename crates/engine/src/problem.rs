@@ -6,7 +6,7 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
-use crate::divide::{Along, Combine, Part};
+use crate::divide::Divide;
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::Rung;
@@ -140,22 +140,35 @@ pub struct Picture {
     pub after: Vec<String>,
 }
 
-/// What one rank computes of a problem.
-pub struct ProblemPart {
-    /// The rank's part, as a problem of its own.
-    pub problem: Box<dyn Problem>,
-    /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
-    pub shared: Vec<usize>,
-    /// What the rank has in the end where the parts' results are [scattered](Combine::Scatter), as a problem with that result.
-    pub scattered: Option<Box<dyn Problem>>,
+/// What is known of a problem without its data: its size in words and in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The size in a few words: `n = 1000`, `31 × 33`.
+    pub size: String,
+    /// The caption of a table: the size, with whatever else it should say about the problem.
+    pub title: String,
+    /// The column of a sweep's matrix that the problem belongs to.
+    pub column: String,
+    /// The variant of the ladder's computation, named as in [`Entries::PerVariant`](crate::Entries::PerVariant). Empty
+    /// for the ladder's only or default variant.
+    pub variant: String,
+    /// The lengths that the grid has to cover, as [`LaunchRequest::shape`](rung::LaunchRequest::shape) lists them.
+    pub shape: Vec<u64>,
+    /// The least number of bytes that have to move between memory and kernel, from which effective bandwidth is
+    /// computed: those of every input and of every output.
+    pub bytes: u64,
+    /// The number of floating-point operations, when the ladder is measured in operations per second.
+    pub flops: Option<u64>,
+    /// The values of options that the problem chose itself.
+    pub chosen: Options,
 }
 
-/// A piece of a problem, in the problem's buffers: what is launched for it.
-pub struct Piece {
-    /// It as a problem of its own, with the same buffers.
-    pub problem: Box<dyn Problem>,
-    /// The bytes before it in these buffers, by their indices; of the others it has the whole.
-    pub begins: Vec<(usize, u64)>,
+impl Facts {
+    /// The facts of the only variant of a ladder. Title and column are the size.
+    pub fn new(size: String, shape: Vec<u64>, bytes: u64) -> Self {
+        let (title, column) = (size.clone(), size.clone());
+        Self { size, title, column, variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
+    }
 }
 
 /// One instance of the computation of a ladder, of a certain size. All rungs run on the same instance.
@@ -167,53 +180,10 @@ pub struct Piece {
 /// The kernels of the problem's ladder, launched with [`Problem::args`], are meant to access only [`Problem::buffers`]: no argument is
 /// an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
 pub unsafe trait Problem: Sync {
-    /// The size in a few words: `n = 1000`, `31 × 33`.
-    fn size(&self) -> String;
+    /// The problem's size, in words and in numbers.
+    fn facts(&self) -> Facts;
 
-    /// The size, with whatever else the caption of a table should say about the problem.
-    fn title(&self) -> String {
-        self.size()
-    }
-
-    /// The column of a sweep's matrix that this problem belongs to.
-    fn column(&self) -> String {
-        self.size()
-    }
-
-    /// The bytes of all its buffers together, without those whose size does not depend on the problem's: scratch memory, and
-    /// what launches keep.
-    fn buffer_bytes(&self) -> u64 {
-        let buffers = self.buffers().into_iter().filter(|buffer| !matches!(buffer.role, Role::Scratch | Role::Kept));
-        buffers.map(|buffer| buffer.bytes).sum()
-    }
-
-    /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
-    fn smaller(&self, _share: f64) -> Option<Options> {
-        None
-    }
-
-    /// The complete options that the problem was made from, including the values that it chose itself.
-    fn resolved_options(&self, options: Options) -> Options {
-        options
-    }
-
-    /// The variant of the ladder's computation, named as in [`Entries::PerVariant`](crate::Entries::PerVariant). Empty
-    /// for the ladder's only or default variant.
-    fn variant(&self) -> String {
-        String::new()
-    }
-
-    /// Why a rung cannot compute this problem, although it computes its variant: what is in its way, and what would do; `None`
-    /// if it can.
-    fn refuses(&self, _rung: &Rung) -> Option<String> {
-        None
-    }
-
-    /// The lengths that the grid has to cover in each dimension, as [`Geometry::grid`](crate::launch::Geometry::grid)
-    /// takes them.
-    fn shape(&self) -> Vec<u64>;
-
-    /// The buffers of the problem, in the order of the kernels' parameters.
+    /// The buffers of the problem.
     fn buffers(&self) -> Vec<Buffer>;
 
     /// The contents of an input buffer, by its index in [`Problem::buffers`]. Empty for an output.
@@ -223,8 +193,8 @@ pub unsafe trait Problem: Sync {
     /// shape as 32-bit numbers.
     fn args(&self, _rung: &Rung) -> Vec<Arg> {
         let buffers = (0..self.buffers().len()).map(Arg::Buffer);
-        let sides = self.shape().into_iter().map(|side| Arg::U32(side as u32));
-        buffers.chain(sides).collect()
+        let lengths = self.facts().shape.into_iter().map(|length| Arg::U32(length as u32));
+        buffers.chain(lengths).collect()
     }
 
     /// The argument for the kernel parameter of this name. `None` when the ladder has none.
@@ -232,21 +202,19 @@ pub unsafe trait Problem: Sync {
         None
     }
 
-    /// The least number of bytes that have to move between memory and kernel, from which effective bandwidth is
-    /// computed. The default counts every input and every output once.
-    fn bytes(&self) -> u64 {
-        let buffers = self.buffers().into_iter();
-        let moved = buffers.filter(|buffer| matches!(buffer.role, Role::Input | Role::Output));
-        moved.map(|buffer| buffer.bytes).sum()
+    /// The reason why a rung cannot compute this problem although it computes its variant, and what would work.
+    /// `None` when the rung can.
+    fn refuses(&self, _rung: &Rung) -> Option<String> {
+        None
     }
 
-    /// The number of floating-point operations, when the ladder is measured in operations per second.
-    fn flops(&self) -> Option<u64> {
+    /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
+    fn smaller(&self, _share: f64) -> Option<Options> {
         None
     }
 
     /// The number of bytes that a launch writes from the start of an output. The default is the whole buffer. The
-    /// bytes behind them must not change.
+    /// bytes after them must not change.
     fn written_bytes(&self, _launch: &Launch, buffer: usize) -> u64 {
         self.buffers()[buffer].bytes
     }
@@ -258,48 +226,22 @@ pub unsafe trait Problem: Sync {
     /// [`POISON`] and sums with zeros.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
 
-    /// What one of several devices computes of this problem.
-    ///
-    /// # Errors
-    /// Why it cannot be divided so, in words.
-    fn part(&self, _part: Part, _along: Along) -> Result<ProblemPart, String> {
-        Err("the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can".to_owned())
-    }
-
-    /// How the results of the parts become that of the whole.
-    fn combine(&self, _rung: &Rung) -> Combine {
-        Combine::Gather
-    }
-
-    /// Into how many pieces a part has to be cut at least: kernels count 31 bits of elements.
-    fn least_pieces(&self) -> usize {
-        1
-    }
-
-    /// One of several pieces, which are computed one after the other. Where the parts are [reduced](Combine::Reduce), launches add
-    /// to what is in the output.
-    ///
-    /// # Errors
-    /// Why it cannot be cut so, in words.
-    fn piece(&self, _rung: &Rung, _piece: Part) -> Result<Piece, String> {
-        Err("the ladder cannot be cut into pieces".to_owned())
-    }
-
-    /// What the reference has for this part of a problem whose results are [combined](Combine::Reduce): what the other ranks
-    /// need to check the result.
-    fn reference(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// Compares the combined output of all parts with their references, by the numbers of the parts.
-    fn check_combined(&self, _references: &[Vec<u8>], _output: &[u8]) -> Verdict {
-        Verdict::Wrong("the ladder has no reference for results of several devices".to_owned())
-    }
-
     /// A picture of the launch's values, made from the same `outputs`, for ladders that show one.
     fn picture(&self, _rung: &Rung, _launch: &Launch, _outputs: &[Vec<u8>]) -> Option<Picture> {
         None
     }
+
+    /// How several devices compute the problem together. `None` when they cannot.
+    fn divide(&self) -> Option<&dyn Divide> {
+        None
+    }
+}
+
+/// The bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
+/// keep.
+pub fn buffer_bytes(problem: &dyn Problem) -> u64 {
+    let buffers = problem.buffers().into_iter().filter(|buffer| !matches!(buffer.role, Role::Scratch | Role::Kept));
+    buffers.map(|buffer| buffer.bytes).sum()
 }
 
 /// Reinterprets bytes as elements; bytes behind the last whole element are dropped.

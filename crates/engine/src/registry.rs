@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch};
 use crate::options::{Opt, Options};
-use crate::problem::Problem;
+use crate::problem::{Facts, Problem};
 use crate::size::dims;
 use rung::variant_in_words;
 pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
@@ -182,7 +182,7 @@ impl Ladder {
     /// [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
     /// that does not compute the problem.
     pub fn select(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
-        let variant = problem.variant();
+        let variant = problem.facts().variant;
         let computes = |rung: &&Rung| rung.computes(&variant);
         let named = self.named(names)?;
         match named.iter().find(|rung| !computes(rung)) {
@@ -225,7 +225,7 @@ impl Ladder {
     /// rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when the tile for this
     /// block does not fit into shared memory.
     pub fn launch(&self, rung: &Rung, problem: &dyn Problem, block: Option<[u32; 3]>) -> Result<Launch, Error> {
-        let (shape, variant) = (problem.shape(), problem.variant());
+        let Facts { shape, variant, .. } = problem.facts();
         let is_new = !rung.parameters.is_empty();
         let only = rung.only_block(&shape);
         let block = block.or(only).unwrap_or_else(|| rung.block_for_shape(&shape));
@@ -309,10 +309,11 @@ impl Ladder {
 
     /// The blocks with which `rung` can be launched on `problem`.
     pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
-        if let Some(only) = rung.only_block(&problem.shape()) {
+        let Facts { shape, variant, .. } = problem.facts();
+        if let Some(only) = rung.only_block(&shape) {
             return vec![only];
         }
-        match rung.entries.of(&problem.variant()) {
+        match rung.entries.of(&variant) {
             Some(Entries::PerBlock(blocks)) => blocks.to_vec(),
             _ => self.blocks.to_vec(),
         }

@@ -4,7 +4,7 @@ use crate::catalog::Kernels;
 use crate::device::{Checks, Device, Finding, Sim};
 use crate::error::Error;
 use crate::options::Options;
-use crate::problem::{Problem, Verdict};
+use crate::problem::{Problem, Verdict, buffer_bytes};
 use crate::registry::{Ladder, Rung};
 use crate::session::Session;
 
@@ -40,7 +40,7 @@ fn run(
     let mut session = Session::new(&mut sim, &*problem, false)?;
     let verdict = session.attempt(rung, &launch)?.verdict;
     let (findings, mut notes) = (session.take_findings(), session.take_notes());
-    let size = problem.size();
+    let size = problem.facts().size;
     notes.push(match (&verdict, findings.is_empty()) {
         (_, false) => format!("run again on sim with {size}, whose checks find what follows"),
         (Verdict::Wrong(why), true) => format!("run again on sim with {size}: {why}"),
@@ -56,14 +56,14 @@ fn run(
 /// The problem, or one of the same kind that has few data.
 fn small(ladder: &'static Ladder, options: &Options) -> Result<Box<dyn Problem>, Error> {
     let problem = ladder.problem(options)?;
-    let own = problem.buffer_bytes();
+    let own = buffer_bytes(&*problem);
     if own <= MOST_BYTES {
         return Ok(problem);
     }
     let small =
         problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
-    match small.transpose()?.filter(|small| small.buffer_bytes() <= MOST_BYTES) {
+    match small.transpose()?.filter(|small| buffer_bytes(&**small) <= MOST_BYTES) {
         Some(small) => Ok(small),
-        None => Err(Error::BadValue(format!("{} has too many data", problem.size()))),
+        None => Err(Error::BadValue(format!("{} has too many data", problem.facts().size))),
     }
 }

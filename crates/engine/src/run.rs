@@ -8,7 +8,7 @@ use crate::device::{Checks, Device, DeviceInfo, Finding, Metric};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
-use crate::problem::{Picture, Problem, Verdict};
+use crate::problem::{Facts, Picture, Problem, Verdict};
 use crate::registry::{Ladder, Launches, Rung};
 use crate::stats::Samples;
 
@@ -130,7 +130,7 @@ impl Plan {
         {
             return Err(error);
         }
-        let options = problem.resolved_options(ladder.complete(options)?);
+        let options = ladder.complete(options)?.with_all(&problem.facts().chosen);
         Ok(Self { ladder, options, problem, launches, runs, named: !rungs.is_empty(), left_out })
     }
 
@@ -157,13 +157,14 @@ impl Plan {
     /// The report of a run of this plan: with these sets of buffers, and the outcomes of its first rungs.
     pub fn report(self, device: DeviceInfo, checks: Checks, sets: usize, outcomes: Vec<Outcome>) -> Report {
         let is_timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
+        let Facts { title, bytes, flops, .. } = self.problem.facts();
         Report {
             ladder: self.ladder,
             device,
             options: self.options,
-            title: self.problem.title(),
-            bytes: self.problem.bytes(),
-            flops: self.problem.flops(),
+            title,
+            bytes,
+            flops,
             runs: self.runs.filter(|_| is_timed),
             sets,
             checks,

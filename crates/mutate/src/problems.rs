@@ -91,7 +91,7 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         let Ok(problem) = ladder.problem(&options) else { continue };
         let blocks = |_: &_| ladder.blocks_of(kernel.rung, &*problem);
         let Ok((launches, _)) = ladder.launches(vec![kernel.rung], &*problem, blocks, true) else { continue };
-        let operations = problem.flops().unwrap_or(0) / OPERATIONS;
+        let operations = problem.facts().flops.unwrap_or(0) / OPERATIONS;
         let cost = |launch: &Launch| (launch.blocks() * launch.threads()).max(operations);
         let launches = launches.into_iter().map(|(_, launch)| launch);
         let own = launches.filter(|launch| launch.entry == kernel.entry && cost(launch) <= most);

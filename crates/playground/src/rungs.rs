@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Role};
+use engine::problem::{Buffer, Role, buffer_bytes};
 use engine::{Ladder, Rung, Session, dims, parse_block};
 use host::{CATALOG, KERNELS, ladders};
 use serde::Serialize;
@@ -87,7 +87,7 @@ impl LadderView {
 fn first_options(ladder: &'static Ladder) -> Options {
     let usual = Options::default();
     let small = ladder.problem(&usual).ok().and_then(|problem| {
-        let share = FIRST_BYTES / problem.buffer_bytes().max(1) as f64;
+        let share = FIRST_BYTES / buffer_bytes(&*problem).max(1) as f64;
         problem.smaller(share.min(1.0))
     });
     small.unwrap_or(usual)
@@ -152,7 +152,7 @@ pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
         Err(error) => (None, Some(error)),
     };
     Ok(Run {
-        title: problem.title(),
+        title: problem.facts().title,
         launch: launch.to_string(),
         grid: launch.grid,
         block: launch.block,

@@ -69,7 +69,7 @@ fn every_rung_gives_the_simulators_result_and_counters() {
         let problem = ladder.problem(&options).expect("the page offers what is possible");
         let mut sim = Sim::open(&KERNELS, 1).expect("a machine");
         sim.set_counting(true);
-        for rung in ladder.rungs.iter().filter(|rung| rung.computes(&problem.variant())) {
+        for rung in ladder.rungs.iter().filter(|rung| rung.computes(&problem.facts().variant)) {
             let launch = ladder.launch(rung, &*problem, None).expect("its own block");
             let checked =
                 Session::new(&mut sim, &*problem, false).and_then(|mut own| own.launch_checked(rung, &launch));

@@ -13,9 +13,10 @@
 use std::sync::OnceLock;
 
 use engine::Error;
+use engine::divide::Divide;
 use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
 use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;
@@ -97,12 +98,13 @@ impl AllReduce {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for AllReduce {
-    fn size(&self) -> String {
-        format!("n = {}, {}", self.n, plural(self.ranks as u64, "rank"))
-    }
-
-    fn title(&self) -> String {
-        format!("{}, {}", with_power(self.n), plural(self.ranks as u64, "rank"))
+    fn facts(&self) -> Facts {
+        let ranks = plural(self.ranks as u64, "rank");
+        let data = self.ranks as u64 * self.n * size_of::<f32>() as u64;
+        Facts {
+            title: format!("{}, {ranks}", with_power(self.n)),
+            ..Facts::new(format!("n = {}, {ranks}", self.n), vec![self.ranks as u64, self.n], 2 * data)
+        }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
@@ -113,10 +115,6 @@ unsafe impl Problem for AllReduce {
         let max = u64::from(packets::MAX_ELEMENTS);
         let is_too_long = rung.parameters.contains(&"inboxes") && self.n > max;
         is_too_long.then(|| format!("its inboxes hold at most {max} elements; use --n {max} or less"))
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.ranks as u64, self.n]
     }
 
     fn buffers(&self) -> Vec<Buffer> {
@@ -145,15 +143,6 @@ unsafe impl Problem for AllReduce {
         })
     }
 
-    fn check_combined(&self, _: &[Vec<u8>], output: &[u8]) -> Verdict {
-        let (found, sums) = (elements::<f32>(output), self.sums());
-        let parts = |all| <[f32]>::par_chunks(all, 1 << 16);
-        if found.len() == sums.len() && parts(&found).zip(parts(sums)).all(|(found, right)| found == right) {
-            return Verdict::Right;
-        }
-        Verdict::of_elements(&[output.to_vec()], sums, |at| format!("element {at}"))
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         if outputs.len() != self.ranks {
             return Verdict::Wrong(format!("there are outputs of {} ranks instead of {}", outputs.len(), self.ranks));
@@ -169,6 +158,21 @@ unsafe impl Problem for AllReduce {
             Some(Verdict::wrong_element(format!("element {at} of rank {rank}"), &found[at], found[at], expected[at]))
         });
         wrong.unwrap_or(Verdict::Right)
+    }
+
+    fn divide(&self) -> Option<&dyn Divide> {
+        Some(self)
+    }
+}
+
+impl Divide for AllReduce {
+    fn check_combined(&self, _: &[Vec<u8>], output: &[u8]) -> Verdict {
+        let (found, sums) = (elements::<f32>(output), self.sums());
+        let parts = |all| <[f32]>::par_chunks(all, 1 << 16);
+        if found.len() == sums.len() && parts(&found).zip(parts(sums)).all(|(found, right)| found == right) {
+            return Verdict::Right;
+        }
+        Verdict::of_elements(&[output.to_vec()], sums, |at| format!("element {at}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use host::launch::{Arg, Geometry, Launch};
 use host::options::{Opt, Options};
-use host::problem::{Buffer, Problem, Role, Verdict};
+use host::problem::{Buffer, Facts, Problem, Role, Verdict};
 use host::{Catalog, Error, KERNELS, Ladder, Rung, SharedMemory, ShownColumns};
 
 pub(super) static CATALOG: Catalog = Catalog { ladders: &[WORDS], pitfalls: &[], kernels: &KERNELS };
@@ -49,12 +49,8 @@ struct Words {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Words {
-    fn size(&self) -> String {
-        format!("n = {}", self.n)
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.n]
+    fn facts(&self) -> Facts {
+        Facts::new(format!("n = {}", self.n), vec![self.n], 8 * self.n + 4)
     }
 
     fn buffers(&self) -> Vec<Buffer> {

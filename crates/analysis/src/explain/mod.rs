@@ -23,7 +23,7 @@ use crate::occupancy::Limits;
 use crate::selection::{has_sizes, shrink};
 use engine::device::Sim;
 use engine::launch::Launch;
-use engine::problem::{Problem, Verdict};
+use engine::problem::{Problem, Verdict, buffer_bytes};
 use engine::registry::Rung;
 use engine::run::Session;
 use engine::selection::Selection;
@@ -70,7 +70,7 @@ pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
 pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     let ladder = selection.ladder;
     let problem = ladder.problem(&selection.options())?;
-    let bytes = problem.buffer_bytes();
+    let bytes = buffer_bytes(&*problem);
     let smaller = |most: u64| problem.smaller(most as f64 / bytes.max(1) as f64);
     if has_sizes(selection) {
         return match bytes > MOST_BYTES {
@@ -78,7 +78,7 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
             true => {
                 let fits =
                     smaller(MOST_BYTES).map_or(String::new(), |sizes| format!("; {} fits", sizes.command_line()));
-                let size = problem.size();
+                let size = problem.facts().size;
                 let (bytes, most) = (bytes >> 20, MOST_BYTES >> 20);
                 Err(Error::Request(format!("{size} is too large to draw: {bytes} MiB, of {most} MiB at most{fits}")))
             }

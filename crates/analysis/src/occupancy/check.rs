@@ -92,7 +92,7 @@ pub fn check(
 /// # Errors
 /// [`Error::Engine`] when the ladder's default problem cannot be made.
 pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Launch>, Error> {
-    let shape = ladder.problem(&Options::default())?.shape();
+    let shape = ladder.problem(&Options::default())?.facts().shape;
     let fixed = rung.only_block(&shape).map(|block| vec![block]);
     let variants: Vec<&str> = match rung.entries {
         Entries::PerVariant(variants) => variants.iter().map(|(name, _)| *name).collect(),

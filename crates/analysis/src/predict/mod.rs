@@ -33,7 +33,7 @@ pub use devices::Description;
 use engine::Kernels;
 use engine::device::Sim;
 use engine::launch::Launch;
-use engine::problem::Problem;
+use engine::problem::{Facts, Problem};
 use engine::registry::{Ladder, Rung};
 use engine::run::Plan;
 use model::{Constants, Estimate, estimate};
@@ -126,10 +126,11 @@ pub fn ladder(
         return Err(Error::Request(reason));
     }
     let problem = plan.problem();
+    let Facts { title, bytes, .. } = problem.facts();
     Ok(LadderPrediction {
         ladder,
-        title: problem.title(),
-        bytes: problem.bytes(),
+        title,
+        bytes,
         predictions: predictions(kernels, device, constants, problem, plan.launches(), &entries)?,
         left_out: plan.left_out().to_vec(),
     })

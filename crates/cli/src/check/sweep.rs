@@ -3,7 +3,7 @@
 use engine::device::{Checks, Device, Finding, Schedule};
 use engine::launch::Launch;
 use engine::options::Options;
-use engine::problem::{Problem, Verdict};
+use engine::problem::{Facts, Problem, Verdict, buffer_bytes};
 use engine::registry::{Effort, Launches, Rung};
 use engine::run::{CheckedLaunch, Session};
 use engine::selection::Selection;
@@ -84,10 +84,11 @@ impl<'a> Plan<'a> {
         let usual = runner.checks();
         'problems: for options in &problems {
             let problem = ladder.problem(options)?;
-            bar.set_message(format!("{}, {}", ladder.name, problem.size()));
+            let Facts { size, column, .. } = problem.facts();
+            bar.set_message(format!("{}, {size}", ladder.name));
             let (launches, left_out) = self.launches(&*problem)?;
             left_out.into_iter().for_each(|error| sweep.leave_out(error));
-            let checks = if problem.buffer_bytes() <= self.most_bytes { usual } else { Checks::NONE };
+            let checks = if buffer_bytes(&*problem) <= self.most_bytes { usual } else { Checks::NONE };
             let mut launcher = runner.of(&*problem, &launches, checks)?;
             for (rung, launch) in launches {
                 let attempt = match &mut launcher {
@@ -110,17 +111,16 @@ impl<'a> Plan<'a> {
                     }
                     Err(why) => return Err(Error::Request(why)),
                 };
-                let problem_size = problem.size();
                 sweep.checks.push(Check {
                     ladder: ladder.name,
                     rung: rung.name,
                     correct: verdict.is_right(),
                     wrong: match verdict {
                         Verdict::Right => None,
-                        Verdict::Wrong(why) => Some(format!("wrong: {launch} at {problem_size}: {why}")),
+                        Verdict::Wrong(why) => Some(format!("wrong: {launch} at {size}: {why}")),
                     },
-                    problem: problem_size,
-                    column: problem.column(),
+                    problem: size.clone(),
+                    column: column.clone(),
                     grid: launch.grid,
                     block: launch.block,
                     entry: launch.entry,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use engine::device::{Device as _, Sim};
-use engine::problem::Problem;
+use engine::problem::{Facts, Problem};
 use engine::run::Plan;
 use engine::selection::Selection;
 use engine::{Kernels, Rung};
@@ -158,22 +158,23 @@ impl LadderCollector<'_> {
         let counted = counted.as_ref().unwrap_or(plan);
         let names = counted.rungs().into_iter().map(|rung| rung.name);
         let numbers: BTreeMap<&str, Numbers> = names.zip(on_sim(sim, counted, |_| {})?).collect();
-        let bytes = counted.problem().bytes();
+        let of_counted = counted.problem().facts();
         let mut files = SourceFiles::new(&self.roots);
         let mut rungs = Vec::new();
         for prediction in &self.timed.predictions {
             let numbers = numbers.get(prediction.rung.name).cloned().unwrap_or_default();
-            rungs.push(self.rung(prediction, &numbers, bytes, &mut files));
+            rungs.push(self.rung(prediction, &numbers, of_counted.bytes, &mut files));
         }
         let problem = plan.problem();
+        let Facts { title, bytes, flops, .. } = problem.facts();
         let left_out = plan.left_out().iter().map(|why| format!("left out: {why}"));
         let data = LadderData {
             name: ladder.name.to_owned(),
             summary: ladder.summary.to_owned(),
-            problem: problem.title(),
-            bytes: problem.bytes(),
-            flops: problem.flops(),
-            counted: counted.problem().title(),
+            problem: title,
+            bytes,
+            flops,
+            counted: of_counted.title,
             floor_ns: self.is_timed().then(|| floor_ns(self.description, problem)),
             rungs,
             notes: left_out.chain(self.timed.wrong.iter().map(|why| format!("wrong: {why}"))).collect(),
@@ -330,7 +331,7 @@ impl LadderCollector<'_> {
             let more = count - sourced.len();
             all.push(Figures { what: drawing.name, about: drawing.about, svg, more });
         }
-        Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().size())))
+        Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().facts().size)))
     }
 }
 
@@ -355,9 +356,10 @@ fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
 
 /// The time that the memory takes for a problem's bytes, or the multiprocessors for its operations.
 fn floor_ns(device: &Description, problem: &dyn Problem) -> f64 {
-    let memory = problem.bytes() as f64 / device.memory.gb_per_s;
+    let Facts { bytes, flops, .. } = problem.facts();
+    let memory = bytes as f64 / device.memory.gb_per_s;
     let cycles = device.clock_mhz * 1e-3 * f64::from(device.multiprocessors);
-    let arithmetic = problem.flops().map_or(0.0, |flops| flops as f64 / (cycles * device.multiprocessor.fp32 * 2.0));
+    let arithmetic = flops.map_or(0.0, |flops| flops as f64 / (cycles * device.multiprocessor.fp32 * 2.0));
     memory.max(arithmetic)
 }
 

@@ -124,7 +124,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
         }
         let profile = Profile {
             ladder,
-            title: plan.problem().title(),
+            title: plan.problem().facts().title,
             left_out: plan.left_out().to_vec(),
             rows: rows(env.catalog.kernels, &model, plan, &counted)?,
         };
@@ -193,20 +193,18 @@ fn rows(
 ) -> Result<Vec<Row>, Error> {
     let (problem, launches) = (plan.problem(), plan.launches());
     // The numbers that the GPU counted come before those of the model.
+    let bytes = problem.facts().bytes;
     let utilizations: Vec<Utilization> = match (counted.get(&Side::Gpu), counted.get(&Side::Sim)) {
         (None, Some(sim)) => {
             let constants = &Constants::CALIBRATED;
             let predictions = predict::launches(kernels, model, constants, problem, launches)?;
             let both = predictions.iter().zip(sim);
-            both.map(|(own, numbers)| {
-                let bytes = problem.bytes();
-                Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes)
-            })
-            .collect()
+            both.map(|(own, numbers)| Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes))
+                .collect()
         }
         (gpu, _) => {
             let numbers = gpu.into_iter().flatten();
-            numbers.map(|numbers| Utilization::from_ncu(numbers, problem.bytes())).collect()
+            numbers.map(|numbers| Utilization::from_ncu(numbers, bytes)).collect()
         }
     };
     let row = |(index, (rung, launch)): (usize, &(&'static Rung, Launch))| {

@@ -9,7 +9,7 @@ use super::communicator::{Collective, Communicator, Placement, ThroughHost};
 use super::run::{Outcome, Report, Request};
 use super::work::{Start, slowest, verdict_of_all};
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
-use crate::divide::{Element, Op};
+use crate::divide::{self, Element, Op};
 use crate::error::Error;
 use crate::launch::{Arg, Launch, MOST_RANKS};
 use crate::problem::{GUARD_BYTES, Problem, Role, Verdict};
@@ -189,7 +189,7 @@ fn own_launch(
         other => other,
     };
     let args = launch.args.iter().map(arg).collect();
-    let mut shape = whole.shape();
+    let mut shape = whole.facts().shape;
     if !member.is_simulated {
         // The first length is the number of ranks whose rows this device launches. Every rank computes the same grid, as
         // the kernels require, because the shape is the same and the device is not asked.
@@ -237,7 +237,7 @@ fn checked(member: &mut Member, whole: &dyn Problem, buffers: &[Shared]) -> Resu
     let (mut verdict, result) = member.agree(looked)?;
     // All have the same sum, or it is wrong.
     if member.part().rank == 0 && verdict.is_right() {
-        verdict = whole.check_combined(&[], &result);
+        verdict = divide::check_combined(whole, &[], &result);
     }
     verdict_of_all(&mut member.meeting, verdict, &result)
 }

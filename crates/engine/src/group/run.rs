@@ -3,10 +3,10 @@
 use super::work::{self, LaunchedPiece, Planned};
 use super::{Member, peers};
 use crate::device::DeviceInfo;
-use crate::divide::{Along, Part};
+use crate::divide::{Along, Divide, NOT_DIVIDED, Part, ProblemPart};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Problem, ProblemPart, Verdict};
+use crate::problem::{Facts, Problem, Verdict};
 use crate::registry::{Ladder, Rung};
 use crate::stats::Samples;
 
@@ -80,13 +80,14 @@ impl Report {
 /// fails: then no rank returns results.
 pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Error> {
     let Request { ladder, whole, .. } = *request;
+    let Facts { title, bytes, flops, .. } = whole.facts();
     let mut report = Report {
         ladder,
         device: member.device.info().clone(),
         part: member.part(),
-        title: whole.title(),
-        bytes: whole.bytes(),
-        flops: whole.flops(),
+        title,
+        bytes,
+        flops,
         all_reduced: None,
         combined_by: member.combined_by(),
         outcomes: Vec::new(),
@@ -143,8 +144,9 @@ pub fn check(request: &Request<'_>, ranks: usize) -> Result<(), Error> {
 /// A rank's part, its launches, and the reasons why rungs were left out.
 fn divided(request: &Request<'_>, part: Part) -> Result<(ProblemPart, Vec<Planned>, Vec<String>), Error> {
     let Request { ladder, whole, .. } = *request;
-    let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.size()));
-    let divided = whole.part(part, request.along).map_err(refused)?;
+    let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.facts().size));
+    let divided = whole.divide().ok_or_else(|| NOT_DIVIDED.to_owned());
+    let divided = divided.and_then(|whole| whole.part(part, request.along)).map_err(refused)?;
     let problem = &*divided.problem;
     // Of several that are refused for the same reason, it is said once.
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
@@ -172,14 +174,15 @@ fn divided(request: &Request<'_>, part: Part) -> Result<(ProblemPart, Vec<Planne
 
 /// What a rank launches of a rung: its part, or the pieces that this is cut into.
 fn planned_of(request: &Request<'_>, problem: &dyn Problem, rung: &'static Rung) -> Result<Planned, Error> {
-    let pieces = problem.least_pieces().max(request.pieces);
-    if pieces == 1 {
+    let divide = problem.divide();
+    let pieces = divide.map_or(1, Divide::least_pieces).max(request.pieces);
+    let Some(divide) = divide.filter(|_| pieces > 1) else {
         let launch = request.ladder.launch(rung, problem, request.block)?;
         return Ok(Planned { rung, pieces: vec![LaunchedPiece { launch, begins: Vec::new() }] });
-    }
+    };
     let piece = |rank| {
         let refused = |reason| Error::Refused { rung: rung.name, reason };
-        let piece = problem.piece(rung, Part { rank, ranks: pieces }).map_err(refused)?;
+        let piece = divide.piece(rung, Part { rank, ranks: pieces }).map_err(refused)?;
         let mut launch = request.ladder.launch(rung, &*piece.problem, request.block)?;
         launch.args.iter_mut().for_each(|arg| *arg = arg.of_piece(&piece.begins));
         Ok(LaunchedPiece { launch, begins: piece.begins })

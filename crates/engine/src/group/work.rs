@@ -11,10 +11,10 @@ use super::Member;
 use super::communicator::{Collective, Communicator, Placement};
 use super::meeting::Meeting;
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
-use crate::divide::{Combine, Element, Op, Part};
+use crate::divide::{self, Combine, Divide, Element, Op, Part, ProblemPart};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{POISON, ProblemPart, Role, Verdict};
+use crate::problem::{POISON, Role, Verdict};
 use crate::registry::Rung;
 use crate::run::WARM_UP;
 use crate::session::Session;
@@ -87,7 +87,7 @@ fn combined(member: &mut Member, divided: &ProblemPart, planned: &Planned) -> Re
         bytes.chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap_or_default())).collect()
     };
     let all: Vec<Vec<u64>> = all.iter().map(numbers).collect();
-    let combine = problem.combine(planned.rung);
+    let combine = problem.divide().map_or(Combine::Gather, |problem| problem.combine(planned.rung));
     let is_other = |other: &Vec<u64>| other.len() != own.len();
     if let Some(rank) = all.iter().position(is_other).filter(|_| combine == Combine::Gather) {
         let reason =
@@ -184,7 +184,11 @@ fn with_buffers(
             let scattered = divided.scattered.as_deref().unwrap_or(problem);
             scattered.check(rung, launch, std::slice::from_ref(&own))
         }
-        _ => problem.check_combined(&meeting.exchange(Ok(problem.reference()))?, &own),
+        _ => {
+            let reference = problem.divide().map(Divide::reference).unwrap_or_default();
+            let references = meeting.exchange(Ok(reference))?;
+            divide::check_combined(problem, &references, &own)
+        }
     };
     let verdict = match (verdict, violation) {
         (Verdict::Right, Some(why)) => Verdict::Wrong(why),

@@ -89,7 +89,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         };
         let buffers = self.problem.buffers();
         let of_a_set: u64 = buffers.iter().map(Buffer::allocated_bytes).sum();
-        let wanted = (ROTATION * l2).div_ceil(self.problem.bytes().max(1));
+        let wanted = (ROTATION * l2).div_ceil(self.problem.facts().bytes.max(1));
         let fitting = 1 + self.room() / 2 / of_a_set.max(1);
         for _ in 1..wanted.min(fitting).min(MOST_SETS) {
             self.add_set()?;
@@ -296,7 +296,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
                 None => "free some of its memory first".to_owned(),
                 Some(options) => format!("{} fits", options.command_line()),
             };
-            return Err(not_enough_memory(&problem.size(), need, place, free, &hint));
+            return Err(not_enough_memory(&problem.facts().size, need, place, free, &hint));
         }
     }
     Ok(())

@@ -37,10 +37,10 @@ mod sweep;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Part};
+use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict};
+use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
 use engine::registry::{Form, Ladder, Rung};
 
 use super::product::{self, Extent};
@@ -161,6 +161,11 @@ impl Gemm {
         [factor, out, b].into_iter().flatten().collect()
     }
 
+    /// The name of the variant.
+    fn variant(&self) -> String {
+        self.words().join("_")
+    }
+
     /// The map of a matrix.
     fn map(&self, buffer: usize) -> TensorMap {
         let [m, n, k] = self.sides().map(|side| side as u64);
@@ -190,55 +195,35 @@ impl Gemm {
 
 // SAFETY: the arguments are buffers, maps of these, and numbers that the kernels count with.
 unsafe impl Problem for Gemm {
-    fn size(&self) -> String {
-        let kind =
-            if self.data == Data::Uniform { String::new() } else { format!(", {} data", DATA[self.data as usize]) };
-        product::size(self.sides()) + &kind
-    }
-
-    fn title(&self) -> String {
-        let names = |format| match format {
+    fn facts(&self) -> Facts {
+        let [m, n, k] = self.sides().map(|side| side as u64);
+        let kind = match self.data {
+            Data::Uniform => String::new(),
+            data => format!(", {} data", DATA[data as usize]),
+        };
+        let size = product::size(self.sides()) + &kind;
+        let name = |format| match format {
             Format::Bf16 => "bf16",
             Format::F16 => "f16",
             Format::Tf32 => "tf32",
             Format::F32 => "f32",
         };
-        let (factor, out) = (names(self.factor), names(self.out));
         let b = if self.b_in_columns { ", B in columns" } else { "" };
-        format!("{}, {factor} to {out}{b}", self.size())
-    }
-
-    fn column(&self) -> String {
         let words = self.words();
-        if words.is_empty() { "bf16".to_owned() } else { words.join(", ") }
-    }
-
-    fn variant(&self) -> String {
-        self.words().join("_")
+        let bytes = [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum();
+        Facts {
+            title: format!("{size}, {} to {}{b}", name(self.factor), name(self.out)),
+            column: if words.is_empty() { "bf16".to_owned() } else { words.join(", ") },
+            variant: self.variant(),
+            flops: Some((2 * m * n).saturating_mul(k)),
+            ..Facts::new(size, vec![m, n, k], bytes)
+        }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
         // Of square matrices there are three, with rows that tensor maps describe.
-        let elements = self.buffer_bytes() / (2 * self.factor.bytes() + self.out.bytes());
+        let elements = self.facts().bytes / (2 * self.factor.bytes() + self.out.bytes());
         Some(product::square(elements, share, UNIT / 2))
-    }
-
-    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        if along == Along::K && self.out != Format::F32 {
-            return Err("parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned());
-        }
-        product::part(&self.extent, part, along, &[B], |extent| self.of(extent))
-    }
-
-    fn combine(&self, _: &Rung) -> Combine {
-        product::combine(self.n, &self.extent)
-    }
-
-    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
-        let extent = self.extent.part(piece, Along::Rows)?;
-        let before = (extent.rows.start - self.extent.rows.start) as u64;
-        let begins = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
-        Ok(Piece { problem: self.of(extent), begins })
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
@@ -266,10 +251,6 @@ unsafe impl Problem for Gemm {
             "a {what} of {matrix} has {} bytes, and a tensor map takes multiples of {UNIT}; --{option} {nearest} would do{instead}",
             map.pitch()
         ))
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        self.sides().map(|side| side as u64).to_vec()
     }
 
     fn buffers(&self) -> Vec<Buffer> {
@@ -352,15 +333,6 @@ unsafe impl Problem for Gemm {
         })
     }
 
-    fn bytes(&self) -> u64 {
-        [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum()
-    }
-
-    fn flops(&self) -> Option<u64> {
-        let [m, n, k] = self.sides().map(|side| side as u64);
-        Some((2 * m * n).saturating_mul(k))
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let [m, n, _] = self.sides();
         match self.out {
@@ -379,6 +351,30 @@ unsafe impl Problem for Gemm {
                 })
             }),
         }
+    }
+
+    fn divide(&self) -> Option<&dyn Divide> {
+        Some(self)
+    }
+}
+
+impl Divide for Gemm {
+    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
+        if along == Along::K && self.out != Format::F32 {
+            return Err("parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned());
+        }
+        product::part(&self.extent, part, along, &[B], |extent| self.of(extent))
+    }
+
+    fn combine(&self, _: &Rung) -> Combine {
+        product::combine(self.n, &self.extent)
+    }
+
+    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
+        let extent = self.extent.part(piece, Along::Rows)?;
+        let before = (extent.rows.start - self.extent.rows.start) as u64;
+        let begins = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
+        Ok(Piece { problem: self.of(extent), begins })
     }
 }
 

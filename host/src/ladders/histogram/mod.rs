@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Element, Op, Part};
+use engine::divide::{Along, Combine, Divide, Element, Op, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{generate, least_pieces, too_many};
@@ -143,30 +143,50 @@ impl Histogram {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Histogram {
-    fn size(&self) -> String {
-        format!("n = {}, {}", self.n, self.name)
-    }
-
-    fn title(&self) -> String {
-        format!("{}, {} bytes", with_power(self.n), self.name)
-    }
-
-    fn column(&self) -> String {
-        format!("n = {}", self.n)
+    fn facts(&self) -> Facts {
+        Facts {
+            title: format!("{}, {} bytes", with_power(self.n), self.name),
+            column: format!("n = {}", self.n),
+            chosen: Options::default().with_size("n", self.n),
+            ..Facts::new(format!("n = {}, {}", self.n, self.name), vec![self.n], self.n)
+        }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
         Some(Options::default().with("n", round_down(self.n, share)))
     }
 
-    fn resolved_options(&self, options: Options) -> Options {
-        options.with_size("n", self.n)
-    }
-
     fn refuses(&self, _: &Rung) -> Option<String> {
         too_many(self.n)
     }
 
+    fn buffers(&self) -> Vec<Buffer> {
+        vec![Buffer::new(Role::Input, self.n), Buffer::new(Role::Sum, BINS as u64 * 4)]
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        if index == 0 { self.input() } else { &[] }
+    }
+
+    fn argument(&self, name: &str) -> Option<Arg> {
+        Some(match name {
+            "input" => Arg::Buffer(0),
+            "bins" => Arg::Buffer(1),
+            "n" => Arg::U32(self.n as u32),
+            _ => return None,
+        })
+    }
+
+    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        Verdict::of_elements(outputs, &counts(self.input()), |byte| format!("the count of byte {byte:#04x}"))
+    }
+
+    fn divide(&self) -> Option<&dyn Divide> {
+        Some(self)
+    }
+}
+
+impl Divide for Histogram {
     fn part(&self, part: Part, _: Along) -> Result<ProblemPart, String> {
         Ok(ProblemPart { problem: Box::new(self.range(part.of(self.n))), shared: Vec::new(), scattered: None })
     }
@@ -197,31 +217,6 @@ unsafe impl Problem for Histogram {
         Verdict::of_elements(&[output.to_vec()], &expected, |byte| {
             format!("the count of byte {byte:#04x} in all parts")
         })
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.n]
-    }
-
-    fn buffers(&self) -> Vec<Buffer> {
-        vec![Buffer::new(Role::Input, self.n), Buffer::new(Role::Sum, BINS as u64 * 4)]
-    }
-
-    fn input(&self, index: usize) -> &[u8] {
-        if index == 0 { self.input() } else { &[] }
-    }
-
-    fn argument(&self, name: &str) -> Option<Arg> {
-        Some(match name {
-            "input" => Arg::Buffer(0),
-            "bins" => Arg::Buffer(1),
-            "n" => Arg::U32(self.n as u32),
-            _ => return None,
-        })
-    }
-
-    fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        Verdict::of_elements(outputs, &counts(self.input()), |byte| format!("the count of byte {byte:#04x}"))
     }
 }
 

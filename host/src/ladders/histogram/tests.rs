@@ -43,8 +43,8 @@ fn a_file_is_counted_whole_or_to_a_size() {
     let path = file.path().to_str().unwrap();
     let data = Options::default().with("data", path);
     let problem = of(&data).unwrap();
-    assert_eq!((problem.input(0), problem.shape()), (&b"hello world"[..], vec![11]));
-    let settled = problem.resolved_options(LADDER.complete(&data).unwrap());
+    assert_eq!((problem.input(0), problem.facts().shape), (&b"hello world"[..], vec![11]));
+    let settled = LADDER.complete(&data).unwrap().with_all(&problem.facts().chosen);
     assert_eq!(settled.get("n").unwrap().to_string(), "11");
     assert_eq!(of(&data.clone().with("n", 5)).unwrap().input(0), b"hello");
     let error = of(&data.with("n", 12)).err().unwrap().to_string();

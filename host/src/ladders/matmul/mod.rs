@@ -33,10 +33,10 @@ mod reference;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Part};
+use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict};
+use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
 use engine::registry::{Effort, Ladder, Rung};
 use kernels_gpu::matmul::sliced;
 
@@ -125,41 +125,22 @@ impl Matmul {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Matmul {
-    fn size(&self) -> String {
-        product::size(self.sides())
-    }
-
-    fn title(&self) -> String {
-        format!("{}, f32", self.size())
-    }
-
-    fn column(&self) -> String {
-        format!("m = {}", self.sides()[0])
+    fn facts(&self) -> Facts {
+        let [m, n, k] = self.sides().map(|side| side as u64);
+        let size = product::size(self.sides());
+        Facts {
+            title: format!("{size}, f32"),
+            column: format!("m = {m}"),
+            flops: Some((2 * m * n).saturating_mul(k)),
+            ..Facts::new(size, vec![m, n, k], (m * k + k * n + m * n) * 4)
+        }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
-        let elements: u64 = self.buffers().iter().map(|buffer| buffer.bytes / 4).sum();
-        // Of square matrices there are four, and copies of three to restore them from. The turns are few.
+        let [m, n, k] = self.sides().map(|side| side as u64);
+        let elements = m * k + 2 * k * n + m * n;
+        // Of square matrices there are four, and copies of three to restore them from.
         Some(product::square(elements / 7, share, 1))
-    }
-
-    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        product::part(&self.extent, part, along, &[B, B_COLUMNS], |extent| self.of(extent))
-    }
-
-    fn combine(&self, _: &Rung) -> Combine {
-        product::combine(self.n, &self.extent)
-    }
-
-    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
-        let extent = self.extent.part(piece, Along::Rows)?;
-        let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
-        let [_, n, k] = self.sides().map(|side| side as u64);
-        Ok(Piece { problem: self.of(extent), begins: vec![(A, before * k), (C, before * n)] })
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        self.sides().map(|side| side as u64).to_vec()
     }
 
     fn buffers(&self) -> Vec<Buffer> {
@@ -198,16 +179,6 @@ unsafe impl Problem for Matmul {
         })
     }
 
-    fn bytes(&self) -> u64 {
-        let [m, n, k] = self.sides().map(|side| side as u64);
-        (m * k + k * n + m * n) * 4
-    }
-
-    fn flops(&self) -> Option<u64> {
-        let [m, n, k] = self.sides().map(|side| side as u64);
-        Some((2 * m * n).saturating_mul(k))
-    }
-
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let [m, n, _] = self.sides();
         Verdict::of_output(outputs, m * n, |found: &[f32]| {
@@ -216,6 +187,27 @@ unsafe impl Problem for Matmul {
             let [shown, right] = [found[at], right].map(|value| format!("{value:e}"));
             Some(Verdict::wrong_element(which, &found[at], shown, right))
         })
+    }
+
+    fn divide(&self) -> Option<&dyn Divide> {
+        Some(self)
+    }
+}
+
+impl Divide for Matmul {
+    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
+        product::part(&self.extent, part, along, &[B, B_COLUMNS], |extent| self.of(extent))
+    }
+
+    fn combine(&self, _: &Rung) -> Combine {
+        product::combine(self.n, &self.extent)
+    }
+
+    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
+        let extent = self.extent.part(piece, Along::Rows)?;
+        let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
+        let [_, n, k] = self.sides().map(|side| side as u64);
+        Ok(Piece { problem: self.of(extent), begins: vec![(A, before * k), (C, before * n)] })
     }
 }
 

@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::{self, generate, least_pieces, too_many};
-use engine::divide::{Along, Combine, Part};
+use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::Rung;
 
 /// The buffers, in their order.
@@ -125,30 +125,87 @@ fn gamma(operations: u64, roundoff: f64) -> f64 {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl<T: Number> Problem for Reduction<T> {
-    fn size(&self) -> String {
-        self.column() + &self.variant_in_words()
-    }
-
-    fn title(&self) -> String {
-        with_power(self.n) + &self.variant_in_words()
-    }
-
-    fn column(&self) -> String {
-        format!("n = {}", self.n)
+    fn facts(&self) -> Facts {
+        let size = format!("n = {}", self.n);
+        Facts {
+            title: with_power(self.n) + &self.variant_in_words(),
+            column: size.clone(),
+            variant: self.variant.clone(),
+            ..Facts::new(size + &self.variant_in_words(), vec![self.n], self.n * Self::SIZE)
+        }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
         Some(Options::default().with("n", round_down(self.n, share)))
     }
 
-    fn variant(&self) -> String {
-        self.variant.clone()
-    }
-
     fn refuses(&self, _: &Rung) -> Option<String> {
         too_many(self.n)
     }
 
+    fn buffers(&self) -> Vec<Buffer> {
+        let blocks = |elements| self.n.div_ceil(elements).max(1);
+        let words = blocks(GRAIN * ITEMS as u64);
+        vec![
+            Buffer::new(Role::Input, self.n * Self::SIZE),
+            Buffer::new(Role::Output, blocks(GRAIN) * Self::SIZE),
+            Buffer::new(Role::Sum, Self::SIZE),
+            Buffer::new(Role::Workspace, words * size_of::<u64>() as u64),
+        ]
+    }
+
+    fn input(&self, index: usize) -> &[u8] {
+        match index {
+            INPUT => bytemuck::cast_slice(&self.data().input),
+            _ => &[],
+        }
+    }
+
+    fn argument(&self, name: &str) -> Option<Arg> {
+        Some(match name {
+            "input" => Arg::Buffer(INPUT),
+            "output" => Arg::Buffer(OUTPUT),
+            "sum" => Arg::Buffer(ADDED),
+            "workspace" => Arg::Buffer(WORKSPACE),
+            "n" => Arg::U32(self.n as u32),
+            _ => return None,
+        })
+    }
+
+    fn written_bytes(&self, launch: &Launch, buffer: usize) -> u64 {
+        let is_whole = buffer == ADDED || launch.args.contains(&Arg::Buffer(WORKSPACE));
+        Self::SIZE * if is_whole { 1 } else { launch.blocks() }
+    }
+
+    fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
+        let (expected, items) = match rung.single_pass {
+            // The elements may have been taken in any order.
+            true => (vec![self.expected_whole()], self.n),
+            false => {
+                let items_per_block = launch.threads() * u64::from(rung.items_per_thread);
+                let turns = self.n.div_ceil((launch.blocks() * items_per_block).max(1));
+                (self.expected(rung, launch), turns * items_per_block)
+            }
+        };
+        let (blocks, op) = (expected.len(), self.op.name());
+        Verdict::of_output(outputs, blocks, |found: &[T]| {
+            let is_right =
+                |(&found, &right): (&T, &T::Wide)| T::Wide::from(found).distance(right) <= self.error(items, right);
+            let at = (found.iter().zip(&expected)).position(|pair| !is_right(pair))?;
+            let which = match rung.single_pass {
+                true => format!("the {op}"),
+                false => format!("block {at} of {blocks}: its {op}"),
+            };
+            Some(Verdict::wrong_element(which, &found[at], found[at], expected[at]))
+        })
+    }
+
+    fn divide(&self) -> Option<&dyn Divide> {
+        Some(self)
+    }
+}
+
+impl<T: Number> Divide for Reduction<T> {
     fn part(&self, part: Part, _: Along) -> Result<ProblemPart, String> {
         let Range { start, end } = part.of(self.n);
         Ok(ProblemPart {
@@ -189,71 +246,6 @@ unsafe impl<T: Number> Problem for Reduction<T> {
             let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.of, right);
             let which = format!("the {} of all parts", self.op.name());
             (!is_right).then(|| Verdict::wrong_element(which, &found[0], found[0], right))
-        })
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.n]
-    }
-
-    fn buffers(&self) -> Vec<Buffer> {
-        let blocks = |elements| self.n.div_ceil(elements).max(1);
-        let words = blocks(GRAIN * ITEMS as u64);
-        vec![
-            Buffer::new(Role::Input, self.n * Self::SIZE),
-            Buffer::new(Role::Output, blocks(GRAIN) * Self::SIZE),
-            Buffer::new(Role::Sum, Self::SIZE),
-            Buffer::new(Role::Workspace, words * size_of::<u64>() as u64),
-        ]
-    }
-
-    fn input(&self, index: usize) -> &[u8] {
-        match index {
-            INPUT => bytemuck::cast_slice(&self.data().input),
-            _ => &[],
-        }
-    }
-
-    fn argument(&self, name: &str) -> Option<Arg> {
-        Some(match name {
-            "input" => Arg::Buffer(INPUT),
-            "output" => Arg::Buffer(OUTPUT),
-            "sum" => Arg::Buffer(ADDED),
-            "workspace" => Arg::Buffer(WORKSPACE),
-            "n" => Arg::U32(self.n as u32),
-            _ => return None,
-        })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.n * Self::SIZE
-    }
-
-    fn written_bytes(&self, launch: &Launch, buffer: usize) -> u64 {
-        let is_whole = buffer == ADDED || launch.args.contains(&Arg::Buffer(WORKSPACE));
-        Self::SIZE * if is_whole { 1 } else { launch.blocks() }
-    }
-
-    fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
-        let (expected, items) = match rung.single_pass {
-            // The elements may have been taken in any order.
-            true => (vec![self.expected_whole()], self.n),
-            false => {
-                let items_per_block = launch.threads() * u64::from(rung.items_per_thread);
-                let turns = self.n.div_ceil((launch.blocks() * items_per_block).max(1));
-                (self.expected(rung, launch), turns * items_per_block)
-            }
-        };
-        let (blocks, op) = (expected.len(), self.op.name());
-        Verdict::of_output(outputs, blocks, |found: &[T]| {
-            let is_right =
-                |(&found, &right): (&T, &T::Wide)| T::Wide::from(found).distance(right) <= self.error(items, right);
-            let at = (found.iter().zip(&expected)).position(|pair| !is_right(pair))?;
-            let which = match rung.single_pass {
-                true => format!("the {op}"),
-                false => format!("block {at} of {blocks}: its {op}"),
-            };
-            Some(Verdict::wrong_element(which, &found[at], found[at], expected[at]))
         })
     }
 }

@@ -17,7 +17,7 @@ pub use model::{Mode, source};
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Picture, Problem, Role, Verdict, elements};
+use engine::problem::{Buffer, Facts, Picture, Problem, Role, Verdict, elements};
 use engine::registry::{Effort, Ladder, Rung, ShownColumns};
 
 /// The number of lanes, unless the width is larger.
@@ -136,22 +136,16 @@ impl Shuffle {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Shuffle {
-    fn size(&self) -> String {
+    fn facts(&self) -> Facts {
         let [src, delta, mask] = ["src", "delta", "mask"].map(|name| self.options.size(name));
-        let (values, width, variant) = (self.values(), self.width, self.variant());
-        format!("{values} of {variant}, source {src}, delta {delta}, mask {mask}, width {width}")
-    }
-
-    fn column(&self) -> String {
-        format!("width {}", self.width)
-    }
-
-    fn variant(&self) -> String {
-        if self.is_float { "f32" } else { "i32" }.to_owned()
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.values().into()]
+        let (values, width) = (self.values(), self.width);
+        let variant = if self.is_float { "f32" } else { "i32" };
+        let size = format!("{values} of {variant}, source {src}, delta {delta}, mask {mask}, width {width}");
+        Facts {
+            column: format!("width {width}"),
+            variant: variant.to_owned(),
+            ..Facts::new(size, vec![values.into()], 2 * 4 * u64::from(values))
+        }
     }
 
     fn buffers(&self) -> Vec<Buffer> {

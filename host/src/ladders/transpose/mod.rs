@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Problem, Role, Verdict, round_down};
+use engine::problem::{Buffer, Facts, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, generate};
@@ -122,21 +122,17 @@ impl Transpose {
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Transpose {
-    fn size(&self) -> String {
-        format!("{} × {}", self.rows, self.cols)
-    }
-
-    fn title(&self) -> String {
-        format!("{} × {} f32", self.rows, self.cols)
+    fn facts(&self) -> Facts {
+        let size = format!("{} × {}", self.rows, self.cols);
+        Facts {
+            title: format!("{size} f32"),
+            ..Facts::new(size, vec![self.rows.into(), self.cols.into()], 2 * self.elements() * WORD)
+        }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
         let side = round_down(self.elements().isqrt(), share.sqrt());
         Some(Options::default().with("rows", side).with("cols", side))
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        vec![self.rows.into(), self.cols.into()]
     }
 
     fn buffers(&self) -> Vec<Buffer> {

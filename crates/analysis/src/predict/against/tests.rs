@@ -37,7 +37,7 @@ fn a_file_says_where_its_times_are_from() {
         )
     };
     let json = |bytes: u64| format!(r#"[{{"rung": "reduce_gmem", "device_name": "NVIDIA H200", "bytes": {bytes}}}]"#);
-    for (right, wrong) in [(table("1024 (2^10)"), table("2048 (2^11)")), (json(problem.bytes()), json(1))] {
+    for (right, wrong) in [(table("1024 (2^10)"), table("2048 (2^11)")), (json(problem.facts().bytes), json(1))] {
         assert_eq!(origin(&right).device.as_deref(), Some("NVIDIA H200"));
         assert_eq!(check(&origin(&right)), Ok(()));
         assert!(check(&origin(&wrong)).unwrap_err().contains("give the options"));

@@ -94,7 +94,7 @@ fn shares_of_the_model_and_of_ncu() {
     let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &[]).unwrap();
     let plan = plan(&selected[0], None).unwrap();
     let (_, launch) = &plan.launches()[0];
-    let bytes = plan.problem().bytes();
+    let bytes = plan.problem().facts().bytes;
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
     let sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_";
     let used = "smsp__sass_average_data_bytes_per_sector_mem_global_op_";
