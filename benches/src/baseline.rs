@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use host::launch::{Arg, Launch};
-use host::{Ladder, Options, Problem, Rung};
+use host::{DeviceProperties, Ladder, Options, Problem, Rung};
 
 use crate::library::{Call, NUMBERS};
 
@@ -101,11 +101,16 @@ pub fn exist_for(ladder: &str) -> bool {
 }
 
 /// The baselines for a problem of `ladder`, made from `options`, which are complete.
-pub fn of(ladder: &'static Ladder, problem: &dyn Problem, options: &Options) -> Vec<Baseline> {
+pub fn of(
+    ladder: &'static Ladder,
+    problem: &dyn Problem,
+    options: &Options,
+    device: DeviceProperties,
+) -> Vec<Baseline> {
     let own = BASELINES.iter().filter(|(own, ..)| *own == ladder.name);
     let make = |&(_, name, function, is_bound, request): &Registered| {
         let (numbers, bytes) = request(options)?;
-        let (rung, launch) = same_result(ladder, problem, is_bound)?;
+        let (rung, launch) = same_result(ladder, problem, is_bound, device)?;
         let buffers = launch.args.iter().filter_map(|arg| match arg {
             Arg::Buffer(index) => Some(*index),
             _ => None,
@@ -117,10 +122,15 @@ pub fn of(ladder: &'static Ladder, problem: &dyn Problem, options: &Options) -> 
 }
 
 /// The ladder's first rung that computes the problem to its end, or its upper bound.
-fn same_result(ladder: &'static Ladder, problem: &dyn Problem, is_bound: bool) -> Option<(&'static Rung, Launch)> {
+fn same_result(
+    ladder: &'static Ladder,
+    problem: &dyn Problem,
+    is_bound: bool,
+    device: DeviceProperties,
+) -> Option<(&'static Rung, Launch)> {
     let all_in_parts = !ladder.rungs.iter().any(|rung| rung.single_pass);
     let mut rungs = ladder.select(&[], problem).ok()?.into_iter();
     let rung = rungs.find(|rung| rung.is_bound == is_bound && (all_in_parts || rung.single_pass))?;
-    let launch = ladder.launch(rung, problem, None).ok()?;
+    let launch = ladder.launch(rung, problem, None, device).ok()?;
     Some((rung, launch))
 }

@@ -3,7 +3,7 @@
 use host::problem::{Facts, Verdict};
 use host::run::WARM_UP;
 use host::stats::Samples;
-use host::{Device, Ladder, Options, Problem, Rung, Session};
+use host::{Device, DeviceProperties, Ladder, Options, Problem, Rung, Session};
 use serde::{Serialize, Serializer};
 
 use crate::baseline;
@@ -179,8 +179,10 @@ pub fn contestants(
     names: &[String],
     problem: &dyn Problem,
     cuda: &CudaCode,
+    device: DeviceProperties,
 ) -> Result<(Vec<Contestant>, Vec<String>), Error> {
-    let (launches, mut refused) = case.ladder.launches(case.rungs(names, problem)?, problem, |_| Vec::new(), true)?;
+    let rungs = case.rungs(names, problem)?;
+    let (launches, mut refused) = case.ladder.launches(rungs, problem, device, |_| Vec::new(), true)?;
     if launches.is_empty() && !refused.is_empty() {
         return Err(refused.swap_remove(0).into());
     }
@@ -192,11 +194,11 @@ pub fn contestants(
         all.extend(port.map(|launch| contestant(launch, true)));
     }
     if let Some(library) = cuda.library() {
-        let own = baseline::of(case.ladder, problem, &options(case, problem)?).into_iter();
+        let own = baseline::of(case.ladder, problem, &options(case, problem)?, device).into_iter();
         all.extend(own.map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
     }
     if problem.facts().flops.is_none() {
-        all.push(Contestant::read(problem));
+        all.push(Contestant::read(problem, device));
     }
     Ok((all, refused.iter().map(|error| format!("left out: {error}")).collect()))
 }
@@ -232,8 +234,8 @@ pub fn contest(
 ) -> Result<Contest, Error> {
     let problem = case.ladder.problem(&case.options)?;
     let problem = &*problem;
-    let (all, mut left_out) = contestants(case, names, problem, cuda)?;
     let info = device.info().clone();
+    let (all, mut left_out) = contestants(case, names, problem, cuda, info.properties())?;
     let mut session = Session::timed(device, problem)?;
     let sets = session.sets();
 

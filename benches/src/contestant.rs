@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use host::launch::Launch;
 use host::problem::Verdict;
-use host::{Device, Error, Problem, Rung, Session};
+use host::{Device, DeviceProperties, Error, Problem, Rung, Session};
 use serde::{Serialize, Serializer};
 
 use crate::baseline::Baseline;
@@ -76,8 +76,8 @@ impl Contestant {
     }
 
     /// Plain reading of a problem's largest buffer.
-    pub fn read(problem: &dyn Problem) -> Self {
-        let sizes = problem.buffers().into_iter().map(|buffer| buffer.bytes);
+    pub fn read(problem: &dyn Problem, device: DeviceProperties) -> Self {
+        let sizes = problem.buffers(device).into_iter().map(|buffer| buffer.bytes);
         let bytes = sizes.max().unwrap_or(0) / 16 * 16;
         Self { name: READ.to_owned(), kind: Kind::Read, rung: None, is_bound: true, bytes, work: Work::Read }
     }

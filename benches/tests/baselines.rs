@@ -11,7 +11,7 @@ use benches::contestant::Contestant;
 use benches::library::Library;
 use host::device::{Gpu, Sim};
 use host::problem::Verdict;
-use host::{Device, Error, KERNELS, Options, Problem, Session, ladder};
+use host::{Device, DeviceProperties, Error, KERNELS, Options, Problem, Session, ladder};
 
 /// In the process that has the stand-in for a driver, the library of baselines.
 const PATH: &str = "LADDER_TEST_BASELINES";
@@ -46,7 +46,7 @@ fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Ba
     let options = given.fold(Options::default(), |all, (name, value)| all.with(name, value));
     let problem = ladder.problem(&options).unwrap();
     let options = ladder.complete(&options).unwrap().with_all(&problem.facts().chosen);
-    let baselines = baseline::of(ladder, &*problem, &options);
+    let baselines = baseline::of(ladder, &*problem, &options, DeviceProperties::default());
     (problem, baselines)
 }
 

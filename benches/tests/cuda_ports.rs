@@ -13,7 +13,7 @@ use benches::cuda_code::PORTS;
 use benches::nvcc::Nvcc;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{Device as _, Effort, KERNELS, Ladder, Rung, Session};
+use host::{Device as _, DeviceProperties, Effort, KERNELS, Ladder, Rung, Session};
 use ptx::Outline;
 
 /// What a ladder is checked on besides the smallest sizes of its sweep.
@@ -82,7 +82,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
         rungs.retain(|rung| problem.refuses(rung).is_none());
         for rung in rungs {
             for block in ladder.blocks_of(rung, &*problem) {
-                let mut launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+                let mut launch = ladder.launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
                 if !entries.contains(&launch.entry) {
                     continue;
                 }

@@ -13,10 +13,11 @@
 //! let mut gpu = device::open(device::Choice::Gpu, &KERNELS)?;
 //! let reduce = ladder("reduce")?;
 //! let problem = reduce.problem(&Options::default().with("n", 1 << 24))?;
+//! let properties = gpu.info().properties();
 //!
 //! let mut session = Session::timed(&mut *gpu, &*problem)?;
 //! for rung in reduce.rungs {
-//!     let launch = reduce.launch(rung, &*problem, None)?;
+//!     let launch = reduce.launch(rung, &*problem, None, properties)?;
 //!     let verdict = session.check(rung, &launch)?;
 //!     if let Some(times) = session.time(rung, &launch, 20)? {
 //!         println!("{launch}: {verdict:?}, {:.1} µs", times.median() / 1e3);
@@ -31,7 +32,7 @@
 //! ```
 //! let reduce = host::ladder("reduce").unwrap();
 //! let problem = reduce.problem(&host::Options::default().with("n", 1_000_003)).unwrap();
-//! let shfl = reduce.launch(reduce.rung("reduce_shfl").unwrap(), &*problem, None).unwrap();
+//! let shfl = reduce.launch(reduce.rung("reduce_shfl").unwrap(), &*problem, None, host::DeviceProperties::default()).unwrap();
 //! assert_eq!(shfl.to_string(), "reduce_shfl_128<<<7813, 128, 0>>>");
 //! ```
 

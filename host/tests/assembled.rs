@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use analysis::occupancy::{self, EntryOccupancy};
-use host::{KERNELS, Options, Ptx, ladders};
+use host::{DeviceProperties, KERNELS, Options, Ptx, ladders};
 use toolkit::{Tool, Usage, ptxas};
 
 /// The GPUs that the kernels are assembled for, each those that it gets: Turing, Ampere, Hopper, Blackwell.
@@ -84,7 +84,7 @@ fn each_entry_takes_alone_what_it_takes_among_others() {
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.rungs {
-            let launch = ladder.launch(rung, &*problem, None).unwrap();
+            let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
             let alone = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
             if let Some(usage) = among_others.get(&*launch.entry) {
                 assert_eq!(alone, *usage, "{}", rung.name);

@@ -4,7 +4,7 @@ use crate::common::program::{assert_has, on_none};
 use crate::common::{Fake, Fault};
 use analysis::checklist::{self, Better, Optimization, entries, gain, measure};
 use host::device::Sim;
-use host::{CATALOG, KERNELS, ladder};
+use host::{CATALOG, DeviceProperties, KERNELS, ladder};
 
 /// The checklist's order.
 const ORDER: [&str; 7] =
@@ -36,7 +36,7 @@ fn every_named_rung_exists_and_can_be_launched() {
         }
         for rung in [&pair.before, &pair.after] {
             let rung = ladder.rung(rung).unwrap();
-            ladder.launch(rung, &*problem, None).unwrap();
+            ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
         }
         assert!(!pair.gains.is_empty());
         assert!(pair.gains.iter().all(|name| gain(name).is_some()));

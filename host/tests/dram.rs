@@ -4,7 +4,7 @@ use crate::common::program::alone;
 use analysis::dram::{Dram, trace};
 use host::device::Sim;
 use host::problem::Verdict;
-use host::{KERNELS, Options, ladder};
+use host::{DeviceProperties, KERNELS, Options, ladder};
 use serde_json::Value;
 
 #[test]
@@ -35,7 +35,7 @@ fn a_wrong_result_is_in_the_trace() {
     let reduce = ladder("reduce").unwrap();
     let problem = reduce.problem(&Options::default().with("n", 1000)).unwrap();
     let rung = reduce.rung("reduce_smem").unwrap();
-    let mut launch = reduce.launch(rung, &*problem, None).unwrap();
+    let mut launch = reduce.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     let mut of_blocks = |blocks: u32| {
         launch.grid = [blocks, 1, 1];
         let mut sim = Sim::open(&KERNELS, 1).unwrap();

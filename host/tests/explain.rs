@@ -7,7 +7,7 @@ use analysis::explain::{DRAWINGS, Figure, Recording, Round, Shade, Tree, fit, re
 use host::device::Sim;
 use host::launch::Arg;
 use host::selection::select;
-use host::{CATALOG, KERNELS, Session};
+use host::{CATALOG, DeviceProperties, KERNELS, Session};
 
 /// Sectors of the figure's only grid in which something is drawn: eight words each.
 fn sectors(figure: &Figure) -> u64 {
@@ -141,7 +141,7 @@ fn what_is_drawn_is_what_the_machine_counts() {
     for ladder in CATALOG.ladders {
         let mut selection = select(&CATALOG, &[ladder.name.to_owned()]).unwrap().remove(0);
         fit(&mut selection, 16 << 10).unwrap();
-        let plan = selection.plan(None, None).unwrap();
+        let plan = selection.plan(None, None, DeviceProperties::default()).unwrap();
         assert!(plan.left_out().is_empty(), "{:?}", plan.left_out());
         for (place, (rung, launch)) in plan.launches().iter().enumerate() {
             let warps = launch.block.iter().map(|side| u64::from(*side)).product::<u64>().div_ceil(32);
@@ -174,7 +174,7 @@ fn reduction(name: &str, threads: u32) -> Tree {
     let mut selection = select(&CATALOG, &[name.to_owned()]).unwrap().remove(0);
     let elements = threads * 8;
     selection.given.push(("n", elements.to_string()));
-    let plan = selection.plan(Some([threads, 1, 1]), None).unwrap();
+    let plan = selection.plan(Some([threads, 1, 1]), None, DeviceProperties::default()).unwrap();
     let (rung, launch) = &plan.launches()[0];
     let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (0, 0)).unwrap();
     assert!(verdict.is_right(), "{name}");
@@ -278,7 +278,7 @@ fn bursts_are_those_of_the_trace() {
             selection.given.push(("cols", "32".to_owned()));
         }
         let ladder = selection.ladder;
-        let plan = selection.plan(block, None).unwrap();
+        let plan = selection.plan(block, None, DeviceProperties::default()).unwrap();
         let (rung, launch) = &plan.launches()[0];
         assert_eq!(launch.blocks(), 1);
         let (recording, _) = record(&mut sim, plan.problem(), rung, launch, (0, 0)).unwrap();

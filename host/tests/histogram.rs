@@ -8,7 +8,7 @@ use host::problem::Verdict;
 use host::run::Outcome;
 
 use crate::common::{counted_on, counter_of as of, once};
-use host::{Ladder, Options, Session, ladder};
+use host::{DeviceProperties, Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
 fn histogram() -> &'static Ladder {
@@ -32,7 +32,7 @@ proptest! {
         let mut sim = Sim::open(&KERNELS, 1).unwrap();
         let mut session = Session::new(&mut sim, &*problem, false).unwrap();
         for rung in histogram().rungs {
-            let launch = histogram().launch(rung, &*problem, Some(block)).unwrap();
+            let launch = histogram().launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
             // Twice: the second launch begins at zero as well.
             for _ in 0..2 {
                 let verdict = session.check(rung, &launch).unwrap();

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::common::program::{has, not_tested, on, right};
 use analysis::occupancy::{self, check};
 use host::launch::Launch;
-use host::{KERNELS, Options, ladders};
+use host::{DeviceProperties, KERNELS, Options, ladders};
 use toolkit::Tool;
 
 /// An architecture that is in our tables and not among those of this `ptxas` is told with the latter's.
@@ -67,7 +67,7 @@ fn an_entry_is_assembled_once_in_a_process() {
     let ladder = host::ladder("reduce").unwrap();
     let problem = ladder.problem(&Options::default()).unwrap();
     let rung = ladder.rung("reduce_vector").unwrap();
-    let launch = ladder.launch(rung, &*problem, None).unwrap();
+    let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     let usage = occupancy::usage(&KERNELS, &launch, "sm_80").unwrap();
     // However busy this machine is, the fastest look-up is faster than the fastest start of a process.
     let fastest = |work: &dyn Fn()| {

@@ -9,7 +9,7 @@ use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{self, Description, LadderPrediction, Times, against, calibrate};
 use host::selection::select_with;
-use host::{CATALOG, KERNELS, ladders};
+use host::{CATALOG, DeviceProperties, KERNELS, ladders};
 use toolkit::Tool;
 
 /// Times of the rungs that had been measured when they were written down: it says where and when.
@@ -29,7 +29,7 @@ fn predicted(
     let given: Vec<_> = options.iter().map(|(name, value)| (*name, value.to_string())).collect();
     let selected = select_with(&CATALOG, &names, &given).unwrap();
     let [own] = &selected[..] else { panic!("{names:?} are of several ladders") };
-    let plan = own.plan(None, None)?;
+    let plan = own.plan(None, None, DeviceProperties::default())?;
     predict::ladder(&KERNELS, device, &Constants::CALIBRATED, own.ladder, plan)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use host::launch::Arg;
 use host::selection::select;
-use host::{CATALOG, Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
+use host::{CATALOG, DeviceProperties, Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
 
 fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
     ptx.outline().entries().map(|entry| (entry.name, entry.parameter_bytes)).collect()
@@ -77,7 +77,7 @@ fn arguments_are_of_the_sizes_of_the_kernels_parameters() {
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.select(&[], &*problem).unwrap() {
-            let launch = ladder.launch(rung, &*problem, None).unwrap();
+            let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
             let sizes: Vec<u32> = launch
                 .args
                 .iter()
@@ -106,10 +106,10 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
             }
             if rung.computes(&problem.facts().variant) {
                 let usual = rung.only_block(&problem.facts().shape);
-                let launch = ladder.launch(rung, &*problem, None).unwrap();
+                let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
                 assert_eq!(launch.block, usual.unwrap_or(rung.default_block));
                 for block in ladder.blocks_of(rung, &*problem) {
-                    let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+                    let launch = ladder.launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
                     assert_eq!(launch.block, block);
                 }
             }
@@ -197,8 +197,8 @@ fn more_shared_memory_than_a_block_has_is_refused() {
         shared: SharedMemory::Static(|[side, _, _]| 17 * side * side * 4),
         ..*matmul.rung("matmul_coarsened8").unwrap()
     };
-    assert!(matmul.launch(&greedy, &*problem, Some([16, 16, 1])).is_ok());
-    let error = matmul.launch(&greedy, &*problem, None).unwrap_err();
+    assert!(matmul.launch(&greedy, &*problem, Some([16, 16, 1]), DeviceProperties::default()).is_ok());
+    let error = matmul.launch(&greedy, &*problem, None, DeviceProperties::default()).unwrap_err();
     let text = error.to_string();
     assert!(
         text.starts_with(
@@ -217,7 +217,7 @@ fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
         let others = [[1, 1, 1], [512, 1, 1], [7, 3, 2], [0, 0, 0], [u32::MAX; 3]];
         for rung in ladder.rungs {
             for &block in ladder.blocks.iter().chain(&others) {
-                if let Ok(launch) = ladder.launch(rung, &*problem, Some(block)) {
+                if let Ok(launch) = ladder.launch(rung, &*problem, Some(block), DeviceProperties::default()) {
                     assert!(ladder.blocks.contains(&block), "{launch}");
                     assert!(launch.blocks() > 0, "{launch}");
                 }

@@ -3,10 +3,17 @@
 use crate::common::{Fake, Fault};
 use host::problem::Verdict;
 use host::run::{self, Plan, Report, WARM_UP};
-use host::{Error, Options, Session, ladder};
+use host::{DeviceProperties, Error, Options, Session, ladder};
 
 fn plan(rungs: &[String], n: u64, runs: Option<u32>) -> Result<Plan, Error> {
-    Plan::new(ladder("reduce").unwrap(), rungs, &Options::default().with("n", n), None, runs)
+    Plan::new(
+        ladder("reduce").unwrap(),
+        rungs,
+        &Options::default().with("n", n),
+        None,
+        runs,
+        DeviceProperties::default(),
+    )
 }
 
 fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
@@ -116,7 +123,7 @@ fn without_a_copy_on_the_device_the_input_is_uploaded_again() {
     let log = device.log();
     let mut session = Session::new(&mut device, &*problem, false).unwrap();
     let rung = reduce.rung("reduce_neighbored").unwrap();
-    let launch = reduce.launch(rung, &*problem, None).unwrap();
+    let launch = reduce.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     for _ in 0..2 {
         assert_eq!(session.check(rung, &launch).unwrap(), Verdict::Right);
     }
@@ -168,7 +175,9 @@ fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() 
 #[test]
 fn a_rung_that_was_not_compiled_for_a_block_is_left_out() {
     let options = Options::default().with("n", 1000).with("op", "max").with("type", "f32");
-    let large = Plan::new(ladder("reduce").unwrap(), &[], &options, Some([1024, 1, 1]), None).unwrap();
+    let large =
+        Plan::new(ladder("reduce").unwrap(), &[], &options, Some([1024, 1, 1]), None, DeviceProperties::default())
+            .unwrap();
     let names: Vec<_> = large.rungs().iter().map(|rung| rung.name).collect();
     assert_eq!(names, ["reduce_vector", "reduce_one_launch"]);
     let mut sim = host::device::Sim::open(&host::KERNELS, 1).unwrap();

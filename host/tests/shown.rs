@@ -7,12 +7,19 @@ use crate::common::program::provenance;
 use analysis::document;
 use cli::output::OutputStyle;
 use host::run::Plan;
-use host::{Options, ladder};
+use host::{DeviceProperties, Options, ladder};
 
 #[test]
 fn colours_only_on_a_terminal() {
     let of = |name, rung: &str| {
-        let plan = Plan::new(ladder(name).unwrap(), &[rung.to_owned()], &Options::default(), None, None);
+        let plan = Plan::new(
+            ladder(name).unwrap(),
+            &[rung.to_owned()],
+            &Options::default(),
+            None,
+            None,
+            DeviceProperties::default(),
+        );
         cli::report::document(&counted(plan.unwrap()), &provenance("some"))
     };
     let document = of("reduce", "reduce_shfl");

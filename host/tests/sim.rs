@@ -6,7 +6,7 @@ use host::KERNELS;
 use host::device::{BufferId, LaunchResult, Sim};
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
-use host::{Device as _, Effort, Error, Options, Rung, Session, ladder, ladders};
+use host::{Device as _, DeviceProperties, Effort, Error, Options, Rung, Session, ladder, ladders};
 use proptest::prelude::*;
 
 use crate::common::{all_right, counted_on, once};
@@ -74,7 +74,7 @@ proptest! {
         let mut sim = Sim::open(&KERNELS, 1).unwrap();
         let mut session = Session::new(&mut sim, &*problem, true).unwrap();
         for rung in reduce.select(&[], &*problem).unwrap() {
-            let launch = reduce.launch(rung, &*problem, None).unwrap();
+            let launch = reduce.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
             let verdict = session.check(rung, &launch).unwrap();
             prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.facts().size);
         }

@@ -6,7 +6,7 @@ use host::problem::Verdict;
 use host::run::{Outcome, Plan};
 
 use crate::common::{self, all_right};
-use host::{Ladder, Options, Session, ladder};
+use host::{DeviceProperties, Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
 fn transpose() -> &'static Ladder {
@@ -30,9 +30,9 @@ fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named()
     let problem = transpose().problem(&shape(200, 150)).unwrap();
     let mut rungs = transpose().rungs.iter();
     let rung = rungs.find(|rung| !rung.is_bound).unwrap();
-    let launch = transpose().launch(rung, &*problem, None).unwrap();
+    let launch = transpose().launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     let input = problem.input(0);
-    let mut output = vec![host::problem::POISON; problem.buffers()[1].bytes as usize];
+    let mut output = vec![host::problem::POISON; problem.buffers(DeviceProperties::default())[1].bytes as usize];
     for at in 0..rows * cols {
         let to = at % cols * rows + at / cols;
         output[to * 4..][..4].copy_from_slice(&input[at * 4..][..4]);
@@ -72,7 +72,7 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
     let rows = 65_535 * 16 + 1;
     let problem = transpose().problem(&shape(rows, 1)).unwrap();
     let rung = transpose().rung("transpose_smem_pad").unwrap();
-    let launch = transpose().launch(rung, &*problem, None).unwrap();
+    let launch = transpose().launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     assert_eq!(launch.grid, [1, 32_768, 2]);
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let mut session = Session::new(&mut sim, &*problem, false).unwrap();
@@ -82,7 +82,7 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
 /// What is counted of these rungs, or of all.
 fn counted_of(rungs: &[&str], [rows, cols]: [u32; 2], block: Option<[u32; 3]>) -> Vec<Outcome> {
     let rungs: Vec<String> = rungs.iter().map(ToString::to_string).collect();
-    let plan = Plan::new(transpose(), &rungs, &shape(rows, cols), block, Some(1));
+    let plan = Plan::new(transpose(), &rungs, &shape(rows, cols), block, Some(1), DeviceProperties::default());
     common::counted(plan.unwrap()).outcomes
 }
 

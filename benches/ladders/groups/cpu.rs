@@ -6,7 +6,7 @@ use criterion::{BatchSize, Criterion, Throughput};
 use host::data::element;
 use host::device::Sim;
 use host::ladders::reduce::{plain_sum, recursive_reduce};
-use host::{Error, KERNELS, Ladder, Options, Problem, Session};
+use host::{DeviceProperties, Error, KERNELS, Ladder, Options, Problem, Session};
 
 use super::Filter;
 use benches::cases::{Case, Written};
@@ -67,7 +67,7 @@ fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, opt
     let fresh = || -> Result<Box<dyn Problem>, Error> {
         let problem = ladder.problem(options)?;
         // An input is made when it is first asked for, which is not to be measured.
-        for index in 0..problem.buffers().len() {
+        for index in 0..problem.buffers(DeviceProperties::default()).len() {
             problem.input(index);
         }
         Ok(problem)
@@ -75,7 +75,7 @@ fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, opt
     let problem = fresh()?;
     let rungs = ladder.select(&[], &*problem)?;
     let rung = rungs.first().copied().unwrap_or(&ladder.rungs[0]);
-    let launch = ladder.launch(rung, &*problem, None)?;
+    let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
     let mut sim = Sim::open(&KERNELS, 0)?;
     let outputs = Session::new(&mut sim, &*problem, false)?.written(rung, &launch)?;
     group.throughput(Throughput::BytesDecimal(problem.facts().bytes));
@@ -115,7 +115,7 @@ fn machine_on(criterion: &mut Criterion, filter: &Filter, title: &str, case: &Ca
     let mut group = criterion.benchmark_group(title);
     group.throughput(Throughput::BytesDecimal(problem.facts().bytes));
     for rung in rungs {
-        let launch = ladder.launch(rung, &*problem, None)?;
+        let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
         if !filter.is_listing() && !session.check(rung, &launch)?.is_right() {
             eprintln!("{launch} is not measured, it is wrong");
             continue;

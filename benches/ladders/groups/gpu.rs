@@ -68,7 +68,7 @@ fn group(
     let problem = &*problem;
     let title = title(case, problem, device.info().l2_bytes);
     let rungs = case.rungs(&[], problem)?;
-    let baselines = baseline::of(case.ladder, problem, &options(case, problem)?);
+    let baselines = baseline::of(case.ladder, problem, &options(case, problem)?, device.info().properties());
     let takes = |name: &str| filter.takes(&title, name);
     let ladder = [case.ladder.name];
     let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };
@@ -80,7 +80,7 @@ fn group(
     }
     cuda.prepare(device, ports, libraries);
 
-    let (mut all, left_out) = contestants(case, &[], problem, cuda)?;
+    let (mut all, left_out) = contestants(case, &[], problem, cuda, device.info().properties())?;
     all.retain(|contestant| takes(&contestant.name));
     let missing = [cuda.missing(case.ladder.name), left_out].concat();
     let mut group = criterion.benchmark_group(&title);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use analysis::document;
 use clap::{ArgMatches, Args};
+use engine::DeviceProperties;
 use engine::device::{Checks, Choice, Device, DeviceInfo};
 use engine::run::{self, Outcome, Plan, Report, Step};
 use engine::selection::Selection;
@@ -89,7 +90,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         };
         return several::run(several, &selected, &request, env, to);
     }
-    let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own)));
+    let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own), DeviceProperties::default()));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if let Some(readme) = &args.update_readme {
         for own in &selected {
@@ -204,9 +205,10 @@ fn explain_failures(report: &mut Report, env: &Env<'_>) {
     if report.device.kind == "sim" {
         return;
     }
+    let device = report.device.properties();
     for own in report.outcomes.iter_mut().filter(|own| own.has_failed) {
         let launch = (own.rung, own.launch.block);
-        (own.findings, own.notes) = engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch);
+        (own.findings, own.notes) = engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch, device);
     }
 }
 

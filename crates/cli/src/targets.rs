@@ -10,7 +10,7 @@ use engine::options::{Kind, Opt};
 use engine::run::Plan;
 use engine::selection::{OptionText, Selection, select_with};
 use engine::size::parse_block;
-use engine::{Catalog, Error, Ladder};
+use engine::{Catalog, DeviceProperties, Error, Ladder};
 
 /// The help text about the names of ladders and rungs.
 pub(crate) const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
@@ -213,7 +213,7 @@ impl Targets {
         selected.retain(|own| !own.named.is_empty());
         Ok(selected)
     }
-    /// The plan of a selection that has one launch, for a command that is about one rung.
+    /// The plan of a selection that has one launch, for a command that is about one rung and runs it on the simulator.
     ///
     /// # Errors
     /// [`engine::Error`] when a launch is not possible, [`crate::Error::Request`] with the rungs' names when there are
@@ -221,7 +221,7 @@ impl Targets {
     pub(crate) fn only_launch(&self, selections: Vec<Selection>) -> Result<(&'static Ladder, Plan), crate::Error> {
         let mut plans = Vec::new();
         for selection in selections {
-            plans.push((selection.ladder, selection.plan(self.block(), None)?));
+            plans.push((selection.ladder, selection.plan(self.block(), None, DeviceProperties::default())?));
         }
         let launches = plans.iter().flat_map(|(_, plan)| plan.launches());
         let rungs: Vec<&str> = launches.map(|(rung, _)| rung.name).collect();

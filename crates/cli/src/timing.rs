@@ -147,7 +147,8 @@ impl<'a> Timing<'a> {
     /// When no rung is left, when a rung that was named does not run there, and when a device fails.
     pub(crate) fn of(&mut self, env: &Env<'_>, selection: &Selection, block: Option<[u32; 3]>) -> Result<Timed, Error> {
         let (kernels, ladder) = (env.catalog.kernels, selection.ladder);
-        let mut plan = selection.plan(block, Some(RUNS))?;
+        let device = predict::properties(&self.description);
+        let mut plan = selection.plan(block, Some(RUNS), device)?;
         plan.leave_out(|_, launch| occupancy::source(kernels, launch, &self.description.arch).err())?;
         if plan.launches().is_empty() {
             let why = plan.left_out().join("; ");
@@ -162,7 +163,7 @@ impl<'a> Timing<'a> {
             measured = Some(times.clone());
         }
         if let Some(gpu) = &mut self.gpu {
-            let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS))?, |_| {})?;
+            let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS), device)?, |_| {})?;
             let us = |own: &run::Outcome| Some((own.rung.name.to_owned(), own.median_ns()? / 1e3));
             measured = Some(report.outcomes.iter().filter_map(us).collect());
             for own in &report.outcomes {

@@ -33,7 +33,7 @@ mod symbols;
 
 pub use abi::call::Function;
 pub use abi::report::LOG;
-pub use gpu::device::{DEVICE, DEVICES};
+pub use gpu::device::{DEFAULT_DEVICE, DEVICE, DEVICES};
 pub use gpu::sanitize::SANITIZE;
 pub use gpu::state::is_inside;
 pub use simulation::{Kernel, Resources, Simulation, launch_with};

@@ -5,11 +5,13 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use devices::Description;
 use simt::{Launch, LaunchError, Machine};
 
 use crate::abi::error::{Error, Result};
 use crate::abi::handles::{Handle, lock};
 use crate::gpu::context::{self, Context};
+use crate::gpu::device;
 use crate::gpu::launch::Request;
 use crate::gpu::memory;
 use crate::gpu::op::LaunchOp;
@@ -30,6 +32,8 @@ struct Gpus {
     /// By the numbers of the devices.
     contexts: Vec<Arc<Context>>,
     threads: usize,
+    /// The device that each of them imitates; `None` for the default one.
+    description: Option<Description>,
     /// Held by the thread that calls the driver. A driver's errors are those of all of its devices.
     turn: Mutex<()>,
 }
@@ -53,6 +57,16 @@ impl Simulation {
         Self::several(threads, 1)?.pop().ok_or_else(|| "there is one GPU".to_owned())
     }
 
+    /// A GPU like [`Simulation::new`], which imitates the described device: its compute capability, its number of
+    /// multiprocessors, and so the number of blocks that run at the same time.
+    ///
+    /// # Errors
+    /// The reason, in words, when the description has no board or an unknown architecture, and when the host cannot
+    /// start the threads.
+    pub fn of(description: &Description, threads: usize) -> std::result::Result<Self, String> {
+        Self::start(threads, 1, Some(description))?.pop().ok_or_else(|| "there is one GPU".to_owned())
+    }
+
     /// So many GPUs, 1 to 16, which have one memory in common, so that each reaches that of the others at the same addresses. They
     /// run on so many threads of the host together, and one kernel at a time: a kernel that waits for one of another GPU would
     /// wait forever.
@@ -60,11 +74,20 @@ impl Simulation {
     /// # Errors
     /// The reason, in words, when there cannot be so many, and when the host cannot start the threads.
     pub fn several(threads: usize, count: usize) -> std::result::Result<Vec<Self>, String> {
+        Self::start(threads, count, None)
+    }
+
+    fn start(
+        threads: usize,
+        count: usize,
+        description: Option<&Description>,
+    ) -> std::result::Result<Vec<Self>, String> {
         let mut free = lock(&FREE);
-        let is_same = |own: &&Gpus| (own.threads, own.contexts.len()) == (threads, count);
+        let is_same =
+            |own: &&Gpus| (own.threads, own.contexts.len(), own.description.as_ref()) == (threads, count, description);
         let kept = free.iter().position(is_same).map(|at| free.swap_remove(at));
         drop(free);
-        let gpus = kept.map_or_else(|| Gpus::start(threads, count), Ok).map_err(words)?;
+        let gpus = kept.map_or_else(|| Gpus::start(threads, count, description), Ok).map_err(words)?;
         let used = Arc::new(Use { gpus, is_broken: false.into() });
         let open = |device| {
             let _inside = EnteredGpu::enter(gpus, device);
@@ -106,12 +129,14 @@ impl Drop for Use {
 }
 
 impl Gpus {
-    fn start(threads: usize, count: usize) -> Result<&'static Self> {
-        let driver: &'static Driver = Box::leak(Box::new(Driver::start(threads, Some(count))?));
+    fn start(threads: usize, count: usize, description: Option<&Description>) -> Result<&'static Self> {
+        let devices = device::described(description, count)?;
+        let driver: &'static Driver = Box::leak(Box::new(Driver::start(threads, Some(devices))?));
         let previous = state::enter(Some(driver));
         let contexts = (0..count as i32).map(Context::primary).collect::<Result<_>>();
         state::enter(previous);
-        Ok(Box::leak(Box::new(Self { driver, contexts: contexts?, threads, turn: Mutex::default() })))
+        let (description, turn) = (description.cloned(), Mutex::default());
+        Ok(Box::leak(Box::new(Self { driver, contexts: contexts?, threads, description, turn })))
     }
 }
 

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::divide::Divide;
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
-use rung::Rung;
+use rung::{DeviceProperties, Rung};
 
 /// The value of each byte of an output before a checked launch, so that an element that the kernel does not write is
 /// not right by chance.
 pub const POISON: u8 = 0xa5;
 
-/// The size in bytes of the guard behind every buffer that a kernel writes. A check fails when a launch changes one of
+/// The size in bytes of the guard after every buffer that a kernel writes. A check fails when a launch changes one of
 /// these bytes.
 pub const GUARD_BYTES: u64 = 256;
 
@@ -30,15 +30,15 @@ pub enum Role {
     Sum,
     /// Used by blocks to communicate. It is zeroed once, and every launch leaves it zeroed.
     Workspace,
-    /// Used by blocks to communicate. It is zeroed once, and a launch finds it as the launch before has left it.
+    /// Used by blocks to communicate. It is zeroed once, and keeps its contents from launch to launch.
     Kept,
-    /// Used by blocks to communicate, with contents that nobody relies on, before a launch or behind it.
+    /// Used by blocks to communicate. No launch relies on its contents.
     Scratch,
 }
 
 impl Role {
-    /// The value of every byte of such a buffer and of its guard before a checked launch; `None` for an input, which
-    /// holds the problem's data, and for scratch memory, which have no guard.
+    /// The value of every byte of such a buffer and of its guard before a checked launch. `None` for an input, which
+    /// holds the problem's data, and for scratch memory. These two have no guard.
     pub fn initial_byte(self) -> Option<u8> {
         match self {
             Self::Input | Self::Scratch => None,
@@ -46,11 +46,54 @@ impl Role {
             Self::Sum | Self::Workspace | Self::Kept => Some(0),
         }
     }
+
+    /// Whether the buffer holds the problem's data, which come from the host.
+    pub fn is_input(self) -> bool {
+        self == Self::Input
+    }
+
+    /// Whether the buffer holds a result of the launch, which is compared with the reference.
+    pub fn is_result(self) -> bool {
+        matches!(self, Self::Output | Self::Sum)
+    }
+
+    /// Whether the buffer is filled with poison before a checked launch, because the kernel writes all of it.
+    pub fn is_poisoned(self) -> bool {
+        self == Self::Output
+    }
+
+    /// Whether the buffer is zeroed before every launch.
+    pub fn is_zeroed_before_launch(self) -> bool {
+        self == Self::Sum
+    }
+
+    /// Whether the buffer is zeroed when it is allocated, and not again.
+    pub fn is_zeroed_once(self) -> bool {
+        matches!(self, Self::Workspace | Self::Kept)
+    }
+
+    /// Whether every launch has to leave the buffer zeroed, because the next launch relies on that.
+    pub fn is_left_zeroed(self) -> bool {
+        self == Self::Workspace
+    }
+
+    /// Whether a launch relies on what the previous launch left in the buffer.
+    pub fn is_kept(self) -> bool {
+        self == Self::Kept
+    }
+
+    /// Whether the problem determines the contents after a launch. Counters in kept memory and scratch memory also
+    /// depend on earlier launches and on the order in which blocks run.
+    pub fn is_determined(self) -> bool {
+        !matches!(self, Self::Kept | Self::Scratch)
+    }
 }
 
 /// A buffer on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
+    /// The name of the buffer. A kernel's parameter of this name is the buffer's address.
+    pub name: &'static str,
     /// The purpose of the buffer.
     pub role: Role,
     /// The size in bytes, without the guard.
@@ -59,16 +102,14 @@ pub struct Buffer {
 
 impl Buffer {
     /// A buffer of `bytes` bytes for this purpose.
-    pub const fn new(role: Role, bytes: u64) -> Self {
-        Self { role, bytes }
+    pub const fn new(name: &'static str, role: Role, bytes: u64) -> Self {
+        Self { name, role, bytes }
     }
 
     /// The number of bytes to allocate: those of the buffer and of its guard.
     pub fn allocated_bytes(&self) -> u64 {
-        match self.role {
-            Role::Input | Role::Scratch => self.bytes,
-            Role::Output | Role::Sum | Role::Workspace | Role::Kept => self.bytes + GUARD_BYTES,
-        }
+        let guard = if self.role.initial_byte().is_some() { GUARD_BYTES } else { 0 };
+        self.bytes + guard
     }
 }
 
@@ -123,11 +164,53 @@ impl Verdict {
         })
     }
 
+    /// Checks that every element of the first output, a float, is within a tolerance of the expected one. `tolerance`
+    /// gives the largest absolute error of the element at an index, and `which` names that element.
+    ///
+    /// Derive the tolerance from a bound on the error of the computation, not from what a kernel gives. A sum of n
+    /// terms, added in any order with the unit roundoff u, is off by at most γ Σ|xᵢ| with γ = (n - 1) u / (1 - (n - 1) u)
+    /// (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With it, a rung may add
+    /// in any order, and a kernel that leaves out a term much larger than the bound is noticed.
+    ///
+    /// An expected NaN needs a NaN, and an expected infinity that infinity, whatever the tolerance. A tolerance of
+    /// infinity accepts every number and every infinity, for elements whose sum may overflow; a NaN accepts none.
+    pub fn of_floats_within<T: Float>(
+        outputs: &[Vec<u8>],
+        expected: &[f64],
+        tolerance: impl Fn(usize) -> f64,
+        which: impl Fn(usize) -> String,
+    ) -> Self {
+        Self::of_output(outputs, expected.len(), |found: &[T]| {
+            let is_right = |at: usize| match (found[at].into(), expected[at]) {
+                (found, right) if right.is_nan() => found.is_nan(),
+                (found, right) if right.is_infinite() => found == right,
+                (found, right) => (found - right).abs() <= tolerance(at),
+            };
+            let at = (0..expected.len()).find(|&at| !is_right(at))?;
+            let (shown, right) = (found[at], expected[at]);
+            let within = match right.is_finite() {
+                true => format!(", within {:e},", tolerance(at)),
+                false => String::new(),
+            };
+            Some(Self::wrong_element(
+                which(at),
+                &found[at],
+                format_args!("{shown:e}"),
+                format_args!("{right:e}{within}"),
+            ))
+        })
+    }
+
     /// Whether the result was right.
     pub fn is_right(&self) -> bool {
         *self == Self::Right
     }
 }
+
+/// A floating-point type that is exact in an `f64`.
+pub trait Float: NoUninit + AnyBitPattern + fmt::LowerExp + Into<f64> {}
+impl Float for f32 {}
+impl Float for f64 {}
 
 /// The values before and after a launch, shown one below the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,8 +266,8 @@ pub unsafe trait Problem: Sync {
     /// The problem's size, in words and in numbers.
     fn facts(&self) -> Facts;
 
-    /// The buffers of the problem.
-    fn buffers(&self) -> Vec<Buffer>;
+    /// The buffers of the problem on a device. The sizes of workspaces may depend on its number of multiprocessors.
+    fn buffers(&self, device: DeviceProperties) -> Vec<Buffer>;
 
     /// The contents of an input buffer, by its index in [`Problem::buffers`]. Empty for an output.
     fn input(&self, index: usize) -> &[u8];
@@ -192,12 +275,13 @@ pub unsafe trait Problem: Sync {
     /// The arguments of a rung's kernels. The default is all buffers in their order, followed by the lengths of the
     /// shape as 32-bit numbers.
     fn args(&self, _rung: &Rung) -> Vec<Arg> {
-        let buffers = (0..self.buffers().len()).map(Arg::Buffer);
+        let buffers = (0..self.buffers(DeviceProperties::default()).len()).map(Arg::Buffer);
         let lengths = self.facts().shape.into_iter().map(|length| Arg::U32(length as u32));
         buffers.chain(lengths).collect()
     }
 
-    /// The argument for the kernel parameter of this name. `None` when the ladder has none.
+    /// The number or tensor map for the kernel parameter of this name, which is not the name of a buffer. `None` when
+    /// the ladder has none.
     fn argument(&self, _name: &str) -> Option<Arg> {
         None
     }
@@ -213,16 +297,16 @@ pub unsafe trait Problem: Sync {
         None
     }
 
-    /// The number of bytes that a launch writes from the start of an output. The default is the whole buffer. The
+    /// The number of bytes that a launch writes from the start of a result. The default is the whole buffer. The
     /// bytes after them must not change.
-    fn written_bytes(&self, _launch: &Launch, buffer: usize) -> u64 {
-        self.buffers()[buffer].bytes
+    fn written_bytes(&self, _launch: &Launch, buffer: &Buffer) -> u64 {
+        buffer.bytes
     }
 
     /// Compares the outputs of a launch with the reference.
     ///
-    /// `outputs` are the contents of the [`Role::Output`] and [`Role::Sum`] buffers among the launch's arguments, in
-    /// the order of the arguments, each [`Problem::written_bytes`] long. Before the launch, outputs were filled with
+    /// `outputs` are the contents of the [results](Role::is_result) among the launch's arguments, in the order of the
+    /// arguments, each [`Problem::written_bytes`] long. Before the launch, outputs were filled with
     /// [`POISON`] and sums with zeros.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
 
@@ -239,12 +323,12 @@ pub unsafe trait Problem: Sync {
 
 /// The bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
 /// keep.
-pub fn buffer_bytes(problem: &dyn Problem) -> u64 {
-    let buffers = problem.buffers().into_iter().filter(|buffer| !matches!(buffer.role, Role::Scratch | Role::Kept));
+pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
+    let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());
     buffers.map(|buffer| buffer.bytes).sum()
 }
 
-/// Reinterprets bytes as elements; bytes behind the last whole element are dropped.
+/// Reinterprets bytes as elements; bytes after the last whole element are dropped.
 pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(elements) => Cow::Borrowed(elements),
@@ -265,3 +349,6 @@ pub fn round_down(size: u64, share: f64) -> u64 {
 pub fn with_power(n: u64) -> String {
     if n > 1 && n.is_power_of_two() { format!("n = {n} (2^{})", n.ilog2()) } else { format!("n = {n}") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,8 @@ use crate::launch::{Arg, Code, Launch};
 use crate::options::{Opt, Options};
 use crate::problem::{Facts, Problem};
 use crate::size::dims;
-use rung::variant_in_words;
-pub use rung::{ChooseBlock, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
+pub use rung::{ChooseBlock, DeviceProperties, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
+use rung::{LaunchRequest, variant_in_words};
 use serde::Deserialize;
 
 /// The bytes of shared memory that a block can have on every device without an opt-in (CUDA C++ Programming Guide,
@@ -217,16 +217,22 @@ impl Ladder {
         options.complete(self.name, self.options)
     }
 
-    /// The launch of `rung` on `problem`, with `block` or else with the rung's default block for this problem.
+    /// The launch of `rung` on `problem` and a device, with `block` or else with the rung's default block for this
+    /// problem.
     ///
     /// # Errors
     /// [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does
     /// not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when a const-generic
     /// rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when the tile for this
     /// block does not fit into shared memory.
-    pub fn launch(&self, rung: &Rung, problem: &dyn Problem, block: Option<[u32; 3]>) -> Result<Launch, Error> {
+    pub fn launch(
+        &self,
+        rung: &Rung,
+        problem: &dyn Problem,
+        block: Option<[u32; 3]>,
+        device: DeviceProperties,
+    ) -> Result<Launch, Error> {
         let Facts { shape, variant, .. } = problem.facts();
-        let is_new = !rung.parameters.is_empty();
         let only = rung.only_block(&shape);
         let block = block.or(only).unwrap_or_else(|| rung.block_for_shape(&shape));
         if let Some(only) = only.filter(|&only| only != block) {
@@ -251,10 +257,11 @@ impl Ladder {
         if let Some(reason) = problem.refuses(rung) {
             return Err(Error::Refused { rung: rung.name, reason });
         }
-        let needed = rung.shared.bytes(block);
-        let most = match rung.shared {
-            SharedMemory::Dynamic(_) => MAX_DYNAMIC,
-            SharedMemory::None | SharedMemory::Static(_) => MAX_SHARED,
+        let shared_bytes = dynamic_shared_bytes(rung, block);
+        // The build refuses a kernel that declares more than `MAX_SHARED` bytes.
+        let (needed, most) = match rung.shared {
+            SharedMemory::Static(bytes) => (bytes(block), MAX_SHARED),
+            SharedMemory::Dynamic(_) | SharedMemory::None => (shared_bytes, MAX_DYNAMIC),
         };
         if needed > most {
             return Err(Error::TooMuchShared(format!(
@@ -267,14 +274,14 @@ impl Ladder {
         Ok(Launch {
             code: Code::Kernels,
             entry,
-            grid: grid(rung, &shape, block),
+            grid: grid(rung, &shape, block, device),
             block,
-            shared_bytes: if is_new { (rung.dynamic_shared)(block) } else { rung.shared.dynamic_bytes(block) },
-            args: arguments(rung, problem)?,
+            shared_bytes,
+            args: arguments(rung, problem, device)?,
         })
     }
 
-    /// The launches of these rungs on `problem`, each rung with all of its `blocks` (its default block when there are
+    /// The launches of these rungs on `problem` and a device, each rung with all of its `blocks` (its default block when there are
     /// none), and the errors of those that were not compiled for a block or that the problem refuses, which are left out.
     /// Without `may_leave_out`, these are errors like all others.
     ///
@@ -284,6 +291,7 @@ impl Ladder {
         &self,
         rungs: Vec<&'static Rung>,
         problem: &dyn Problem,
+        device: DeviceProperties,
         blocks: impl Fn(&Rung) -> Vec<[u32; 3]>,
         may_leave_out: bool,
     ) -> Result<(Launches, Vec<Error>), Error> {
@@ -292,7 +300,7 @@ impl Ladder {
             let blocks = blocks(rung).into_iter().map(Some);
             let default = (blocks.len() == 0).then_some(None);
             for block in blocks.chain(default) {
-                match self.launch(rung, problem, block) {
+                match self.launch(rung, problem, block, device) {
                     Ok(launch) => launches.push((rung, launch)),
                     Err(error @ Error::Refused { .. }) if may_leave_out => {
                         // With one block as with another.
@@ -320,32 +328,46 @@ impl Ladder {
     }
 }
 
-/// The grid of a rung's launch for a problem of this shape.
-pub(crate) fn grid(rung: &Rung, shape: &[u64], block: [u32; 3]) -> [u32; 3] {
-    if rung.parameters.is_empty() {
-        return rung.geometry.grid(shape, block);
-    }
-    (rung.grid)(&rung::LaunchRequest {
-        shape,
-        block,
-        items_per_thread: rung.items_per_thread,
-        device: rung::DeviceProperties { multiprocessors: 132 },
-    })
+/// Whether a rung is described by its parameters, and not yet by the fields of [`Form`] and
+/// [`Geometry`](rung::Geometry).
+fn is_new(rung: &Rung) -> bool {
+    !rung.parameters.is_empty()
 }
 
-/// The arguments of a rung's kernels, which the problem has under the names of their parameters.
+/// The grid of a rung's launch on a device.
+pub(crate) fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DeviceProperties) -> [u32; 3] {
+    match is_new(rung) {
+        true => (rung.grid)(&LaunchRequest { shape, block, items_per_thread: rung.items_per_thread, device }),
+        false => rung.geometry.grid(shape, block),
+    }
+}
+
+/// The bytes of dynamic shared memory of a block, which a launch of the rung requests.
+pub fn dynamic_shared_bytes(rung: &Rung, block: [u32; 3]) -> u32 {
+    if is_new(rung) { (rung.dynamic_shared)(block) } else { rung.shared.dynamic_bytes(block) }
+}
+
+/// The arguments of a rung's kernels. A parameter is the problem's buffer of its name, or else the number or tensor map
+/// that [`Problem::argument`] gives.
 ///
 /// # Errors
-/// [`Error::NotOffered`] when the problem has none of a name.
-pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem) -> Result<Vec<Arg>, Error> {
-    if rung.parameters.is_empty() {
+/// [`Error::NotOffered`] when the problem has neither.
+pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem, device: DeviceProperties) -> Result<Vec<Arg>, Error> {
+    if !is_new(rung) {
         return Ok(problem.args(rung));
     }
-    let argument = |name: &&str| {
-        let missing = || {
-            format!("the kernel of {} has a parameter `{name}`, and its ladder has no such buffer or number", rung.name)
-        };
-        problem.argument(name).ok_or_else(|| Error::NotOffered(missing()))
+    let buffers = problem.buffers(device);
+    let argument = |parameter: &&str| {
+        let buffer = buffers.iter().position(|buffer| buffer.name == *parameter).map(Arg::Buffer);
+        buffer.or_else(|| problem.argument(parameter)).ok_or_else(|| {
+            let names: Vec<&str> = buffers.iter().map(|buffer| buffer.name).collect();
+            Error::NotOffered(format!(
+                "the kernel of {} has a parameter `{parameter}`, and its ladder has no buffer, number or tensor map of \
+                 that name; its buffers are {}",
+                rung.name,
+                names.join(", ")
+            ))
+        })
     };
     rung.parameters.iter().map(argument).collect()
 }

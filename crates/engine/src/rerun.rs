@@ -5,7 +5,7 @@ use crate::device::{Checks, Device, Finding, Sim};
 use crate::error::Error;
 use crate::options::Options;
 use crate::problem::{Problem, Verdict, buffer_bytes};
-use crate::registry::{Ladder, Rung};
+use crate::registry::{DeviceProperties, Ladder, Rung};
 use crate::session::Session;
 
 /// The most bytes of data of a problem that is run again. The checks run on one thread, and take seconds for so many.
@@ -15,14 +15,16 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_INSTRUCTIONS: u64 = 1 << 25;
 
 /// Runs a launch with this block on the simulator, with all checks: on the same problem, or on one with fewer data if it has too many.
-/// Returns what the checks find, and in sentences what else there is to say.
+/// The simulator imitates a device with the properties of the one on which the launch failed. Returns what the checks
+/// find, and in sentences what else there is to say.
 pub fn on_sim(
     kernels: &'static Kernels,
     ladder: &'static Ladder,
     options: &Options,
     (rung, block): (&Rung, [u32; 3]),
+    device: DeviceProperties,
 ) -> (Vec<Finding>, Vec<String>) {
-    run(kernels, ladder, options, (rung, block))
+    run(kernels, ladder, options, (rung, block), device)
         .unwrap_or_else(|why| (Vec::new(), vec![format!("not run again on sim: {why}")]))
 }
 
@@ -31,10 +33,11 @@ fn run(
     ladder: &'static Ladder,
     options: &Options,
     (rung, block): (&Rung, [u32; 3]),
+    device: DeviceProperties,
 ) -> Result<(Vec<Finding>, Vec<String>), Error> {
-    let problem = small(ladder, options)?;
-    let launch = ladder.launch(rung, &*problem, Some(block))?;
-    let mut sim = Sim::open(kernels, 0)?;
+    let problem = small(ladder, options, device)?;
+    let launch = ladder.launch(rung, &*problem, Some(block), device)?;
+    let mut sim = Sim::open_like(kernels, 0, None, device)?;
     sim.limit_instructions(MOST_INSTRUCTIONS);
     sim.set_checks(Checks::ALL);
     let mut session = Session::new(&mut sim, &*problem, false)?;
@@ -54,15 +57,15 @@ fn run(
 }
 
 /// The problem, or one of the same kind that has few data.
-fn small(ladder: &'static Ladder, options: &Options) -> Result<Box<dyn Problem>, Error> {
+fn small(ladder: &'static Ladder, options: &Options, device: DeviceProperties) -> Result<Box<dyn Problem>, Error> {
     let problem = ladder.problem(options)?;
-    let own = buffer_bytes(&*problem);
+    let own = buffer_bytes(&*problem, device);
     if own <= MOST_BYTES {
         return Ok(problem);
     }
     let small =
         problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
-    match small.transpose()?.filter(|small| buffer_bytes(&**small) <= MOST_BYTES) {
+    match small.transpose()?.filter(|small| buffer_bytes(&**small, device) <= MOST_BYTES) {
         Some(small) => Ok(small),
         None => Err(Error::BadValue(format!("{} has too many data", problem.facts().size))),
     }

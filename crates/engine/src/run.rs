@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::launch::Launch;
 use crate::options::Options;
 use crate::problem::{Facts, Picture, Problem, Verdict};
-use crate::registry::{Ladder, Launches, Rung};
+use crate::registry::{DeviceProperties, Ladder, Launches, Rung};
 use crate::stats::Samples;
 
 pub use crate::session::{CheckedLaunch, Session, WARM_UP};
@@ -95,6 +95,8 @@ pub struct Plan {
     ladder: &'static Ladder,
     options: Options,
     problem: Box<dyn Problem>,
+    /// The device that the launches are made for.
+    device: DeviceProperties,
     launches: Launches,
     runs: Option<u32>,
     /// Whether the rungs were requested by name.
@@ -106,7 +108,8 @@ pub struct Plan {
 impl Plan {
     /// Makes the problem with these options and the launches of the rungs of these names; of all rungs that compute the
     /// problem when there are none. `block` is for all rungs; `None` takes the default block of each. `runs` is the
-    /// number of timed launches of each rung; `None` only checks. Rungs that were not requested by name and that were
+    /// number of timed launches of each rung; `None` only checks. `device` is the device that the launches are made for:
+    /// [`DeviceProperties::default`] as long as it is not open, and then [`Plan::fit`]. Rungs that were not requested by name and that were
     /// not compiled for the block, or that the problem refuses, are left out, unless no rung would be left.
     ///
     /// # Errors
@@ -119,11 +122,12 @@ impl Plan {
         options: &Options,
         block: Option<[u32; 3]>,
         runs: Option<u32>,
+        device: DeviceProperties,
     ) -> Result<Self, Error> {
         let problem = ladder.problem(options)?;
         let selected = ladder.select(rungs, &*problem)?;
         let block = |_: &Rung| block.into_iter().collect();
-        let (launches, not_compiled) = ladder.launches(selected, &*problem, block, rungs.is_empty())?;
+        let (launches, not_compiled) = ladder.launches(selected, &*problem, device, block, rungs.is_empty())?;
         let left_out = not_compiled.iter().map(ToString::to_string).collect();
         if launches.is_empty()
             && let Some(error) = not_compiled.into_iter().next()
@@ -131,7 +135,7 @@ impl Plan {
             return Err(error);
         }
         let options = ladder.complete(options)?.with_all(&problem.facts().chosen);
-        Ok(Self { ladder, options, problem, launches, runs, named: !rungs.is_empty(), left_out })
+        Ok(Self { ladder, options, problem, device, launches, runs, named: !rungs.is_empty(), left_out })
     }
 
     /// The rungs that will be run, in the ladder's order.
@@ -147,6 +151,11 @@ impl Plan {
     /// The reasons why rungs that were not requested by name are left out.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
+    }
+
+    /// The device that the launches are made for.
+    pub fn device(&self) -> DeviceProperties {
+        self.device
     }
 
     /// The problem that the rungs compute.
@@ -174,14 +183,28 @@ impl Plan {
         }
     }
 
-    /// Leaves out the launches that the device does not support.
+    /// Makes all launches for a device, with the blocks that they have.
+    ///
+    /// # Errors
+    /// As [`Ladder::launch`].
+    pub fn fit(&mut self, device: DeviceProperties) -> Result<(), Error> {
+        for (rung, launch) in &mut self.launches {
+            *launch = self.ladder.launch(rung, &*self.problem, Some(launch.block), device)?;
+        }
+        self.device = device;
+        Ok(())
+    }
+
+    /// [Fits](Plan::fit) the launches to an open device, and leaves out those that it does not support.
     ///
     /// # Errors
     /// [`Error::NeedsNewer`] when the rungs were requested by name, with the last rung of the ladder that the device runs.
     pub fn leave_out_unsupported(&mut self, device: &dyn Device) -> Result<(), Error> {
+        let properties = device.info().properties();
+        self.fit(properties)?;
         let (ladder, problem) = (self.ladder, &*self.problem);
         let runs = |rung: &&'static Rung| {
-            let launch = ladder.launch(rung, problem, None);
+            let launch = ladder.launch(rung, problem, None, properties);
             launch.is_ok_and(|launch| device.check_supported(&launch).is_none())
         };
         let mut others = ladder.select(&[], problem).unwrap_or_default().into_iter();

@@ -4,7 +4,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, options_hint};
 use crate::names::{near, near_names};
 use crate::options::{Opt, Options, Value, combinations};
-use crate::registry::{Ladder, Rung};
+use crate::registry::{DeviceProperties, Ladder, Rung};
 use crate::run::Plan;
 
 /// The name that selects every ladder.
@@ -62,14 +62,14 @@ impl Selection {
         Ok((!choices.is_empty()).then(|| combinations(&choices)))
     }
 
-    /// Makes the problem and the launches. A rung that was named must be possible, even when the whole ladder is
+    /// Makes the problem and the launches for a device. A rung that was named must be possible, even when the whole ladder is
     /// selected.
     ///
     /// # Errors
     /// When the options, the block or a named rung are not possible, as [`Plan::new`] says.
-    pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>) -> Result<Plan, Error> {
+    pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>, device: DeviceProperties) -> Result<Plan, Error> {
         let options = self.options();
-        let plan = |rungs: &[String]| Plan::new(self.ladder, rungs, &options, block, runs);
+        let plan = |rungs: &[String]| Plan::new(self.ladder, rungs, &options, block, runs, device);
         let named = plan(&self.named)?;
         match self.whole && !self.named.is_empty() {
             true => plan(&[]),

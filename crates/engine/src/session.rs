@@ -211,7 +211,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Device::hold`] or [`Device::read`] fails.
     pub fn read(&mut self) -> Result<Option<(f64, u64)>, Error> {
-        let buffers = self.problem.buffers();
+        let buffers = self.buffers.described();
         let sizes = buffers.iter().map(|buffer| buffer.bytes).enumerate();
         let Some((index, bytes)) = sizes.max_by_key(|&(_, bytes)| bytes) else {
             return Ok(None);
@@ -285,7 +285,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when [`Device::launch`] fails.
     fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
-        if launch.args != crate::registry::arguments(rung, self.problem)? {
+        if launch.args != crate::registry::arguments(rung, self.problem, self.buffers.device.info().properties())? {
             return Err(Error::launch(launch, "its arguments are not those of the problem"));
         }
         let (device, ids) = self.buffers.for_launch_of(rung);

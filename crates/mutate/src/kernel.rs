@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use engine::registry::{Ladder, Rung};
-use engine::{Catalog, Options};
+use engine::{Catalog, DeviceProperties, Options};
 use ptx::ast::Statement;
 use ptx::extract::{SourceLines, extract};
 use ptx::opcode::{Class, class};
@@ -68,7 +68,7 @@ impl Kernel {
     /// fails.
     pub fn usual(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung) -> Result<Self, Error> {
         let problem = ladder.problem(&Options::default())?;
-        let launch = ladder.launch(rung, &*problem, None)?;
+        let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
         Self::new(catalog, ladder, rung, launch.entry)
     }
 

@@ -1,10 +1,9 @@
 //! The problems that a kernel runs on: those of its ladder's check, and further ones of sizes around every edge.
 
-use engine::Options;
 use engine::launch::{Arg, Launch};
 use engine::options::Kind;
-use engine::problem::Role;
 use engine::registry::Effort;
+use engine::{DeviceProperties, Options};
 
 use crate::kernel::Kernel;
 
@@ -82,7 +81,8 @@ pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
 }
 
 fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
-    let ladder = kernel.ladder;
+    // The mutants run on the simulator.
+    let (ladder, device) = (kernel.ladder, DeviceProperties::default());
     let mut cases: Vec<Case> = Vec::new();
     for options in all {
         if cases.iter().any(|own| own.options == options) {
@@ -90,16 +90,16 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         }
         let Ok(problem) = ladder.problem(&options) else { continue };
         let blocks = |_: &_| ladder.blocks_of(kernel.rung, &*problem);
-        let Ok((launches, _)) = ladder.launches(vec![kernel.rung], &*problem, blocks, true) else { continue };
+        let Ok((launches, _)) = ladder.launches(vec![kernel.rung], &*problem, device, blocks, true) else { continue };
         let operations = problem.facts().flops.unwrap_or(0) / OPERATIONS;
         let cost = |launch: &Launch| (launch.blocks() * launch.threads()).max(operations);
         let launches = launches.into_iter().map(|(_, launch)| launch);
         let own = launches.filter(|launch| launch.entry == kernel.entry && cost(launch) <= most);
         let mut launches: Vec<Launch> = own.collect();
         if !launches.is_empty() {
-            let buffers = problem.buffers();
+            let buffers = problem.buffers(device);
             let mut given = launches.iter().flat_map(|own| &own.args).flat_map(Arg::buffers);
-            let keeps_memory = given.any(|index| buffers.get(index).is_some_and(|own| own.role == Role::Kept));
+            let keeps_memory = given.any(|index| buffers.get(index).is_some_and(|own| own.role.is_kept()));
             if keeps_memory {
                 launches = std::iter::repeat_n(launches, LAUNCHES).flatten().collect();
             }

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Role, buffer_bytes};
-use engine::{Ladder, Rung, Session, dims, parse_block};
+use engine::problem::{Buffer, buffer_bytes};
+use engine::{DeviceProperties, Ladder, Rung, Session, dims, parse_block};
 use host::{CATALOG, KERNELS, ladders};
 use serde::Serialize;
 
@@ -66,7 +66,9 @@ impl LadderView {
             },
         };
         let rung = |rung: &'static Rung| {
-            let launch = problem.as_ref().and_then(|problem| ladder.launch(rung, &**problem, None).ok());
+            let launch = problem
+                .as_ref()
+                .and_then(|problem| ladder.launch(rung, &**problem, None, DeviceProperties::default()).ok());
             let default = launch.map_or(rung.default_block, |launch| launch.block);
             let others = problem.as_ref().map_or_else(Vec::new, |problem| ladder.blocks_of(rung, &**problem));
             let others = others.into_iter().filter(|block| *block != default);
@@ -87,7 +89,7 @@ impl LadderView {
 fn first_options(ladder: &'static Ladder) -> Options {
     let usual = Options::default();
     let small = ladder.problem(&usual).ok().and_then(|problem| {
-        let share = FIRST_BYTES / buffer_bytes(&*problem).max(1) as f64;
+        let share = FIRST_BYTES / buffer_bytes(&*problem, DeviceProperties::default()).max(1) as f64;
         problem.smaller(share.min(1.0))
     });
     small.unwrap_or(usual)
@@ -126,7 +128,7 @@ fn wanted(asked: &RungRun) -> Result<SelectedRung, Problem> {
         "" => None,
         text => Some(parse_block(text)?),
     };
-    let launch = ladder.launch(rung, &*problem, block)?;
+    let launch = ladder.launch(rung, &*problem, block, DeviceProperties::default())?;
     let blocks = launch.blocks().max(1);
     if asked.record >= blocks {
         let text = format!("there is no block {} to record: {launch} has blocks 0 to {}", asked.record, blocks - 1);
@@ -143,7 +145,8 @@ pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
     let Some(Last { function, ptx, recorded: Some(recorded), mut buffers, .. }) = device.last else {
         return Err(checked.err().map_or_else(|| Problem::new("the kernel was not launched"), Problem::from));
     };
-    for (shown, buffer) in buffers.iter_mut().zip(problem.buffers()) {
+    let described = problem.buffers(DeviceProperties::default());
+    for (shown, buffer) in buffers.iter_mut().zip(&described) {
         shown.name = format!("{}, {:?}", shown.name, buffer.role).to_lowercase();
         shown.bytes = buffer.bytes;
     }
@@ -157,7 +160,7 @@ pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: launch.shared_bytes,
-        arguments: launch.args.iter().map(|arg| argument(arg, &problem.buffers())).collect(),
+        arguments: launch.args.iter().map(|arg| argument(arg, &described)).collect(),
         function,
         ptx,
         counters,
@@ -180,8 +183,8 @@ fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
         Arg::Buffer(index) => {
             let buffer = buffers.get(index);
             let fill = match buffer.map(|buffer| buffer.role) {
-                Some(Role::Input) => "index",
-                Some(Role::Output) => "unset",
+                Some(role) if role.is_input() => "index",
+                Some(role) if role.is_poisoned() => "unset",
                 _ => "zeros",
             };
             let elements = buffer.map_or(0, |buffer| buffer.bytes.div_ceil(4));

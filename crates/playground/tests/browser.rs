@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use browser_test::{Appearance, Browser, Server, Value, json};
 use engine::device::{Device, Sim};
 use engine::options::Options;
-use engine::{Session, dims};
+use engine::{DeviceProperties, Session, dims};
 use host::{KERNELS, ladders};
 
 use crate::states::LOOP;
@@ -70,7 +70,7 @@ fn every_rung_gives_the_simulators_result_and_counters() {
         let mut sim = Sim::open(&KERNELS, 1).expect("a machine");
         sim.set_counting(true);
         for rung in ladder.rungs.iter().filter(|rung| rung.computes(&problem.facts().variant)) {
-            let launch = ladder.launch(rung, &*problem, None).expect("its own block");
+            let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).expect("its own block");
             let checked =
                 Session::new(&mut sim, &*problem, false).and_then(|mut own| own.launch_checked(rung, &launch));
             let checked = checked.expect("it runs");

@@ -10,6 +10,15 @@ pub struct DeviceProperties {
     pub multiprocessors: u32,
 }
 
+/// The properties that stand for a device that does not report them, and for no device, as when launches are listed or
+/// checked before a device is opened: those of an H100 or H200 on an SXM5 board, which the simulator imitates unless
+/// another device is named (NVIDIA, "H100 Tensor Core GPU Architecture").
+impl Default for DeviceProperties {
+    fn default() -> Self {
+        Self { multiprocessors: 132 }
+    }
+}
+
 /// What is known of a launch before its grid.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchRequest<'a> {

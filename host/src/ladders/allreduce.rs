@@ -17,7 +17,7 @@ use engine::divide::Divide;
 use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
-use engine::registry::{Effort, Ladder, Rung, ShownColumns};
+use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
 use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;
 use kernels_gpu::allreduce::packets::{self, inbox_bytes};
@@ -117,12 +117,18 @@ unsafe impl Problem for AllReduce {
         is_too_long.then(|| format!("its inboxes hold at most {max} elements; use --n {max} or less"))
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let data = self.n * size_of::<f32>() as u64;
         let flags = (FLAGS_PER_BLOCK * MAX_BLOCKS as usize * size_of::<u32>()) as u64;
         let inbox = inbox_bytes(self.ranks as u64, self.n.min(packets::MAX_ELEMENTS.into()));
-        let roles = [(Role::Input, data), (Role::Output, data), (Role::Workspace, flags), (Role::Kept, inbox)];
-        roles.into_iter().flat_map(|(role, bytes)| vec![Buffer::new(role, bytes); self.ranks]).collect()
+        // A kernel takes tables of these, so no parameter has one of their names.
+        let of_a_rank = [
+            Buffer::new("input of a rank", Role::Input, data),
+            Buffer::new("output of a rank", Role::Output, data),
+            Buffer::new("flags of a rank", Role::Workspace, flags),
+            Buffer::new("inbox of a rank", Role::Kept, inbox),
+        ];
+        of_a_rank.into_iter().flat_map(|buffer| vec![buffer; self.ranks]).collect()
     }
 
     fn input(&self, index: usize) -> &[u8] {
@@ -186,7 +192,7 @@ mod tests {
     fn sums_are_exact_and_a_wrong_one_is_named_with_its_rank() {
         let problem = LADDER.problem(&Options::default().with("n", 1000).with("ranks", 8)).unwrap();
         let rung = &LADDER.rungs[0];
-        let launch = LADDER.launch(rung, &*problem, None).unwrap();
+        let launch = LADDER.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
         let inputs: Vec<Vec<f32>> = (0..8).map(|rank| elements(problem.input(rank)).into_owned()).collect();
         assert_ne!(inputs[0], inputs[1]);
         let mut sum: Vec<f32> = (0..1000).map(|at| inputs.iter().rev().map(|input| input[at]).sum()).collect();

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use engine::launch::Launch;
 use engine::problem::{Problem, Verdict};
 use engine::registry::Rung;
-use engine::{Ladder, Options};
+use engine::{DeviceProperties, Ladder, Options};
 
 pub(super) struct RungFixture {
     pub(super) problem: Box<dyn Problem>,
@@ -19,7 +19,7 @@ pub(super) fn rung_fixture(rung: &str, options: &Options) -> RungFixture {
     let has_it = |ladder: &&Ladder| ladder.rungs.iter().any(|own| own.name == rung);
     let ladder = crate::ladders().iter().find(has_it).unwrap();
     let (problem, rung) = (ladder.problem(options).unwrap(), ladder.rung(rung).unwrap());
-    let launch = ladder.launch(rung, &*problem, None).unwrap();
+    let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     RungFixture { problem, rung, launch }
 }
 

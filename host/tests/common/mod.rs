@@ -13,11 +13,11 @@ use host::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult, Sim};
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
 use host::run::{self, Outcome, Plan, Report};
-use host::{Error, KERNELS, Ladder, Needs, Options, Rung, Session, ladder};
+use host::{DeviceProperties, Error, KERNELS, Ladder, Needs, Options, Rung, Session, ladder};
 
 /// Each rung of a ladder, timed in one launch where the device has a clock.
 pub fn once(name: &str, options: &Options) -> Plan {
-    Plan::new(ladder(name).unwrap(), &[], options, None, Some(1)).unwrap()
+    Plan::new(ladder(name).unwrap(), &[], options, None, Some(1), DeviceProperties::default()).unwrap()
 }
 
 /// Checks that the rungs that compute a problem are right, with each of their blocks that is wanted. Returns the
@@ -28,14 +28,14 @@ pub fn all_right(
     options: &Options,
     wanted: impl Fn(&Rung, [u32; 3]) -> bool,
 ) -> BTreeSet<String> {
-    let problem = ladder.problem(options).unwrap();
+    let (problem, device) = (ladder.problem(options).unwrap(), sim.info().properties());
     let mut session = Session::new(sim, &*problem, true).unwrap();
     let mut entries = BTreeSet::new();
     for rung in ladder.select(&[], &*problem).unwrap() {
         let mut blocks = ladder.blocks_of(rung, &*problem);
         blocks.retain(|block| wanted(rung, *block));
         for block in blocks {
-            let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+            let launch = ladder.launch(rung, &*problem, Some(block), device).unwrap();
             let verdict = session.check(rung, &launch).unwrap();
             assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.facts().size);
             entries.insert(launch.entry);

@@ -11,7 +11,7 @@ use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::Sim;
 use host::selection::Selection;
-use host::{Device, Error, KERNELS, ladder};
+use host::{Device, DeviceProperties, Error, KERNELS, ladder};
 use toolkit::access::Change;
 
 use crate::common::Fake;
@@ -73,7 +73,7 @@ impl Replay {
                 selection.given.push((option.name, value.to_owned()));
             }
         }
-        let plan = selection.plan(block, None).unwrap();
+        let plan = selection.plan(block, None, DeviceProperties::default()).unwrap();
         let mut sim = Sim::open_as(&KERNELS, 0, Some(CAPABILITY)).unwrap();
         let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
         let quoted = |cells: Vec<String>| {

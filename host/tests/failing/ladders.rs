@@ -3,7 +3,7 @@
 use host::launch::{Arg, Geometry, Launch};
 use host::options::{Opt, Options};
 use host::problem::{Buffer, Facts, Problem, Role, Verdict};
-use host::{Catalog, Error, KERNELS, Ladder, Rung, SharedMemory, ShownColumns};
+use host::{Catalog, DeviceProperties, Error, KERNELS, Ladder, Rung, SharedMemory, ShownColumns};
 
 pub(super) static CATALOG: Catalog = Catalog { ladders: &[WORDS], pitfalls: &[], kernels: &KERNELS };
 
@@ -53,8 +53,8 @@ unsafe impl Problem for Words {
         Facts::new(format!("n = {}", self.n), vec![self.n], 8 * self.n + 4)
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
-        vec![Buffer::new(Role::Input, 4 * self.n + 4), Buffer::new(Role::Output, 4 * self.n)]
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
+        vec![Buffer::new("input", Role::Input, 4 * self.n + 4), Buffer::new("output", Role::Output, 4 * self.n)]
     }
 
     fn input(&self, index: usize) -> &[u8] {

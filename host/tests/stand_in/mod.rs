@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use host::Options;
 use host::launch::Arg;
+use host::{DeviceProperties, Options};
 
 /// A stand-in for the CUDA driver, for the kernels of the reduction.
 pub static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| built("host/tests/stand_in/driver.rs"));
@@ -44,7 +44,7 @@ fn kernels() -> String {
     let mut text = String::new();
     for rung in reduce.select(&[], &*problem).unwrap() {
         for block in reduce.blocks_of(rung, &*problem) {
-            let launch = reduce.launch(rung, &*problem, Some(block)).unwrap();
+            let launch = reduce.launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
             let is_number = |arg: &Arg| matches!(arg, Arg::U32(_));
             let n = launch.args.iter().position(is_number).unwrap();
             let (entry, shared, [threads, ..]) = (&launch.entry, launch.shared_bytes, block);

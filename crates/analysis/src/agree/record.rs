@@ -14,7 +14,7 @@ use crate::Error;
 use crate::document;
 use crate::selection::selection;
 use engine::Catalog;
-use engine::registry::Ladder;
+use engine::registry::{DeviceProperties, Ladder};
 use engine::run::Plan;
 use engine::size::parse_block;
 
@@ -141,7 +141,7 @@ impl Run {
         let rungs = self.rungs.iter().map(|row| row.rung.clone());
         let selection = selection(ladder, rungs.collect(), &self.options);
         let block = self.block.as_deref().map(parse_block).transpose()?;
-        Ok(selection.plan(block, None)?)
+        Ok(selection.plan(block, None, DeviceProperties::default())?)
     }
 
     /// The JSON of the run, with a line for each rung.

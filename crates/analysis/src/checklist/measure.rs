@@ -79,7 +79,7 @@ fn measure_pair(
     optimization: Optimization,
     pair: &'static Pair,
 ) -> Result<MeasuredPair, Error> {
-    let plan = pair.selection(catalog)?.plan(None, None)?;
+    let plan = pair.selection(catalog)?.plan(None, None, device.info().properties())?;
     let mut numbers = BTreeMap::new();
     for (rung, launch) in plan.launches() {
         let checked = Session::new(device, plan.problem(), false)?.launch_checked(rung, launch)?;

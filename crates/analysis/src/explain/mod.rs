@@ -24,7 +24,7 @@ use crate::selection::{has_sizes, shrink};
 use engine::device::Sim;
 use engine::launch::Launch;
 use engine::problem::{Problem, Verdict, buffer_bytes};
-use engine::registry::Rung;
+use engine::registry::{DeviceProperties, Rung};
 use engine::run::Session;
 use engine::selection::Selection;
 
@@ -70,7 +70,7 @@ pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
 pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     let ladder = selection.ladder;
     let problem = ladder.problem(&selection.options())?;
-    let bytes = buffer_bytes(&*problem);
+    let bytes = buffer_bytes(&*problem, DeviceProperties::default());
     let smaller = |most: u64| problem.smaller(most as f64 / bytes.max(1) as f64);
     if has_sizes(selection) {
         return match bytes > MOST_BYTES {

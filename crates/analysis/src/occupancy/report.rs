@@ -9,7 +9,7 @@ use engine::Kernels;
 use engine::device::Resident;
 use engine::launch::Launch;
 use engine::problem::Problem;
-use engine::registry::{Ladder, Rung};
+use engine::registry::{DeviceProperties, Ladder, Rung};
 
 /// The occupancy of an entry with a block, on an architecture.
 #[derive(Clone, Debug, Serialize)]
@@ -121,7 +121,8 @@ impl RungOccupancy {
         let usage = usage(kernels, launch, arch)?;
         let mut by_block = Vec::new();
         for block in ladder.blocks_of(rung, problem) {
-            match ladder.launch(rung, problem, Some(block)) {
+            // A block's resources do not depend on the grid, and so not on the number of multiprocessors.
+            match ladder.launch(rung, problem, Some(block), DeviceProperties::default()) {
                 Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
                 // No device can launch it with this block.
                 Err(engine::Error::TooMuchShared { .. }) => {}

@@ -8,7 +8,7 @@
 //! # fn main() -> Result<(), analysis::Error> {
 //! let device = Description::open("h100")?;
 //! for selected in select(&host::CATALOG, &["reduce".to_owned()])? {
-//!     let plan = selected.plan(None, None)?;
+//!     let plan = selected.plan(None, None, predict::properties(&device))?;
 //!     let own = predict::ladder(&host::KERNELS, &device, &Constants::CALIBRATED, selected.ladder, plan)?;
 //!     for rung in &own.predictions {
 //!         println!("{}: {:.1} µs, bound by {}", rung.launch, rung.estimate.us, rung.estimate.bound().0.name());
@@ -30,12 +30,12 @@ use std::path::Path;
 use crate::Error;
 use crate::occupancy::{self, EntryOccupancy, Limits};
 pub use devices::Description;
-use engine::Kernels;
 use engine::device::Sim;
 use engine::launch::Launch;
 use engine::problem::{Facts, Problem};
 use engine::registry::{Ladder, Rung};
 use engine::run::Plan;
+use engine::{DeviceProperties, Kernels};
 use model::{Constants, Estimate, estimate};
 use sample::{Sample, Sampler};
 pub use score::{RESOLUTION_US, Score, observations, score};
@@ -88,6 +88,11 @@ pub struct LadderPrediction {
     pub left_out: Vec<String>,
 }
 
+/// The properties of a device that launches depend on.
+pub fn properties(device: &Description) -> DeviceProperties {
+    DeviceProperties { multiprocessors: device.multiprocessors }
+}
+
 /// Measured times in microseconds, by rung.
 pub type Times = BTreeMap<String, f64>;
 
@@ -104,6 +109,7 @@ pub fn ladder(
     ladder: &'static Ladder,
     mut plan: Plan,
 ) -> Result<LadderPrediction, Error> {
+    plan.fit(properties(device))?;
     let arch = &device.arch;
     plan.leave_out(|_, launch| occupancy::source(kernels, launch, arch).err())?;
     let mut entries = Vec::new();
@@ -136,7 +142,7 @@ pub fn ladder(
     })
 }
 
-/// Predicts the times of launches of one problem. Without `ptxas`, registers are assumed not to limit the number of
+/// Predicts the times of launches of one problem, which are made for the device. Without `ptxas`, registers are assumed not to limit the number of
 /// blocks on a multiprocessor.
 ///
 /// # Errors
@@ -185,7 +191,7 @@ fn predictions(
     launches: &[(&'static Rung, Launch)],
     entries: &[EntryOccupancy],
 ) -> Result<Vec<Prediction>, Error> {
-    let mut sim = Sim::open(kernels, 0)?;
+    let mut sim = Sim::open_like(kernels, 0, None, properties(device))?;
     let mut sampler = Sampler::new(&mut sim, problem, device)?;
     let predict = |((rung, launch), entry): (&(&'static Rung, Launch), &EntryOccupancy)| {
         let resident = entry.occupancy.blocks.max(1);

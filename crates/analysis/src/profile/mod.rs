@@ -18,8 +18,9 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let options = [("rows", "64".to_owned())];
 //! let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &options)?;
-//! let plan = plan(&selected[0], None)?;
-//! let numbers = on_sim(&mut *device::open(device::Choice::Sim, &KERNELS)?, &plan, |_| ())?;
+//! let mut sim = device::open(device::Choice::Sim, &KERNELS)?;
+//! let plan = plan(&selected[0], None, sim.info().properties())?;
+//! let numbers = on_sim(&mut *sim, &plan, |_| ())?;
 //!
 //! let name = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
 //! let stores = metrics::find(name, false)?;
@@ -45,7 +46,7 @@ pub use metrics::Metric;
 
 use engine::device::Device;
 use engine::launch::Launch;
-use engine::registry::{Ladder, Rung};
+use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::run::{Plan, Session};
 use engine::selection::Selection;
 use verdict::Verdict;
@@ -112,13 +113,13 @@ impl Side {
     }
 }
 
-/// Makes the problem of a selection and one launch of each rung.
+/// Makes the problem of a selection and one launch of each rung for a device.
 ///
 /// # Errors
 /// [`Error::Engine`] when the options, the block or a rung that was named are not possible,
 /// [`Error::Request`] when no rung of the ladder computes the problem.
-pub fn plan(selection: &Selection, block: Option<[u32; 3]>) -> Result<Plan, Error> {
-    let plan = selection.plan(block, None)?;
+pub fn plan(selection: &Selection, block: Option<[u32; 3]>, device: DeviceProperties) -> Result<Plan, Error> {
+    let plan = selection.plan(block, None, device)?;
     match plan.launches().is_empty() {
         true => {
             let ladder = selection.ladder.name;

@@ -95,7 +95,7 @@ fn a_statement_holds_or_not() {
 /// A profile of the first rungs of the reduction with made-up instructions.
 fn made_up(instructions: &[f64]) -> Profile {
     let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
-    let plan = plan(&selected[0], None).unwrap();
+    let plan = plan(&selected[0], None, DeviceProperties::default()).unwrap();
     let rows = plan.launches().iter().zip(instructions);
     let name = "ptx_inst_executed_per_warp.ratio";
     let numbers = |number| Numbers::from([(name.to_owned(), number)]);
@@ -154,7 +154,7 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         "matmul, true, matmul_naive, n",
     ];
     assert_eq!(mixed.iter().map(row).collect::<Vec<_>>(), rows);
-    let plan_of_reduce = plan(&mixed[0], None).unwrap();
+    let plan_of_reduce = plan(&mixed[0], None, DeviceProperties::default()).unwrap();
     let rungs = plan_of_reduce.rungs();
     let rungs: Vec<&str> = rungs.iter().map(|rung| rung.name).collect();
     let three = "reduce_unrolling2 reduce_unrolling4 reduce_unrolling8";
@@ -166,5 +166,5 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     );
     // What was named beside its ladder has to be possible too.
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
-    assert!(matches!(plan(&max[0], None), Err(crate::Error::Engine(Error::NotOffered { .. }))));
+    assert!(matches!(plan(&max[0], None, DeviceProperties::default()), Err(crate::Error::Engine(Error::NotOffered { .. }))));
 }

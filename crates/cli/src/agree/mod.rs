@@ -12,6 +12,7 @@ use analysis::document;
 use analysis::profile::ncu;
 use analysis::profile::plan;
 use clap::{Arg, ArgGroup, Args};
+use engine::DeviceProperties;
 use engine::device::{Choice, Device, Sim};
 use engine::run::Plan;
 
@@ -123,7 +124,7 @@ fn measure(
     env: &Env<'_>,
     mut keep: impl FnMut(Vec<Run>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let plans = cases.iter().map(|case| plan(&case.selection, case.block));
+    let plans = cases.iter().map(|case| plan(&case.selection, case.block, DeviceProperties::default()));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let (gpu, device) = gpu(named, env)?;
     for plan in &mut plans {
@@ -139,7 +140,7 @@ fn measure(
         gpu.changes(&launch.entry)?;
     }
 
-    let mut sim = Sim::open_as(env.catalog.kernels, 0, gpu.info.compute_capability)?;
+    let mut sim = Sim::open_like(env.catalog.kernels, 0, gpu.info.compute_capability, gpu.info.properties())?;
     // For each rung of the simulator, and for each case of Nsight Compute and of ptxas.
     let steps = plans.iter().map(|plan| plan.launches().len() + 2);
     let bar = progress_bar(steps.sum(), env.terminal);

@@ -74,9 +74,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             Some(device) => Runner::Device(&mut **device),
             None => Runner::Workers(args.process.workers(env, plan.selected.ladder)),
         };
-        let mut sweep = plan.sweep(runner, info.kind == "sim", env.terminal)?;
+        let mut sweep = plan.sweep(runner, &info, env.terminal)?;
         if info.kind != "sim" {
-            sweep.explain_failures(plan.selected.ladder, env);
+            sweep.explain_failures(plan.selected.ladder, info.properties(), env);
         }
         printer.show(&sweep.document(plan.selected))?;
         if !sweep.all_right() {

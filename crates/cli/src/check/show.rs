@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::device::Finding;
 use engine::options::Options;
-use engine::registry::{Ladder, Rung};
+use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::selection::Selection;
 use engine::size::dims;
 use serde::Serialize;
@@ -87,13 +87,13 @@ impl Sweep {
     }
 
     /// Asks the simulator about launches that failed on a GPU, about one of each rung.
-    pub(super) fn explain_failures(&mut self, ladder: &'static Ladder, env: &Env<'_>) {
+    pub(super) fn explain_failures(&mut self, ladder: &'static Ladder, device: DeviceProperties, env: &Env<'_>) {
         let mut explained = BTreeSet::new();
         for check in &mut self.checks {
             let Some((rung, options)) = &check.failed else { continue };
             if explained.insert(rung.name) && !is_interrupted() {
                 let launch = (*rung, check.block);
-                (check.findings, check.notes) = engine::on_sim(env.catalog.kernels, ladder, options, launch);
+                (check.findings, check.notes) = engine::on_sim(env.catalog.kernels, ladder, options, launch, device);
             }
         }
     }

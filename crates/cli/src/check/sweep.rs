@@ -1,10 +1,10 @@
 //! Running the checks of a ladder: rungs × problems × blocks, here or by other processes.
 
-use engine::device::{Checks, Device, Finding, Schedule};
+use engine::device::{Checks, Device, DeviceInfo, Finding, Schedule};
 use engine::launch::Launch;
 use engine::options::Options;
 use engine::problem::{Facts, Problem, Verdict, buffer_bytes};
-use engine::registry::{Effort, Launches, Rung};
+use engine::registry::{DeviceProperties, Effort, Launches, Rung};
 use engine::run::{CheckedLaunch, Session};
 use engine::selection::Selection;
 use engine::size::dims;
@@ -40,16 +40,20 @@ impl<'a> Plan<'a> {
         // A block that no rung supports is refused before the sweep, by trying it on the default problem.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
-            plan.launches(&*selected.ladder.problem(options)?)?;
+            plan.launches(&*selected.ladder.problem(options)?, DeviceProperties::default())?;
         }
         Ok(plan)
     }
 
-    /// The launches for a problem. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
+    /// The launches for a problem on a device. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
     /// rung was not compiled for are left out. When the user gave the problem, both are errors; a missing block is an
     /// error only for rungs that were named, or if no launch is left.
     /// Rungs that the problem refuses are left out like blocks, and told.
-    fn launches(&self, problem: &dyn Problem) -> Result<(Launches, Vec<engine::Error>), Error> {
+    fn launches(
+        &self,
+        problem: &dyn Problem,
+        device: DeviceProperties,
+    ) -> Result<(Launches, Vec<engine::Error>), Error> {
         let (ladder, names) = (self.selected.ladder, self.selected.rung_names());
         let is_given = self.problems.is_some();
         let rungs = match is_given {
@@ -61,7 +65,7 @@ impl<'a> Plan<'a> {
             blocks => blocks.to_vec(),
         };
         let may_leave_out = !is_given || names.is_empty();
-        let (launches, mut left_out) = ladder.launches(rungs, problem, blocks, may_leave_out)?;
+        let (launches, mut left_out) = ladder.launches(rungs, problem, device, blocks, may_leave_out)?;
         if is_given && launches.is_empty() && !left_out.is_empty() {
             return Err(left_out.swap_remove(0).into());
         }
@@ -76,9 +80,9 @@ impl<'a> Plan<'a> {
 
     /// Checks one problem after the other, so that only one is in memory. Ends with what it has when somebody asks for it, and
     /// when the device is not usable any more.
-    pub(super) fn sweep(&self, mut runner: Runner<'_, '_>, is_sim: bool, terminal: bool) -> Result<Sweep, Error> {
+    pub(super) fn sweep(&self, mut runner: Runner<'_, '_>, info: &DeviceInfo, terminal: bool) -> Result<Sweep, Error> {
         let ladder = self.selected.ladder;
-        let problems = self.problems(is_sim);
+        let (problems, device) = (self.problems(info.kind == "sim"), info.properties());
         let bar = progress_bar(problems.len(), terminal);
         let mut sweep = Sweep { schedules: self.schedules, ..Sweep::default() };
         let usual = runner.checks();
@@ -86,9 +90,9 @@ impl<'a> Plan<'a> {
             let problem = ladder.problem(options)?;
             let Facts { size, column, .. } = problem.facts();
             bar.set_message(format!("{}, {size}", ladder.name));
-            let (launches, left_out) = self.launches(&*problem)?;
+            let (launches, left_out) = self.launches(&*problem, device)?;
             left_out.into_iter().for_each(|error| sweep.leave_out(error));
-            let checks = if buffer_bytes(&*problem) <= self.most_bytes { usual } else { Checks::NONE };
+            let checks = if buffer_bytes(&*problem, device) <= self.most_bytes { usual } else { Checks::NONE };
             let mut launcher = runner.of(&*problem, &launches, checks)?;
             for (rung, launch) in launches {
                 let attempt = match &mut launcher {
@@ -179,7 +183,7 @@ impl<'a> Plan<'a> {
         let mut work = || -> Result<(), Error> {
             for options in &self.problems(device.info().kind == "sim") {
                 let problem = self.selected.ladder.problem(options)?;
-                let (launches, _) = self.launches(&*problem)?;
+                let (launches, _) = self.launches(&*problem, device.info().properties())?;
                 let begin = first.saturating_sub(number).min(launches.len());
                 number += launches.len();
                 if begin == launches.len() {

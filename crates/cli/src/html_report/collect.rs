@@ -25,7 +25,7 @@ use crate::source_files::{SourceFiles, kernel_roots};
 use crate::timing::{Timed, Timing};
 use analysis::explain::{DRAWINGS, Watch, record, small_enough};
 use analysis::occupancy;
-use analysis::predict::{Description, Prediction};
+use analysis::predict::{self, Description, Prediction};
 use analysis::profile::verdict::{Utilization, next_rung, verdict};
 use analysis::profile::{Numbers, metrics, on_sim};
 use analysis::roofline::roofline;
@@ -108,7 +108,7 @@ pub(super) fn report(
     timing: &mut Timing<'_>,
     wrong: &mut Vec<String>,
 ) -> Result<Report, Error> {
-    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let mut sim = Sim::open_like(env.catalog.kernels, 0, None, predict::properties(&timing.description))?;
     let (mut data, mut shown) = (Vec::new(), Vec::new());
     let bar = progress_bar(selected.len(), env.terminal);
     for selection in selected {
@@ -213,7 +213,7 @@ impl LadderCollector<'_> {
         }
         let mut small = self.selection.clone();
         shrink(&mut small, self.timed.plan.problem(), INSTRUCTIONS / instructions)?;
-        let mut plan = small.plan(self.block, None)?;
+        let mut plan = small.plan(self.block, None, self.timed.plan.device())?;
         let timed: Vec<&str> = self.timed.plan.rungs().iter().map(|rung| rung.name).collect();
         let is_out = |rung: &Rung| (!timed.contains(&rung.name)).then(|| Error::Request(rung.name.to_owned()));
         plan.leave_out(|rung, _| is_out(rung))?;
@@ -285,7 +285,8 @@ impl LadderCollector<'_> {
     /// The figures of each rung, on a problem small enough to draw, and what they are of.
     fn figures(&self, sim: &mut Sim, files: &mut SourceFiles) -> Vec<(Vec<Figures>, String)> {
         let mut small = self.selection.clone();
-        let drawn = small_enough(&mut small).and_then(|()| Ok(small.plan(self.block, None)?));
+        let drawn =
+            small_enough(&mut small).and_then(|()| Ok(small.plan(self.block, None, self.timed.plan.device())?));
         let each = self.timed.predictions.iter().map(|prediction| match &drawn {
             Ok(plan) => {
                 self.of_rung(sim, plan, prediction.rung, files).unwrap_or_else(|why| (Vec::new(), why.to_string()))

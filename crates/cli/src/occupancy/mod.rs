@@ -13,6 +13,7 @@ use crate::output::{Document, Format, Printer};
 use crate::targets::NAMES;
 use analysis::occupancy::check::{self, Comparison, LadderComparison};
 use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
+use engine::DeviceProperties;
 use engine::device::Choice;
 use engine::selection::Selection;
 use engine::size::dims;
@@ -72,7 +73,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let is_one = matches!(&selected[..], [one] if one.rungs().len() == 1);
     let (mut document, mut left_out, mut is_empty) = (Document::default(), Vec::new(), true);
     for own in &selected {
-        let mut plan = own.plan(targets.block(), None)?;
+        let mut plan = own.plan(targets.block(), None, DeviceProperties::default())?;
         plan.leave_out(|_, launch| source(kernels, launch, &arch).err())?;
         left_out.extend_from_slice(plan.left_out());
         let bar = progress_bar(plan.launches().len(), env.terminal);

@@ -58,7 +58,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut ladders = Vec::new();
     for own in &selected {
         bar.set_message(own.ladder.name);
-        let plan = own.plan(targets.block(), None)?;
+        let plan = own.plan(targets.block(), None, predict::properties(&device))?;
         let kernels = env.catalog.kernels;
         ladders.push(predict::ladder(kernels, &device, &constants, own.ladder, plan)?);
         bar.inc(1);

@@ -17,11 +17,11 @@ use analysis::predict::{self, Description};
 use analysis::profile::ncu::{self, MetricSet};
 use analysis::profile::verdict::{Utilization, verdict};
 use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, metrics, on_sim, plan};
-use engine::device::{Choice, Device, DeviceInfo};
+use engine::device::{Choice, Device, DeviceInfo, Sim};
 use engine::launch::Launch;
 use engine::registry::Rung;
 use engine::run::Plan;
-use engine::{Kernels, Provenance};
+use engine::{DeviceProperties, Kernels, Provenance};
 use show::View;
 pub(crate) use show::how_near;
 
@@ -69,7 +69,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
     let own = &args.own;
     let block = args.targets.block();
     let selected = args.targets.select(env.catalog)?;
-    let plans = selected.iter().map(|one| plan(one, block));
+    let plans = selected.iter().map(|one| plan(one, block, DeviceProperties::default()));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     // A name that no device knows is wrong wherever it runs.
     requested_metrics(own, own.device != ProfileDevice::Sim)?;
@@ -171,8 +171,14 @@ fn devices(on: ProfileDevice, env: &Env<'_>) -> Result<(MaybeDevice, MaybeDevice
         ProfileDevice::Sim => (open(Choice::Sim)?, None),
         ProfileDevice::Gpu => (None, open(Choice::Gpu)?),
         ProfileDevice::Both => {
-            let gpu = open(Choice::Gpu)?;
-            (open(Choice::Sim)?, gpu)
+            let gpu = (env.open)(Choice::Gpu)?;
+            // Both sides run the same launches, so the simulator imitates the GPU.
+            let device = gpu.info().properties();
+            let sim: Box<dyn Device> = match device == DeviceProperties::default() {
+                true => (env.open)(Choice::Sim)?,
+                false => Box::new(Sim::open_like(env.catalog.kernels, 0, None, device)?),
+            };
+            (Some(sim), Some(gpu))
         }
         ProfileDevice::Auto => match (env.open)(Choice::Auto)? {
             sim if sim.info().kind == "sim" => (Some(sim), None),

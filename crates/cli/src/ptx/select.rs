@@ -3,7 +3,7 @@
 use engine::Catalog;
 use engine::names::{near, near_names};
 use engine::options::Options;
-use engine::registry::{Ladder, Rung};
+use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::selection;
 use ptx::ast::{Function, Module};
 
@@ -81,7 +81,7 @@ fn named<'m, 'a>(
 /// The entry that a rung has for its ladder's default problem; the first of a rung that does not compute that one.
 fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String, Error> {
     let problem = ladder.problem(&Options::default())?;
-    let launch = ladder.launch(rung, &*problem, None);
+    let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default());
     let first = || rung.entry_names().into_iter().next().unwrap_or_default();
     Ok(launch.map_or_else(|_| first(), |launch| launch.entry))
 }

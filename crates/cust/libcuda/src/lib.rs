@@ -67,7 +67,7 @@
 //! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
 //! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
 
-pub use driver::{Kernel, Resources, Simulation, launch_with};
+pub use driver::{DEFAULT_DEVICE, Kernel, Resources, Simulation, launch_with};
 pub use extra::{addresses, allow_shared, compiler_log, encode_tiled};
 pub use peer::{Link, SideStream, carry_context, copy_peer, enable_peer, link};
 

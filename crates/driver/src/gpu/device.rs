@@ -42,8 +42,8 @@ pub(crate) struct Device {
 /// numbers with commas between.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The device that is simulated without being asked for.
-const DEFAULT: &str = "h200";
+/// The device that is simulated when no other one is named.
+pub const DEFAULT_DEVICE: &str = "h200";
 
 /// The devices that the environment asks for.
 ///
@@ -55,7 +55,7 @@ pub(crate) fn simulated() -> Result<Vec<Device>> {
     let given = |name: &str, default: &str| {
         variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
     };
-    let all = devices(&given(DEVICE, DEFAULT), &given(DEVICES, "1"))?;
+    let all = devices(&given(DEVICE, DEFAULT_DEVICE), &given(DEVICES, "1"))?;
     let Some(list) = variable(VISIBLE) else {
         return Ok(all);
     };
@@ -69,25 +69,34 @@ pub(crate) fn simulated() -> Result<Vec<Device>> {
     }
 }
 
-/// So many of the device that there is where nobody asks for another one.
-pub(crate) fn default(count: usize) -> Result<Vec<Device>> {
-    devices(DEFAULT, &count.to_string())
+/// Returns `count` devices that imitate the described one; [`DEFAULT_DEVICE`] without a description.
+pub(crate) fn described(description: Option<&Description>, count: usize) -> Result<Vec<Device>> {
+    match description {
+        Some(description) => copies(description, &description.name, &count.to_string()),
+        None => devices(DEFAULT_DEVICE, &count.to_string()),
+    }
 }
 
 /// So many devices of a name or a file.
 fn devices(name: &str, count: &str) -> Result<Vec<Device>> {
-    let refused = |why: String| {
-        let known = Description::known().join(", ");
-        Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known})"))
-    };
-    let description = Description::open(name).map_err(|error| refused(error.to_string()))?;
-    let limits = Limits::named(&description.arch).map_err(|error| refused(error.to_string()))?;
+    let description = Description::open(name).map_err(|error| refused(name, &error.to_string()))?;
+    copies(&description, name, count)
+}
+
+fn refused(name: &str, why: &str) -> Error {
+    let known = Description::known().join(", ");
+    Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known})"))
+}
+
+/// Makes `count` devices of a description that is known by this name.
+fn copies(description: &Description, name: &str, count: &str) -> Result<Vec<Device>> {
+    let limits = Limits::named(&description.arch).map_err(|error| refused(name, &error.to_string()))?;
     let board = description.board.clone();
-    let board = board.ok_or_else(|| refused("the description has no section [board]".to_owned()))?;
+    let board = board.ok_or_else(|| refused(name, "the description has no section [board]"))?;
     let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
         Error::new(Code::INVALID_VALUE, format!("{DEVICES}={count}: there can be 1 to {MOST} simulated devices"))
     })?;
-    Ok((0..count).map(|number| Device::new(&description, &board, limits, number)).collect())
+    Ok((0..count).map(|number| Device::new(description, &board, limits, number)).collect())
 }
 
 impl Device {

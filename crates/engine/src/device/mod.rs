@@ -11,6 +11,7 @@ mod stream;
 use std::fmt;
 use std::time::Duration;
 
+use rung::DeviceProperties;
 use serde::{Serialize, Serializer};
 
 #[cfg(not(target_family = "wasm"))]
@@ -72,6 +73,15 @@ pub struct DeviceInfo {
     /// 10^9 bytes per second.
     #[serde(rename = "peak_gb_per_s", serialize_with = "in_billions")]
     pub peak_bytes_per_s: Option<f64>,
+}
+
+impl DeviceInfo {
+    /// The properties that launches depend on. A property that the device does not report is that of
+    /// [`DeviceProperties::default`].
+    pub fn properties(&self) -> DeviceProperties {
+        let usual = DeviceProperties::default();
+        DeviceProperties { multiprocessors: self.multiprocessors.unwrap_or(usual.multiprocessors) }
+    }
 }
 
 fn with_point<S: Serializer>(own: &Option<(u32, u32)>, serializer: S) -> Result<S::Ok, S::Error> {

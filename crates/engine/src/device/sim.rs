@@ -1,6 +1,7 @@
 //! What a simulated GPU can do and no other: have so many threads of the host, and be observed.
 
-use libcuda::{Kernel, Simulation};
+use devices::{Description, Limits};
+use libcuda::{DEFAULT_DEVICE, Kernel, Simulation};
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
 use simt::{Function, LaunchError, Machine};
@@ -11,6 +12,7 @@ use super::{BufferId, DeviceInfo, DeviceMemory};
 use crate::catalog::Kernels;
 use crate::error::Error;
 use crate::launch::Launch;
+use crate::registry::DeviceProperties;
 
 impl Sim {
     /// Opens a machine on `threads` host threads; 0 stands for one per core.
@@ -28,7 +30,39 @@ impl Sim {
     /// [`Error::Device`] when the host cannot start the threads.
     pub fn open_as(kernels: &'static Kernels, threads: usize, capability: Option<(u32, u32)>) -> Result<Self, Error> {
         let failed = |error| Error::device("starting the SIMT machine", error);
-        Self::open_with(kernels, Simulation::new(threads).map_err(failed)?, capability)
+        Self::open_with(kernels, Simulation::new(threads).map_err(failed)?, capability, None)
+    }
+
+    /// Opens a machine that imitates the described device: its compute capability, and the number of blocks that run at
+    /// the same time, which is its number of multiprocessors times the blocks that each has room for.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the description has no board, and when the host cannot start the threads.
+    pub fn open_device(kernels: &'static Kernels, threads: usize, device: &Description) -> Result<Self, Error> {
+        let failed = |error| Error::device("starting the SIMT machine", error);
+        let limits = Limits::named(&device.arch).map_err(|error| failed(error.to_string()))?;
+        let simulation = Simulation::of(device, threads).map_err(failed)?;
+        Self::open_with(kernels, simulation, Some(limits.capability), Some(device.multiprocessors))
+    }
+
+    /// Opens a machine like [`Sim::open_as`], which imitates a device with these properties.
+    ///
+    /// # Errors
+    /// When [`Sim::open_as`] fails.
+    pub fn open_like(
+        kernels: &'static Kernels,
+        threads: usize,
+        capability: Option<(u32, u32)>,
+        device: DeviceProperties,
+    ) -> Result<Self, Error> {
+        if device == DeviceProperties::default() {
+            return Self::open_as(kernels, threads, capability);
+        }
+        let failed = |error| Error::device("starting the SIMT machine", error);
+        let usual = Description::open(DEFAULT_DEVICE).map_err(|error| failed(error.to_string()))?;
+        let description = Description { multiprocessors: device.multiprocessors, ..usual };
+        let simulation = Simulation::of(&description, threads).map_err(failed)?;
+        Self::open_with(kernels, simulation, capability, Some(device.multiprocessors))
     }
 
     /// Opens a simulated GPU, perhaps one of several that have one memory.
@@ -36,19 +70,20 @@ impl Sim {
     /// # Errors
     /// [`Error::Device`] when its driver fails.
     pub fn open_simulation(kernels: &'static Kernels, simulation: Simulation) -> Result<Self, Error> {
-        Self::open_with(kernels, simulation, None)
+        Self::open_with(kernels, simulation, None, None)
     }
 
     fn open_with(
         kernels: &'static Kernels,
         simulation: Simulation,
         capability: Option<(u32, u32)>,
+        multiprocessors: Option<u32>,
     ) -> Result<Self, Error> {
         let name = match simulation.threads() {
             1 => "SIMT machine, 1 host thread".to_owned(),
             count => format!("SIMT machine, {count} host threads"),
         };
-        let info = DeviceInfo { kind: "sim", name, ..DeviceInfo::default() };
+        let info = DeviceInfo { kind: "sim", name, multiprocessors, ..DeviceInfo::default() };
         // Source lines are kept, so that faults can name the lines of Rust.
         let codes = Codes::new(kernels.modules, capability, SourceLines::Keep);
         let number = simulation.device() as u32;

@@ -13,7 +13,7 @@ use crate::divide::{self, Element, Op};
 use crate::error::Error;
 use crate::launch::{Arg, Launch, MOST_RANKS};
 use crate::problem::{GUARD_BYTES, Problem, Role, Verdict};
-use crate::registry::{self, Launches, Rung};
+use crate::registry::{DeviceProperties, Launches, Rung, grid};
 use crate::run::WARM_UP;
 
 /// How many launches are timed together, one behind the other in the stream, as nccl-tests does.
@@ -38,7 +38,8 @@ pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut R
         let why = "its ranks have to be in one process, which has the addresses of all: ladder run --devices";
         return Err(Error::NotOffered(format!("the ladder {} reads other ranks' memory: {why}", request.ladder.name)));
     }
-    let (launches, left_out) = launches(request, member.part().ranks)?;
+    let device = member.device.info().properties();
+    let (launches, left_out) = launches(request, member.part().ranks, device)?;
     report.left_out.extend(left_out.iter().map(Error::to_string));
     let numbers = member.meeting.exchange_number(member.number.into())?;
     let numbers: Vec<u32> = numbers.into_iter().map(|number| number as u32).collect();
@@ -46,7 +47,7 @@ pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut R
     member.agree(reached)?;
 
     let buffers = buffers(member, whole)?;
-    report.all_reduced = buffers.iter().find(|own| own.role == Role::Output).map(|own| own.bytes);
+    report.all_reduced = buffers.iter().find(|own| own.role.is_result()).map(|own| own.bytes);
     let done = rows(member, request, &launches, &buffers, report);
     // Nobody frees what another rank's kernel may still read.
     let done = member.agree(done);
@@ -55,25 +56,30 @@ pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut R
 }
 
 /// The launches of the rungs that are asked for, each for all ranks, and why others are left out where none were named.
-pub(super) fn launches(request: &Request<'_>, ranks: usize) -> Result<(Launches, Vec<Error>), Error> {
+pub(super) fn launches(
+    request: &Request<'_>,
+    ranks: usize,
+    device: DeviceProperties,
+) -> Result<(Launches, Vec<Error>), Error> {
     let Request { ladder, whole, rungs, block, .. } = *request;
     if ranks > MOST_RANKS {
         let why = format!("the ladder {} takes {MOST_RANKS} devices at most, and there are {ranks}", ladder.name);
         return Err(Error::NotOffered(why));
     }
-    ladder.launches(ladder.select(rungs, whole)?, whole, |_| block.into_iter().collect(), rungs.is_empty())
+    ladder.launches(ladder.select(rungs, whole)?, whole, device, |_| block.into_iter().collect(), rungs.is_empty())
 }
 
 /// Allocates and fills the rank's buffers, and learns where those of the others are.
 fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<Shared>, Error> {
     let part = member.part();
-    let all = whole.buffers();
+    let all = whole.buffers(member.device.info().properties());
     let mut own = Vec::new();
     for index in (part.rank..all.len()).step_by(part.ranks) {
         let made = member.device.alloc(all[index].allocated_bytes() as usize).and_then(|id| {
-            match all[index].role {
-                Role::Input => member.device.upload(id, whole.input(index))?,
-                role => member.device.fill(id, role.initial_byte().unwrap_or_default())?,
+            let role = all[index].role;
+            match role.is_input() {
+                true => member.device.upload(id, whole.input(index))?,
+                false => member.device.fill(id, role.initial_byte().unwrap_or_default())?,
             }
             Ok((id, member.device.address(id)?))
         });
@@ -195,7 +201,7 @@ fn own_launch(
         // the kernels require, because the shape is the same and the device is not asked.
         shape[0] = 1;
     }
-    Some(Launch { args, grid: registry::grid(rung, &shape, launch.block), ..launch.clone() })
+    Some(Launch { args, grid: grid(rung, &shape, launch.block, member.device.info().properties()), ..launch.clone() })
 }
 
 /// Runs the rank's launch, if it has one.
@@ -208,7 +214,7 @@ fn run(member: &mut Member, launch: Option<&Launch>) -> Result<(), Error> {
 
 /// Fills the outputs with what no result is.
 fn poison(device: &mut dyn Device, buffers: &[Shared]) -> Result<(), Error> {
-    let mut outputs = buffers.iter().filter(|own| own.role == Role::Output);
+    let mut outputs = buffers.iter().filter(|own| own.role.is_poisoned());
     outputs.try_for_each(|own| device.fill(own.id, own.role.initial_byte().unwrap_or_default()))
 }
 
@@ -216,17 +222,17 @@ fn poison(device: &mut dyn Device, buffers: &[Shared]) -> Result<(), Error> {
 fn checked(member: &mut Member, whole: &dyn Problem, buffers: &[Shared]) -> Result<Verdict, Error> {
     let look = |device: &mut dyn Device| -> Result<(Verdict, Vec<u8>), Error> {
         let (mut verdict, mut result) = (Verdict::Right, Vec::new());
-        for own in buffers.iter().filter(|own| own.role != Role::Input) {
+        for own in buffers.iter().filter(|own| !own.role.is_input()) {
             let mut bytes = vec![0; (own.bytes + GUARD_BYTES) as usize];
             device.download(own.id, &mut bytes)?;
             let initial = own.role.initial_byte().unwrap_or_default();
-            let written = if own.role == Role::Workspace { 0 } else { own.bytes as usize };
+            let written = if own.role.is_left_zeroed() { 0 } else { own.bytes as usize };
             if let Some(at) = bytes[written..].iter().position(|byte| *byte != initial) {
                 let what =
                     if written == 0 { "of the flags is not 0 after" } else { "behind the output was written by" };
                 verdict = Verdict::Wrong(format!("byte {at} {what} the launch"));
             }
-            if own.role == Role::Output {
+            if own.role.is_result() {
                 bytes.truncate(written);
                 result = bytes;
             }
@@ -255,8 +261,8 @@ enum Way {
 
 /// The same in another way than by a rung, from the inputs to the outputs.
 fn baseline(member: &mut Member, request: &Request<'_>, buffers: &[Shared], way: Way) -> Result<Outcome, Error> {
-    let find = |role| buffers.iter().find(|own| own.role == role);
-    let (Some(input), Some(output)) = (find(Role::Input), find(Role::Output)) else {
+    let find = |has_role: fn(Role) -> bool| buffers.iter().find(|own| has_role(own.role));
+    let (Some(input), Some(output)) = (find(Role::is_input), find(Role::is_result)) else {
         return Err(Error::NotOffered("the problem has no input or no output".to_owned()));
     };
     let collective = Collective::AllReduce { count: output.bytes / 4, element: Element::F32, op: Op::Sum };
@@ -340,6 +346,8 @@ impl Staged {
     ) -> Result<(), Error> {
         let whole = request.whole;
         let ranks = self.devices.len();
+        let properties = device.info().properties();
+        let all = whole.buffers(properties);
         let mut alloc = |bytes: u64| {
             let id = device.alloc(bytes as usize)?;
             self.ids.push(id);
@@ -348,12 +356,12 @@ impl Staged {
         };
         let mut tables = Vec::new();
         for (buffer, shared) in [(0, Some(input)), (1, Some(output)), (2, None)] {
-            let bytes = whole.buffers()[buffer * ranks].bytes;
+            let bytes = all[buffer * ranks].bytes;
             let first = shared.map_or_else(|| alloc(bytes), |shared| Ok(shared.addresses[0]))?;
             let others = (1..ranks).map(|_| alloc(bytes)).collect::<Result<Vec<_>, _>>()?;
             tables.push([vec![first], others].concat());
         }
-        let mut launch = request.ladder.launch(&request.ladder.rungs[0], whole, None)?;
+        let mut launch = request.ladder.launch(&request.ladder.rungs[0], whole, None, properties)?;
         for arg in &mut launch.args {
             *arg = match *arg {
                 Arg::Table { first, .. } => {

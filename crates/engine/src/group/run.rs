@@ -7,7 +7,7 @@ use crate::divide::{Along, Divide, NOT_DIVIDED, Part, ProblemPart};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
 use crate::problem::{Facts, Problem, Verdict};
-use crate::registry::{Ladder, Rung};
+use crate::registry::{self, DeviceProperties, Ladder, Rung};
 use crate::stats::Samples;
 
 /// What is to be run.
@@ -93,11 +93,11 @@ pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Err
         outcomes: Vec::new(),
         left_out: Vec::new(),
     };
-    if is_of_ranks(request) {
+    if is_of_ranks(request, member.device.info().properties()) {
         peers::measure(member, request, &mut report)?;
         return Ok(report);
     }
-    let (divided, mut planned, left_out) = divided(request, member.part())?;
+    let (divided, mut planned, left_out) = divided(request, member.part(), member.device.info().properties())?;
     report.left_out = left_out;
     planned.retain(|own| match member.device.check_supported(&own.pieces[0].launch) {
         Some(error) => {
@@ -122,12 +122,12 @@ pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Err
 }
 
 /// Whether the ladder is about ranks, and its kernels read and write the memory of other devices.
-fn is_of_ranks(request: &Request<'_>) -> bool {
+fn is_of_ranks(request: &Request<'_>, device: DeviceProperties) -> bool {
     request
         .ladder
         .rungs
         .iter()
-        .any(|rung| crate::registry::arguments(rung, request.whole).is_ok_and(|args| args.contains(&Arg::FirstRank)))
+        .any(|rung| registry::arguments(rung, request.whole, device).is_ok_and(|args| args.contains(&Arg::FirstRank)))
 }
 
 /// Whether a request can be run by so many ranks, as far as it is known without devices.
@@ -135,14 +135,19 @@ fn is_of_ranks(request: &Request<'_>) -> bool {
 /// # Errors
 /// [`Error::NotOffered`] when the problem cannot be divided so or no rung is left, and when [`Ladder::launches`] fails.
 pub fn check(request: &Request<'_>, ranks: usize) -> Result<(), Error> {
-    if is_of_ranks(request) {
-        return peers::launches(request, ranks).map(drop);
+    let device = DeviceProperties::default();
+    if is_of_ranks(request, device) {
+        return peers::launches(request, ranks, device).map(drop);
     }
-    divided(request, Part { rank: 0, ranks }).map(drop)
+    divided(request, Part { rank: 0, ranks }, device).map(drop)
 }
 
 /// A rank's part, its launches, and the reasons why rungs were left out.
-fn divided(request: &Request<'_>, part: Part) -> Result<(ProblemPart, Vec<Planned>, Vec<String>), Error> {
+fn divided(
+    request: &Request<'_>,
+    part: Part,
+    device: DeviceProperties,
+) -> Result<(ProblemPart, Vec<Planned>, Vec<String>), Error> {
     let Request { ladder, whole, .. } = *request;
     let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.facts().size));
     let divided = whole.divide().ok_or_else(|| NOT_DIVIDED.to_owned());
@@ -152,7 +157,7 @@ fn divided(request: &Request<'_>, part: Part) -> Result<(ProblemPart, Vec<Planne
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
     let (mut planned, mut left_out) = (Vec::new(), Vec::new());
     for rung in ladder.select(request.rungs, problem)? {
-        match planned_of(request, problem, rung) {
+        match planned_of(request, problem, rung, device) {
             Ok(own) => planned.push(own),
             Err(error) if !request.rungs.is_empty() => return Err(error),
             Err(Error::Refused { rung, reason }) => match refused.iter_mut().find(|(other, _)| *other == reason) {
@@ -173,17 +178,22 @@ fn divided(request: &Request<'_>, part: Part) -> Result<(ProblemPart, Vec<Planne
 }
 
 /// What a rank launches of a rung: its part, or the pieces that this is cut into.
-fn planned_of(request: &Request<'_>, problem: &dyn Problem, rung: &'static Rung) -> Result<Planned, Error> {
+fn planned_of(
+    request: &Request<'_>,
+    problem: &dyn Problem,
+    rung: &'static Rung,
+    device: DeviceProperties,
+) -> Result<Planned, Error> {
     let divide = problem.divide();
     let pieces = divide.map_or(1, Divide::least_pieces).max(request.pieces);
     let Some(divide) = divide.filter(|_| pieces > 1) else {
-        let launch = request.ladder.launch(rung, problem, request.block)?;
+        let launch = request.ladder.launch(rung, problem, request.block, device)?;
         return Ok(Planned { rung, pieces: vec![LaunchedPiece { launch, begins: Vec::new() }] });
     };
     let piece = |rank| {
         let refused = |reason| Error::Refused { rung: rung.name, reason };
         let piece = divide.piece(rung, Part { rank, ranks: pieces }).map_err(refused)?;
-        let mut launch = request.ladder.launch(rung, &*piece.problem, request.block)?;
+        let mut launch = request.ladder.launch(rung, &*piece.problem, request.block, device)?;
         launch.args.iter_mut().for_each(|arg| *arg = arg.of_piece(&piece.begins));
         Ok(LaunchedPiece { launch, begins: piece.begins })
     };

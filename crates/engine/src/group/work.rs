@@ -14,7 +14,7 @@ use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
 use crate::divide::{self, Combine, Divide, Element, Op, Part, ProblemPart};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{POISON, Role, Verdict};
+use crate::problem::{POISON, Verdict};
 use crate::registry::Rung;
 use crate::run::WARM_UP;
 use crate::session::Session;
@@ -70,14 +70,14 @@ pub(super) fn outcome(
 /// How the parts' results are combined. The buffer in which they come together is still to be allocated.
 fn combined(member: &mut Member, divided: &ProblemPart, planned: &Planned) -> Result<Combined, Error> {
     let problem = &*divided.problem;
-    let buffers = problem.buffers();
+    let buffers = problem.buffers(member.device.info().properties());
     let args = planned.pieces[0].launch.args.iter().flat_map(Arg::buffers);
-    let is_output = |index: &usize| matches!(buffers[*index].role, Role::Output | Role::Sum);
+    let is_output = |index: &usize| buffers[*index].role.is_result();
     let missing = || Error::NotOffered(format!("{} has no output to combine", planned.rung.name));
     let output = args.clone().find(is_output).ok_or_else(missing)?;
     let begin = |piece: &LaunchedPiece| piece.begins.iter().find(|(own, _)| *own == output).map_or(0, |(_, at)| *at);
     let written = match &planned.pieces[..] {
-        [piece] => problem.written_bytes(&piece.launch, output),
+        [piece] => problem.written_bytes(&piece.launch, &buffers[output]),
         _ => buffers[output].bytes,
     };
     // Each rank's bytes, then where its pieces begin among them.
@@ -145,8 +145,9 @@ fn with_buffers(
     };
     meeting.report(&session)?;
     let mut session = session?;
+    let buffers = problem.buffers(session.device_and_buffers().0.info().properties());
     for &index in &divided.shared {
-        let bytes = problem.buffers()[index].bytes;
+        let bytes = buffers[index].bytes;
         let (device, ids) = session.device_and_buffers();
         let id = ids[index];
         if meeting.part.rank > 0 {

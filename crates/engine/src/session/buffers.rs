@@ -65,10 +65,10 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
             l2_contaminated: false,
         };
         buffers.add_set()?;
-        for (index, buffer) in problem.buffers().iter().enumerate() {
+        for (index, buffer) in buffers.described().iter().enumerate() {
             let id = buffers.sets[0].buffers[index];
             let mut copy = None;
-            if buffer.role == Role::Input {
+            if buffer.role.is_input() {
                 buffers.device.upload(id, problem.input(index))?;
                 if restorable {
                     let new = buffers.device.alloc(host_size(buffer.bytes))?;
@@ -87,7 +87,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         let Some(l2) = self.device.info().l2_bytes.filter(|&l2| l2 > 0) else {
             return Ok(());
         };
-        let buffers = self.problem.buffers();
+        let buffers = self.described();
         let of_a_set: u64 = buffers.iter().map(Buffer::allocated_bytes).sum();
         let wanted = (ROTATION * l2).div_ceil(self.problem.facts().bytes.max(1));
         let fitting = 1 + self.room() / 2 / of_a_set.max(1);
@@ -100,6 +100,11 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
             self.l2_contaminated = true;
         }
         Ok(())
+    }
+
+    /// The problem's buffers on this device.
+    pub(super) fn described(&self) -> Vec<Buffer> {
+        self.problem.buffers(self.device.info().properties())
     }
 
     /// Bytes of device memory that further buffers may take.
@@ -143,22 +148,22 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     fn add_set(&mut self) -> Result<(), Error> {
         // The set is stored before it is filled, so that its buffers are freed if a later allocation fails.
         self.sets.push(Set { buffers: Vec::new(), dirty: false });
-        for buffer in self.problem.buffers() {
+        for buffer in self.described() {
             let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
             let set = self.sets.last_mut().expect("pushed above");
             set.buffers.push(id);
-            if matches!(buffer.role, Role::Workspace | Role::Kept) {
+            if buffer.role.is_zeroed_once() {
                 self.device.fill(id, 0)?;
             }
         }
         Ok(())
     }
 
-    /// Fills the buffers of the current set that have this role with one byte.
-    fn fill(&mut self, role: Role, byte: u8) -> Result<(), Error> {
-        let buffers = self.problem.buffers();
+    /// Fills the buffers of the current set whose role is `chosen` with one byte.
+    fn fill(&mut self, chosen: fn(Role) -> bool, byte: u8) -> Result<(), Error> {
+        let buffers = self.described();
         for (&id, buffer) in self.sets[self.current].buffers.iter().zip(buffers) {
-            if buffer.role == role {
+            if chosen(buffer.role) {
                 self.device.fill(id, byte)?;
             }
         }
@@ -168,30 +173,29 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     /// Downloads what a launch left in the buffers among its arguments that are not inputs.
     pub(super) fn download(&mut self, launch: &Launch) -> Result<Outputs, Error> {
         let mut outputs = Outputs::default();
-        let buffers = self.problem.buffers();
+        let buffers = self.described();
         for index in launch.args.iter().flat_map(Arg::buffers) {
             let buffer = buffers[index];
             let Some(mut initial) = buffer.role.initial_byte() else {
                 continue;
             };
-            if buffer.role == Role::Output {
+            if buffer.role.is_poisoned() {
                 initial = self.poison();
             }
-            let is_workspace = buffer.role == Role::Workspace;
-            // A workspace has to be all zeros again.
-            let (written, behind) = match is_workspace {
+            let is_left_zeroed = buffer.role.is_left_zeroed();
+            let (written, guarded) = match is_left_zeroed {
                 true => (0, buffer.allocated_bytes()),
                 false => {
-                    let written = self.problem.written_bytes(launch, index);
+                    let written = self.problem.written_bytes(launch, &buffer);
                     (written.min(buffer.bytes), GUARD_BYTES)
                 }
             };
-            let mut bytes = vec![0; host_size(written + behind)];
+            let mut bytes = vec![0; host_size(written + guarded)];
             self.device.download(self.ids()[index], &mut bytes)?;
             let guard = bytes.split_off(host_size(written));
             let changed = guard.iter().position(|&byte| byte != initial);
             if let (Some(place), None) = (changed, &outputs.violation) {
-                outputs.violation = Some(match is_workspace {
+                outputs.violation = Some(match is_left_zeroed {
                     true => format!(
                         "byte {place} of the workspace is not 0 after the launch, and the next launch counts on that"
                     ),
@@ -200,7 +204,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
                     }
                 });
             }
-            if matches!(buffer.role, Role::Output | Role::Sum) {
+            if buffer.role.is_result() {
                 outputs.written.push(bytes);
             }
         }
@@ -210,7 +214,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     /// Downloads the whole of all buffers of the current set, in the problem's order.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn contents(&mut self) -> Result<Vec<Vec<u8>>, Error> {
-        let buffers = self.problem.buffers();
+        let buffers = self.described();
         let ids = &self.sets[self.current].buffers;
         let contents = ids.iter().zip(buffers).map(|(&id, buffer)| {
             let mut bytes = vec![0; host_size(buffer.allocated_bytes())];
@@ -237,7 +241,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     /// Prepares the set like [`Buffers::prepare`], and fills the outputs with the schedule's poison.
     pub(super) fn prepare_poisoned(&mut self) -> Result<(), Error> {
         self.prepare()?;
-        self.fill(Role::Output, self.poison())
+        self.fill(Role::is_poisoned, self.poison())
     }
 
     /// The value of each byte of an output before a checked launch: [`POISON`], or another one for each random schedule.
@@ -253,16 +257,17 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         if self.sets[self.current].dirty {
             self.restore(self.current)?;
         }
-        self.fill(Role::Sum, 0)
+        self.fill(Role::is_zeroed_before_launch, 0)
     }
 
     fn restore(&mut self, set: usize) -> Result<(), Error> {
+        let buffers = self.described();
         let set = &mut self.sets[set];
-        for (index, buffer) in self.problem.buffers().iter().enumerate() {
+        for (index, buffer) in buffers.iter().enumerate() {
             let id = set.buffers[index];
             match self.copies[index] {
                 Some(copy) => self.device.copy(copy, id)?,
-                None if buffer.role == Role::Input => {
+                None if buffer.role.is_input() => {
                     self.device.upload(id, self.problem.input(index))?;
                 }
                 None => {}
@@ -276,9 +281,9 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
 
 /// Whether a set of buffers fits, with a copy of the inputs or without.
 fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable: bool) -> Result<(), Error> {
-    let buffers = problem.buffers();
+    let buffers = problem.buffers(device.info().properties());
     let need = buffers.iter().map(|buffer| {
-        let is_copied = restorable && buffer.role == Role::Input;
+        let is_copied = restorable && buffer.role.is_input();
         buffer.allocated_bytes() * (1 + u64::from(is_copied))
     });
     let need: u64 = need.sum();

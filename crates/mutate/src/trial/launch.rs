@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use engine::Session;
 use engine::device::{Checks, Sim};
 use engine::launch::{Code, Launch};
 use engine::problem::{Problem, Role, Verdict as Checked};
+use engine::{DeviceProperties, Session};
 use simt::Function;
 use simt::observe::Site;
 use simt::run::Position;
@@ -100,12 +100,9 @@ impl Run<'_> {
     /// what launches leave for the next, and what they leave for nobody.
     fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
         let mut memory = session.memory()?;
-        let mut roles = self.problem.buffers().into_iter().map(|buffer| buffer.role);
-        memory.retain(|_| match roles.next() {
-            Some(Role::Input) => !self.kernel.rung.in_place,
-            Some(Role::Kept | Role::Scratch) => false,
-            _ => true,
-        });
+        let mut roles = self.problem.buffers(DeviceProperties::default()).into_iter().map(|buffer| buffer.role);
+        let is_destroyed = |role: Role| role.is_input() && self.kernel.rung.in_place;
+        memory.retain(|_| roles.next().is_none_or(|role| role.is_determined() && !is_destroyed(role)));
         Ok(digest_of(&memory))
     }
 

@@ -40,8 +40,11 @@ pub struct Config {
     pub time_limit: Option<Duration>,
     /// In which order blocks, warps and diverged lanes are executed.
     pub schedule: Schedule,
-    /// How many blocks may be running at a time, and so wait for each other; 0 for as many as an H100 has room for. 0 by
-    /// default.
+    /// The number of multiprocessors of the device, 132 by default, as an H100 has. Each runs as many blocks at the same
+    /// time as its threads and its shared memory allow, by the limits of an H100.
+    pub multiprocessors: u32,
+    /// The number of blocks that run at the same time, and so may wait for each other. 0, the default, stands for the
+    /// number that [`multiprocessors`](Config::multiprocessors) run.
     pub resident_blocks: u64,
     /// Bytes of local memory that a thread may have, and of registers that its calls save. 2^19 by default, which is
     /// what GPUs have.
@@ -64,6 +67,7 @@ impl Default for Config {
             max_instructions: 1 << 32,
             time_limit: None,
             schedule: Schedule::Fixed,
+            multiprocessors: 132,
             resident_blocks: 0,
             max_local_bytes: 1 << 19,
             max_memory_bytes: 64 << 30,

@@ -167,15 +167,16 @@ impl LaunchState<'_> {
         self.block.iter().product()
     }
 
-    /// How many blocks the device has room for at a time.
+    /// The number of blocks that the device runs at the same time.
     pub(super) fn resident_blocks(&self) -> u64 {
         if self.config.resident_blocks > 0 {
             return self.config.resident_blocks;
         }
-        // An H100: 132 multiprocessors with 64 warps, 32 blocks, and 228 KB of shared memory, of which each block takes
+        // Each multiprocessor of an H100 has 64 warps, 32 blocks, and 228 KB of shared memory, of which a block takes
         // 1 KB more than it uses ("CUDA C++ Programming Guide", "Technical Specifications per Compute Capability").
         let warps = self.threads().div_ceil(32);
         let shared = self.dynamic_shared_at() + self.dynamic_shared + 1024;
-        u64::from(132 * (64 / warps).min(228 * 1024 / shared).clamp(1, 32))
+        let blocks = (64 / warps).min(228 * 1024 / shared).clamp(1, 32);
+        u64::from(self.config.multiprocessors) * u64::from(blocks)
     }
 }

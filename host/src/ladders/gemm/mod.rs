@@ -41,7 +41,7 @@ use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
-use engine::registry::{Form, Ladder, Rung};
+use engine::registry::{DeviceProperties, Form, Ladder, Rung};
 
 use super::product::{self, Extent};
 use formats::{Format, NAN, TYPES};
@@ -82,11 +82,11 @@ const PARTS: usize = 4;
 /// The copies of A and B.
 const COPIES: [usize; 2] = [5, 6];
 
-/// Words of the workspace: of each block some.
-const WORDS: u64 = MULTIPROCESSORS as u64 * 8;
+/// The bytes of the workspace for each block.
+const WORKSPACE_BYTES: u64 = 8 * 4;
 
-/// The bytes of the parts of sums: for each block those of a tile of 128 × 256.
-const PART_BYTES: u64 = MULTIPROCESSORS as u64 * 128 * 256 * 4;
+/// The bytes of the parts of sums for each block: a tile of 128 × 256.
+const PART_BYTES: u64 = 128 * 256 * 4;
 
 /// Bytes of which a tensor map's rows are multiples, and bytes and rows of its tiles.
 const UNIT: u64 = 16;
@@ -253,11 +253,11 @@ unsafe impl Problem for Gemm {
         ))
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
+    fn buffers(&self, device: DeviceProperties) -> Vec<Buffer> {
         let mut buffers = vec![
-            Buffer::new(Role::Input, self.bytes_of(A)),
-            Buffer::new(Role::Input, self.bytes_of(B)),
-            Buffer::new(Role::Output, self.bytes_of(C)),
+            Buffer::new("a", Role::Input, self.bytes_of(A)),
+            Buffer::new("b", Role::Input, self.bytes_of(B)),
+            Buffer::new("c", Role::Output, self.bytes_of(C)),
         ];
         let variant = self.variant();
         let takes = |rung: &Rung| rung.computes(&variant) && self.refuses(rung).is_none();
@@ -268,12 +268,14 @@ unsafe impl Problem for Gemm {
         let has_parts = has(Form::TensorMapsAndWorkspace, "parts");
         let has_copies = has(Form::TensorMapsOfCopies, "a_copy");
         if has_parts || has_copies {
+            // The grids of rungs with a `Geometry` have up to `MULTIPROCESSORS` blocks on every device.
+            let blocks = u64::from(device.multiprocessors.max(MULTIPROCESSORS));
             let copy = |buffer| self.map_of_copy(buffer).map_or(0, |map| map.pitch() * map.rows);
             buffers.extend([
-                Buffer::new(Role::Workspace, WORDS * 4),
-                Buffer::new(Role::Scratch, if has_parts { PART_BYTES } else { 0 }),
-                Buffer::new(Role::Scratch, copy(A)),
-                Buffer::new(Role::Scratch, copy(B)),
+                Buffer::new("workspace", Role::Workspace, blocks * WORKSPACE_BYTES),
+                Buffer::new("parts", Role::Scratch, if has_parts { blocks * PART_BYTES } else { 0 }),
+                Buffer::new("a_copy", Role::Scratch, copy(A)),
+                Buffer::new("b_copy", Role::Scratch, copy(B)),
             ]);
         }
         buffers

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ladders::rung_fixture::output_of;
+use engine::DeviceProperties;
 use engine::problem::POISON;
 use engine::registry::Effort;
 use proptest::prelude::*;
@@ -43,7 +44,7 @@ impl Gemm {
 
     fn check_bytes(&self, outputs: &[Vec<u8>]) -> Verdict {
         let naive = LADDER.rung("gemm_naive").unwrap();
-        let launch = LADDER.launch(naive, self, None).unwrap();
+        let launch = LADDER.launch(naive, self, None, DeviceProperties::default()).unwrap();
         self.check(naive, &launch, outputs)
     }
 }
@@ -163,10 +164,10 @@ fn rungs_with_tensor_maps_refuse_rows_that_no_map_describes() {
 
     let ragged = gemm([3, 8, 1001], &[]);
     assert_eq!(ragged.refuses(LADDER.rung("gemm_naive").unwrap()), None);
-    let error = LADDER.launch(&maps, &ragged, None).unwrap_err();
+    let error = LADDER.launch(&maps, &ragged, None, DeviceProperties::default()).unwrap_err();
     assert!(error.to_string().starts_with("of_tensor_maps cannot compute this: a row of A has 2002 bytes"), "{error}");
     // A is copied, whose rows have zeros up to 1008 elements then. There is nothing for rungs that cannot be launched.
-    let bytes: Vec<u64> = ragged.buffers()[4..].iter().map(|buffer| buffer.bytes).collect();
+    let bytes: Vec<u64> = ragged.buffers(DeviceProperties::default())[4..].iter().map(|buffer| buffer.bytes).collect();
     assert_eq!(bytes, [0, 3 * 1008 * 2, 0]);
     let args = ragged.args(&of(Form::TensorMapsOfCopies));
     let maps = [&args[0], &args[1]].map(|arg| match arg {

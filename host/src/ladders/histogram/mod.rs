@@ -19,7 +19,7 @@ use engine::divide::{Along, Combine, Divide, Element, Op, Part, Piece, ProblemPa
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
-use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{generate, least_pieces, too_many};
 use data::Data;
@@ -160,8 +160,8 @@ unsafe impl Problem for Histogram {
         too_many(self.n)
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
-        vec![Buffer::new(Role::Input, self.n), Buffer::new(Role::Sum, BINS as u64 * 4)]
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
+        vec![Buffer::new("input", Role::Input, self.n), Buffer::new("bins", Role::Sum, BINS as u64 * 4)]
     }
 
     fn input(&self, index: usize) -> &[u8] {

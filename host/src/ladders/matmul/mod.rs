@@ -37,7 +37,7 @@ use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
-use engine::registry::{Effort, Ladder, Rung};
+use engine::registry::{DeviceProperties, Effort, Ladder, Rung};
 use kernels_gpu::matmul::sliced;
 
 use super::product::{self, Extent};
@@ -143,15 +143,15 @@ unsafe impl Problem for Matmul {
         Some(product::square(elements / 7, share, 1))
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let [m, n, k] = self.sides().map(|side| side as u64);
-        let buffer = |role, elements| Buffer::new(role, elements * 4);
+        let buffer = |name, role, elements| Buffer::new(name, role, elements * 4);
         vec![
-            buffer(Role::Input, m * k),
-            buffer(Role::Input, k * n),
-            buffer(Role::Input, k * n),
-            buffer(Role::Output, m * n),
-            buffer(Role::Workspace, self.turns()),
+            buffer("a", Role::Input, m * k),
+            buffer("b", Role::Input, k * n),
+            buffer("b_columns", Role::Input, k * n),
+            buffer("c", Role::Output, m * n),
+            buffer("workspace", Role::Workspace, self.turns()),
         ]
     }
 

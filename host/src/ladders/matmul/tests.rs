@@ -3,6 +3,7 @@
 use super::*;
 use crate::ladder;
 use crate::ladders::rung_fixture::rung_fixture;
+use engine::DeviceProperties;
 use engine::problem::POISON;
 
 fn sides(m: u64, n: u64, k: u64) -> Options {
@@ -70,11 +71,11 @@ fn what_is_said_to_fit_does() {
     let matmul = ladder("matmul").unwrap();
     // All of it is the product: the second matrix's two forms and the copies count for nothing.
     let problem = matmul.problem(&sides(10_000, 10_000, 1)).unwrap();
-    let need: u64 = problem.buffers().iter().map(|buffer| buffer.bytes).sum();
+    let need: u64 = problem.buffers(DeviceProperties::default()).iter().map(|buffer| buffer.bytes).sum();
     let fits = problem.smaller(0.5).unwrap();
     assert_eq!(fits.command_line(), "--m 2000 --n 2000 --k 2000");
     let square = matmul.problem(&sides(2000, 2000, 2000)).unwrap();
-    let sizes = || square.buffers().into_iter().map(|buffer| buffer.bytes);
+    let sizes = || square.buffers(DeviceProperties::default()).into_iter().map(|buffer| buffer.bytes);
     let (restored, all): (u64, u64) = (sizes().take(3).sum(), sizes().sum());
     assert!(all + restored <= need / 2, "{} of {need}", all + restored);
 }

@@ -13,12 +13,10 @@ use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
-use engine::registry::Rung;
+use engine::registry::{DeviceProperties, Rung};
 
-/// The buffers, in their order.
+/// The places of buffers.
 const INPUT: usize = 0;
-const OUTPUT: usize = 1;
-const ADDED: usize = 2;
 const WORKSPACE: usize = 3;
 
 /// The reduction of `n` elements of a type by an operation.
@@ -143,14 +141,14 @@ unsafe impl<T: Number> Problem for Reduction<T> {
         too_many(self.n)
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let blocks = |elements| self.n.div_ceil(elements).max(1);
         let words = blocks(GRAIN * ITEMS as u64);
         vec![
-            Buffer::new(Role::Input, self.n * Self::SIZE),
-            Buffer::new(Role::Output, blocks(GRAIN) * Self::SIZE),
-            Buffer::new(Role::Sum, Self::SIZE),
-            Buffer::new(Role::Workspace, words * size_of::<u64>() as u64),
+            Buffer::new("input", Role::Input, self.n * Self::SIZE),
+            Buffer::new("output", Role::Output, blocks(GRAIN) * Self::SIZE),
+            Buffer::new("sum", Role::Sum, Self::SIZE),
+            Buffer::new("workspace", Role::Workspace, words * size_of::<u64>() as u64),
         ]
     }
 
@@ -162,18 +160,11 @@ unsafe impl<T: Number> Problem for Reduction<T> {
     }
 
     fn argument(&self, name: &str) -> Option<Arg> {
-        Some(match name {
-            "input" => Arg::Buffer(INPUT),
-            "output" => Arg::Buffer(OUTPUT),
-            "sum" => Arg::Buffer(ADDED),
-            "workspace" => Arg::Buffer(WORKSPACE),
-            "n" => Arg::U32(self.n as u32),
-            _ => return None,
-        })
+        (name == "n").then_some(Arg::U32(self.n as u32))
     }
 
-    fn written_bytes(&self, launch: &Launch, buffer: usize) -> u64 {
-        let is_whole = buffer == ADDED || launch.args.contains(&Arg::Buffer(WORKSPACE));
+    fn written_bytes(&self, launch: &Launch, buffer: &Buffer) -> u64 {
+        let is_whole = buffer.name == "sum" || launch.args.contains(&Arg::Buffer(WORKSPACE));
         Self::SIZE * if is_whole { 1 } else { launch.blocks() }
     }
 

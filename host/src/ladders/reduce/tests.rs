@@ -4,12 +4,14 @@ use super::*;
 use crate::data::{MAX_ELEMENTS, element};
 use crate::ladder;
 use crate::ladders::rung_fixture::{RungFixture, output_of, rung_fixture};
+use engine::DeviceProperties;
 use engine::launch::Arg;
 use engine::problem::{POISON, Role, Verdict};
 
 fn with_block(rung: &str, n: u64, block: u32) -> RungFixture {
     let mut fixture = rung_fixture(rung, &Options::default().with("n", n));
-    fixture.launch = LADDER.launch(fixture.rung, &*fixture.problem, Some([block, 1, 1])).unwrap();
+    fixture.launch =
+        LADDER.launch(fixture.rung, &*fixture.problem, Some([block, 1, 1]), DeviceProperties::default()).unwrap();
     fixture
 }
 
@@ -63,14 +65,14 @@ fn the_output_has_room_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
     for n in [0, 1, 64, 65, 1000, MAX_ELEMENTS] {
         let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
-        let buffers = problem.buffers();
+        let buffers = problem.buffers(DeviceProperties::default());
         for rung in ladder.rungs {
             for &block in ladder.blocks {
-                let launch = ladder.launch(rung, &*problem, Some(block)).unwrap();
+                let launch = ladder.launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
                 for (index, buffer) in buffers.iter().enumerate() {
                     let takes = launch.args.contains(&Arg::Buffer(index));
-                    if takes && matches!(buffer.role, Role::Output | Role::Sum) {
-                        let written = problem.written_bytes(&launch, index);
+                    if takes && buffer.role.is_result() {
+                        let written = problem.written_bytes(&launch, buffer);
                         assert!(written <= buffer.bytes, "{launch}");
                     }
                 }
@@ -168,7 +170,7 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
 /// The check of one result of all elements, by a rung that gives one.
 fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
     let rung = LADDER.rung("reduce_one_launch").unwrap();
-    let launch = LADDER.launch(rung, problem, None).unwrap();
+    let launch = LADDER.launch(rung, problem, None, DeviceProperties::default()).unwrap();
     problem.check(rung, &launch, output)
 }
 
@@ -240,15 +242,15 @@ fn a_launch_of_the_whole_gives_one_sum() {
     for (name, role) in [("reduce_atomic", Role::Sum), ("reduce_one_launch", Role::Output)] {
         let fixture = with_block(name, 100_003, 256);
         let sum = plain_sum(fixture.input());
-        let buffers = fixture.problem.buffers();
+        let buffers = fixture.problem.buffers(DeviceProperties::default());
         let written = (0..buffers.len()).filter(|&index| {
             let takes = fixture.launch.args.contains(&Arg::Buffer(index));
-            takes && matches!(buffers[index].role, Role::Output | Role::Sum)
+            takes && buffers[index].role.is_result()
         });
         let written: Vec<usize> = written.collect();
         assert_eq!(written.len(), 1);
         assert_eq!(buffers[written[0]].role, role);
-        assert_eq!(fixture.problem.written_bytes(&fixture.launch, written[0]), 4);
+        assert_eq!(fixture.problem.written_bytes(&fixture.launch, &buffers[written[0]]), 4);
         assert_eq!(fixture.why(&[sum]), None);
         let why = fixture.why(&[sum ^ 1]).unwrap();
         assert!(why.starts_with("the sum is "), "{why}");

@@ -18,7 +18,7 @@ use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Facts, Picture, Problem, Role, Verdict, elements};
-use engine::registry::{Effort, Ladder, Rung, ShownColumns};
+use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
 /// The number of lanes, unless the width is larger.
 const LANES: u32 = 16;
@@ -148,9 +148,9 @@ unsafe impl Problem for Shuffle {
         }
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let bytes = u64::from(self.values()) * 4;
-        [Role::Input, Role::Output].map(|role| Buffer::new(role, bytes)).to_vec()
+        vec![Buffer::new("input", Role::Input, bytes), Buffer::new("output", Role::Output, bytes)]
     }
 
     fn input(&self, index: usize) -> &[u8] {

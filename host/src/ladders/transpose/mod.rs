@@ -14,7 +14,7 @@ use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict, round_down};
-use engine::registry::{Column, Effort, Ladder, Rung, ShownColumns};
+use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, generate};
 
@@ -135,9 +135,9 @@ unsafe impl Problem for Transpose {
         Some(Options::default().with("rows", side).with("cols", side))
     }
 
-    fn buffers(&self) -> Vec<Buffer> {
+    fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let bytes = self.elements() * WORD;
-        [Role::Input, Role::Output].map(|role| Buffer::new(role, bytes)).to_vec()
+        vec![Buffer::new("input", Role::Input, bytes), Buffer::new("output", Role::Output, bytes)]
     }
 
     fn input(&self, index: usize) -> &[u8] {

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::profile::plan;
+use engine::DeviceProperties;
 use engine::run::Plan;
 use host::CATALOG;
 
@@ -18,7 +19,7 @@ fn every_ladder_has_a_case_and_every_case_a_ladder() {
     }
     for ladder in CATALOG.ladders {
         let cases = chosen(&[ladder.name], &[], None).unwrap();
-        let plan = |case: &Case| plan(&case.selection, case.block).unwrap();
+        let plan = |case: &Case| plan(&case.selection, case.block, DeviceProperties::default()).unwrap();
         let plans: Vec<Plan> = cases.iter().map(plan).collect();
         let rungs = plans.iter().flat_map(Plan::rungs).map(|rung| rung.name);
         let all: Vec<&str> = rungs.collect();

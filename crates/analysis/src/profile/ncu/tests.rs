@@ -8,7 +8,7 @@ use std::io;
 
 use super::*;
 use engine::selection::select_with;
-use host::CATALOG;
+use host::{CATALOG, DeviceProperties};
 
 const RAW: &str = include_str!("fixtures/raw.csv");
 const DETAILS: &str = include_str!("fixtures/details.csv");
@@ -68,7 +68,7 @@ fn profile(runner: &Recorded, metrics: &[&str], optional: &[&str]) -> Result<Vec
     let options = [("n", "2^20".to_owned())];
     let selected = select_with(&CATALOG, &targets, &options).unwrap();
     let block = Some([512, 1, 1]);
-    let plan = selected[0].plan(block, None).unwrap();
+    let plan = selected[0].plan(block, None, DeviceProperties::default()).unwrap();
     let ncu = Ncu { program: "ncu".into(), profiled: "ladder".into(), device: "Test GPU".into(), runner };
     let wanted = MetricSet { needed: set(metrics), optional: set(optional) };
     ncu.profile(&selected[0], plan.launches(), block, &wanted)

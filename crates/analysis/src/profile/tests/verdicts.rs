@@ -6,6 +6,7 @@ use crate::predict::Description;
 use crate::predict::model::{self, Estimate};
 use crate::profile::verdict::{Resource, Utilization, next_rung, verdict};
 use crate::profile::{bounds, plan};
+use engine::DeviceProperties;
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
@@ -92,7 +93,7 @@ fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
 #[test]
 fn shares_of_the_model_and_of_ncu() {
     let selected = select_with(&CATALOG, &["transpose_naive".to_owned()], &[]).unwrap();
-    let plan = plan(&selected[0], None).unwrap();
+    let plan = plan(&selected[0], None, DeviceProperties::default()).unwrap();
     let (_, launch) = &plan.launches()[0];
     let bytes = plan.problem().facts().bytes;
     let warps = (launch.blocks() * launch.threads() / 32) as f64;
