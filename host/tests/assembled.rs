@@ -91,7 +91,7 @@ fn each_entry_takes_alone_what_it_takes_among_others() {
                 compared += 1;
             }
             let own = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
-            let bytes = rung.shared.bytes(launch.block);
+            let bytes = KERNELS.static_shared_bytes(&launch.entry) + launch.shared_bytes;
             assert_eq!(own.shared_bytes(), bytes, "{}", rung.name);
             assert!(own.registers > 0, "{}", rung.name);
             assert!(own.occupancy.blocks > 0, "{}", rung.name);

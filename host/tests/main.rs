@@ -9,6 +9,7 @@ mod agreement;
 mod checklist;
 mod common;
 mod cut;
+mod device_sizes;
 mod dram;
 mod explain;
 mod histogram;

@@ -180,12 +180,18 @@ fn a_seeds_speedup_is_over_an_earlier_rung() {
 #[test]
 fn shared_memory_by_block() {
     let reduce = ladder("reduce").unwrap();
-    let of = |name: &str| reduce.rung(name).unwrap().shared;
-    assert!(matches!(of("reduce_neighbored"), SharedMemory::None));
-    assert_eq!(of("reduce_smem").bytes([128, 1, 1]), 512);
-    assert_eq!(of("reduce_smem").dynamic_bytes([128, 1, 1]), 0);
-    assert_eq!(of("reduce_smem_dyn").dynamic_bytes([1024, 1, 1]), 4096);
-    assert_eq!(of("reduce_shfl").bytes([128, 1, 1]), 16);
+    let problem = reduce.problem(&Options::default()).unwrap();
+    // Static and dynamic bytes.
+    let of = |name: &str, threads| {
+        let (rung, device) = (reduce.rung(name).unwrap(), DeviceProperties::default());
+        let launch = reduce.launch(rung, &*problem, Some([threads, 1, 1]), device).unwrap();
+        (KERNELS.static_shared_bytes(&launch.entry), launch.shared_bytes)
+    };
+    assert_eq!(of("reduce_neighbored", 128), (0, 0));
+    assert_eq!(of("reduce_smem", 128), (512, 0));
+    assert_eq!(of("reduce_smem_dyn", 1024), (0, 4096));
+    assert_eq!(of("reduce_shfl", 128), (16, 0));
+    assert_eq!(KERNELS.static_shared_bytes("no_such_entry"), 0);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `ladder list` and `ladder devices`: the ladders and rungs, and the devices that run them.
 
 use clap::{ArgMatches, Args, FromArgMatches};
+use engine::Kernels;
 use engine::device::{Choice, DeviceInfo};
-use engine::registry::{Ladder, Rung};
+use engine::registry::{Ladder, Rung, dynamic_shared_bytes};
 use engine::size::{self, dims};
 use serde::Serialize;
 
@@ -47,14 +48,14 @@ fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, 
     let args = CommandArgs::<Arguments>::read(env, matches)?;
     let mut document = Document::default();
     for selected in args.targets.select(env.catalog)? {
-        document.append(rungs(selected.ladder, &selected.rungs()));
+        document.append(rungs(env.catalog.kernels, selected.ladder, &selected.rungs()));
     }
     args.own.format.write(&document, env.style(), to.out)?;
     Ok(0)
 }
 
 /// Rungs of a ladder: where each one's device code is, how it is launched, what it teaches.
-pub fn rungs(ladder: &Ladder, rungs: &[&Rung]) -> Document {
+pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Document {
     let headings = ["device code", "block", "shared", "in place", "lesson"];
     let headings = headings.map(Column::text);
     let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
@@ -65,7 +66,7 @@ pub fn rungs(ladder: &Ladder, rungs: &[&Rung]) -> Document {
             rung.name.to_owned(),
             rung.source.to_owned(),
             dims(rung.default_block),
-            shared(rung),
+            shared(kernels, rung),
             if rung.in_place { "yes" } else { "" }.to_owned(),
             rung.lesson.to_owned(),
         ]);
@@ -75,7 +76,7 @@ pub fn rungs(ladder: &Ladder, rungs: &[&Rung]) -> Document {
             source: rung.source,
             entries: rung.entry_names(),
             block: rung.default_block,
-            shared_bytes: rung.shared.dynamic_bytes(rung.default_block),
+            shared_bytes: dynamic_shared_bytes(rung, rung.default_block),
             in_place: rung.in_place,
             lesson: rung.lesson,
         });
@@ -84,12 +85,16 @@ pub fn rungs(ladder: &Ladder, rungs: &[&Rung]) -> Document {
     document
 }
 
-fn shared(rung: &Rung) -> String {
+/// The shared memory of a rung's default block, in words.
+fn shared(kernels: &'static Kernels, rung: &Rung) -> String {
     let block = rung.default_block;
-    match (rung.shared.bytes(block), rung.shared.dynamic_bytes(block)) {
-        (0, _) => String::new(),
+    let names = rung.entry_names();
+    let entry = rung.entry("", block).ok().or(names.into_iter().next());
+    let static_bytes = entry.map_or(0, |entry| kernels.static_shared_bytes(&entry));
+    match (static_bytes, dynamic_shared_bytes(rung, block)) {
+        (0, 0) => String::new(),
         (bytes, 0) => format!("{bytes} B"),
-        (bytes, _) => format!("{bytes} B dynamic"),
+        (bytes, dynamic) => format!("{} B dynamic", bytes + dynamic),
     }
 }
 

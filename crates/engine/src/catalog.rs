@@ -82,6 +82,12 @@ impl Kernels {
         Ptx::newest(self.modules, capability)
     }
 
+    /// The bytes of shared memory that an entry declares statically, in the newest module that has it; 0 when no module
+    /// has it.
+    pub fn static_shared_bytes(&self, entry: &str) -> u32 {
+        self.modules.iter().rev().find_map(|ptx| ptx.static_shared_bytes(entry)).unwrap_or(0)
+    }
+
     /// The compilers of the host code, and of the module that a device of this compute capability runs.
     pub fn toolchain(&self, capability: Option<(u32, u32)>) -> String {
         let module = self.newest_for(capability);

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::sync::OnceLock;
 
 use ptx::Outline;
+use ptx::ast::{Linkage, Space, Statement, Variable};
 use ptx::extract::{SourceLines, extract};
 
 use crate::Error;
@@ -116,6 +117,48 @@ impl Ptx {
     pub fn part(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
+
+    /// The bytes of shared memory that an entry declares statically, with those of the functions that it calls. `None`
+    /// when the text has no such entry, or the entry cannot stand alone.
+    ///
+    /// # Panics
+    /// When [`check_readable`](Self::check_readable) fails.
+    pub fn static_shared_bytes(&'static self, entry: &str) -> Option<u32> {
+        let outline = self.outline();
+        let text = outline.has_entry(entry).then(|| extract(outline, entry, SourceLines::Drop))??;
+        static_shared_bytes(&text)
+    }
+}
+
+/// The bytes of all variables in shared memory that a text declares, each at the next address of its alignment.
+/// `.extern` variables stand for dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`).
+fn static_shared_bytes(text: &str) -> Option<u32> {
+    let module = ptx::parse(text).ok()?;
+    let mut bytes = 0u64;
+    let mut add = |variable: &Variable<'_>| -> Option<()> {
+        if variable.space == Space::Shared && variable.linkage != Linkage::Extern {
+            // `b8`, `u64`: the number of bits ends the name of a type.
+            let bits: u64 = variable.ty.trim_start_matches(|c: char| c.is_alphabetic()).parse().ok()?;
+            let element = bits / 8 * u64::from(variable.vector);
+            let elements: Option<u64> = variable.dims.iter().copied().product();
+            let align = variable.align.map_or(element, u64::from).max(1);
+            bytes = bytes.next_multiple_of(align) + element * elements?;
+        }
+        Some(())
+    };
+    module.variables.iter().try_for_each(&mut add)?;
+    let mut bodies = module.functions.iter().filter_map(|function| function.body.as_deref());
+    bodies.try_for_each(|body| variables(body, &mut add))?;
+    u32::try_from(bytes).ok()
+}
+
+/// Calls `add` with the variables of statements and of the scopes in them.
+fn variables(statements: &[Statement<'_>], add: &mut impl FnMut(&Variable<'_>) -> Option<()>) -> Option<()> {
+    statements.iter().try_for_each(|statement| match statement {
+        Statement::Variable(variable) => add(variable),
+        Statement::Scope(inner) => variables(inner, add),
+        _ => Some(()),
+    })
 }
 
 #[cfg(test)]
@@ -131,6 +174,24 @@ mod tests {
         let error = open(Choice::Sim, &KERNELS).err().expect("there is no such file");
         assert!(matches!(error, Error::NoKernels { .. }), "{error}");
         assert!(error.to_string().contains("/none/kernels.compute_80.ptx"), "{error}");
+    }
+
+    #[test]
+    fn static_shared_memory_is_that_of_the_entry_and_of_what_it_calls() {
+        static PTX: Ptx = Ptx::new(
+            (7, 5),
+            ".version 7.8\n.target sm_75\n.address_size 64\n\
+             .shared .align 4 .b8 tile[6];\n.shared .align 8 .u64 sums[2];\n.shared .u32 others;\n\
+             .extern .shared .align 16 .b8 dynamic[];\n\
+             .func part()\n{\n.reg .u32 %r;\nmov.u32 %r, others;\nret;\n}\n\
+             .visible .entry both()\n{\n.reg .u32 %r;\nmov.u32 %r, tile;\nmov.u32 %r, sums;\ncall part, ();\nret;\n}\n\
+             .visible .entry inner()\n{\n.shared .v2 .f32 pairs[3];\n.reg .u32 %r;\nmov.u32 %r, pairs;\n\
+             mov.u32 %r, dynamic;\nret;\n}\n\
+             .visible .entry none()\n{\nret;\n}\n",
+        );
+        let bytes = |entry| PTX.static_shared_bytes(entry);
+        assert_eq!([bytes("both"), bytes("inner"), bytes("none")], [Some(28), Some(24), Some(0)]);
+        assert_eq!(bytes("other"), None);
     }
 
     #[test]

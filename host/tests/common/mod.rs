@@ -263,7 +263,7 @@ impl Device for Fake {
         let (blocks, elements) = if rung.single_pass {
             (1, data.len().max(1))
         } else {
-            let elements = rung.geometry.elements(launch.block);
+            let elements = launch.threads() * u64::from(rung.items_per_thread);
             (launch.blocks() as usize, elements as usize)
         };
         if self.fault != Some(Fault::NothingWritten(rung.name)) {

@@ -48,7 +48,7 @@ fn kernels() -> String {
             let is_number = |arg: &Arg| matches!(arg, Arg::U32(_));
             let n = launch.args.iter().position(is_number).unwrap();
             let (entry, shared, [threads, ..]) = (&launch.entry, launch.shared_bytes, block);
-            let elements = rung.geometry.elements(block);
+            let elements = launch.threads() * u64::from(rung.items_per_thread);
             let whole = rung.single_pass;
             writeln!(text, "{entry} {threads} {elements} {shared} {n} {whole}").unwrap();
         }

@@ -87,7 +87,7 @@ fn measure_pair(
             return Err(failed(format!("{launch} is wrong: {why}")));
         }
         let mut counters = counted(&checked.ran.counters);
-        let shared = rung.shared.bytes(launch.block);
+        let shared = catalog.kernels.static_shared_bytes(&launch.entry) + launch.shared_bytes;
         counters.insert("shared_bytes_per_block".to_owned(), f64::from(shared));
         numbers.insert(rung.name, counters);
     }

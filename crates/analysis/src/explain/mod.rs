@@ -117,7 +117,7 @@ pub fn record(
         Some(device) => device.clone(),
         None => Description::open("h100")?,
     };
-    let (entry, has_registers) = predict::occupancy_of(watch.kernels, &device, rung, launch)?;
+    let (entry, has_registers) = predict::occupancy_of(watch.kernels, &device, launch)?;
     let residence = Residence {
         device: device.name.clone(),
         multiprocessors: device.multiprocessors,

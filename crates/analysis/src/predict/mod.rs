@@ -154,22 +154,21 @@ pub fn launches(
     problem: &dyn Problem,
     launches: &[(&'static Rung, Launch)],
 ) -> Result<Vec<Prediction>, Error> {
-    let entry = |(rung, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, rung, launch)?.0);
+    let entry = |(_, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, launch)?.0);
     let entries: Vec<EntryOccupancy> = launches.iter().map(entry).collect::<Result<_, Error>>()?;
     predictions(kernels, device, constants, problem, launches, &entries)
 }
 
 /// The occupancy of a launch on a device, and whether `ptxas` has said how many registers it takes; otherwise they are
-/// assumed not to limit the number of blocks.
+/// assumed not to limit the number of blocks. Without kernels, nor does static shared memory.
 pub(crate) fn occupancy_of(
     kernels: Option<&'static Kernels>,
     device: &Description,
-    rung: &Rung,
     launch: &Launch,
 ) -> Result<(EntryOccupancy, bool), Error> {
     let known = kernels.and_then(|kernels| occupancy::usage(kernels, launch, &device.arch).ok());
     let usage = known.unwrap_or_else(|| Usage {
-        shared_bytes: rung.shared.bytes(launch.block) - launch.shared_bytes,
+        shared_bytes: kernels.map_or(0, |kernels| kernels.static_shared_bytes(&launch.entry)),
         ..Usage::default()
     });
     Ok((EntryOccupancy::with_usage(usage, launch, Limits::named(&device.arch)?), known.is_some()))

@@ -166,5 +166,8 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     );
     // What was named beside its ladder has to be possible too.
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
-    assert!(matches!(plan(&max[0], None, DeviceProperties::default()), Err(crate::Error::Engine(Error::NotOffered { .. }))));
+    assert!(matches!(
+        plan(&max[0], None, DeviceProperties::default()),
+        Err(crate::Error::Engine(Error::NotOffered { .. }))
+    ));
 }

@@ -337,7 +337,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
         let timed = self.with(Some(launch), |state| {
-            // The SIMT machine runs any number of blocks at a time.
+            // The simulator reports a deadlock of blocks that wait for others.
             if !SIMULATED {
                 state.check_ranks_run_together(launch)?;
             }

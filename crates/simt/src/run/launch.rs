@@ -320,7 +320,7 @@ impl Machine {
         }
         merge(&mut thread().run_last());
         self.clock += state.progress.instructions.into_inner();
-        let mut result = match blocks.fault() {
+        let mut result = match blocks.fault(each) {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => {
                 let mut printed = self.printed.lock().expect("printing does not panic");

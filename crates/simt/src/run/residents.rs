@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::Schedule;
 use super::block::{BlockFault, LaunchState, Progress, RunningCluster};
+use super::fault::FaultKind;
 use crate::observe::Observer;
 
 /// The blocks of a launch that have not begun, and what host threads know of each other.
@@ -30,6 +31,15 @@ pub(super) struct Blocks<'a> {
     limit: u64,
     stillness: Mutex<Idleness>,
     faults: Mutex<Vec<(u64, BlockFault)>>,
+    stuck: Mutex<Option<Stuck>>,
+}
+
+/// A launch in which nothing will happen any more.
+struct Stuck {
+    /// The number of blocks that wait.
+    waiting: u64,
+    /// The first block that has not begun; the number of blocks if all have begun.
+    first_not_begun: u64,
 }
 
 /// Whether anything happens on any host thread.
@@ -57,15 +67,39 @@ impl<'a> Blocks<'a> {
             limit,
             stillness: Mutex::new(Idleness { threads, generation: 0, still: 0 }),
             faults: Mutex::new(Vec::new()),
+            stuck: Mutex::new(None),
         }
     }
 
     /// The fault that is reported: that of the first block, so that it does not depend on the timing of host threads;
-    /// and rather a block's own than that it waits for a block that faulted.
-    pub(super) fn fault(self) -> Option<(u64, BlockFault)> {
-        let faults = self.faults.into_inner().expect("pushing cannot panic");
+    /// and rather a block's own than that it waits for a block that faulted. `each` is the number of blocks of a cluster.
+    ///
+    /// Where blocks wait and others have not begun, the fault says so: a block cannot wait for one that begins only when
+    /// another one ends.
+    pub(super) fn fault(mut self, each: u64) -> Option<(u64, BlockFault)> {
+        let faults = std::mem::take(self.faults.get_mut().expect("pushing cannot panic"));
         let order = |(number, fault): &(u64, BlockFault)| (fault.is_deadlock(), *number);
-        faults.into_iter().min_by_key(order)
+        let (number, mut fault) = faults.into_iter().min_by_key(order)?;
+        let stuck = self.stuck.get_mut().expect("counting cannot panic").take();
+        let stuck = stuck.filter(|stuck| stuck.first_not_begun < self.count);
+        if let (FaultKind::Deadlock { waiting }, Some(stuck)) = (&mut *fault.kind, stuck) {
+            let what = if each == 1 { "block" } else { "cluster" };
+            let plural = |count: u64| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let (blocks, limit) = (plural(stuck.waiting), plural(self.limit));
+            let first = self.number(stuck.first_not_begun);
+            *waiting += &format!(
+                "; {blocks} wait, and {what} {first} has not begun, because the device runs {limit} at the same time"
+            );
+        }
+        Some((number, fault))
+    }
+
+    /// The first block that no host thread has taken.
+    fn first_not_taken(&self) -> u64 {
+        match (self.next.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed)) {
+            (next, true) => next.min(self.count),
+            (next, false) => next.min(self.count - 1),
+        }
     }
 
     /// The next blocks. Under the fixed schedule the last block of the launch is not among them: it begins when all others
@@ -306,6 +340,13 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
 
     /// Nothing happens any more: this thread's blocks wait forever.
     fn give_up(&mut self) {
+        let own = if self.taken.is_empty() { u64::MAX } else { self.taken.start };
+        let first_not_begun = own.min(self.blocks.first_not_taken());
+        let waiting = self.blocks.resident.load(Ordering::Relaxed);
+        let mut stuck = self.blocks.stuck.lock().expect("counting cannot panic");
+        // Host threads that give up after another one find fewer blocks.
+        let stuck = stuck.get_or_insert(Stuck { waiting, first_not_begun });
+        stuck.first_not_begun = stuck.first_not_begun.min(first_not_begun);
         let first = self.begun.iter().min_by_key(|block| block.number);
         if let Some(first) = first {
             self.fault(first, first.deadlock());
