@@ -5,7 +5,7 @@ use std::path::Path;
 
 use host::launch::Arg;
 use host::selection::select;
-use host::{CATALOG, DeviceProperties, Effort, Entries, KERNELS, Options, Ptx, Rung, SharedMemory, ladder, ladders};
+use host::{CATALOG, DeviceProperties, Effort, Entries, KERNELS, Options, Ptx, Rung, ladder, ladders};
 
 fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
     ptx.outline().entries().map(|entry| (entry.name, entry.parameter_bytes)).collect()
@@ -199,8 +199,8 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     let matmul = ladder("matmul").unwrap();
     let problem = matmul.problem(&Options::default()).unwrap();
     let greedy = Rung {
-        // A tile of the first matrix and sixteen of the second.
-        shared: SharedMemory::Static(|[side, _, _]| 17 * side * side * 4),
+        // Sixty-four tiles.
+        dynamic_shared: |[side, _, _]| 64 * side * side * 4,
         ..*matmul.rung("matmul_coarsened8").unwrap()
     };
     assert!(matmul.launch(&greedy, &*problem, Some([16, 16, 1]), DeviceProperties::default()).is_ok());
@@ -208,8 +208,8 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     let text = error.to_string();
     assert!(
         text.starts_with(
-            "matmul_coarsened8 with a block of 32x32 needs 69632 bytes of shared memory and a block has \
-             49152; the block must be 16x16 or 32x32"
+            "matmul_coarsened8 with a block of 32x32 needs 262144 bytes of shared memory and a block has \
+             232448; the block must be 16x16 or 32x32"
         ),
         "{text}"
     );

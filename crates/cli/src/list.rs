@@ -3,7 +3,7 @@
 use clap::{ArgMatches, Args, FromArgMatches};
 use engine::Kernels;
 use engine::device::{Choice, DeviceInfo};
-use engine::registry::{Ladder, Rung, dynamic_shared_bytes};
+use engine::registry::{Ladder, Rung};
 use engine::size::{self, dims};
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Doc
             source: rung.source,
             entries: rung.entry_names(),
             block: rung.default_block,
-            shared_bytes: dynamic_shared_bytes(rung, rung.default_block),
+            shared_bytes: (rung.dynamic_shared)(rung.default_block),
             in_place: rung.in_place,
             lesson: rung.lesson,
         });
@@ -91,7 +91,7 @@ fn shared(kernels: &'static Kernels, rung: &Rung) -> String {
     let names = rung.entry_names();
     let entry = rung.entry("", block).ok().or(names.into_iter().next());
     let static_bytes = entry.map_or(0, |entry| kernels.static_shared_bytes(&entry));
-    match (static_bytes, dynamic_shared_bytes(rung, block)) {
+    match (static_bytes, (rung.dynamic_shared)(block)) {
         (0, 0) => String::new(),
         (bytes, 0) => format!("{bytes} B"),
         (bytes, dynamic) => format!("{} B dynamic", bytes + dynamic),

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-pub use rung::{BlockCount, Geometry, MULTIPROCESSORS};
-
 use rung::dims;
 pub use simt::TensorElement;
 

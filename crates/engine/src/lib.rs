@@ -40,8 +40,7 @@ pub use problem::Problem;
 #[cfg(not(target_family = "wasm"))]
 pub use provenance::Provenance;
 pub use registry::{
-    ChooseBlock, Column, DeviceProperties, Effort, Entries, Form, Ladder, PublishedSpeedup, Rung, SharedMemory,
-    ShownColumns,
+    ChooseBlock, Column, DeviceProperties, Effort, Entries, Ladder, PublishedSpeedup, Rung, ShownColumns,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use rerun::on_sim;

@@ -260,8 +260,8 @@ impl Facts {
 /// that a problem too large for a device is refused before the host's memory is filled with it.
 ///
 /// # Safety
-/// The kernels of the problem's ladder, launched with [`Problem::args`], are meant to access only [`Problem::buffers`]: no argument is
-/// an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
+/// The kernels of the problem's ladder, launched with its buffers and [`Problem::argument`], must access only
+/// [`Problem::buffers`]: no argument is an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
 pub unsafe trait Problem: Sync {
     /// The problem's size, in words and in numbers.
     fn facts(&self) -> Facts;
@@ -271,14 +271,6 @@ pub unsafe trait Problem: Sync {
 
     /// The contents of an input buffer, by its index in [`Problem::buffers`]. Empty for an output.
     fn input(&self, index: usize) -> &[u8];
-
-    /// The arguments of a rung's kernels. The default is all buffers in their order, followed by the lengths of the
-    /// shape as 32-bit numbers.
-    fn args(&self, _rung: &Rung) -> Vec<Arg> {
-        let buffers = (0..self.buffers(DeviceProperties::default()).len()).map(Arg::Buffer);
-        let lengths = self.facts().shape.into_iter().map(|length| Arg::U32(length as u32));
-        buffers.chain(lengths).collect()
-    }
 
     /// The number or tensor map for the kernel parameter of this name, which is not the name of a buffer. `None` when
     /// the ladder has none.

@@ -5,15 +5,12 @@ use crate::launch::{Arg, Code, Launch};
 use crate::options::{Opt, Options};
 use crate::problem::{Facts, Problem};
 use crate::size::dims;
-pub use rung::{ChooseBlock, DeviceProperties, Entries, Form, PublishedSpeedup, Rung, SharedMemory};
+pub use rung::{ChooseBlock, DeviceProperties, Entries, PublishedSpeedup, Rung};
 use rung::{LaunchRequest, variant_in_words};
 use serde::Deserialize;
 
-/// The bytes of shared memory that a block can have on every device without an opt-in (CUDA C++ Programming Guide,
-/// "Compute Capabilities").
-pub(crate) const MAX_SHARED: u32 = 48 << 10;
-
-/// The most bytes of shared memory that a block can have with an opt-in on any device (same source). A device with
+/// The most bytes of shared memory that a block can have with an opt-in on any device (CUDA C++ Programming
+/// Guide, "Compute Capabilities"). A device with
 /// less refuses the launch.
 const MAX_DYNAMIC: u32 = 227 << 10;
 
@@ -257,15 +254,11 @@ impl Ladder {
         if let Some(reason) = problem.refuses(rung) {
             return Err(Error::Refused { rung: rung.name, reason });
         }
-        let shared_bytes = dynamic_shared_bytes(rung, block);
-        // The build refuses a kernel that declares more than `MAX_SHARED` bytes.
-        let (needed, most) = match rung.shared {
-            SharedMemory::Static(bytes) => (bytes(block), MAX_SHARED),
-            SharedMemory::Dynamic(_) | SharedMemory::None => (shared_bytes, MAX_DYNAMIC),
-        };
-        if needed > most {
+        let needed = (rung.dynamic_shared)(block);
+        if needed > MAX_DYNAMIC {
             return Err(Error::TooMuchShared(format!(
-                "{} with a block of {} needs {needed} bytes of shared memory and a block has {most}; the block must be {}",
+                "{} with a block of {} needs {needed} bytes of shared memory and a block has {MAX_DYNAMIC}; the block must be \
+                 {}",
                 rung.name,
                 dims(block),
                 self.block_rule
@@ -276,7 +269,7 @@ impl Ladder {
             entry,
             grid: grid(rung, &shape, block, device),
             block,
-            shared_bytes,
+            shared_bytes: needed,
             args: arguments(rung, problem, device)?,
         })
     }
@@ -328,23 +321,9 @@ impl Ladder {
     }
 }
 
-/// Whether a rung is described by its parameters, and not yet by the fields of [`Form`] and
-/// [`Geometry`](rung::Geometry).
-fn is_new(rung: &Rung) -> bool {
-    !rung.parameters.is_empty()
-}
-
 /// The grid of a rung's launch on a device.
 pub(crate) fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DeviceProperties) -> [u32; 3] {
-    match is_new(rung) {
-        true => (rung.grid)(&LaunchRequest { shape, block, items_per_thread: rung.items_per_thread, device }),
-        false => rung.geometry.grid(shape, block),
-    }
-}
-
-/// The bytes of dynamic shared memory of a block, which a launch of the rung requests.
-pub fn dynamic_shared_bytes(rung: &Rung, block: [u32; 3]) -> u32 {
-    if is_new(rung) { (rung.dynamic_shared)(block) } else { rung.shared.dynamic_bytes(block) }
+    (rung.grid)(&LaunchRequest { shape, block, items_per_thread: rung.items_per_thread, device })
 }
 
 /// The arguments of a rung's kernels. A parameter is the problem's buffer of its name, or else the number or tensor map
@@ -353,9 +332,6 @@ pub fn dynamic_shared_bytes(rung: &Rung, block: [u32; 3]) -> u32 {
 /// # Errors
 /// [`Error::NotOffered`] when the problem has neither.
 pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem, device: DeviceProperties) -> Result<Vec<Arg>, Error> {
-    if !is_new(rung) {
-        return Ok(problem.args(rung));
-    }
     let buffers = problem.buffers(device);
     let argument = |parameter: &&str| {
         let buffer = buffers.iter().position(|buffer| buffer.name == *parameter).map(Arg::Buffer);

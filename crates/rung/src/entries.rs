@@ -1,4 +1,4 @@
-//! The entry points of a rung, their names, and the shared memory that they use.
+//! The entry points of a rung and their names.
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use names::{NotCompiled, dims, variant_in_words};
@@ -15,17 +15,6 @@ pub enum Entries {
     PerVariant(&'static [(&'static str, Entries)]),
 }
 
-/// The shared memory of a block, in bytes for a block of threads.
-#[derive(Clone, Copy, Debug)]
-pub enum SharedMemory {
-    /// None.
-    None,
-    /// Declared statically by the kernel.
-    Static(fn(block: [u32; 3]) -> u32),
-    /// Sized by the launch (dynamic shared memory).
-    Dynamic(fn(block: [u32; 3]) -> u32),
-}
-
 impl Entries {
     /// The entries of a variant. `None` if the rung does not support it.
     pub fn of(self, variant: &str) -> Option<Self> {
@@ -35,24 +24,6 @@ impl Entries {
                 named.next().map(|(_, entries)| *entries)
             }
             own => variant.is_empty().then_some(own),
-        }
-    }
-}
-
-impl SharedMemory {
-    /// The bytes of dynamic shared memory that a launch has to request.
-    pub fn dynamic_bytes(&self, block: [u32; 3]) -> u32 {
-        match self {
-            Self::Dynamic(bytes) => bytes(block),
-            Self::None | Self::Static(_) => 0,
-        }
-    }
-
-    /// The bytes that a block uses, static and dynamic together.
-    pub fn bytes(&self, block: [u32; 3]) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Static(bytes) | Self::Dynamic(bytes) => bytes(block),
         }
     }
 }
@@ -180,13 +151,5 @@ mod tests {
             "some was not compiled for a block of 128: it was for 64, 32x16"
         );
         assert_eq!(SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what, "min, f32");
-    }
-
-    #[test]
-    fn shared_memory_is_counted_however_it_is_declared() {
-        let words: fn([u32; 3]) -> u32 = |block| block[0] * 4;
-        let all = [SharedMemory::None, SharedMemory::Static(words), SharedMemory::Dynamic(words)];
-        assert_eq!(all.map(|own| own.bytes([64, 1, 1])), [0, 256, 256]);
-        assert_eq!(all.map(|own| own.dynamic_bytes([64, 1, 1])), [0, 0, 256]);
     }
 }

@@ -80,3 +80,68 @@ impl LaunchRequest<'_> {
 fn blocks(all: u64, each: u64) -> u32 {
     u32::try_from(all.div_ceil(each).max(1)).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The most elements of a ladder: the blocks of a grid are then fewer than 2^31.
+    const MAX_N: u64 = (1 << 31) - 1;
+
+    fn request(shape: &[u64], block: [u32; 3], items_per_thread: u32) -> LaunchRequest<'_> {
+        LaunchRequest { shape, block, items_per_thread, device: DeviceProperties { multiprocessors: 132 } }
+    }
+
+    fn covers_once(n: u64, block: u32, items_per_thread: u32) {
+        let shape = [n];
+        let request = request(&shape, [block, 1, 1], items_per_thread);
+        let [blocks, y, z] = request.line();
+        let elements = request.threads() * u64::from(items_per_thread);
+        assert_eq!((y, z), (1, 1));
+        assert!(blocks >= 1);
+        assert!(u64::from(blocks) * elements >= n, "the last elements are left out");
+        assert!(blocks == 1 || (u64::from(blocks) - 1) * elements < n, "the last block has nothing to do");
+        assert!(blocks <= i32::MAX as u32, "more blocks than a grid can have");
+    }
+
+    #[test]
+    fn the_grid_at_the_edges() {
+        let small = [0, 1, 31, 63, 64, 65, 511, 512, 513, 4095, 4096, 4097];
+        for n in small.into_iter().chain([1 << 24, MAX_N - 1, MAX_N]) {
+            for block in [64, 128, 256, 512, 1024] {
+                for items in [1, 2, 4, 8] {
+                    covers_once(n, block, items);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_grid_covers_every_element_once(n in 0..=MAX_N, log_block in 6u32..=10, log_items in 0u32..=3) {
+            covers_once(n, 1 << log_block, 1 << log_items);
+        }
+    }
+
+    #[test]
+    fn a_stride_has_at_most_the_given_number_of_blocks() {
+        let grid = |n| request(&[n], [128, 1, 1], 4).stride(2048);
+        assert_eq!(grid(0), [1, 1, 1]);
+        assert_eq!(grid(513), [2, 1, 1]);
+        assert_eq!(grid(2048 * 512), [2048, 1, 1]);
+        assert_eq!(grid(MAX_N), [2048, 1, 1]);
+    }
+
+    #[test]
+    fn tiles_cover_rows_and_columns() {
+        let grid = |shape: &[u64], rows, columns| request(shape, [32, 16, 1], 1).tiles(rows, columns);
+        assert_eq!(grid(&[4096, 4096], 16, 32), [128, 256, 1]);
+        assert_eq!(grid(&[1, 65], 16, 64), [2, 1, 1]);
+        assert_eq!(grid(&[17, 1], 16, 32), [1, 2, 1]);
+        assert_eq!(grid(&[65_535 * 16, 1], 16, 32), [1, 65_535, 1]);
+        assert_eq!(grid(&[65_535 * 16 + 1, 1], 16, 32), [1, 32_768, 2]);
+        assert_eq!(request(&[4096, 4096, 7], [1; 3], 1).count_tiles(128, 256), 512);
+        assert_eq!(request(&[1, 1, 7], [1; 3], 1).count_tiles(128, 256), 1);
+    }
+}

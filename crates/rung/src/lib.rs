@@ -1,22 +1,20 @@
 //! The description of a ladder's rung, as data: a kernel, how it is launched, and what it teaches.
 //!
-//! The device crate writes a [`Rung`] beside each kernel, and the host reads it from there, so a rung is described in
-//! one place. This crate therefore has no dependencies and no `std`: it also compiles for `nvptx64`, where the
-//! descriptions are unused constants. It knows nothing of ladders, problems or devices.
+//! The attribute [`macro@rung`] on a kernel writes its [`Rung`] next to it, and the host reads it from there, so a rung is
+//! described in one place. This crate has no `std`: it also compiles for `nvptx64`, where the descriptions are unused
+//! constants. It knows nothing of ladders and problems.
 #![no_std]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate alloc;
 
 mod entries;
-mod geometry;
 mod launch;
 pub mod pitfall;
 
-pub use entries::{Entries, SharedMemory};
+pub use entries::Entries;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use entries::{NotCompiled, dims, variant_in_words};
-pub use geometry::{BlockCount, Geometry, MULTIPROCESSORS};
 pub use launch::{DeviceProperties, LaunchRequest};
 pub use pitfall::Pitfall;
 pub use rung_macros::rung;
@@ -36,14 +34,10 @@ pub struct Rung {
     pub parameters: &'static [&'static str],
     /// The `.entry` points of the rung.
     pub entries: Entries,
-    /// The division of the problem over its blocks.
-    pub geometry: Geometry,
     /// The default block.
     pub default_block: [u32; 3],
     /// The default block as a function of the shape, for rungs whose best block depends on it. For the ladder's
     /// default problem it equals [`Rung::default_block`].
-    pub choose: Option<ChooseBlock>,
-    /// The same.
     pub block_for: Option<ChooseBlock>,
     /// Whether the kernel supports no other block than [`Rung::block_for_shape`].
     pub fixed_block: bool,
@@ -55,8 +49,6 @@ pub struct Rung {
     pub dynamic_shared: fn(block: [u32; 3]) -> u32,
     /// Whether blocks wait for each other, so that all of them must be resident at the same time.
     pub blocks_wait: bool,
-    /// The shared memory that a block uses.
-    pub shared: SharedMemory,
     /// Whether the rung overwrites its input, which is then restored before the next launch.
     pub in_place: bool,
     /// Whether it is an upper bound and not a solution: it moves the bytes without doing the work.
@@ -64,8 +56,6 @@ pub struct Rung {
     /// Whether one launch computes the problem's whole result, while other rungs of its ladder leave a last step to
     /// the host.
     pub single_pass: bool,
-    /// The arguments that it takes.
-    pub form: Form,
     /// The speedup that the ladder's source text measured for it.
     pub published: Option<PublishedSpeedup>,
     /// The count that the source text gives for it, in words; empty if it gives none.
@@ -74,35 +64,6 @@ pub struct Rung {
 
 /// A function from a shape to the best block for it.
 pub type ChooseBlock = fn(shape: &[u64]) -> [u32; 3];
-
-/// The arguments of a rung, if they differ from those of its ladder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Form {
-    /// The arguments of its ladder.
-    #[default]
-    Usual,
-    /// The second matrix is stored in column-major order.
-    ColumnMajor,
-    /// The kernel adds to its output, which is zeroed before each launch.
-    ZeroedOutput,
-    /// The kernel takes a workspace as an additional argument, through which blocks communicate. It is zeroed before
-    /// the first launch, and each launch leaves it zeroed.
-    Workspace,
-    /// The kernel takes tensor maps of both factors and of the product, then the product itself.
-    TensorMaps,
-    /// The kernel takes what it does with [`Form::TensorMaps`], then a [`Form::Workspace`] and memory for parts of sums.
-    TensorMapsAndWorkspace,
-    /// The kernel takes what it does with [`Form::TensorMaps`], where a factor whose rows no tensor map describes has the map of a
-    /// copy; then a [`Form::Workspace`], both factors, and memory for both copies.
-    TensorMapsOfCopies,
-}
-
-impl Form {
-    /// Whether blocks wait for parts that other blocks make, so that no block can be looked at alone.
-    pub const fn blocks_wait(self) -> bool {
-        matches!(self, Self::TensorMapsAndWorkspace | Self::TensorMapsOfCopies)
-    }
-}
 
 /// A speedup that the ladder's source text gives for a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,33 +83,28 @@ impl Rung {
         after: "",
         parameters: &[],
         entries: Entries::Any,
-        geometry: Geometry::Line { items_per_thread: 1 },
         default_block: [256, 1, 1],
-        choose: None,
         block_for: None,
         fixed_block: false,
         items_per_thread: 1,
         grid: |launch| launch.line(),
         dynamic_shared: |_| 0,
         blocks_wait: false,
-        shared: SharedMemory::None,
         in_place: false,
         is_bound: false,
         single_pass: false,
-        form: Form::Usual,
         published: None,
         published_count: "",
     };
 
     /// The default block for a problem of this shape.
     pub fn block_for_shape(&self, shape: &[u64]) -> [u32; 3] {
-        self.block_for.or(self.choose).map_or(self.default_block, |choose| choose(shape))
+        self.block_for.map_or(self.default_block, |block_for| block_for(shape))
     }
 
     /// The only block that the rung supports for a problem of this shape. `None` if it supports others.
     pub fn only_block(&self, shape: &[u64]) -> Option<[u32; 3]> {
-        let fixed = self.fixed_block.then(|| self.block_for_shape(shape));
-        fixed.or(self.geometry.block(shape))
+        self.fixed_block.then(|| self.block_for_shape(shape))
     }
 
     /// Whether it has entries for this variant of its ladder's computation.
@@ -162,45 +118,14 @@ impl Rung {
     }
 }
 
-/// Concatenates lists of rungs, with `N` rungs in total.
-///
-/// # Panics
-/// When the lists do not have exactly `N` rungs. In a constant this is a compile error.
-#[must_use]
-pub const fn concat<const N: usize>(lists: &[&[Rung]]) -> [Rung; N] {
-    let mut all = [Rung::USUAL; N];
-    let (mut list, mut filled) = (0, 0);
-    while list < lists.len() {
-        let mut index = 0;
-        while index < lists[list].len() {
-            all[filled] = lists[list][index];
-            filled += 1;
-            index += 1;
-        }
-        list += 1;
-    }
-    assert!(filled == N, "the lists have `N` rungs together");
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const fn named(name: &'static str) -> Rung {
-        Rung { name, ..Rung::USUAL }
-    }
-
-    #[test]
-    fn lists_are_joined_in_their_order() {
-        const ALL: [Rung; 3] = concat(&[&[named("first")], &[], &[named("second"), named("third16")]]);
-        assert_eq!(ALL.map(|rung| rung.family()), ["first", "second", "third"]);
-    }
-
     #[test]
     fn the_block_is_the_default_one_or_the_one_chosen_for_the_shape() {
         assert_eq!(Rung::USUAL.block_for_shape(&[7]), [256, 1, 1]);
-        let choosy = Rung { choose: Some(|shape| [shape[0] as u32, 1, 1]), ..Rung::USUAL };
+        let choosy = Rung { block_for: Some(|shape| [shape[0] as u32, 1, 1]), ..Rung::USUAL };
         assert_eq!(choosy.block_for_shape(&[64]), [64, 1, 1]);
         assert_eq!(choosy.only_block(&[64]), None);
         let fixed = Rung { fixed_block: true, ..choosy };

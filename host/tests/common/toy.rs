@@ -1,10 +1,9 @@
 //! A ladder of two rungs, so that what is shown of a ladder can be tested without any of the real ones: it computes
 //! what the reduction does, and [`Fake`](super::Fake) runs it.
 
-use host::launch::Geometry;
 use host::options::{Kind, Opt};
 use host::registry::PublishedSpeedup;
-use host::{Catalog, Column, KERNELS, Ladder, Options, Rung, SharedMemory, ShownColumns, ladder};
+use host::{Catalog, Column, KERNELS, Ladder, Options, Rung, ShownColumns, ladder};
 
 pub static TOYS: Catalog = Catalog { ladders: &[TOY], pitfalls: &[], kernels: &KERNELS };
 
@@ -16,7 +15,7 @@ pub const TOY: Ladder = Ladder {
             name: "toy_slow",
             source: "toys/slow.rs",
             lesson: "it comes first",
-            geometry: Geometry::Line { items_per_thread: 1 },
+            parameters: &["input", "output", "n"],
             default_block: [512, 1, 1],
             in_place: true,
             ..Rung::USUAL
@@ -25,9 +24,10 @@ pub const TOY: Ladder = Ladder {
             name: "toy_fast",
             source: "toys/fast.rs",
             lesson: "four data blocks a block, and shared memory",
-            geometry: Geometry::Line { items_per_thread: 4 },
+            parameters: &["input", "output", "n"],
+            items_per_thread: 4,
             default_block: [128, 1, 1],
-            shared: SharedMemory::Dynamic(|[x, _, _]| x * 4),
+            dynamic_shared: |[x, _, _]| x * 4,
             published: Some(PublishedSpeedup { factor: 1.4, over: "toy_slow" }),
             ..Rung::USUAL
         },

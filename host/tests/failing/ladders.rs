@@ -1,16 +1,16 @@
 //! A ladder whose rungs read 64 words and write them in another order. Most of them fail: they are the pitfalls' kernels.
 
-use host::launch::{Arg, Geometry, Launch};
+use host::launch::Launch;
 use host::options::{Opt, Options};
 use host::problem::{Buffer, Facts, Problem, Role, Verdict};
-use host::{Catalog, DeviceProperties, Error, KERNELS, Ladder, Rung, SharedMemory, ShownColumns};
+use host::{Catalog, DeviceProperties, Error, KERNELS, Ladder, Rung, ShownColumns};
 
 pub(super) static CATALOG: Catalog = Catalog { ladders: &[WORDS], pitfalls: &[], kernels: &KERNELS };
 
 const LINE: Rung = Rung {
     source: "pitfalls",
     lesson: "a rung may fail",
-    geometry: Geometry::Line { items_per_thread: 1 },
+    parameters: &["input", "output"],
     default_block: [64, 1, 1],
     ..Rung::USUAL
 };
@@ -22,11 +22,11 @@ const WORDS: Ladder = Ladder {
         Rung { name: "barrier_count_too_high_cured", ..LINE },
         // Threads read 4 words together from places where that is not possible.
         Rung { name: "misaligned_vector", ..LINE },
-        Rung { name: "shared_bytes_as_elements_cured", shared: SharedMemory::Dynamic(|[x, _, _]| 4 * x), ..LINE },
+        Rung { name: "shared_bytes_as_elements_cured", dynamic_shared: |[x, _, _]| 4 * x, ..LINE },
         // The block waits for ever.
         Rung { name: "barrier_count_too_high", ..LINE },
         // 64 words in 64 bytes.
-        Rung { name: "shared_bytes_as_elements", shared: SharedMemory::Dynamic(|[x, _, _]| x), ..LINE },
+        Rung { name: "shared_bytes_as_elements", dynamic_shared: |[x, _, _]| x, ..LINE },
         Rung { name: "missing_barrier_cured", ..LINE },
     ],
     options: &[Opt::size("n", "N", "64", "How many words")],
@@ -59,10 +59,6 @@ unsafe impl Problem for Words {
 
     fn input(&self, index: usize) -> &[u8] {
         if index == 0 { bytemuck::cast_slice(&self.input) } else { &[] }
-    }
-
-    fn args(&self, _: &Rung) -> Vec<Arg> {
-        vec![Arg::Buffer(0), Arg::Buffer(1)]
     }
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {

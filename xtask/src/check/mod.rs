@@ -158,7 +158,9 @@ fn format_of_exercises() -> std::result::Result<(), Vec<String>> {
         Command::new("rustfmt").args(["--edition", "2024", "--check"]).args(files).current_dir(root()).status();
     match formatted {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(vec!["`rustfmt --edition 2024 exercises/*.rs crates/learn/solutions/*.rs` formats the exercises".to_owned()]),
+        Ok(_) => Err(vec![
+            "`rustfmt --edition 2024 exercises/*.rs crates/learn/solutions/*.rs` formats the exercises".to_owned(),
+        ]),
         Err(error) => Err(vec![format!("rustfmt cannot be started: {error}")]),
     }
 }

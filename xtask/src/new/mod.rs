@@ -61,7 +61,11 @@ impl Changes {
         }
         let mut rustfmt = Command::new("rustfmt");
         // The lengths of names change the lengths of lines, so the files are formatted.
-        let paths = self.0.iter().map(|change| &change.path).filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
+        let paths = self
+            .0
+            .iter()
+            .map(|change| &change.path)
+            .filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
         if let Err(failure) = output(rustfmt.args(["--edition", "2024"]).args(paths)) {
             status("Unformatted", format_args!("{failure}"));
         }

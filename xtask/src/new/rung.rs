@@ -102,7 +102,8 @@ fn copy(text: &str, name: &str, after: &str) -> Option<String> {
     };
     let arguments = arguments.lines().filter(|line| !describes(line));
     let head = format!("//! In one line: what `{name}` changes.");
-    let idea = format!("/// What changes against `{after}`, which counters should change by how much, and why that helps.");
+    let idea =
+        format!("/// What changes against `{after}`, which counters should change by how much, and why that helps.");
     let lesson = format!("    lesson = \"what it changes against {after}, in one line\",");
     let mut lines = vec![head.as_str()];
     lines.extend(code);
@@ -146,8 +147,7 @@ mod tests {
     #[test]
     fn a_rung_is_listed_after_another() {
         let text = "pub mod a;\npub mod b;\n\npub const RUNGS: &[Rung] = &[a::SUM_A, b::SUM_A2, b::SUM_B];\n";
-        let expected =
-            "pub mod a;\npub mod aa;\npub mod b;\n\npub const RUNGS: &[Rung] = &[a::SUM_A, b::SUM_A2, b::SUM_B, aa::SUM_AA];\n";
+        let expected = "pub mod a;\npub mod aa;\npub mod b;\n\npub const RUNGS: &[Rung] = &[a::SUM_A, b::SUM_A2, b::SUM_B, aa::SUM_AA];\n";
         assert_eq!(with_rung(text, "aa", "sum_aa", "b", "sum_b").as_deref(), Some(expected));
         assert_eq!(with_rung(text, "aa", "sum_aa", "b", "sum_x"), None);
     }

@@ -8,7 +8,7 @@ use crate::Error;
 use engine::device::{Device, Resident};
 use engine::launch::{Code, Launch};
 use engine::options::Options;
-use engine::registry::{Entries, Ladder, Rung, dynamic_shared_bytes, fixed_block};
+use engine::registry::{Entries, Ladder, Rung};
 
 /// The occupancy of one entry with one block, from the driver and from the calculator.
 #[derive(Clone, Debug, Serialize)]
@@ -110,7 +110,7 @@ pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Laun
                 entry: rung.entry(variant, block).map_err(engine::Error::from)?,
                 grid: [1; 3],
                 block,
-                shared_bytes: dynamic_shared_bytes(rung, block),
+                shared_bytes: (rung.dynamic_shared)(block),
                 args: Vec::new(),
             });
         }

@@ -127,7 +127,7 @@ impl<'a> Sampler<'a> {
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
         let of_ranks = |arg: &Arg| matches!(arg, Arg::Table { ranks: 2.., .. });
-        if rung.blocks_wait || rung.form.blocks_wait() || launch.args.iter().any(of_ranks) {
+        if rung.blocks_wait || launch.args.iter().any(of_ranks) {
             return Ok(Sample::new(observe(None)?, ranges, all));
         }
         let most = all.min(BLOCKS);

@@ -1,10 +1,9 @@
 //! The product of two matrices on tensor cores: of bfloat16, half precision or TF32, with sums of 32-bit floats.
 //!
 //! C, m × n, is the product of A, m × k, and B, k × n. A and C lie row after row; B does too, or column after column.
-//! The elements of C have the type of those of A and B, or are 32-bit floats. Kernels take `(a, b, c, m, n, k)`; those
-//! with tensor maps ([`Form::TensorMaps`]) take the maps of A, B and C, then `c, m, n, k`, and
-//! [`Form::TensorMapsAndWorkspace`] has two buffers more, through which blocks hand parts of sums to one another.
-//! [`Form::TensorMapsOfCopies`] has five more: one for counters, A and B, and memory for copies of both.
+//! The elements of C have the type of those of A and B, or are 32-bit floats. Kernels have parameters `a`, `b`, `c` and `m`,
+//! `n`, `k`. Those that copy by tensor maps have `a_map`, `b_map` and `c_map`. Blocks exchange parts of sums through
+//! `workspace` and `parts`. A rung that copies the factors has `a_copy` and `b_copy`, and `a_copy_map` and `b_copy_map`.
 //!
 //! A tensor map describes a matrix whose rows are multiples of 16 bytes. Rungs that copy A or B with one refuse other
 //! sizes, and say which rung does not; the one that makes copies gets maps of these. Where C alone is such a matrix, they get A's map in the place of C's.
@@ -38,10 +37,10 @@ use std::sync::OnceLock;
 
 use engine::Error;
 use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
-use engine::launch::{Arg, Launch, MULTIPROCESSORS, TensorMap};
+use engine::launch::{Arg, Launch, TensorMap};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
-use engine::registry::{DeviceProperties, Form, Ladder, Rung};
+use engine::registry::{DeviceProperties, Ladder, Rung};
 
 use super::product::{self, Extent};
 use formats::{Format, NAN, TYPES};
@@ -77,8 +76,6 @@ pub(super) const LADDER: Ladder = Ladder {
 const A: usize = 0;
 const B: usize = 1;
 const C: usize = 2;
-const WORKSPACE: usize = 3;
-const PARTS: usize = 4;
 /// The copies of A and B.
 const COPIES: [usize; 2] = [5, 6];
 
@@ -227,9 +224,7 @@ unsafe impl Problem for Gemm {
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
-        let takes_maps = |rung: &Rung| {
-            matches!(rung.form, Form::TensorMaps | Form::TensorMapsAndWorkspace) || rung.parameters.contains(&"a_map")
-        };
+        let takes_maps = |rung: &Rung| rung.parameters.contains(&"a_map");
         if !takes_maps(rung) {
             return None;
         }
@@ -261,15 +256,11 @@ unsafe impl Problem for Gemm {
         ];
         let variant = self.variant();
         let takes = |rung: &Rung| rung.computes(&variant) && self.refuses(rung).is_none();
-        let has = |form, parameter: &str| {
-            let mut rungs = LADDER.rungs.iter().filter(|rung| takes(rung));
-            rungs.any(|rung| rung.form == form || rung.parameters.contains(&parameter))
-        };
-        let has_parts = has(Form::TensorMapsAndWorkspace, "parts");
-        let has_copies = has(Form::TensorMapsOfCopies, "a_copy");
+        let has = |parameter| LADDER.rungs.iter().any(|rung| takes(rung) && rung.parameters.contains(&parameter));
+        let (has_parts, has_copies) = (has("parts"), has("a_copy"));
         if has_parts || has_copies {
-            // The grids of rungs with a `Geometry` have up to `MULTIPROCESSORS` blocks on every device.
-            let blocks = u64::from(device.multiprocessors.max(MULTIPROCESSORS));
+            // Rungs with workspaces launch at most one block for each multiprocessor.
+            let blocks = u64::from(device.multiprocessors);
             let copy = |buffer| self.map_of_copy(buffer).map_or(0, |map| map.pitch() * map.rows);
             buffers.extend([
                 Buffer::new("workspace", Role::Workspace, blocks * WORKSPACE_BYTES),
@@ -289,34 +280,10 @@ unsafe impl Problem for Gemm {
         }
     }
 
-    fn args(&self, rung: &Rung) -> Vec<Arg> {
-        let sides = self.sides().map(|side| Arg::U32(side as u32));
-        let mut args = match rung.form {
-            Form::TensorMaps | Form::TensorMapsAndWorkspace | Form::TensorMapsOfCopies => {
-                let [a, b] = [A, B].map(|buffer| self.map_of_copy(buffer).unwrap_or(self.map(buffer)));
-                let c = if self.map(C).pitch().is_multiple_of(UNIT) { self.map(C) } else { a };
-                [a, b, c].map(Arg::TensorMap).to_vec()
-            }
-            _ => [A, B].map(Arg::Buffer).to_vec(),
-        };
-        args.push(Arg::Buffer(C));
-        args.extend(sides);
-        if rung.form == Form::TensorMapsAndWorkspace {
-            args.extend([WORKSPACE, PARTS].map(Arg::Buffer));
-        }
-        if rung.form == Form::TensorMapsOfCopies {
-            args.extend([WORKSPACE, A, B, COPIES[A], COPIES[B]].map(Arg::Buffer));
-        }
-        args
-    }
-
     fn argument(&self, name: &str) -> Option<Arg> {
         let [m, n, k] = self.sides().map(|side| Arg::U32(side as u32));
         let copy = |buffer| self.map_of_copy(buffer).unwrap_or(self.map(buffer));
         Some(match name {
-            "a" => Arg::Buffer(A),
-            "b" => Arg::Buffer(B),
-            "c" => Arg::Buffer(C),
             "m" => m,
             "n" => n,
             "k" => k,
@@ -327,10 +294,6 @@ unsafe impl Problem for Gemm {
             "c_map" => Arg::TensorMap(copy(A)),
             "a_copy_map" => Arg::TensorMap(copy(A)),
             "b_copy_map" => Arg::TensorMap(copy(B)),
-            "workspace" => Arg::Buffer(WORKSPACE),
-            "parts" => Arg::Buffer(PARTS),
-            "a_copy" => Arg::Buffer(COPIES[A]),
-            "b_copy" => Arg::Buffer(COPIES[B]),
             _ => return None,
         })
     }

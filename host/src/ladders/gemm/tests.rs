@@ -131,8 +131,7 @@ fn special_numbers_travel_as_ieee_754_says() {
 
 #[test]
 fn rungs_with_tensor_maps_refuse_rows_that_no_map_describes() {
-    let of = |form| Rung { name: "of_tensor_maps", form, ..*LADDER.rung("gemm_naive").unwrap() };
-    let maps = of(Form::TensorMaps);
+    let maps = Rung { name: "of_tensor_maps", parameters: &["a_map", "b_map"], ..*LADDER.rung("gemm_naive").unwrap() };
     let why = |sides, others: &[(&'static str, &str)]| gemm(sides, others).refuses(&maps);
     assert_eq!(why([3, 8, 16], &[]), None);
     assert_eq!(why([3, 5, 16], &[("b", "columns")]), None);
@@ -169,26 +168,20 @@ fn rungs_with_tensor_maps_refuse_rows_that_no_map_describes() {
     // A is copied, whose rows have zeros up to 1008 elements then. There is nothing for rungs that cannot be launched.
     let bytes: Vec<u64> = ragged.buffers(DeviceProperties::default())[4..].iter().map(|buffer| buffer.bytes).collect();
     assert_eq!(bytes, [0, 3 * 1008 * 2, 0]);
-    let args = ragged.args(&of(Form::TensorMapsOfCopies));
-    let maps = [&args[0], &args[1]].map(|arg| match arg {
-        Arg::TensorMap(map) => (map.buffer, map.columns),
+    let maps = ["a_copy_map", "b_copy_map"].map(|name| match ragged.argument(name) {
+        Some(Arg::TensorMap(map)) => (map.buffer, map.columns),
         other => panic!("{other:?}"),
     });
     assert_eq!(maps, [(5, 1008), (1, 8)]);
-    assert_eq!(args[7..], [3, 0, 1, 5, 6].map(Arg::Buffer));
 }
 
 #[test]
 fn tensor_maps_are_of_whole_matrices_in_tiles_of_128_bytes() {
-    let of = |form| Rung { form, ..*LADDER.rung("gemm_naive").unwrap() };
     let maps = |gemm: &Gemm| {
-        let args = gemm.args(&of(Form::TensorMaps));
-        assert_eq!(args[3..], [Arg::Buffer(2), Arg::U32(3), Arg::U32(gemm.sides()[1] as u32), Arg::U32(16)]);
-        let maps = args[..3].iter().map(|arg| match arg {
-            Arg::TensorMap(TensorMap { buffer, columns, rows, tile, .. }) => (*buffer, *columns, *rows, *tile),
+        ["a_map", "b_map", "c_map"].map(|name| match gemm.argument(name) {
+            Some(Arg::TensorMap(TensorMap { buffer, columns, rows, tile, .. })) => (buffer, columns, rows, tile),
             other => panic!("{other:?}"),
-        });
-        maps.collect::<Vec<_>>()
+        })
     };
     let rows = gemm([3, 8, 16], &[]);
     assert_eq!(maps(&rows), [(0, 16, 3, [64, 64]), (1, 8, 16, [64, 64]), (2, 8, 3, [64, 64])]);
@@ -197,8 +190,6 @@ fn tensor_maps_are_of_whole_matrices_in_tiles_of_128_bytes() {
     // Rows of C that no map describes.
     let ragged = gemm([3, 5, 16], &[("b", "columns")]);
     assert_eq!(maps(&ragged)[2], (0, 16, 3, [64, 64]));
-    let args = rows.args(&of(Form::TensorMapsAndWorkspace));
-    assert_eq!(args[7..], [Arg::Buffer(3), Arg::Buffer(4)]);
 }
 
 #[test]

@@ -170,8 +170,6 @@ unsafe impl Problem for Histogram {
 
     fn argument(&self, name: &str) -> Option<Arg> {
         Some(match name {
-            "input" => Arg::Buffer(0),
-            "bins" => Arg::Buffer(1),
             "n" => Arg::U32(self.n as u32),
             _ => return None,
         })

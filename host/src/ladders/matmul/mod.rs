@@ -49,7 +49,6 @@ const A: usize = 0;
 const B: usize = 1;
 const B_COLUMNS: usize = 2;
 const C: usize = 3;
-const WORKSPACE: usize = 4;
 
 const BLOCKS: &[[u32; 3]] = &[[16, 16, 1], [32, 32, 1], [128, 1, 1], [256, 1, 1]];
 
@@ -167,11 +166,6 @@ unsafe impl Problem for Matmul {
     fn argument(&self, name: &str) -> Option<Arg> {
         let [m, n, k] = self.sides().map(|side| Arg::U32(side as u32));
         Some(match name {
-            "a" => Arg::Buffer(A),
-            "b" => Arg::Buffer(B),
-            "b_columns" => Arg::Buffer(B_COLUMNS),
-            "c" => Arg::Buffer(C),
-            "workspace" => Arg::Buffer(WORKSPACE),
             "m" => m,
             "n" => n,
             "k" => k,

@@ -67,7 +67,7 @@ fn the_output_has_room_for_every_rung_and_block() {
         let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
         let buffers = problem.buffers(DeviceProperties::default());
         for rung in ladder.rungs {
-            for &block in ladder.blocks {
+            for block in ladder.blocks_of(rung, &*problem) {
                 let launch = ladder.launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
                 for (index, buffer) in buffers.iter().enumerate() {
                     let takes = launch.args.contains(&Arg::Buffer(index));
@@ -93,13 +93,11 @@ fn the_input_is_spread_over_all_words() {
     assert_ne!(i64::from(plain_sum(&values)), wide);
 }
 
-/// The results that a right kernel of a type leaves for each block, in the type's own precision and in the
-/// order of the elements.
+/// The results that a correct kernel of a type leaves for each block, in the type's own precision and in the order of the
+/// elements.
 fn partial<T: bytemuck::Pod>(fixture: &RungFixture, fold: impl Fn(&[T]) -> T) -> Vec<T> {
-    let input = fixture.input();
-    let each = input.len().div_ceil(fixture.launch.blocks() as usize);
-    let parts = each.next_multiple_of(fixture.launch.block[0] as usize);
-    input.chunks(parts).map(fold).collect()
+    let slice = fixture.launch.threads() as usize * fixture.rung.items_per_thread as usize;
+    fixture.input().chunks(slice).map(fold).collect()
 }
 
 fn of_operation(op: &str, word: &str, n: u64) -> RungFixture {
@@ -108,7 +106,7 @@ fn of_operation(op: &str, word: &str, n: u64) -> RungFixture {
 
 #[test]
 fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
-    let fixture = of_operation("sum", "f32", 1000);
+    let fixture = of_operation("sum", "f32", 30_000);
     assert_eq!(fixture.launch.entry, "reduce_any_sum_f32_512");
     let mut sums = partial(&fixture, |part: &[f32]| part.iter().sum());
     assert_eq!(fixture.why(&sums), None);
@@ -121,7 +119,7 @@ fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
 
 #[test]
 fn products_are_of_many_factors_and_stay_in_range() {
-    let fixture = of_operation("product", "f64", 5000);
+    let fixture = of_operation("product", "f64", 40_000);
     let mut products = partial(&fixture, |part: &[f64]| part.iter().product());
     let is_in_range = |p: &f64| (0.5..2.0).contains(&p.abs()) && p.abs() != 1.0;
     assert!(products.iter().all(is_in_range));
@@ -129,7 +127,7 @@ fn products_are_of_many_factors_and_stay_in_range() {
     products[7] *= 1.0 + 1e-9;
     assert!(fixture.why(&products).is_some());
 
-    let fixture = of_operation("product", "i64", 5000);
+    let fixture = of_operation("product", "i64", 40_000);
     let products = partial(&fixture, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
     assert!(!products.contains(&0), "as a product of even numbers is");
     assert_eq!(fixture.why(&products), None);
@@ -137,8 +135,8 @@ fn products_are_of_many_factors_and_stay_in_range() {
 
 #[test]
 fn min_and_max_are_exact_and_ignore_nans() {
-    let fixture = of_operation("max", "f32", 3000);
-    assert_eq!(fixture.input::<f32>().iter().filter(|x| x.is_nan()).count(), 4);
+    let fixture = of_operation("max", "f32", 30_000);
+    assert_eq!(fixture.input::<f32>().iter().filter(|x| x.is_nan()).count(), 31);
     let mut greatest = partial(&fixture, |part: &[f32]| part.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     assert_eq!(fixture.why(&greatest), None);
     greatest[2] = greatest[2].next_down();
@@ -167,11 +165,10 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
     (output_of(&level), largest)
 }
 
-/// The check of one result of all elements, by a rung that gives one.
+/// The check of one result of all elements.
 fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
-    let rung = LADDER.rung("reduce_one_launch").unwrap();
-    let launch = LADDER.launch(rung, problem, None, DeviceProperties::default()).unwrap();
-    problem.check(rung, &launch, output)
+    let divide = problem.divide().unwrap();
+    divide.check_combined(&[divide.reference()], output.first().map_or(&[], Vec::as_slice))
 }
 
 #[test]
@@ -204,7 +201,7 @@ fn a_whole_result_is_checked() {
     assert!(check_whole(&*problem, &output_of(&[sum])).is_right());
     for (index, &element) in input.iter().enumerate().step_by(10_007) {
         let why = wrong(&output_of(&[sum - element]));
-        assert!(why.starts_with("the sum is "), "without {index}: {why}");
+        assert!(why.starts_with("the sum of all parts is "), "without {index}: {why}");
     }
     assert!(wrong(&output_of(&[sum, 1.0])).contains("2 results"));
     assert!(wrong(&[]).contains("0 results"));

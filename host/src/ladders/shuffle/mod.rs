@@ -162,8 +162,6 @@ unsafe impl Problem for Shuffle {
 
     fn argument(&self, name: &str) -> Option<Arg> {
         Some(match name {
-            "input" => Arg::Buffer(0),
-            "output" => Arg::Buffer(1),
             "source" => Arg::U32(self.option("src")),
             "delta" => Arg::U32(self.option("delta")),
             "lane_mask" => Arg::U32(self.option("mask")),

@@ -149,8 +149,6 @@ unsafe impl Problem for Transpose {
 
     fn argument(&self, name: &str) -> Option<Arg> {
         Some(match name {
-            "input" => Arg::Buffer(0),
-            "output" => Arg::Buffer(1),
             "rows" => Arg::U32(self.rows),
             "cols" => Arg::U32(self.cols),
             _ => return None,
