@@ -7,20 +7,20 @@
 //! column-major: the transpose of a matrix that was stored in row-major order.
 //!
 //! A thread computes one element of `c`; in the coarsened rungs one in each of 2, 4 or 8 neighboring tiles; and from
-//! `matmul_register_tile` on a small tile in its registers. The blocks of a row of tiles lie along the grid's x, and the
-//! rows of tiles are counted through y and then z, because y ends at 65535. From `matmul_large_register_tile` on, x counts
-//! all tiles.
+//! `matmul_register_tile` on a small tile in its registers. The blocks of a row of tiles lie along the grid's x, and
+//! the rows of tiles are counted through y and then z, because y ends at 65535. From `matmul_large_register_tile` on, x
+//! counts all tiles.
 //!
-//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in where these reads go:
-//! the `2 m n k` reads of the first rung go to global memory. The rungs up to `matmul_coarsened8` follow *Programming
-//! Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6, "Performance considerations".
-//! Their descriptions name its sections.
+//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in where these reads
+//! go: the `2 m n k` reads of the first rung go to global memory. The rungs up to `matmul_coarsened8` follow
+//! *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6, "Performance
+//! considerations". Their descriptions name its sections.
 //!
 //! # Safety
-//! All kernels: `a`, `b` (or `b_columns`) and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in
-//! device memory that nothing else uses during the launch; where `n` is a multiple of 4, `b` and `c` begin at multiples of 16
-//! bytes; the block has the shape in the kernel's name, where there is
-//! one; the grid is the one that the rung describes.
+//! All kernels: `a`, `b` (or `b_columns`) and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each,
+//! in device memory that nothing else uses during the launch; where `n` is a multiple of 4, `b` and `c` begin at
+//! multiples of 16 bytes; the block has the shape in the kernel's name, where there is one; the grid is the one that
+//! the rung describes.
 
 use rung::LaunchRequest;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -69,8 +69,8 @@ const LEAST_DEPTH: u64 = 128;
 /// The most slices of a product.
 const MOST_SLICES: u64 = 8;
 
-/// Returns the grid whose x counts the tiles of `rows` × `cols` elements and whose y counts slices of `k`: the fewest slices
-/// with which nine in ten of the device's multiprocessors are busy on average.
+/// Returns the grid whose x counts the tiles of `rows` × `cols` elements and whose y counts slices of `k`: the fewest
+/// slices with which nine in ten of the device's multiprocessors are busy on average.
 #[must_use]
 pub fn sliced_tiles(launch: &LaunchRequest<'_>, rows: u32, cols: u32) -> [u32; 3] {
     let (tiles, multiprocessors) = (launch.count_tiles(rows, cols), u64::from(launch.device.multiprocessors));

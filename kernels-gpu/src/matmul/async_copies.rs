@@ -20,12 +20,12 @@ const COLS: u32 = 256;
 
 /// `matmul_large_register_tile` with three stages of asynchronous copies.
 ///
-/// In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and a multiprocessor with
-/// one block does nothing else during that time. Here three stages of shared memory hold a pair of tiles each. A copy from
-/// global to shared memory bypasses the registers ([`copy_async`](crate::copy_async)): a thread starts the copy and
-/// continues. While a block multiplies one stage, the copies to the next two are in flight. One barrier for each pair of
-/// tiles is enough: after the barrier, the pair has arrived for all threads, and no thread still reads the stage that is
-/// overwritten next.
+/// In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and a multiprocessor
+/// with one block does nothing else during that time. Here three stages of shared memory hold a pair of tiles each. A
+/// copy from global to shared memory bypasses the registers ([`copy_async`](crate::copy_async)): a thread starts the
+/// copy and continues. While a block multiplies one stage, the copies to the next two are in flight. One barrier for
+/// each pair of tiles is enough: after the barrier, the pair has arrived for all threads, and no thread still reads the
+/// stage that is overwritten next.
 ///
 /// Elements are copied one by one, so every shape uses the same code.
 ///
@@ -33,7 +33,7 @@ const COLS: u32 = 256;
 /// As [`matmul`](super) says.
 #[rung(
     after = matmul_large_register_tile,
-    lesson = "three stages of asynchronous copies: tiles arrive while others are multiplied, and no thread waits for memory",
+    lesson = "three stages of asynchronous copies: tiles arrive while others are multiplied",
     blocks = [256],
     grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1],
     dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
@@ -60,7 +60,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has
+                // arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             for row in 0..DEPTH {
@@ -77,8 +78,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
         copy_async::commit();
     }
     for pair in 0..k.div_ceil(DEPTH) {
-        // All groups of copies but the last one have arrived: this thread's copies of this pair, and after the barrier, those
-        // of all threads. The barrier also comes after the last read of the stage that is overwritten next.
+        // All groups of copies but the last one have arrived: this thread's copies of this pair, and after the barrier,
+        // those of all threads. The barrier also comes after the last read of the stage that is overwritten next.
         copy_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         start_copies(pair + STAGES - 1);

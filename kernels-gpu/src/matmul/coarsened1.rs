@@ -8,8 +8,8 @@ use rung::rung;
 /// Neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 1;
 
-/// A block computes `COARSE` neighboring tiles of `c`: it loads a tile of `a` once, and one after another the tiles of `b` that
-/// it is multiplied with.
+/// A block computes `COARSE` neighboring tiles of `c`: it loads a tile of `a` once, and one after another the tiles of
+/// `b` that it is multiplied with.
 ///
 /// With one tile, the work is that of `matmul_tiled`. The rung shows the cost of the loop over tiles.
 ///
@@ -64,9 +64,10 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
                     *sum = GpuFloat::mul_add(x, y, *sum);
                 }
             }
-            // The sum is needed only in the next round, so LLVM moves the last addition past the barriers, to the end of the
-            // loop, and keeps both factors in registers until then. With eight tiles, a multiprocessor then has registers for
-            // one block instead of two. An `asm!` comment with the sum as its operand pins the addition here.
+            // The sum is needed only in the next round, so LLVM moves the last addition past the barriers, to the end
+            // of the loop, and keeps both factors in registers until then. With eight tiles, a multiprocessor then has
+            // registers for one block instead of two. An `asm!` comment with the sum as its operand pins the addition
+            // here.
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: a comment has no effect.
             unsafe {

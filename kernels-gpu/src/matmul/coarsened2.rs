@@ -10,9 +10,9 @@ const COARSE: u32 = 2;
 
 /// Two tiles of `c` per block: a tile of `a` is loaded half as often.
 ///
-/// Blocks cannot share what they loaded, so each of two neighbors loads the same tile of `a`. That is the price of running
-/// them in parallel. Where the device would run them one after the other, that price buys nothing. (Section 6.3, figures 6.12
-/// and 6.13.)
+/// Blocks cannot share what they loaded, so each of two neighbors loads the same tile of `a`. That is the price of
+/// running them in parallel. Where the device would run them one after the other, that price buys nothing. (Section
+/// 6.3, figures 6.12 and 6.13.)
 ///
 /// # Safety
 /// As [`matmul`](super) says.

@@ -5,11 +5,12 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// `matmul_tiled` with the second matrix in column-major order: while its tile is loaded, a thread's x and y change roles.
+/// `matmul_tiled` with the second matrix in column-major order: while its tile is loaded, a thread's x and y change
+/// roles.
 ///
-/// Neighboring threads read neighboring elements of a column of `b`, which is coalesced, and write them to a column of the
-/// tile, whose rows are padded for that. From there on the product is that of `matmul_tiled`: the order of `b` in memory
-/// costs nothing anymore. (Section 6.1, corner turning, figure 6.4.)
+/// Neighboring threads read neighboring elements of a column of `b`, which is coalesced, and write them to a column of
+/// the tile, whose rows are padded for that. From there on the product is that of `matmul_tiled`: the order of `b` in
+/// memory costs nothing anymore. (Section 6.1, corner turning, figure 6.4.)
 ///
 /// # Safety
 /// As [`matmul`](super) says.
@@ -30,8 +31,8 @@ pub unsafe fn matmul_corner_turning<const BLOCK_X: u32, const BLOCK_Y: u32>(
 ) {
     const { assert!(BLOCK_X == BLOCK_Y, "the tiles are square") };
     const SIDE: u32 = BLOCK_X;
-    // The lanes of a warp write 32 / SIDE neighboring columns of the tile, so with as many words of padding per row the 32
-    // words are in 32 different banks: 1 word for SIDE = 32, 2 words for SIDE = 16.
+    // The lanes of a warp write 32 / SIDE neighboring columns of the tile, so with as many words of padding per row the
+    // 32 words are in 32 different banks: 1 word for SIDE = 32, 2 words for SIDE = 16.
     const STRIDE_B: u32 = SIDE + 32 / SIDE;
     #[address_space(shared)]
     static mut TILE_A: MaybeUninit<[f32; (SIDE * SIDE) as usize]> = MaybeUninit::uninit();

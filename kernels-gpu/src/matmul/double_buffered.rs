@@ -20,11 +20,11 @@ const COLS: u32 = 256;
 
 /// `matmul_async_copies` with two sets of fragments.
 ///
-/// In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits for
-/// them: about 30 cycles for each 128 multiplications of a warp, during which a scheduler has only one other warp to issue
-/// from. Here a thread has the fragments of two steps in registers. It reads those of step i + 1 before it multiplies those of
-/// step i. It does so across the barrier between two pairs of tiles as well: the last step of a pair reads the first
-/// fragments of the next pair.
+/// In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits
+/// for them: about 30 cycles for each 128 multiplications of a warp, during which a scheduler has only one other warp
+/// to issue from. Here a thread has the fragments of two steps in registers. It reads those of step i + 1 before it
+/// multiplies those of step i. It does so across the barrier between two pairs of tiles as well: the last step of a
+/// pair reads the first fragments of the next pair.
 ///
 /// # Safety
 /// As [`matmul`](super) says.
@@ -57,7 +57,8 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has
+                // arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             for row in 0..DEPTH {
@@ -96,7 +97,8 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
             multiply_add(&x, &y, &mut sums);
             (x, y) = (next_x, next_y);
         }
-        // The next pair has arrived, as in `matmul_async_copies`. After the last pair, the fragments are never multiplied.
+        // The next pair has arrived, as in `matmul_async_copies`. After the last pair, the fragments are never
+        // multiplied.
         copy_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         let (next_x, next_y) = load_fragments(pair + 1, 0);

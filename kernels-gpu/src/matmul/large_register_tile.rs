@@ -19,11 +19,12 @@ const COLS: u32 = 256;
 ///
 /// In `matmul_register_tile` a thread reads 16 words of shared memory for 64 multiplications, as four wide reads. With
 /// 8 × 16 elements of `c` it reads 24 words for 128 multiplications: six wide reads, and each word is used 5.3 times
-/// instead of 4. The tile is divided over warps first, a square of 64 × 64 each, and then over the lanes of a warp. So the
-/// lanes of one wide read find their words in the least number of wavefronts.
+/// instead of 4. The tile is divided over warps first, a square of 64 × 64 each, and then over the lanes of a warp. So
+/// the lanes of one wide read find their words in the least number of wavefronts.
 ///
-/// The price is registers: with 128 sums per thread, a multiprocessor has registers for one block of 256 threads, and only
-/// its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here: the next rungs do.
+/// The price is registers: with 128 sums per thread, a multiprocessor has registers for one block of 256 threads, and
+/// only its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here: the next
+/// rungs do.
 ///
 /// # Safety
 /// As [`matmul`](super) says.
@@ -48,8 +49,8 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
     let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
 
-    // 2 × 4 warps, and in each 8 × 4 lanes. A thread's rows and columns are groups of four: the first group begins here, and
-    // the next ones follow after the groups of the other lanes.
+    // 2 × 4 warps, and in each 8 × 4 lanes. A thread's rows and columns are groups of four: the first group begins
+    // here, and the next ones follow after the groups of the other lanes.
     let tid = thread::thread_idx_x();
     let (warp, lane) = (tid / 32, tid % 32);
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
@@ -74,7 +75,8 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
         }
         thread::sync_threads();
         for i in 0..DEPTH {
-            // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and were written before the barrier.
+            // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and were written before the
+            // barrier.
             let (x, y) = unsafe {
                 let x: [f32; 8] = load_fragment(tile_a.add((i * A_STRIDE + thread_row) as usize), ROW_GROUP);
                 let y: [f32; 16] = load_fragment(tile_b.add((i * COLS + thread_col) as usize), COL_GROUP);

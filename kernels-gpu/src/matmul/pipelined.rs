@@ -25,13 +25,13 @@ const COLS: u32 = 256;
 /// keeps the compiler from moving them together again. The barrier costs one issue slot of 134. The loop has 2048
 /// multiplications in 2190 instructions.
 ///
-/// Predicted: 94 of 100 instructions are multiplications, so at most 94 % of the multipliers' peak; the kernel of cuBLAS for
-/// these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100. Measured on an H100 80GB HBM3, whose multipliers'
-/// peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), 49.7 for 2048³, whose 128 tiles are one round
-/// of 132 multiprocessors (50.0). 79 %, not 94: Nsight Compute calls a fifth of the stalls dispatch stalls, and cuBLAS has
-/// half as many. The steps on the way, each measured at 4096³: both fragments in registers a step ahead 46.8, a warp's
-/// barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over the steps 51.2, and edges without a separate
-/// loop 52.4 (with other data, of 24 bits).
+/// Predicted: 94 of 100 instructions are multiplications, so at most 94 % of the multipliers' peak; the kernel of
+/// cuBLAS for these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100. Measured on an H100 80GB HBM3,
+/// whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), 49.7 for 2048³, whose
+/// 128 tiles are one round of 132 multiprocessors (50.0). 79 %, not 94: Nsight Compute calls a fifth of the stalls
+/// dispatch stalls, and cuBLAS has half as many. The steps on the way, each measured at 4096³: both fragments in
+/// registers a step ahead 46.8, a warp's barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over the
+/// steps 51.2, and edges without a separate loop 52.4 (with other data, of 24 bits).
 ///
 /// # Safety
 /// As [`matmul`](super) says.
@@ -44,6 +44,8 @@ const COLS: u32 = 256;
 )]
 pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
+    // Threads that copy a row of a tile of `b`, four columns each.
+    const QUADS: u32 = COLS / 4;
     const PAIR_LEN: u32 = pair_len(ROWS, COLS);
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
@@ -52,13 +54,14 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
-    // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row of `b`. A row or
-    // column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
+    // of `b`. A row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
-    let (b_row, b_col) = (tid / (COLS / 4), tid % (COLS / 4) * 4);
+    let (b_row, quad) = (tid / QUADS, tid % QUADS);
+    let b_col = tile_col + quad * 4;
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
-    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + b_col) * 4);
+    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + quad * 4) * 4);
     // Starts one of the 12 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 4 of `b`. A whole
     // pair needs no check of the depth.
     let start_copy = |pair: u32, stage: u32, copy: u32, is_whole: bool| {
@@ -73,7 +76,7 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
             let (to, row) = (b_words.byte_add(stage * 4 + row * COLS * 4), b_row + row);
             let from = b.wrapping_add((first * n) as usize);
             // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
-            unsafe { copy_four_of_row(to, from, n, (row, tile_col + b_col), is_whole || first + row < k) };
+            unsafe { copy_four_of_row(to, (from, n), (row, b_col), (quad, QUADS), is_whole || first + row < k) };
         }
     };
     // Starts all copies of a pair, if there is one.
@@ -101,14 +104,15 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     copy_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let mut fragments: [[f32; 4]; 6] = array::from_fn(|group| read(0, 0, group as u32));
-    // `pair % STAGES` would cost a dozen instructions per pair, so the words where stages begin are kept: that of this pair,
-    // and that of the pair before, which is free for the next copies.
+    // `pair % STAGES` would cost a dozen instructions per pair, so the words where stages begin are kept: that of this
+    // pair, and that of the pair before, which is free for the next copies.
     let (mut stage, mut free) = (0, (STAGES - 1) * PAIR_LEN);
     for pair in 0..k.div_ceil(DEPTH) {
         let is_paced = n.is_multiple_of(4) && (pair + STAGES) * DEPTH <= k;
         for step in 0..DEPTH {
             if step == DEPTH - 1 {
-                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this pair.
+                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this
+                // pair.
                 copy_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
                 (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
@@ -130,7 +134,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
                     start_copies(pair + STAGES - 1, free);
                 }
                 for i in 0..8 {
-                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to column.
+                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to
+                    // column.
                     let i = if j % 2 == 0 { i } else { 7 - i };
                     let (x, y) = (fragments[i / 4][i % 4], fragments[2 + j / 4][j % 4]);
                     sums[i][j] = GpuFloat::mul_add(x, y, sums[i][j]);

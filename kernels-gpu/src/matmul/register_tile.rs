@@ -13,20 +13,21 @@ const TILE: u32 = 128;
 /// Columns of `a`, and rows of `b`, in shared memory.
 const DEPTH: u32 = 8;
 
-/// Words from one column of `a` to the next in its transposed tile: 4 words of padding let a warp write to different banks.
+/// Words from one column of `a` to the next in its transposed tile: 4 words of padding let a warp write to different
+/// banks.
 const A_STRIDE: u32 = TILE + 4;
 
 /// A block of 16 × 16 threads computes 128 × 128 elements of `c`, each thread 8 × 8 of them in registers.
 ///
-/// In the tiled rungs a multiplication takes two reads of shared memory, and a multiprocessor reads 32 words of it in the
-/// time of 128 multiplications. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8 of `b` for 64
-/// multiplications: an eighth of the reads of each matrix. The tile of `a` is transposed in shared memory. So a thread's
-/// rows of `a` are neighbors, as its columns of `b` are, and four of them are one instruction.
+/// In the tiled rungs a multiplication takes two reads of shared memory, and a multiprocessor reads 32 words of it in
+/// the time of 128 multiplications. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8 of `b` for 64
+/// multiplications: an eighth of the reads of each matrix. The tile of `a` is transposed in shared memory. So a
+/// thread's rows of `a` are neighbors, as its columns of `b` are, and four of them are one instruction.
 ///
-/// Predicted: 64 multiplications and 4 wide reads are 68 instructions where `matmul_tiled` takes 192, so nearly three times
-/// as fast, if the loads from global memory, which nothing hides here, were free. Measured on an H100 80GB HBM3: 3.59 ms
-/// for 4096³, 38.3 TFLOP/s, 4.3 times `matmul_tiled`, whose two barriers for 32 steps and words read one by one cost more
-/// than the prediction counted.
+/// Predicted: 64 multiplications and 4 wide reads are 68 instructions where `matmul_tiled` takes 192, so nearly three
+/// times as fast, if the loads from global memory, which nothing hides here, were free. Measured on an H100 80GB HBM3:
+/// 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times `matmul_tiled`, whose two barriers for 32 steps and words read one by one
+/// cost more than the prediction counted.
 ///
 /// # Safety
 /// As [`matmul`](super) says.
@@ -58,8 +59,8 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let tid = thread_row * BLOCK_X + thread_col;
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, b_col) = (tid / TILE, tid % TILE);
-    // The rows and columns of `c` that it computes are two groups of four, half a tile apart: the reads of a warp are then
-    // free of bank conflicts.
+    // The rows and columns of `c` that it computes are two groups of four, half a tile apart: the reads of a warp are
+    // then free of bank conflicts.
     let row_of = |i: usize| i as u32 / 4 * (TILE / 2) + thread_row * 4 + i as u32 % 4;
     let col_of = |j: usize| j as u32 / 4 * (TILE / 2) + thread_col * 4 + j as u32 % 4;
 
@@ -80,7 +81,8 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
         for i in 0..DEPTH {
             let a_words = tile_a.wrapping_add((i * A_STRIDE) as usize);
             let b_words = tile_b.wrapping_add((i * TILE) as usize);
-            // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and were written before the barrier.
+            // SAFETY: the groups of four are in the tiles, at multiples of 16 bytes, and were written before the
+            // barrier.
             let (x, y) = unsafe {
                 let x = [0, 4].map(|group| *a_words.add(row_of(group) as usize).cast::<Float4>());
                 (x, [0, 4].map(|group| *b_words.add(col_of(group) as usize).cast::<Float4>()))

@@ -1,5 +1,5 @@
-//! What the rungs with register tiles share: 16-byte accesses, the shape and order of large tiles, and the edges of `b` and
-//! `c`.
+//! What the rungs with register tiles share: 16-byte accesses, the shape and order of large tiles, and the edges of `b`
+//! and `c`.
 
 use core::array;
 
@@ -8,7 +8,8 @@ use cuda_std::{GpuFloat, thread};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 use crate::copy_async::{Shared, copy_four, copy_one};
 
-/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `float4`.
+/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s
+/// `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub struct Float4(pub [f32; 4]);
@@ -28,10 +29,11 @@ pub const COL_GROUP: u32 = 4 * 4;
 /// Rows of tiles in a band.
 const BAND: u32 = 8;
 
-/// Returns the stride of the transposed tile of `a` with this number of rows: the words from one column of `a` to the next.
+/// Returns the stride of the transposed tile of `a` with this number of rows: the words from one column of `a` to the
+/// next.
 ///
-/// Four words of padding put the words of 4 rows and 8 columns, which a warp writes, into different banks. The stride is a
-/// multiple of 4, because rows are read four at a time.
+/// Four words of padding put the words of 4 rows and 8 columns, which a warp writes, into different banks. The stride
+/// is a multiple of 4, because rows are read four at a time.
 #[must_use]
 pub const fn a_stride(rows: u32) -> u32 {
     rows + 4
@@ -45,8 +47,8 @@ pub const fn pair_len(rows: u32, cols: u32) -> u32 {
 
 /// Returns the first row and column of this block's tile of `rows` × `cols` elements in a product of `m` × `n`.
 ///
-/// The grid's x counts the tiles in bands of 8 rows of tiles, and column by column within a band. So the blocks that run at
-/// the same time share rows of `a` and columns of `b` in the L2 cache.
+/// The grid's x counts the tiles in bands of 8 rows of tiles, and column by column within a band. So the blocks that
+/// run at the same time share rows of `a` and columns of `b` in the L2 cache.
 #[inline(always)]
 #[must_use]
 pub fn tile_of_block(m: u32, n: u32, rows: u32, cols: u32) -> (u32, u32) {
@@ -109,8 +111,8 @@ pub unsafe fn write_sums<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to its sums. The first sum is that of `first_row`
-/// and `first_col`.
+/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to its sums. The first sum is that of
+/// `first_row` and `first_col`.
 ///
 /// # Safety
 /// `c` points to `m * n` elements. No other thread writes this thread's elements. `first_col` is a multiple of 4.
@@ -155,7 +157,8 @@ pub unsafe fn write_four(elements: [f32; 4], c: *mut f32, n: u32, (row, col): (u
     }
 }
 
-/// Reads four neighboring elements of `c`, which has `n` columns, or those of them that exist, and zeros for the others.
+/// Reads four neighboring elements of `c`, which has `n` columns, or those of them that exist, and zeros for the
+/// others.
 ///
 /// # Safety
 /// The first element is in `c`, and its column is a multiple of 4. No other thread writes the four elements.
@@ -171,25 +174,36 @@ pub unsafe fn read_four(c: *const f32, n: u32, (row, col): (u32, u32)) -> [f32; 
     array::from_fn(|j| if col + (j as u32) < n { unsafe { *first.add(j) } } else { 0.0 })
 }
 
-/// Starts a copy of four neighboring elements of `b`, which has `n` columns, or of zeros unless the row `exists`.
+/// Starts a thread's copies of four elements of a row of `b`, which has `n` columns, or of zeros unless the row
+/// `exists`.
 ///
-/// Rows begin at multiples of 16 bytes only if `n` is a multiple of 4; otherwise this copies single words. Columns outside
-/// of `b` are copies of the last ones: their products are not written to `c`.
+/// This thread is number `quad` of the `quads` threads that copy a row of a tile, and `col` is the tile's first column
+/// plus `quad` * 4. Rows begin at multiples of 16 bytes only if `n` is a multiple of 4: then the thread copies four
+/// neighboring elements. Otherwise it copies single words, and neighboring threads copy neighboring words. Columns
+/// outside of `b` are copies of the last ones: their products are not written to `c`.
 ///
 /// # Safety
-/// `to` is 16 bytes of shared memory, at a multiple of 16, that no thread accesses before the copy has arrived. If the row
-/// `exists`, it is a row of the matrix from `b` on. The column is a multiple of 4.
+/// `to` is the word of `col` in a row of the tile, which is in shared memory at a multiple of 16 bytes. No thread
+/// accesses the row before the copies have arrived. If the row `exists`, it is a row of the matrix from `b` on.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #[inline(always)]
-pub unsafe fn copy_four_of_row(to: Shared, b: *const f32, n: u32, (row, col): (u32, u32), exists: bool) {
+pub unsafe fn copy_four_of_row(
+    to: Shared,
+    (b, n): (*const f32, u32),
+    (row, col): (u32, u32),
+    (quad, quads): (u32, u32),
+    exists: bool,
+) {
     if n.is_multiple_of(4) {
         // SAFETY: the four columns are in the row, at a multiple of 16 bytes.
         unsafe { copy_four(to, b.wrapping_add((row * n + col.min(n - 4)) as usize).cast(), exists) };
         return;
     }
     for j in 0..4 {
-        let from = b.wrapping_add((row * n + (col + j).min(n - 1)) as usize);
+        // From the first of the thread's four elements to the j-th of its single words.
+        let distance = (j * quads + quad).wrapping_sub(quad * 4);
+        let from = b.wrapping_add((row * n + col.wrapping_add(distance).min(n - 1)) as usize);
         // SAFETY: the column is in the row.
-        unsafe { copy_one(to.byte_add(j * 4), from, exists) };
+        unsafe { copy_one(to.byte_add(distance.wrapping_mul(4)), from, exists) };
     }
 }

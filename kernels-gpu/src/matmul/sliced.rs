@@ -20,25 +20,26 @@ pub const ROWS: u32 = 64;
 /// Columns of `c` that a block computes.
 pub const COLS: u32 = 64;
 
-/// `matmul_pipelined` with 64 × 64 elements of `c` per block, 4 × 8 per thread, and with `k` divided into slices, each of
-/// them a separate block.
+/// `matmul_pipelined` with 64 × 64 elements of `c` per block, 4 × 8 per thread, and with `k` divided into slices, each
+/// of them a separate block.
 ///
-/// Where `c` has 288 tiles for 132 multiprocessors, two or three each, some multiprocessors have nothing to do while the
-/// last tiles are multiplied. Here a block computes a smaller tile, and where that is not enough, `k` is divided into
-/// slices. The blocks of a tile then add to `c` one after another. The first slice writes. The next slice waits until the
-/// first has written, adds its sums, and passes the turn on. So the result is the same in every run, and only the words of
-/// the workspace must be zero at the start.
+/// Where `c` has 288 tiles for 132 multiprocessors, two or three each, some multiprocessors have nothing to do while
+/// the last tiles are multiplied. Here a block computes a smaller tile, and where that is not enough, `k` is divided
+/// into slices. The blocks of a tile then add to `c` one after another. The first slice writes. The next slice waits
+/// until the first has written, adds its sums, and passes the turn on. So the result is the same in every run, and only
+/// the words of the workspace must be zero at the start.
 ///
-/// A block waits only for blocks with a lower index, which were scheduled before it and never wait for it. The last slice
-/// leaves its tile's word of the workspace zero.
+/// A block waits only for blocks with a lower index, which were scheduled before it and never wait for it. The last
+/// slice leaves its tile's word of the workspace zero.
 ///
-/// Predicted: where `c` has 288 tiles for 132 multiprocessors, a quarter of their time is lost, and with three slices 7 %.
-/// Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9 in three and 94.2 in
-/// four (cuBLAS 90.2); 1024³, whose 256 tiles are nearly two for each multiprocessor, 63.0 in one and 66.3 in two (58.0).
+/// Predicted: where `c` has 288 tiles for 132 multiprocessors, a quarter of their time is lost, and with three slices 7
+/// %. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9 in three and
+/// 94.2 in four (cuBLAS 90.2); 1024³, whose 256 tiles are nearly two for each multiprocessor, 63.0 in one and 66.3 in
+/// two (58.0).
 ///
 /// # Safety
-/// As [`matmul`](super) says; `workspace` points to a zero for each tile, which is zero again afterwards. One launch at a
-/// time uses the workspace.
+/// As [`matmul`](super) says; `workspace` points to a zero for each tile, which is zero again afterwards. One launch at
+/// a time uses the workspace.
 #[rung(
     after = matmul_pipelined,
     lesson = "smaller tiles, and k in slices that add up one after another: the top where tiles are few",
@@ -49,6 +50,8 @@ pub const COLS: u32 = 64;
 )]
 pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, workspace: *mut u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
+    // Threads that copy a row of a tile of `b`, four columns each.
+    const QUADS: u32 = COLS / 4;
     const PAIR_LEN: u32 = pair_len(ROWS, COLS);
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
@@ -62,13 +65,14 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let start = (slice * depth).min(k);
     let end = (start + depth).min(k);
 
-    // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`. A row or
-    // column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`. A
+    // row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
-    let (b_row, b_col) = (tid / (COLS / 4), tid % (COLS / 4) * 4);
+    let (b_row, quad) = (tid / QUADS, tid % QUADS);
+    let b_col = tile_col + quad * 4;
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 8).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
-    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + b_col) * 4);
+    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + quad * 4) * 4);
     // Starts one of the 10 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 2 of `b`. A whole
     // pair needs no check of the depth.
     let start_copy = |pair: u32, stage: u32, copy: u32, is_whole: bool| {
@@ -83,7 +87,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
             let (to, row) = (b_words.byte_add(stage * 4 + row * COLS * 4), b_row + row);
             let from = b.wrapping_add((first * n) as usize);
             // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
-            unsafe { copy_four_of_row(to, from, n, (row, tile_col + b_col), is_whole || first + row < end) };
+            unsafe { copy_four_of_row(to, (from, n), (row, b_col), (quad, QUADS), is_whole || first + row < end) };
         }
     };
     // Starts all copies of a pair, if there is one.
@@ -116,7 +120,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
         let is_paced = n.is_multiple_of(4) && start + (pair + STAGES) * DEPTH <= end;
         for step in 0..DEPTH {
             if step == DEPTH - 1 {
-                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this pair.
+                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this
+                // pair.
                 copy_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
                 (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
@@ -138,7 +143,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
                     start_copies(pair + STAGES - 1, free);
                 }
                 for i in 0..4 {
-                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to column.
+                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to
+                    // column.
                     let i = if j % 2 == 0 { i } else { 3 - i };
                     let (x, y) = (fragments[i / 4][i % 4], fragments[1 + j / 4][j % 4]);
                     sums[i][j] = GpuFloat::mul_add(x, y, sums[i][j]);
@@ -156,10 +162,12 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let first = (tile_row + thread_row, tile_col + thread_col);
     if slice > 0 {
         // SAFETY: `workspace` has a word for each tile, which all blocks access with atomic operations only. The slices
-        // before this one raise it to `slice`. Until this block's turn ends, no other block accesses its elements of `c`.
+        // before this one raise it to `slice`. Until this block's turn ends, no other block accesses its elements of
+        // `c`.
         unsafe {
             while atomic_load_32_device(turn, Relaxed) != slice {}
-            // One fence after the loop, instead of one after each load: the writes before the turn are visible from here on.
+            // One fence after the loop, instead of one after each load: the writes before the turn are visible from
+            // here on.
             device_thread_fence(Acquire);
             add_elements(&mut sums, c, (m, n), first);
         }

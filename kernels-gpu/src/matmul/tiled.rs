@@ -5,8 +5,8 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply them, and go on to the
-/// next pair.
+/// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply them, and go on to
+/// the next pair.
 ///
 /// Each element is read from global memory once per block instead of once per thread: with 32 × 32 tiles, a 32nd of the
 /// reads. Elements outside of a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)

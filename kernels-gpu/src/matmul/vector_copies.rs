@@ -21,10 +21,10 @@ const COLS: u32 = 256;
 /// `matmul_double_buffered` with rows of `b` copied four columns at a time.
 ///
 /// The schedulers of a multiprocessor issue 4 instructions per cycle, and each multiplication of a warp takes one issue
-/// slot. Every other instruction takes a slot from the multiplications, so the loop should have few of them. For a pair of
-/// tiles a thread of `matmul_double_buffered` starts 24 copies of one word, each with its address and its check. Here it
-/// starts 8 copies of a word of `a`, whose tile is transposed, and 4 copies of 16 bytes of `b`. The simulator counts 2252
-/// PTX instructions of a warp per pair of tiles instead of 2318, for 2048 multiplications.
+/// slot. Every other instruction takes a slot from the multiplications, so the loop should have few of them. For a pair
+/// of tiles a thread of `matmul_double_buffered` starts 24 copies of one word, each with its address and its check.
+/// Here it starts 8 copies of a word of `a`, whose tile is transposed, and 4 copies of 16 bytes of `b`. The simulator
+/// counts 2252 PTX instructions of a warp per pair of tiles instead of 2318, for 2048 multiplications.
 ///
 /// A copy of 16 bytes needs an address that is a multiple of 16, so every row of `b` must begin at one: `n` must be a
 /// multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
@@ -40,6 +40,8 @@ const COLS: u32 = 256;
 )]
 pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
+    // Threads that copy a row of a tile of `b`, four columns each.
+    const QUADS: u32 = COLS / 4;
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
     let tid = thread::thread_idx_x();
@@ -47,27 +49,29 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
-    // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row of
-    // `b`. A row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
+    // of `b`. A row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
-    let (b_row, b_col) = (tid / (COLS / 4), tid % (COLS / 4) * 4);
+    let (b_row, quad) = (tid / QUADS, tid % QUADS);
+    let b_col = tile_col + quad * 4;
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
-    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + b_col) * 4);
+    let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + quad * 4) * 4);
     let start_copies = |pair: u32| {
         let (first, stage) = (pair * DEPTH, pair % STAGES * pair_len(ROWS, COLS) * 4);
         if first < k {
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has
+                // arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             // The change: four columns of four rows instead of one column of 16 rows.
             for row in (0..DEPTH).step_by(4) {
                 let (to, row) = (b_words.byte_add(stage + row * COLS * 4), row + b_row);
                 // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
-                unsafe { copy_four_of_row(to, b, n, (row, tile_col + b_col), first + row < k) };
+                unsafe { copy_four_of_row(to, (b, n), (row, b_col), (quad, QUADS), first + row < k) };
             }
         }
     };
@@ -99,7 +103,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
             multiply_add(&x, &y, &mut sums);
             (x, y) = (next_x, next_y);
         }
-        // The next pair has arrived, as in `matmul_async_copies`. After the last pair, the fragments are never multiplied.
+        // The next pair has arrived, as in `matmul_async_copies`. After the last pair, the fragments are never
+        // multiplied.
         copy_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         let (next_x, next_y) = load_fragments(pair + 1, 0);
