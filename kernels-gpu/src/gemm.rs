@@ -20,18 +20,14 @@
 //! that the rung describes. Tensor maps describe the matrix that their name says, with tiles of 64 rows × 128 bytes,
 //! swizzled by 128 bytes.
 
-use cuda_std::thread;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
 
 pub mod cluster;
 pub mod cp_async;
 pub mod deferred_store;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod epilogue;
 pub mod fitted;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod fitted_tiles;
+mod hopper;
 pub mod ldmatrix;
 pub mod mma;
 pub mod naive;
@@ -39,11 +35,8 @@ pub mod persistent;
 pub mod ping_pong;
 pub mod repacked;
 pub mod small_blocks;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
-mod stages;
 pub mod stream_k;
 pub mod tiled;
-mod tiles;
 pub mod tma;
 pub mod unaligned;
 pub mod warp_specialized;
@@ -71,39 +64,3 @@ pub const RUNGS: &[Rung] = &[
     deferred_store::GEMM_DEFERRED_STORE,
     repacked::GEMM_REPACKED,
 ];
-
-/// Rows of tiles that a band has.
-const BAND: u32 = 8;
-
-/// Returns the first row and the first column of this block's tile of `c`, which is `m` × `n`, for tiles of `rows` ×
-/// `columns` elements.
-///
-/// Tiles are counted in bands of [`BAND`] rows of tiles, and column by column within a band. So the blocks that run at
-/// the same time share a few rows of tiles of `a` and a few columns of tiles of `b`, which stay in the L2 cache. In
-/// row-major order they would read all of `b` for one row of tiles.
-#[inline(always)]
-fn tile_corner([rows, columns]: [u32; 2], m: u32, n: u32) -> (u32, u32) {
-    let index = thread::block_idx_x();
-    // At least one, so that the divisions below need no check.
-    let (tile_rows, tile_columns) = (m.div_ceil(rows), n.div_ceil(columns).max(1));
-    let first_row = index / (BAND * tile_columns) * BAND;
-    let (band_rows, in_band) = ((tile_rows - first_row).clamp(1, BAND), index % (BAND * tile_columns));
-    ((first_row + in_band % band_rows) * rows, in_band / band_rows * columns)
-}
-
-/// Returns `number` in a way that hides its value from the compiler.
-///
-/// A loop with an opaque bound is not unrolled. What is computed from an opaque number is computed where it is used,
-/// and does not occupy registers before.
-#[inline(always)]
-fn opaque(number: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let mut number = number;
-        // SAFETY: the assembly is a comment.
-        unsafe { core::arch::asm!("// {}", inout(reg32) number, options(nomem, nostack, preserves_flags)) };
-        number
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    number
-}

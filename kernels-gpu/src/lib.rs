@@ -17,8 +17,6 @@
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod allreduce;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-pub mod copy_async;
 pub mod gemm;
 pub mod histogram;
 pub mod matmul;
@@ -27,5 +25,3 @@ pub mod reduce;
 pub mod shuffle;
 pub mod tensor_core;
 pub mod transpose;
-pub mod warp;
-pub mod wide;

@@ -11,9 +11,11 @@ use crate::Error;
 use crate::check::AnswerError;
 use crate::exercise::Exercise;
 
-/// Modules of `kernels-gpu` that exercises use. They are copied: a build script that watches the sources of `kernels-gpu`
-/// would take a crate that has them for its own.
+/// The modules of [`SUPPORT`] that exercises use. [`build`] copies them into each crate with an answer.
 const HELPERS: [&str; 3] = ["warp", "wide", "copy_async"];
+
+/// The folder with these modules, in the repository.
+const SUPPORT: &str = "crates/learn/support";
 
 /// The root of a crate with the helpers and these modules, each a name and the path of a file.
 #[must_use]
@@ -62,7 +64,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&source.join("lib.rs"), root)?;
     for name in HELPERS {
-        let from = repository.join("kernels-gpu/src").join(name).with_extension("rs");
+        let from = repository.join(SUPPORT).join(name).with_extension("rs");
         let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
         write(&source.join(name).with_extension("rs"), &text)?;
     }

@@ -5,12 +5,13 @@
 //! machine with all of its checks, at sizes that are awkward, and a counter of its memory traffic or its instructions may
 //! have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
 //!
-//! An exercise is three texts in places of their own:
+//! An exercise consists of texts in these places:
 //!
 //! | what | where |
 //! |---|---|
 //! | the kernel with holes, with the task at its head | `exercises/NAME.rs` |
 //! | the answer, with hints and an explanation at its head | `crates/learn/solutions/NAME.rs` |
+//! | modules that kernels and answers use | `crates/learn/support/NAME.rs` |
 //! | inputs, sizes, what is right, and limits of counters | an entry in `crates/learn/src/topics/TOPIC.rs` |
 //!
 //! Solutions are plain files, so that contributors edit them and compilers check them, in a folder where nobody comes by

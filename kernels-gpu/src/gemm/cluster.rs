@@ -4,17 +4,14 @@
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::{OutputMatrix, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth};
-use super::tiles::{Corner, corner};
+use super::hopper::{OutputMatrix, Position, Ring, WARP_GROUP, depth, store_through_shared};
 use super::warp_specialized::{
     A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
     SUMS, multiply,
 };
-use crate::tensor_core::element::Bf16;
-use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish};
-use crate::tensor_core::{cluster, setmaxnreg};
+use crate::tensor_core::tma::{self, TensorMap, cluster_rank, cluster_sync};
+use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
+use crate::tensor_core::{BAND, Bf16, tile_corner};
 
 /// The blocks of a cluster: one has the rows of a tile, and the next one the rows below it.
 const BLOCKS: u32 = 2;
@@ -67,12 +64,12 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         unsafe { ring.init(BLOCKS * CONSUMER_WARPS) };
     }
     // SAFETY: all threads of both blocks come here.
-    unsafe { cluster::sync() };
-    let rank = cluster::rank();
+    unsafe { cluster_sync() };
+    let rank = cluster_rank();
     let tiles = m.div_ceil(CLUSTER_ROWS) * n.div_ceil(COLUMNS);
     // The first row of this block in a tile of the cluster, and its first column.
     let block_corner = |tile| {
-        let Corner { row, column } = corner::<CLUSTER_ROWS, COLUMNS, 4>(tile, m, n);
+        let (row, column) = tile_corner(tile, [CLUSTER_ROWS, COLUMNS], BAND / BLOCKS, m, n);
         [row + rank * ROWS, column]
     };
     let stage_count = k.div_ceil(depth::<A>());
@@ -80,7 +77,7 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
     let mut tile = thread::block_idx_x() / BLOCKS;
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0 && tile < tiles {
             let [row, column] = block_corner(tile);
             for i in 0..stage_count {
@@ -96,7 +93,7 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         }
     } else {
         // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-        unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+        unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
         let consumer = warp_group - 1;
         let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
         let slots = ring.output_box(consumer * SLOTS);
@@ -137,7 +134,7 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         }
     }
     // SAFETY: all threads of both blocks come here.
-    unsafe { cluster::sync() };
+    unsafe { cluster_sync() };
 }
 
 /// Starts the copies of this block's share of a stage: its rows of `a`, and half of `b`'s boxes, for both blocks.

@@ -5,10 +5,9 @@ use cuda_std::{shared, thread};
 use rung::rung;
 
 use super::ldmatrix::{load_fragments, swizzled};
-use super::{opaque, tile_corner};
-use crate::copy_async::{Shared, commit, copy_four, wait};
-use crate::tensor_core::element::{Bf16, F16, Output};
+use crate::tensor_core::cp_async::{commit, copy_four, wait};
 use crate::tensor_core::mma::{MmaElement, multiply_add, store_sums};
+use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, opaque, tile_corner};
 
 /// Rows and columns of a block's tile of `c`, and elements along `k` in the tiles of `a` and `b`.
 const ROWS: u32 = 128;
@@ -91,7 +90,7 @@ unsafe fn multiply_tile<A: MmaElement, C: Output, const COLUMN_MAJOR: bool, cons
     [m, n, k]: [u32; 3],
 ) {
     let stages = shared::dynamic_shared_mem::<u8>();
-    let (tile_row, tile_col) = tile_corner([ROWS, COLUMNS], m, n);
+    let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [ROWS, COLUMNS], BAND, m, n);
     // Two rows and four columns of warps.
     let warp = thread::thread_idx_x() / 32;
     let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 64);

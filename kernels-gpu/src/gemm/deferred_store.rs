@@ -4,17 +4,14 @@
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::{OutputMatrix, WARP_GROUP};
 use super::fitted::{
-    CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, FITTED_SUMS, HALF_BOXES, PRODUCER_REGISTERS, PackedHalf, SLOTS,
-    STAGE_BYTES, STAGES, SUMS, fill, multiply, store_box, store_boxes,
+    BlockTiles, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, FITTED_SUMS, HALF_BOXES, OutputTile, PRODUCER_REGISTERS,
+    PackedHalf, Plan, SLOTS, STAGE_BYTES, STAGES, SUMS, fill, multiply, store_box, store_boxes,
 };
-use super::fitted_tiles::{BlockTiles, Plan, Tile};
-use super::stages::{Position, Ring, depth};
-use crate::tensor_core::element::{Bf16, Element, F16};
-use crate::tensor_core::setmaxnreg;
+use super::hopper::{OutputMatrix, Position, Ring, WARP_GROUP, depth};
 use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, Finish, Sums};
+use crate::tensor_core::wgmma::{self, Finish, Sums, setmaxnreg_dec, setmaxnreg_inc};
+use crate::tensor_core::{Bf16, Element, F16};
 
 /// `gemm_fitted` without a pause between tiles.
 ///
@@ -57,7 +54,7 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     let mut at = Position::<STAGES>::START;
     let mut tiles = BlockTiles::of_block();
     let mut next = tiles.next(m, n);
-    let fill = |tile: Tile, i: u32, at: Position<STAGES>| {
+    let fill = |tile: OutputTile, i: u32, at: Position<STAGES>| {
         // SAFETY: one thread comes here, for a stage that is empty: at first, or when all consumers have left it.
         unsafe { fill::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], tile, i * depth::<A>()) };
     };
@@ -77,7 +74,7 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     thread::sync_threads();
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0
             && let Some(tile) = next
         {
@@ -93,7 +90,7 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
         return;
     }
     // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let index = warp_group - 1;
     let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
     let mut consumer = Consumer { output, slots: ring.output_box(index * SLOTS), ring, at, index, stage_count };
@@ -147,7 +144,7 @@ impl<C: Copy> Consumer<'_, C> {
     unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
         &mut self,
         sums: &mut [[f32; SUMS]; 2],
-        tile: Tile,
+        tile: OutputTile,
         previous: Option<&PackedHalf>,
     ) where
         [f32; SUMS]: Sums<A>,
@@ -173,7 +170,7 @@ impl<C: Copy> Consumer<'_, C> {
     unsafe fn stage_and_box<A: Element, const COLUMN_MAJOR: bool, const N: usize, const I: usize>(
         &mut self,
         sums: &mut [[f32; SUMS]; 2],
-        tile: Tile,
+        tile: OutputTile,
         previous: Option<&PackedHalf>,
     ) where
         [f32; SUMS]: Sums<A>,
@@ -199,7 +196,7 @@ impl<C: Copy> Consumer<'_, C> {
     unsafe fn stage<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
         &mut self,
         sums: &mut [[f32; SUMS]; 2],
-        tile: Tile,
+        tile: OutputTile,
         i: u32,
     ) where
         [f32; SUMS]: Sums<A>,

@@ -6,15 +6,13 @@ use core::array;
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, WARP_GROUP, copy_box};
-use super::fitted_tiles::{self, BlockTiles, Plan};
-use super::stages::{Position, Ring, depth};
-use crate::copy_async::Shared;
-use crate::tensor_core::element::{Bf16, Element, F16, Output};
-use crate::tensor_core::stmatrix::store_x4_transposed;
-use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, swizzled_offset};
-use crate::tensor_core::{barrier, setmaxnreg};
+use super::hopper::{CONSUMER_BARRIER, OutputMatrix, Position, Ring, WARP_GROUP, copy_box, depth};
+use crate::tensor_core::tma::{self, TensorMap, barrier_sync};
+use crate::tensor_core::wgmma::{
+    self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, setmaxnreg_dec, setmaxnreg_inc, stmatrix_transposed,
+    swizzled_offset,
+};
+use crate::tensor_core::{Bf16, Element, F16, Output, Shared, opaque};
 
 /// Stages in shared memory, and the boxes of a stage: two of one factor and four of the other.
 pub(super) const STAGES: u32 = 4;
@@ -40,6 +38,22 @@ const BOX_PAIRS: usize = 16;
 /// The rows that box 3 of a fitted tile shares with box 2: it has 64 rows, and only 56 are left.
 const SHARED_ROWS: u32 = 8;
 const SHARED_PAIRS: usize = 2;
+
+/// The rows of a wide tile, and the columns of a tall one.
+const SHORT_SIDE: u32 = 128;
+/// The columns of a wide tile, and of a pair of tall ones.
+const PAIR_COLUMNS: u32 = 256;
+/// The rows of a tall tile, whole or fitted, in groups of eight.
+const WHOLE: u32 = 32;
+const FITTED: u32 = 31;
+/// 4096 rows are 16 fitted tiles and a wide one: 16 · 248 + 128.
+const FITTED_PER_PERIOD: u32 = 16;
+const PERIOD_ROWS: u32 = FITTED_PER_PERIOD * FITTED * 8 + SHORT_SIDE;
+/// The pairs of columns of tiles that are a band, so that their columns of `b`, 1024, stay in the L2 cache.
+const BAND_PAIRS: u32 = 4;
+/// The blocks by which a block moves on within the next round. It is a prime that divides no Hopper GPU's number of
+/// multiprocessors (78, 114, 132, 144), so a block gets every position of a round.
+const ROTATION: u32 = 37;
 
 /// `gemm_persistent` with tiles of 248 rows if those of 256 would leave the last round half empty.
 ///
@@ -89,7 +103,7 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
     let mut tiles = BlockTiles::of_block();
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0
             && let Some(tile) = tiles.next(m, n)
         {
@@ -105,7 +119,7 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
         return;
     }
     // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let (output, slots) =
         (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
@@ -132,6 +146,116 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
+/// The division of a product: each 256 columns are `tall` rows of two tall tiles, and below them `wide` wide tiles.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    /// The rows of a tall tile in groups of eight.
+    groups: u32,
+    tall: u32,
+    wide: u32,
+    /// The number of times that the product has 256 columns.
+    pairs: u32,
+}
+
+impl Plan {
+    /// Returns the faster of two plans for this number of blocks: whole tall tiles, or 16 fitted ones and a wide one for
+    /// each 4096 rows.
+    ///
+    /// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
+    /// blocks than multiprocessors, the chosen plan takes one round for both, and the other one takes as long or longer.
+    #[inline(always)]
+    pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
+        let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
+        let fitted = Self::with(FITTED, m / PERIOD_ROWS * FITTED_PER_PERIOD, m, n);
+        if fitted.time(blocks) < whole.time(blocks) { fitted } else { whole }
+    }
+
+    #[inline(always)]
+    fn with(groups: u32, tall: u32, m: u32, n: u32) -> Self {
+        Self { groups, tall, wide: (m - tall * groups * 8).div_ceil(SHORT_SIDE), pairs: n.div_ceil(PAIR_COLUMNS) }
+    }
+
+    #[inline(always)]
+    fn tiles_per_pair(&self) -> u32 {
+        2 * self.tall + self.wide
+    }
+
+    /// Returns the number of tiles.
+    #[inline(always)]
+    pub(super) fn tiles(&self) -> u32 {
+        self.pairs * self.tiles_per_pair()
+    }
+
+    /// Returns the rounds of all blocks times the rows of a tile, to which its time is proportional.
+    #[inline(always)]
+    fn time(&self, blocks: u32) -> u32 {
+        self.tiles().div_ceil(blocks) * self.groups
+    }
+
+    /// Returns tile number `index`. Tiles are counted from band to band, and in a band in row-major order, tall ones first.
+    #[inline(always)]
+    fn tile(&self, index: u32) -> OutputTile {
+        // At least one tile and one pair, so that the divisions need no check.
+        let tiles_per_band = (BAND_PAIRS * self.tiles_per_pair()).max(1);
+        let (band, index) = (index / tiles_per_band, index % tiles_per_band);
+        let first_pair = band * BAND_PAIRS;
+        let pairs = (self.pairs - first_pair).clamp(1, BAND_PAIRS);
+        let tall_tiles = 2 * pairs * self.tall;
+        let is_wide = index >= tall_tiles;
+        let (index, tiles_per_row, first_row, rows, columns) = if is_wide {
+            (index - tall_tiles, pairs, self.tall * self.groups * 8, SHORT_SIDE, PAIR_COLUMNS)
+        } else {
+            (index, 2 * pairs, 0, self.groups * 8, SHORT_SIDE)
+        };
+        let (tile_row, tile_column) = (index / tiles_per_row, index % tiles_per_row);
+        OutputTile {
+            row: first_row + tile_row * rows,
+            column: first_pair * PAIR_COLUMNS + tile_column * columns,
+            is_wide,
+            is_fitted: self.groups == FITTED && !is_wide,
+        }
+    }
+}
+
+/// A tile's first row, its first column and its form: wide (128 × 256), fitted (248 × 128), or else whole (256 × 128).
+#[derive(Clone, Copy)]
+pub(super) struct OutputTile {
+    pub(super) row: u32,
+    pub(super) column: u32,
+    pub(super) is_wide: bool,
+    pub(super) is_fitted: bool,
+}
+
+/// The tiles of a block: one in each round of all blocks. The position in the round rotates, so that no block has all the
+/// wide tiles, which take longer than fitted ones.
+#[derive(Clone, Copy)]
+pub(super) struct BlockTiles {
+    /// The first tile of the round.
+    round_start: u32,
+    /// The block's position in the round.
+    position: u32,
+}
+
+impl BlockTiles {
+    /// Returns the tiles of this block.
+    #[inline(always)]
+    pub(super) fn of_block() -> Self {
+        Self { round_start: 0, position: thread::block_idx_x() }
+    }
+
+    /// Returns the block's next tile of a product with `m` rows and `n` columns, if there is one.
+    #[inline(always)]
+    pub(super) fn next(&mut self, m: u32, n: u32) -> Option<OutputTile> {
+        let blocks = thread::grid_dim_x().max(1);
+        // Opaque, so that the plan is computed again for each tile. The registers are needed for sums.
+        let plan = Plan::of(opaque(m), opaque(n), blocks);
+        let index = self.round_start + self.position;
+        self.round_start += blocks;
+        self.position = (self.position + ROTATION) % blocks;
+        (index < plan.tiles()).then(|| plan.tile(index))
+    }
+}
+
 /// Starts the copies that fill a stage with the slice of a tile's factors that begins at `k`.
 ///
 /// # Safety
@@ -141,7 +265,7 @@ pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
     ring: &Ring<STAGES>,
     stage: u32,
     maps: [&TensorMap; 2],
-    tile: fitted_tiles::Tile,
+    tile: OutputTile,
     k: u32,
 ) {
     let corner = [tile.row, tile.column, k];
@@ -162,7 +286,7 @@ pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
 #[inline(always)]
 unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     sums: &mut [[f32; SUMS]; 2],
-    tile: fitted_tiles::Tile,
+    tile: OutputTile,
     consumer: u32,
     ring: &Ring<STAGES>,
     at: &mut Position<STAGES>,
@@ -195,7 +319,7 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     [first, second]: &mut [[f32; SUMS]; 2],
-    tile: fitted_tiles::Tile,
+    tile: OutputTile,
     consumer: u32,
     stage: Shared,
     is_added: bool,
@@ -233,7 +357,7 @@ pub(super) struct PackedHalf {
     /// The pairs of box 0, then those of boxes 1, 2 and 3.
     pairs: [u32; HALF_BOXES * BOX_PAIRS],
     /// The tile with the first column of this half.
-    tile: fitted_tiles::Tile,
+    tile: OutputTile,
 }
 
 impl PackedHalf {
@@ -241,13 +365,13 @@ impl PackedHalf {
     #[inline(always)]
     pub(super) fn new<C: Output<Pair = u32>>(
         [first, second]: &[[f32; SUMS]; 2],
-        tile: fitted_tiles::Tile,
+        tile: OutputTile,
         consumer: u32,
     ) -> Self {
         const FIRST_PAIRS: usize = SUMS / 2;
         const BEFORE_BOX_3: usize = 3 * BOX_PAIRS;
         let columns = if tile.is_wide { 128 } else { 64 };
-        let tile = fitted_tiles::Tile { column: tile.column + consumer * columns, ..tile };
+        let tile = OutputTile { column: tile.column + consumer * columns, ..tile };
         let pair = |sums: &[f32; SUMS], i: usize| C::pair(sums[2 * i], sums[2 * i + 1]);
         let pairs = if tile.is_fitted {
             array::from_fn(|i| match i {
@@ -264,7 +388,7 @@ impl PackedHalf {
     /// Returns the first row and the first column of a box.
     #[inline(always)]
     fn corner(&self, index: u32) -> [u32; 2] {
-        let fitted_tiles::Tile { row, column, is_wide, is_fitted } = self.tile;
+        let OutputTile { row, column, is_wide, is_fitted } = self.tile;
         let row = row + index % 2 * BOX_ROWS;
         match index {
             0 | 1 => [row, column],
@@ -324,15 +448,65 @@ pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
     // separates these from the thread that starts the next copy. Each lane passes the address of another 16 bytes of
     // the box.
     unsafe {
-        barrier::sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
+        barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         for quarter in 0..4 {
             // Four matrices of 8 × 8: 16 rows of the product, and 16 columns for each warp.
             let pairs = array::from_fn(|i| half.pairs[index * BOX_PAIRS + quarter * 4 + i]);
             let (row, chunk) = (quarter as u32 * 16 + lane / 16 * 8 + lane % 8, warp * 2 + lane / 8 % 2);
-            store_x4_transposed(Shared::of(slot).byte_add(swizzled_offset(row, chunk)), pairs);
+            stmatrix_transposed(Shared::of(slot).byte_add(swizzled_offset(row, chunk)), pairs);
         }
         tma::fence_shared();
-        barrier::sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
+        barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         copy_box(slot, half.corner(index as u32), output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+
+    use super::*;
+
+    /// The numbers of multiprocessors of Hopper GPUs.
+    const MULTIPROCESSORS: [u32; 4] = [78, 114, 132, 144];
+
+    #[test]
+    fn every_element_is_in_one_tile_for_any_number_of_blocks() {
+        for (m, n) in [(1, 1), (128, 256), (4095, 300), (4096, 4096), (4097, 8), (8192, 1100), (12_500, 257)] {
+            for multiprocessors in MULTIPROCESSORS {
+                let plan = Plan::of(m, n, multiprocessors);
+                // Eight rows and 64 columns are a unit of all tiles.
+                let (rows, columns) = (m.div_ceil(8), n.div_ceil(64));
+                let mut covered = vec![0; (rows * columns) as usize];
+                for index in 0..plan.tiles() {
+                    let OutputTile { row, column, is_wide, is_fitted } = plan.tile(index);
+                    let [height, width] = if is_wide { [128, 256] } else { [if is_fitted { 248 } else { 256 }, 128] };
+                    for i in (row / 8..(row + height) / 8).filter(|&i| i < rows) {
+                        for j in (column / 64..(column + width) / 64).filter(|&j| j < columns) {
+                            covered[(i * columns + j) as usize] += 1;
+                        }
+                    }
+                }
+                assert!(covered.iter().all(|&times| times == 1), "{m} x {n} on {multiprocessors}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_has_the_hosts_plan() {
+        for multiprocessors in MULTIPROCESSORS {
+            for (m, n) in (1..60).flat_map(|i| (1..60).map(move |j| (i * 331, j * 127))) {
+                let plan = Plan::of(m, n, multiprocessors);
+                let blocks = plan.tiles().min(multiprocessors);
+                assert_eq!(Plan::of(m, n, blocks).groups, plan.groups, "{m} x {n} on {multiprocessors}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotation_goes_through_all_positions() {
+        assert!(MULTIPROCESSORS.iter().all(|blocks| blocks % ROTATION != 0));
     }
 }

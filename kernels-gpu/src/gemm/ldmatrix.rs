@@ -7,11 +7,8 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::mma::load_chunk;
-use super::tile_corner;
-use crate::copy_async::Shared;
-use crate::tensor_core::element::{Bf16, F16, Output};
-use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, multiply_add, store_sums};
+use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, load_chunk, multiply_add, store_sums};
+use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, tile_corner};
 
 /// Rows and columns of a block's tile of `c`.
 const SIDE: u32 = 128;
@@ -70,7 +67,7 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     // Chunks in a row of the tiles as they lie in memory, and the size of `b` there.
     let (chunks_a, chunks_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
-    let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
+    let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     let warp = thread::thread_idx_x() / 32;
     let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 32);
 

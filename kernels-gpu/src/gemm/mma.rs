@@ -7,9 +7,8 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::tile_corner;
-use crate::tensor_core::element::{Bf16, F16, Output};
-use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, multiply_add, store_sums};
+use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, load_chunk, multiply_add, store_sums};
+use crate::tensor_core::{BAND, Bf16, F16, Output, tile_corner};
 
 /// Rows and columns of a block's tile of `c`.
 const SIDE: u32 = 128;
@@ -69,7 +68,7 @@ pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     #[address_space(shared)]
     static mut TILE_B: MaybeUninit<[Chunk; WORDS_B as usize / 4]> = MaybeUninit::uninit();
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<u32>(), (&raw mut TILE_B).cast::<u32>());
-    let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
+    let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     // Two rows and four columns of warps.
     let warp = thread::thread_idx_x() / 32;
     let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 32);
@@ -189,28 +188,4 @@ unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(tile: *const u32,
         // SAFETY: x < SIDE and pair < DEPTH / 2, so the word is in the tile.
         unsafe { *tile.wrapping_add(word as usize) }
     })
-}
-
-/// Loads the chunk of a row that begins at `from`. Where the row has only `left` elements from there on, the others are
-/// 0; `left` is 0 or negative for a chunk outside of the matrix.
-///
-/// # Safety
-/// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a
-/// multiple of 8 elements after the start of a row.
-#[inline(always)]
-pub(super) unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> Chunk {
-    if (matrix as u32 | (columns * 2)).is_multiple_of(16) {
-        // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
-        return if left > 0 { unsafe { *from.cast() } } else { Chunk([0; 4]) };
-    }
-    // An element that does not exist is replaced by one that does: eight loads without a branch are in flight together.
-    let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
-    Chunk([0, 2, 4, 6].map(|pair| {
-        let [low, high] = [pair, pair + 1].map(|i: i32| {
-            // SAFETY: element `last` of this row exists, and so does the first element of the matrix.
-            let element = unsafe { *from.wrapping_add(i.min(last) as usize) };
-            u32::from(element) & if i < left { 0xffff } else { 0 }
-        });
-        low | high << 16
-    }))
 }

@@ -3,7 +3,7 @@
 use cuda_std::{GpuFloat, thread};
 use rung::rung;
 
-use crate::tensor_core::element::{Bf16, Element, F16, Output, Tf32};
+use crate::tensor_core::{Bf16, Element, F16, Output, Tf32};
 
 /// Rows and columns of a block's tile of `c`. A row of the tile is a warp, so neighboring lanes have neighboring
 /// columns.

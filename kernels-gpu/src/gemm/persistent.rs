@@ -4,34 +4,31 @@
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::{OutputMatrix, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth};
-use super::tiles::{Corner, corner};
+use super::hopper::{OutputMatrix, Position, Ring, WARP_GROUP, depth, store_through_shared};
 use super::warp_specialized::{
     A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
     SUMS, multiply,
 };
-use crate::tensor_core::element::{Bf16, F16, Tf32};
-use crate::tensor_core::setmaxnreg;
 use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish};
+use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
+use crate::tensor_core::{BAND, Bf16, F16, Tf32, tile_corner};
 
 /// Stages in shared memory.
 const STAGES: u32 = 4;
 /// A consumer's boxes for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
-/// `gemm_warp_specialized` with a block for each multiprocessor, which computes one tile after another and stores them
-/// by tensor copies.
+/// `gemm_warp_specialized` with a block for each multiprocessor, which computes one tile after another and stores them by
+/// tensor copies.
 ///
-/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums
-/// are stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
+/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums are
+/// stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
 ///
-/// Here the grid has a block for each multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks`
-/// and so on. The producer goes on to the next tile at once, so the stages are full when the consumers return. The sums
-/// are packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole rows of 128
-/// bytes while the next products run (`store_through_shared`). Tiles are counted in bands of eight rows (`corner`), so
-/// that the tiles of a round share what they read in the L2 cache.
+/// Here the grid has a block for each multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
+/// so on. The producer goes on to the next tile at once, so the stages are full when the consumers return. The sums are
+/// packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole rows of 128 bytes while
+/// the next products run (`store_through_shared`). Tiles are counted in bands of eight rows (`tile_corner`), so that the
+/// tiles of a round share what they read in the L2 cache.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -70,9 +67,9 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
     let mut tile = thread::block_idx_x();
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0 && tile < tiles {
-            let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+            let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
             for i in 0..stage_count {
                 let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left it.
@@ -87,7 +84,7 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
         return;
     }
     // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let (output, slots) =
         (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
@@ -107,7 +104,7 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
             at.advance();
         }
         // Computed while the last products run.
-        let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+        let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
         unsafe {
             sums.finish();

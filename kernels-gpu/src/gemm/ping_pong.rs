@@ -4,13 +4,12 @@
 use cuda_std::thread;
 use rung::{LaunchRequest, rung};
 
-use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, Staged, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth};
-use super::tiles::{Corner, corner};
-use crate::tensor_core::element::{Bf16, Element, F16, Tf32};
-use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, ROW_BYTES, STEPS, Sums, Tile};
-use crate::tensor_core::{barrier, setmaxnreg};
+use super::hopper::{CONSUMER_BARRIER, OutputMatrix, Position, Ring, Staged, WARP_GROUP, depth, store_through_shared};
+use crate::tensor_core::tma::{self, TensorMap, barrier_arrive, barrier_sync};
+use crate::tensor_core::wgmma::{
+    self, BOX_BYTES, BOX_ROWS, Boxes, Finish, ROW_BYTES, STEPS, Sums, Tile, setmaxnreg_dec, setmaxnreg_inc,
+};
+use crate::tensor_core::{BAND, Bf16, Element, F16, Tf32, tile_corner};
 
 /// The warp groups that multiply.
 const CONSUMERS: u32 = 2;
@@ -169,11 +168,11 @@ unsafe fn alternate<
     let mut tile = first;
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         if thread == 0 {
             wait_for_factors();
             while tile < tiles {
-                let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+                let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
                 for i in 0..stage_count {
                     let corner = [row, column, i * depth::<A>()];
                     // SAFETY: one thread fills the stage, after its consumer has left it.
@@ -189,7 +188,7 @@ unsafe fn alternate<
         return;
     }
     // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let mut sums = [[0.0; N]; 2];
     // The block's tiles alternate between the consumers, and so do the stages of these tiles.
@@ -198,7 +197,7 @@ unsafe fn alternate<
     while tile < tiles {
         if tile != first {
             // SAFETY: the other consumer arrives there for each tile but the block's last one.
-            unsafe { barrier::sync(ORDER_BARRIER + consumer, CONSUMERS * WARP_GROUP) };
+            unsafe { barrier_sync(ORDER_BARRIER + consumer, CONSUMERS * WARP_GROUP) };
         }
         for i in 0..stage_count {
             // SAFETY: the whole warp group uses the stage when it is full. The stage has the boxes of `a` and then
@@ -219,7 +218,7 @@ unsafe fn alternate<
             }
             if i + 1 == stage_count && tile + blocks < tiles {
                 // SAFETY: the other consumer waits there before the block's next tile.
-                unsafe { barrier::arrive(ORDER_BARRIER + (consumer ^ 1), CONSUMERS * WARP_GROUP) };
+                unsafe { barrier_arrive(ORDER_BARRIER + (consumer ^ 1), CONSUMERS * WARP_GROUP) };
             }
             // SAFETY: the products of the stage before have ended after the wait, so the warp group leaves that stage.
             unsafe {
@@ -231,7 +230,7 @@ unsafe fn alternate<
             at.advance();
         }
         // Computed while the last products run.
-        let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+        let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         for (half, sums) in sums.iter_mut().enumerate() {
             // SAFETY: the whole warp group comes here. Only it has this tile and this box.
             unsafe {

@@ -10,11 +10,10 @@ use cuda_std::atomic::mid::{
 use cuda_std::{shared, thread};
 use rung::{LaunchRequest, rung};
 
-use super::epilogue::OutputMatrix;
+use super::hopper::OutputMatrix;
 use super::ping_pong::{SHARED_BYTES, multiply_tiles, tiles_of};
-use crate::tensor_core::element::{Bf16, F16};
 use crate::tensor_core::tma::{TensorMap, fence_global};
-use crate::wide;
+use crate::tensor_core::{Bf16, F16, load, store};
 
 /// The warps of a block. Each copies a row.
 const WARPS: u32 = 384 / 32;
@@ -191,7 +190,7 @@ impl Factor {
             while chunk < chunks {
                 let to = self.to.wrapping_add(((row * chunks + chunk) * CHUNK) as usize);
                 // SAFETY: the row and the chunk exist, and no other thread has this chunk.
-                unsafe { wide::store(to.cast::<u32>(), self.load_chunk(row, chunk)) };
+                unsafe { store(to.cast::<u32>(), self.load_chunk(row, chunk)) };
                 chunk += 32;
             }
         }
@@ -213,7 +212,7 @@ impl Factor {
         let end = self.from.wrapping_add((self.rows * self.columns) as usize);
         let words = if aligned.wrapping_byte_add(32) as usize <= end as usize {
             // SAFETY: the 32 bytes are before the factor's end, and memory is allocated from a multiple of 16 on.
-            unsafe { join(wide::load(aligned), wide::load(aligned.wrapping_add(4)), shift) }
+            unsafe { join(load(aligned), load(aligned.wrapping_add(4)), shift) }
         } else {
             // SAFETY: the first `count` elements exist.
             let element = |i: u32| if i < count { u32::from(unsafe { *from.wrapping_add(i as usize) }) } else { 0 };

@@ -4,8 +4,8 @@
 use rung::rung;
 
 use super::unaligned::{columns, multiply_tile, rows, shared_bytes};
-use crate::tensor_core::element::{Bf16, F16, Output};
 use crate::tensor_core::mma::MmaElement;
+use crate::tensor_core::{Bf16, F16, Output};
 
 /// A block computes 64 × 128 elements of `c`, a fourth of the tile of `gemm_unaligned`.
 ///

@@ -8,18 +8,14 @@ use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device, devic
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::{CONSUMER_BARRIER, OutputMatrix, WARP_GROUP, store_through_shared};
-use super::stages::{Position, Ring, depth};
-use super::tiles::{Corner, corner};
+use super::hopper::{CONSUMER_BARRIER, OutputMatrix, Position, Ring, WARP_GROUP, depth, store_through_shared};
 use super::warp_specialized::{
     A_BOXES, B_BOXES, COLUMNS, CONSUMER_REGISTERS, CONSUMER_WARPS, CONSUMERS, PRODUCER_REGISTERS, ROWS, STAGE_BYTES,
     SUMS, multiply,
 };
-use crate::tensor_core::element::Bf16;
-use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish};
-use crate::tensor_core::{barrier, setmaxnreg};
-use crate::wide;
+use crate::tensor_core::tma::{self, TensorMap, barrier_sync};
+use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
+use crate::tensor_core::{BAND, Bf16, load, store, tile_corner};
 
 /// Stages in shared memory.
 const STAGES: u32 = 4;
@@ -83,11 +79,11 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
     let mut at = Position::<STAGES>::START;
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0
             && let Some(Piece { tile, first, end }) = pieces.next()
         {
-            let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+            let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
             for i in first..end {
                 let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left it.
@@ -101,7 +97,7 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
         return;
     }
     // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let (output, slots) =
         (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
@@ -121,7 +117,7 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
             }
             at.advance();
         }
-        let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(tile, m, n);
+        let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         // SAFETY: the whole warp group comes here.
         unsafe {
             sums.finish();
@@ -256,9 +252,9 @@ impl Handover {
         // barrier of all threads that write.
         unsafe {
             for i in 0..SUMS / 4 {
-                wide::store::<f32, 4>(to.add(i * WARP_GROUP as usize * 4), array::from_fn(|j| sums[4 * i + j]));
+                store::<f32, 4>(to.add(i * WARP_GROUP as usize * 4), array::from_fn(|j| sums[4 * i + j]));
             }
-            barrier::sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
+            barrier_sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
             if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
                 atomic_store_32_device(flag, Release, 1);
             }
@@ -300,9 +296,9 @@ impl Handover {
                 device_thread_fence(Acquire);
                 atomic_store_32_device(flag, Relaxed, 0);
             }
-            barrier::sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
+            barrier_sync(CONSUMER_BARRIER + self.consumer, WARP_GROUP);
             for i in 0..SUMS / 4 {
-                let given: [f32; 4] = wide::load(from.add(i * WARP_GROUP as usize * 4));
+                let given: [f32; 4] = load(from.add(i * WARP_GROUP as usize * 4));
                 for j in 0..4 {
                     sums[4 * i + j] += given[j];
                 }

@@ -5,9 +5,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-use super::{opaque, tile_corner};
-use crate::tensor_core::element::{Bf16, Element, F16, Output, Tf32};
-use crate::wide::{self, Wide};
+use crate::tensor_core::{BAND, Bf16, Element, F16, Output, Tf32, Wide, load, opaque, tile_corner};
 
 /// Rows and columns of a block's tile of `c`.
 const SIDE: u32 = 128;
@@ -55,7 +53,7 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     static mut TILE_B: MaybeUninit<[Wide<f32, 4>; TILE_FLOATS / 4]> = MaybeUninit::uninit();
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let tid = thread::thread_idx_x();
-    let (tile_row, tile_col) = tile_corner([SIDE, SIDE], m, n);
+    let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     // A thread's eight rows are four neighbors, and the four that lie half a tile further. The same holds for columns.
     let (thread_row, thread_col) = (tid / 16 * 4, tid % 16 * 4);
     let offset = |i: usize| i as u32 / 4 * (SIDE / 2) + i as u32 % 4;
@@ -105,7 +103,7 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
 unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
     let from = tile.wrapping_add((step * STRIDE + first) as usize);
     // SAFETY: both ends are in the tile. The tile, STRIDE, SIDE / 2 and `first` are multiples of 16 bytes.
-    unsafe { [wide::load(from), wide::load(from.wrapping_add(SIDE as usize / 2))] }
+    unsafe { [load(from), load(from.wrapping_add(SIDE as usize / 2))] }
 }
 
 /// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b`, from number `first` on, and of

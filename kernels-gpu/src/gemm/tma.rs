@@ -4,13 +4,10 @@
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::store_from_registers;
-use super::stages::{Position, Ring, depth};
-use super::tiles::{Corner, corner};
-use super::wgmma::{BOXES, SIDE, STAGE_BYTES, SUMS, multiply};
-use crate::tensor_core::element::Bf16;
+use super::hopper::{BOXES, Position, Ring, SIDE, STAGE_BYTES, SUMS, depth, multiply, store_from_registers};
 use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish};
+use crate::tensor_core::{BAND, Bf16, tile_corner};
 
 /// Stages in shared memory.
 const STAGES: u32 = 3;
@@ -50,7 +47,7 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
 ) {
     let ring = Ring::<STAGES>::of_block(STAGE_BYTES, 0);
     let thread = thread::thread_idx_x();
-    let Corner { row, column } = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
+    let (row, column) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     let fill = |index: u32, stage: u32| {
         let corner = [row, column, index * depth::<A>()];
         // SAFETY: one thread comes here, for a stage that is empty: at first, or after a barrier that all threads reach

@@ -8,10 +8,9 @@ use cuda_std::{shared, thread};
 use rung::rung;
 
 use super::ldmatrix::{load_fragments, swizzled};
-use super::{opaque, tile_corner};
-use crate::copy_async::{Shared, commit, copy_four, copy_two, copy_up_to_four, wait};
-use crate::tensor_core::element::{Bf16, F16, Output};
+use crate::tensor_core::cp_async::{commit, copy_four, copy_two, copy_up_to_four, wait};
 use crate::tensor_core::mma::{self, Chunk, MmaElement, multiply_add, store_sums};
+use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, opaque, tile_corner};
 
 /// Rows and columns of warps in a block.
 const WARP_ROWS: u32 = 2;
@@ -100,7 +99,7 @@ pub(super) unsafe fn multiply_tile<
     c: *mut C,
     [m, n, k]: [u32; 3],
 ) {
-    let corner = tile_corner([rows(M), columns(N)], m, n);
+    let corner = tile_corner(thread::block_idx_x(), [rows(M), columns(N)], BAND, m, n);
     let a = Operand::<true>::new(a.cast(), [m, k], corner.0, rows(M));
     let b = Operand::<COLUMN_MAJOR>::new(b.cast(), if COLUMN_MAJOR { [n, k] } else { [k, n] }, corner.1, columns(N));
     // SAFETY: the operands are those of this tile, and the rows of both are aligned as much as `ALIGNMENT`.

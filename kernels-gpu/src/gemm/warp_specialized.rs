@@ -4,14 +4,12 @@
 use cuda_std::thread;
 use rung::rung;
 
-use super::epilogue::{WARP_GROUP, store_from_registers};
-use super::stages::{Position, Ring, depth};
-use super::tiles::{Corner, corner};
-use crate::copy_async::Shared;
-use crate::tensor_core::element::{Bf16, Element};
-use crate::tensor_core::setmaxnreg;
+use super::hopper::{Position, Ring, WARP_GROUP, depth, store_from_registers};
 use crate::tensor_core::tma::{self, TensorMap};
-use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile};
+use crate::tensor_core::wgmma::{
+    self, BOX_BYTES, BOX_ROWS, Boxes, Finish, STEPS, Sums, Tile, setmaxnreg_dec, setmaxnreg_inc,
+};
+use crate::tensor_core::{BAND, Bf16, Element, Shared, tile_corner};
 
 /// The rows and the columns of a tile.
 pub(super) const ROWS: u32 = 128;
@@ -26,8 +24,8 @@ pub(super) const SUMS: usize = 128;
 pub(super) const A_BOXES: u32 = ROWS / BOX_ROWS;
 pub(super) const B_BOXES: u32 = COLUMNS / BOX_ROWS;
 pub(super) const STAGE_BYTES: u32 = (A_BOXES + B_BOXES) * BOX_BYTES;
-/// Registers of a thread. A multiprocessor has 65536 and a block 384 threads, so each thread starts with 168. Three
-/// warp groups have 3 · 168 = 40 + 2 · 232.
+/// Registers of a thread. A multiprocessor has 65536 and a block 384 threads, so each thread starts with 168. Three warp
+/// groups have 3 · 168 = 40 + 2 · 232.
 pub(super) const PRODUCER_REGISTERS: u32 = 40;
 pub(super) const CONSUMER_REGISTERS: u32 = 232;
 /// Stages in shared memory.
@@ -36,13 +34,13 @@ const STAGES: u32 = 4;
 /// A block of three warp groups computes a tile of 128 × 256: a producer starts the copies, and two consumers multiply.
 ///
 /// In `gemm_tma` the thread that starts the copies multiplies too. A copy starts when the products before it have been
-/// started, and the block's 128 threads hold the sums of 128 × 128 elements in all the registers that they can have.
-/// Each stage brings 32 KB for 2 · 128 · 128 · 64 operations: 64 operations for a byte from the L2 cache.
+/// started, and the block's 128 threads hold the sums of 128 × 128 elements in all the registers that they can have. Each
+/// stage brings 32 KB for 2 · 128 · 128 · 64 operations: 64 operations for a byte from the L2 cache.
 ///
 /// Here the producer only waits for an empty stage and starts its copies. It releases most of its registers
-/// (`setmaxnreg`), and the consumers acquire them and have 64 × 256 sums each. That is 85 operations for a byte, and
-/// the tensor cores find the next operands in shared memory, up to four stages ahead. Producer and consumers
-/// synchronize with two mbarriers for each stage, "full" and "empty" ([`stages`](super::stages)).
+/// (`setmaxnreg`), and the consumers acquire them and have 64 × 256 sums each. That is 85 operations for a byte, and the
+/// tensor cores find the next operands in shared memory, up to four stages ahead. Producer and consumers synchronize with
+/// two mbarriers for each stage, "full" and "empty" ([`hopper`](super::hopper)).
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -72,12 +70,12 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
         unsafe { ring.init(CONSUMER_WARPS) };
     }
     thread::sync_threads();
-    let Corner { row, column } = corner::<ROWS, COLUMNS, 8>(thread::block_idx_x(), m, n);
+    let (row, column) = tile_corner(thread::block_idx_x(), [ROWS, COLUMNS], BAND, m, n);
     let stage_count = k.div_ceil(depth::<A>());
     let mut at = Position::<STAGES>::START;
     if warp_group == 0 {
         // SAFETY: the whole warp group comes here.
-        unsafe { setmaxnreg::decrease::<PRODUCER_REGISTERS>() };
+        unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         if thread == 0 {
             for i in 0..stage_count {
                 let corner = [row, column, i * depth::<A>()];
@@ -92,12 +90,12 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
         return;
     }
     // SAFETY: whole warp groups come here, and the producer releases what they acquire.
-    unsafe { setmaxnreg::increase::<CONSUMER_REGISTERS>() };
+    unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let mut sums = [0.0; SUMS];
     for i in 0..stage_count {
-        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
-        // which is after the next stage's have been started.
+        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended, which is
+        // after the next stage's have been started.
         unsafe {
             ring.full(at.stage).wait(at.parity);
             multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);

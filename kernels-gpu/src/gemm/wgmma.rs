@@ -4,26 +4,11 @@
 use cuda_std::{shared, thread};
 use rung::rung;
 
-use super::epilogue::store_from_registers;
-use super::opaque;
-use super::stages::depth;
-use super::tiles::{Corner, corner};
-use crate::copy_async::{self, Shared};
-use crate::tensor_core::element::{Bf16, Element};
+use super::hopper::{BOXES, SIDE, STAGE_BYTES, SUMS, depth, multiply, store_from_registers};
 use crate::tensor_core::tma::fence_shared;
-use crate::tensor_core::wgmma::{
-    self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Boxes, Finish, ROW_BYTES, STEPS, Sums, Tile, swizzled_offset,
-};
-use crate::wide::Wide;
+use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, swizzled_offset};
+use crate::tensor_core::{BAND, Bf16, Element, Shared, Wide, cp_async, opaque, tile_corner};
 
-/// The rows and the columns of a tile.
-pub(super) const SIDE: u32 = 128;
-/// The sums of a thread in each half of the tile's rows.
-pub(super) const SUMS: usize = 64;
-/// The boxes of either factor in a stage.
-pub(super) const BOXES: u32 = SIDE / BOX_ROWS;
-/// The bytes of a stage: boxes of `a`, then boxes of `b`.
-pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 /// Stages in shared memory.
 const STAGES: u32 = 3;
 /// The threads of a block: one warp group.
@@ -34,14 +19,15 @@ const CHUNK: u32 = 16;
 /// A warp group computes a tile of 128 × 128, from stages that asynchronous copies of 16 bytes fill.
 ///
 /// In `gemm_cp_async` each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 × 32
-/// elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper this ends
-/// at some 60 % of what the tensor cores can do.
+/// elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper this ends at
+/// some 60 % of what the tensor cores can do.
 ///
 /// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 with one
-/// instruction, and no fragment goes through a register. The tiles must be in the layout that the hardware reads: boxes
-/// with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row `r` is at `c ^ r % 8`, so the same chunk
-/// of eight rows is in different banks. The copies are those of `gemm_cp_async`, `cp.async` of 16 bytes. A fence
-/// follows them, because tensor cores access shared memory through another proxy than the threads that wrote it.
+/// instruction, and no fragment goes through a register (`multiply` in `hopper.rs`). The tiles must be in the layout
+/// that the hardware reads: boxes with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row `r` is at
+/// `c ^ r % 8`, so the same chunk of eight rows is in different banks. The copies are those of `gemm_cp_async`,
+/// `cp.async` of 16 bytes. A fence follows them, because tensor cores access shared memory through another proxy than
+/// the threads that wrote it.
 ///
 /// # Safety
 /// As [`gemm`](super) says.
@@ -59,7 +45,7 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
     let start = shared::dynamic_shared_mem::<u8>();
     let first_stage = Shared::of(start).aligned_to(BOX_ALIGN);
     let stages = start.wrapping_add(first_stage.offset_from(Shared::of(start)) as usize);
-    let Corner { row, column } = corner::<SIDE, SIDE, 8>(thread::block_idx_x(), m, n);
+    let (row, column) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     let fill = |index: u32, stage: u32| {
         let (to, k_start) = (stages.wrapping_add((stage * STAGE_BYTES) as usize), index * depth::<A>());
         let b_to = to.wrapping_add((BOXES * BOX_BYTES) as usize);
@@ -80,22 +66,22 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
         if i < stage_count {
             fill(i, i);
         }
-        copy_async::commit();
+        cp_async::commit();
     }
     let mut sums = [[0.0; SUMS]; 2];
     let (mut used, mut filled) = (0, STAGES - 1);
     for i in 0..stage_count {
-        copy_async::wait::<{ STAGES - 2 }>();
+        cp_async::wait::<{ STAGES - 2 }>();
         fence_shared();
         thread::sync_threads();
-        // SAFETY: the stage is full: every thread has waited for its copies before the barrier. It is filled again
-        // after the next barrier, which follows the wait for these products.
+        // SAFETY: the stage is full: every thread has waited for its copies before the barrier. It is filled again after
+        // the next barrier, which follows the wait for these products.
         unsafe { multiply::<A, COLUMN_MAJOR>(&mut sums, first_stage.byte_add(used * STAGE_BYTES), i > 0) };
         // Without a next stage the group of copies is empty, so that groups can still be counted.
         if i + STAGES - 1 < stage_count {
             fill(i + STAGES - 1, filled);
         }
-        copy_async::commit();
+        cp_async::commit();
         // SAFETY: all threads of the warp group, which is the block, come here.
         unsafe { wgmma::wait::<0>() };
         used = if used + 1 == STAGES { 0 } else { used + 1 };
@@ -107,34 +93,6 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
             sums.finish();
             store_from_registers(sums, [row + half as u32 * BOX_ROWS, column], c, [m, n]);
         }
-    }
-}
-
-/// Starts the products of a full stage in one group, and adds them to the sums of both halves of the rows. Unless
-/// `is_added`, the first of them replaces the sums.
-///
-/// # Safety
-/// The caller must ensure that all threads of the warp group call it, that the stage is full and no thread writes it
-/// before the products have been waited for, and that until then no thread accesses the sums.
-#[inline(always)]
-pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
-    [upper, lower]: &mut [[f32; SUMS]; 2],
-    stage: Shared,
-    is_added: bool,
-) where
-    [f32; SUMS]: Sums<A>,
-{
-    // SAFETY: the stage has the boxes of `a` and then those of `b`. It is full and stays so, and all threads are here.
-    unsafe {
-        let upper_a = Tile::<A, Boxes<true>>::at(stage);
-        let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
-        let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(BOXES * BOX_BYTES));
-        wgmma::fence();
-        for step in 0..STEPS {
-            upper.multiply(upper_a.step(step), b.step(step), is_added || step > 0);
-            lower.multiply(lower_a.step(step), b.step(step), is_added || step > 0);
-        }
-        wgmma::commit();
     }
 }
 
@@ -171,9 +129,9 @@ unsafe fn copy_boxes<A: Element>(
             let (to, row, column) = copy(i);
             let exists = row < rows && column < columns;
             let from = if exists { matrix.wrapping_add((row * columns + column) as usize) } else { matrix };
-            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are
-            // multiples of 16 bytes.
-            unsafe { copy_async::copy_four(Shared::of(to), from.cast(), exists) };
+            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are multiples
+            // of 16 bytes.
+            unsafe { cp_async::copy_four(Shared::of(to), from.cast(), exists) };
         }
         return;
     }

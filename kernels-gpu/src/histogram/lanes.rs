@@ -1,8 +1,6 @@
 //! A copy of the counters for each lane: no two threads of a warp access the same counter.
 
-use core::array;
-use core::mem::MaybeUninit;
-use core::sync::atomic::Ordering::Relaxed;
+use core::{array, mem::MaybeUninit, sync::atomic::Ordering::Relaxed};
 
 use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_device};
 use cuda_std::{address_space, thread};
@@ -15,7 +13,7 @@ const COPIES: usize = 32;
 /// Bytes of a load.
 const WIDTH: u32 = 16;
 /// Loads of a thread that are in flight together.
-const LOADS: u32 = 2;
+const LOADS: usize = 2;
 
 /// Sixteen neighboring bytes as four words, aligned as a load of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA
 /// C++'s `uint4`.
@@ -47,15 +45,14 @@ struct UInt4([u32; 4]);
     lesson = "a copy for each lane, in its own bank, and 16-byte loads: as fast for any bytes, at memory's speed",
     blocks = [128, 256, 512, 1024],
     default_block = 1024,
-    items_per_thread = WIDTH * LOADS,
+    items_per_thread = WIDTH * LOADS as u32,
     // Four blocks per multiprocessor: two blocks of 1024 are resident at a time.
     grid = |launch| launch.stride(4 * launch.device.multiprocessors)
 )]
 pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32, n: u32) {
     #[address_space(shared)]
     static mut COUNTERS: MaybeUninit<[u32; BINS * COPIES]> = MaybeUninit::uninit();
-    let counters = (&raw mut COUNTERS).cast::<u32>();
-    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
+    let (counters, tid, block_idx) = ((&raw mut COUNTERS).cast::<u32>(), thread::thread_idx_x(), thread::block_idx_x());
 
     for i in (tid as usize..BINS * COPIES).step_by(BLOCK as usize) {
         // SAFETY: i is less than the number of counters. One thread writes each counter before the barrier.
@@ -64,25 +61,26 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
     thread::sync_threads();
 
     let lane_counters = counters.wrapping_add(tid as usize % COPIES);
-    let (vectors, step) = (n / WIDTH, BLOCK * LOADS);
-    let input_vectors = input.cast::<UInt4>();
+    let count_byte = |byte: u8| {
+        // SAFETY: a lane has a counter for each value of a byte, `COPIES` words apart. Between the barriers, all threads
+        // access the counters by atomics.
+        unsafe { atomic_fetch_add_u32_block(lane_counters.add(usize::from(byte) * COPIES), Relaxed, 1) };
+    };
+    let count_words = |UInt4(words): UInt4| words.into_iter().flat_map(u32::to_le_bytes).for_each(count_byte);
+    let (input_vectors, vectors, step) = (input.cast::<UInt4>(), n / WIDTH, BLOCK * LOADS as u32);
     let mut start = block_idx * step;
     while start < vectors {
-        let vector = |k: u32| start + tid + k * BLOCK;
+        let vector = |k: usize| start + tid + k as u32 * BLOCK;
         if start + step <= vectors {
             // Both loads come before the first addition, so they are in flight together.
             // SAFETY: a block's whole step is below `vectors`, and `input` is a multiple of 16.
-            let loaded: [UInt4; LOADS as usize] =
-                array::from_fn(|k| unsafe { *input_vectors.add(vector(k as u32) as usize) });
-            for words in loaded {
-                // SAFETY: between the barriers, the counters are accessed by atomics only.
-                unsafe { count_words(lane_counters, words) };
-            }
+            let loaded: [UInt4; LOADS] = array::from_fn(|k| unsafe { *input_vectors.add(vector(k) as usize) });
+            loaded.into_iter().for_each(count_words);
         } else {
             for vector in (0..LOADS).map(vector) {
                 if vector < vectors {
-                    // SAFETY: vector < vectors. The counters are accessed by atomics only.
-                    unsafe { count_words(lane_counters, *input_vectors.add(vector as usize)) };
+                    // SAFETY: vector < vectors, and `input` is a multiple of 16.
+                    count_words(unsafe { *input_vectors.add(vector as usize) });
                 }
             }
         }
@@ -91,44 +89,19 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
     // After the last whole vector, at most 15 bytes are left: fewer than the threads of a block.
     let last = vectors * WIDTH + tid;
     if block_idx == 0 && last < n {
-        // SAFETY: last < n, and a byte is less than 256. The counters are accessed by atomics only.
-        unsafe { count_byte(lane_counters, u32::from(*input.add(last as usize))) };
+        // SAFETY: last < n, so the byte is in the input.
+        count_byte(unsafe { *input.add(last as usize) });
     }
 
     thread::sync_threads();
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // Neighboring threads begin at neighboring copies, which are in different banks.
-        let copy = |k: usize| bin * COPIES + (k + tid as usize) % COPIES;
         // SAFETY: the indices are less than the number of counters, and no thread writes the counters after the barrier.
-        let count: u32 = (0..COPIES).map(|k| unsafe { *counters.add(copy(k)) }).sum();
+        let sum: u32 = (0..COPIES).map(|k| unsafe { *counters.add(bin * COPIES + (k + tid as usize) % COPIES) }).sum();
         // A byte that does not occur costs no atomic.
-        if count > 0 {
+        if sum > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
-            unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };
+            unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, sum) };
         }
     }
-}
-
-/// Counts the 16 bytes of four words in a lane's copy of the counters.
-///
-/// # Safety
-/// `lane_counters` points to a lane's first counter, and all threads access the counters by atomics.
-#[inline(always)]
-unsafe fn count_words(lane_counters: *mut u32, UInt4(words): UInt4) {
-    for word in words {
-        for byte in 0..4 {
-            // SAFETY: the mask leaves a value below 256.
-            unsafe { count_byte(lane_counters, word >> (8 * byte) & 0xff) };
-        }
-    }
-}
-
-/// Counts a byte in a lane's copy of the counters.
-///
-/// # Safety
-/// As `count_words`; `byte` is less than 256.
-#[inline(always)]
-unsafe fn count_byte(lane_counters: *mut u32, byte: u32) {
-    // SAFETY: a lane has a counter for each byte less than 256, `COPIES` words apart.
-    unsafe { atomic_fetch_add_u32_block(lane_counters.add(byte as usize * COPIES), Relaxed, 1) };
 }

@@ -10,7 +10,8 @@ use super::register_tiles::{
     COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, load_fragment, multiply_add, pair_len, tile_of_block,
     write_sums,
 };
-use crate::copy_async::{self, Shared, copy_one};
+use crate::tensor_core::Shared;
+use crate::tensor_core::cp_async::{self, copy_one};
 
 /// Rows of `c` that a block computes.
 const ROWS: u32 = 128;
@@ -22,7 +23,7 @@ const COLS: u32 = 256;
 ///
 /// In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and a multiprocessor
 /// with one block does nothing else during that time. Here three stages of shared memory hold a pair of tiles each. A
-/// copy from global to shared memory bypasses the registers ([`copy_async`](crate::copy_async)): a thread starts the
+/// copy from global to shared memory bypasses the registers ([`cp_async`](crate::tensor_core::cp_async)): a thread starts the
 /// copy and continues. While a block multiplies one stage, the copies to the next two are in flight. One barrier for
 /// each pair of tiles is enough: after the barrier, the pair has arrived for all threads, and no thread still reads the
 /// stage that is overwritten next.
@@ -75,15 +76,15 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
     let mut sums = [[0.0; 16]; 8];
     for pair in 0..STAGES - 1 {
         start_copies(pair);
-        copy_async::commit();
+        cp_async::commit();
     }
     for pair in 0..k.div_ceil(DEPTH) {
         // All groups of copies but the last one have arrived: this thread's copies of this pair, and after the barrier,
         // those of all threads. The barrier also comes after the last read of the stage that is overwritten next.
-        copy_async::wait::<{ STAGES - 2 }>();
+        cp_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         start_copies(pair + STAGES - 1);
-        copy_async::commit();
+        cp_async::commit();
         let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
         let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
         for i in 0..DEPTH {

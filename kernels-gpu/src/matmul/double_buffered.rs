@@ -10,7 +10,8 @@ use super::register_tiles::{
     COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, load_fragment, multiply_add, pair_len, tile_of_block,
     write_sums,
 };
-use crate::copy_async::{self, Shared, copy_one};
+use crate::tensor_core::Shared;
+use crate::tensor_core::cp_async::{self, copy_one};
 
 /// Rows of `c` that a block computes.
 const ROWS: u32 = 128;
@@ -83,14 +84,14 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
     let mut sums = [[0.0; 16]; 8];
     for pair in 0..STAGES - 1 {
         start_copies(pair);
-        copy_async::commit();
+        cp_async::commit();
     }
-    copy_async::wait::<{ STAGES - 2 }>();
+    cp_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let (mut x, mut y) = load_fragments(0, 0);
     for pair in 0..k.div_ceil(DEPTH) {
         start_copies(pair + STAGES - 1);
-        copy_async::commit();
+        cp_async::commit();
         // The change: the fragments of the next step are read before those of this step are multiplied.
         for step in 1..DEPTH {
             let (next_x, next_y) = load_fragments(pair, step);
@@ -99,7 +100,7 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
         }
         // The next pair has arrived, as in `matmul_async_copies`. After the last pair, the fragments are never
         // multiplied.
-        copy_async::wait::<{ STAGES - 2 }>();
+        cp_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         let (next_x, next_y) = load_fragments(pair + 1, 0);
         multiply_add(&x, &y, &mut sums);

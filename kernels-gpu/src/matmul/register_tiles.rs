@@ -6,7 +6,10 @@ use core::array;
 use cuda_std::{GpuFloat, thread};
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-use crate::copy_async::{Shared, copy_four, copy_one};
+use crate::tensor_core::{
+    Shared,
+    cp_async::{copy_four, copy_one},
+};
 
 /// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s
 /// `float4`.

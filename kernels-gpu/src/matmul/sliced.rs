@@ -12,7 +12,8 @@ use super::register_tiles::{
     COL_GROUP, DEPTH, Float4, ROW_GROUP, STAGES, a_stride, add_elements, copy_four_of_row, pair_len, tile_of_block,
     write_sums,
 };
-use crate::copy_async::{self, Shared, copy_one};
+use crate::tensor_core::Shared;
+use crate::tensor_core::cp_async::{self, copy_one};
 
 /// Rows of `c` that a block computes.
 pub const ROWS: u32 = 64;
@@ -110,9 +111,9 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let mut sums = [[0.0; 8]; 4];
     for pair in 0..STAGES - 1 {
         start_copies(pair, pair * PAIR_LEN);
-        copy_async::commit();
+        cp_async::commit();
     }
-    copy_async::wait::<{ STAGES - 2 }>();
+    cp_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let mut fragments: [[f32; 4]; 3] = array::from_fn(|group| read(0, 0, group as u32));
     let (mut stage, mut free) = (0, (STAGES - 1) * PAIR_LEN);
@@ -122,7 +123,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
             if step == DEPTH - 1 {
                 // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this
                 // pair.
-                copy_async::wait::<{ STAGES - 2 }>();
+                cp_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
                 (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
             } else {
@@ -151,7 +152,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
                 }
             }
             if step == DEPTH - 2 {
-                copy_async::commit();
+                cp_async::commit();
             }
             fragments = next;
         }

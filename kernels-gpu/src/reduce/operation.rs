@@ -17,7 +17,10 @@ use core::array;
 
 use cuda_std::warp::WarpShuffleValue;
 
-use crate::wide;
+/// `N` neighboring elements, aligned for an access of 16 bytes (PTX ISA, "Vectors").
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Wide<T, const N: usize>([T; N]);
 
 /// Elements of a thread.
 pub const ITEMS: usize = 8;
@@ -89,11 +92,11 @@ macro_rules! elements {
 
             #[inline(always)]
             unsafe fn load_wide(data: *const Self, vector: usize, stride: usize) -> [Self; ITEMS] {
-                const WIDTH: usize = wide::width::<$type>();
+                const WIDTH: usize = 16 / size_of::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS / WIDTH] = array::from_fn(|k| {
                     // SAFETY: the vector is in bounds, and at a multiple of 16 bytes as `data` is.
-                    unsafe { wide::load(first.wrapping_add(k * stride * WIDTH)) }
+                    unsafe { *first.wrapping_add(k * stride * WIDTH).cast::<Wide<Self, WIDTH>>() }.0
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])
             }

@@ -14,10 +14,10 @@ use core::mem;
 
 use cuda_std::thread;
 
-use crate::copy_async::Shared;
-use crate::tensor_core::element::{Bf16, Element, F16, Output};
-use crate::warp::WARP_SIZE;
+use super::{Bf16, Element, F16, Output, Shared};
 
+/// The lanes of a warp.
+const WARP_SIZE: u32 = 32;
 /// Rows of a fragment of `a`, columns of a fragment of `b`, and elements along `k` of both.
 pub const SIDE: u32 = 16;
 
@@ -66,6 +66,31 @@ macro_rules! mma_element {
 
 mma_element!(Bf16, "bf16");
 mma_element!(F16, "f16");
+
+/// Loads the chunk of a row that begins at `from`. Where the row has only `left` elements from there on, the others are
+/// 0; `left` is 0 or negative for a chunk outside of the matrix.
+///
+/// # Safety
+/// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a
+/// multiple of 8 elements after the start of a row.
+#[inline(always)]
+#[must_use]
+pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> Chunk {
+    if (matrix as u32 | (columns * 2)).is_multiple_of(16) {
+        // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
+        return if left > 0 { unsafe { *from.cast() } } else { Chunk([0; 4]) };
+    }
+    // An element that does not exist is replaced by one that does: eight loads without a branch are in flight together.
+    let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
+    Chunk([0, 2, 4, 6].map(|pair| {
+        let [low, high] = [pair, pair + 1].map(|i: i32| {
+            // SAFETY: element `last` of this row exists, and so does the first element of the matrix.
+            let element = unsafe { *from.wrapping_add(i.min(last) as usize) };
+            u32::from(element) & if i < left { 0xffff } else { 0 }
+        });
+        low | high << 16
+    }))
+}
 
 /// Returns the position of 8 × 8 matrix number `matrix` in a fragment: which half of the 16 rows (of `a`) or columns
 /// (of `b`), and which half along `k`.

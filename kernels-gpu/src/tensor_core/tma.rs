@@ -6,13 +6,18 @@
 //! computes the addresses, swizzles the box in shared memory, reads zeros where the box is outside of the matrix, and
 //! does not write there.
 //!
-//! (PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor"; CUDA C++ Programming Guide,
-//! "Asynchronous Data Copies using the Tensor Memory Accelerator".)
+//! The threads that use a box wait for its bytes at an [`Mbarrier`] in shared memory. The numbered barriers of a block
+//! ([`barrier_sync`]) and the barrier of a cluster ([`cluster_sync`]) order the threads around the copies. The blocks of a
+//! cluster run at the same time on neighboring multiprocessors and access each other's shared memory.
+//!
+//! (CUDA C++ Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator"; PTX ISA, "Data Movement and
+//! Conversion Instructions: cp.async.bulk.tensor"; "Parallel Synchronization and Communication Instructions": "mbarrier",
+//! "barrier", "barrier.cluster"; "Special Registers: %cluster_ctarank".)
 
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
-use super::mbarrier::Mbarrier;
-use crate::copy_async::Shared;
+use super::Shared;
 
 /// The description of a matrix and its boxes that the driver has encoded (`CUtensorMap`). A kernel takes it as a
 /// parameter with `#[grid_constant]`.
@@ -102,4 +107,132 @@ pub fn fence_shared() {
 #[inline(always)]
 pub fn fence_global() {
     ptx!("fence.proxy.async.global;", options(nostack, preserves_flags));
+}
+
+/// The address of an `mbarrier`, a barrier in shared memory that counts arriving threads and arriving bytes: 8 bytes,
+/// aligned to 8.
+///
+/// A phase of the barrier ends when the number of threads that it was initialized for have arrived, and all bytes that
+/// they announced have been copied. A thread that waits names the phase by its parity: the first phase has parity 0, the
+/// second has parity 1, the third has parity 0 again.
+#[derive(Clone, Copy)]
+pub struct Mbarrier(pub Shared);
+
+impl Mbarrier {
+    /// The size of a barrier in bytes.
+    pub const BYTES: u32 = 8;
+
+    /// Initializes the barrier for this number of arrivals in each phase (`mbarrier.init`).
+    ///
+    /// # Safety
+    /// The caller must ensure that the address is in this block's shared memory and that nothing else uses it. Other
+    /// threads may arrive or wait only after [`fence_mbarrier_init`] and a barrier of the block or of the cluster.
+    #[inline(always)]
+    pub unsafe fn init(self, arrivals: u32) {
+        ptx!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) self.0.0, in(reg32) arrivals,
+            options(nostack, preserves_flags));
+    }
+
+    /// Arrives. Threads that wait for the end of the phase then see what this thread did before (`mbarrier.arrive`).
+    ///
+    /// # Safety
+    /// The caller must ensure that the barrier is initialized and that its phase still lacks an arrival.
+    #[inline(always)]
+    pub unsafe fn arrive(self) {
+        ptx!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) self.0.0, options(nostack, preserves_flags));
+    }
+
+    /// Arrives at the barrier with the same address in the block `rank` of the cluster (`mapa`, `mbarrier.arrive`).
+    ///
+    /// # Safety
+    /// As for [`Mbarrier::arrive`]. The caller must also ensure that the cluster has a block of this rank, and that the
+    /// block has not ended.
+    #[inline(always)]
+    pub unsafe fn arrive_remote(self, rank: u32) {
+        ptx!("{{ .reg .b32 r; mapa.shared::cluster.u32 r, {}, {}; mbarrier.arrive.shared::cluster.b64 _, [r]; }}",
+            in(reg32) self.0.0, in(reg32) rank, options(nostack, preserves_flags));
+    }
+
+    /// Arrives and announces the number of bytes that copies will write in this phase (`mbarrier.arrive.expect_tx`).
+    ///
+    /// # Safety
+    /// As for [`Mbarrier::arrive`].
+    #[inline(always)]
+    pub unsafe fn arrive_expect_tx(self, bytes: u32) {
+        ptx!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};", in(reg32) self.0.0, in(reg32) bytes,
+            options(nostack, preserves_flags));
+    }
+
+    /// Waits for the end of the phase with this parity (`mbarrier.try_wait.parity`). Returns at once if the barrier is
+    /// in the phase after it.
+    ///
+    /// # Safety
+    /// The caller must ensure that the barrier is initialized and that it is in the named phase or in the next one.
+    #[inline(always)]
+    pub unsafe fn wait(self, parity: u32) {
+        #[cfg(target_arch = "nvptx64")]
+        loop {
+            let is_over: u32;
+            ptx!("{{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [{}], {}; selp.b32 {}, 1, 0, p; }}",
+                in(reg32) self.0.0, in(reg32) parity, lateout(reg32) is_over, options(nostack, preserves_flags));
+            if is_over != 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Makes this thread's initialized barriers visible to the cluster and to tensor copies (`fence.mbarrier_init`). A
+/// barrier of the block or of the cluster must follow.
+#[inline(always)]
+pub fn fence_mbarrier_init() {
+    ptx!("fence.mbarrier_init.release.cluster;", options(nostack, preserves_flags));
+}
+
+/// Waits at the barrier `index`, 1 to 15, until `threads` threads have arrived (`barrier.sync`).
+///
+/// A block has 16 numbered barriers. `thread::sync_threads` uses number 0, and the others synchronize some of the block's
+/// warps.
+///
+/// # Safety
+/// The caller must ensure that `threads` is a multiple of 32, and that whole warps with this number of threads in all
+/// call [`barrier_sync`] or [`barrier_arrive`] for the barrier.
+#[inline(always)]
+pub unsafe fn barrier_sync(index: u32, threads: u32) {
+    ptx!("barrier.sync {}, {};", in(reg32) index, in(reg32) threads, options(nostack, preserves_flags));
+}
+
+/// Arrives at the barrier `index` without waiting (`barrier.arrive`). Other warps wait there with [`barrier_sync`].
+///
+/// # Safety
+/// As for [`barrier_sync`].
+#[inline(always)]
+pub unsafe fn barrier_arrive(index: u32, threads: u32) {
+    ptx!("barrier.arrive {}, {};", in(reg32) index, in(reg32) threads, options(nostack, preserves_flags));
+}
+
+/// Returns this block's rank in its cluster (`%cluster_ctarank`).
+#[inline(always)]
+#[must_use]
+pub fn cluster_rank() -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let rank: u32;
+        ptx!("mov.u32 {}, %cluster_ctarank;", out(reg32) rank, options(pure, nomem, nostack, preserves_flags));
+        rank
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    0
+}
+
+/// Waits for all threads of the cluster (`barrier.cluster.arrive`, `barrier.cluster.wait`).
+///
+/// # Safety
+/// The caller must ensure that all threads of the cluster call it.
+#[inline(always)]
+pub unsafe fn cluster_sync() {
+    ptx!(
+        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",
+        options(nostack, preserves_flags)
+    );
 }

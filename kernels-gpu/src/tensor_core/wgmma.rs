@@ -4,14 +4,18 @@
 //! of 128 threads. The tensor cores read both tiles from shared memory, as matrix descriptors say, while the threads go
 //! on. So the sums must not be touched between [`fence`] and [`wait`].
 //!
-//! (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".)
+//! Around the products, `setmaxnreg` moves registers between warp groups ([`setmaxnreg_dec`], [`setmaxnreg_inc`]), and
+//! `stmatrix` stores sums to shared memory ([`stmatrix`], [`stmatrix_transposed`]).
+//!
+//! (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions"; "Miscellaneous Instructions:
+//! setmaxnreg"; "Warp-level matrix store instruction: stmatrix".)
 
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
 use core::marker::PhantomData;
 
-use crate::copy_async::Shared;
-use crate::tensor_core::element::{Bf16, Element, F16, Tf32};
+use super::{Bf16, Element, F16, Shared, Tf32};
 
 /// The bytes of a box's row.
 pub const ROW_BYTES: u32 = 128;
@@ -152,6 +156,69 @@ pub trait Finish {
     /// # Safety
     /// The caller must ensure that all threads of the warp group call it.
     unsafe fn finish(&mut self);
+}
+
+/// Releases all but `REGISTERS` registers of each thread (`setmaxnreg.dec`).
+///
+/// A block starts with the same number of registers for each thread. A warp group that only starts copies releases most
+/// of them, and the warp groups that multiply acquire them.
+///
+/// # Safety
+/// The caller must ensure that all threads of the warp group call it, and that they have at least `REGISTERS` registers.
+#[inline(always)]
+pub unsafe fn setmaxnreg_dec<const REGISTERS: u32>() {
+    const { assert!(is_register_count(REGISTERS), "a multiple of 8 from 24 to 256") };
+    ptx!("setmaxnreg.dec.sync.aligned.u32 {};", const REGISTERS, options(nostack, preserves_flags));
+}
+
+/// Waits until each thread can have `REGISTERS` registers (`setmaxnreg.inc`).
+///
+/// # Safety
+/// The caller must ensure that all threads of the warp group call it, that they have at most `REGISTERS` registers, and
+/// that the block's other warp groups release as many as they lack.
+#[inline(always)]
+pub unsafe fn setmaxnreg_inc<const REGISTERS: u32>() {
+    const { assert!(is_register_count(REGISTERS), "a multiple of 8 from 24 to 256") };
+    ptx!("setmaxnreg.inc.sync.aligned.u32 {};", const REGISTERS, options(nostack, preserves_flags));
+}
+
+/// Whether `setmaxnreg` accepts this number of registers.
+const fn is_register_count(registers: u32) -> bool {
+    registers >= 24 && registers <= 256 && registers.is_multiple_of(8)
+}
+
+/// Stores four 8 × 8 matrices of 16-bit elements from the registers of a warp's lanes to shared memory. Lane `8 i + j` passes the address of row `j` of matrix `i`, which is 16 bytes long.
+///
+/// # Safety
+/// The caller must ensure that all lanes of the warp call it, and that each address points to 16 bytes of this block's
+/// shared memory, aligned to 16, which no other thread accesses.
+#[inline(always)]
+pub unsafe fn stmatrix(to: Shared, fragments: [u32; 4]) {
+    ptx!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0, in(reg32) fragments[0],
+        in(reg32) fragments[1], in(reg32) fragments[2], in(reg32) fragments[3], options(nostack, preserves_flags));
+}
+
+/// Stores four 8 × 8 matrices like [`stmatrix`], each of them transposed.
+///
+/// # Safety
+/// As for [`stmatrix`].
+#[inline(always)]
+pub unsafe fn stmatrix_transposed(to: Shared, fragments: [u32; 4]) {
+    ptx!("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0,
+        in(reg32) fragments[0], in(reg32) fragments[1], in(reg32) fragments[2], in(reg32) fragments[3],
+        options(nostack, preserves_flags));
+}
+
+/// Stores two neighboring 32-bit floats, for which `stmatrix` has no form (`st.shared.v2`; PTX ISA, "Data Movement and
+/// Conversion Instructions: st").
+///
+/// # Safety
+/// The caller must ensure that the address points to 8 bytes of this block's shared memory, aligned to 8, which no other
+/// thread accesses.
+#[inline(always)]
+pub unsafe fn store_two_floats(to: Shared, [first, second]: [f32; 2]) {
+    ptx!("st.shared.v2.f32 [{}], {{{}, {}}};", in(reg32) to.0, in(reg32) first, in(reg32) second,
+        options(nostack, preserves_flags));
 }
 
 /// Calls a macro with the indices of this number of registers.

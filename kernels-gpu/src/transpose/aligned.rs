@@ -1,7 +1,6 @@
 //! Whole sectors: windows that begin where the output's sectors do.
 
-use core::array;
-use core::mem::MaybeUninit;
+use core::{array, mem::MaybeUninit};
 
 use cuda_std::{address_space, thread};
 use rung::rung;
@@ -28,8 +27,7 @@ pub(super) const WORDS: usize = ((TILE_ROWS + SECTOR) * STRIDE) as usize;
 /// Returns the number of rows of tiles. Where windows begin before their tile, the last row of tiles reaches up to seven
 /// rows beyond the matrix.
 const fn rows_of_tiles(rows: u32) -> u32 {
-    let shift = if rows.is_multiple_of(SECTOR) { 0 } else { SECTOR - 1 };
-    (rows + shift).div_ceil(TILE_ROWS)
+    (rows + if rows.is_multiple_of(SECTOR) { 0 } else { SECTOR - 1 }).div_ceil(TILE_ROWS)
 }
 
 /// Returns the number of blocks that transpose a matrix.
@@ -75,31 +73,23 @@ pub unsafe fn transpose_aligned(input: *const f32, output: *mut f32, rows: u32, 
 /// As `transpose_aligned`; `tile` points to `WORDS` words of shared memory.
 #[inline(always)]
 pub(super) unsafe fn transpose_windows(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
-    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
-    let tile_row = block_idx % rows_of_tiles(rows) * TILE_ROWS;
-    let tile_col = block_idx / rows_of_tiles(rows) * TILE_COLS;
-    let is_shifted = !rows.is_multiple_of(SECTOR);
+    let (tid, block_idx, rows_of_tiles) = (thread::thread_idx_x(), thread::block_idx_x(), rows_of_tiles(rows));
+    let (tile_row, tile_col) = (block_idx % rows_of_tiles * TILE_ROWS, block_idx / rows_of_tiles * TILE_COLS);
 
-    let (thread_row, thread_col) = (tid / TILE_COLS, tid % TILE_COLS);
-    let col = tile_col + thread_col;
+    let (thread_row, thread_col, col) = (tid / TILE_COLS, tid % TILE_COLS, tile_col + tid % TILE_COLS);
+    let step_row = |step: usize| step as u32 * ROWS_PER_STEP;
     for first in (0..STEPS).step_by(IN_FLIGHT) {
         let loaded: [f32; IN_FLIGHT] = array::from_fn(|k| {
-            let step_row = (first + k) as u32 * ROWS_PER_STEP;
             // A row above the matrix wraps around to a number beyond the last row, so one comparison checks both ends.
-            let row = (tile_row + thread_row + step_row).wrapping_sub(SECTOR);
-            let is_needed = first + k < STEPS && (step_row >= SECTOR || is_shifted);
-            if is_needed && row < rows && col < cols {
-                // SAFETY: row < rows and col < cols, so the index is in the matrix.
-                unsafe { *input.add((row * cols + col) as usize) }
-            } else {
-                0.0
-            }
+            let row = (tile_row + thread_row + step_row(first + k)).wrapping_sub(SECTOR);
+            let is_needed = first + k < STEPS && (step_row(first + k) >= SECTOR || !rows.is_multiple_of(SECTOR));
+            // SAFETY: row < rows and col < cols, so the index is in the matrix.
+            if is_needed && row < rows && col < cols { unsafe { *input.add((row * cols + col) as usize) } } else { 0.0 }
         });
         for (k, &element) in loaded.iter().enumerate() {
             if first + k < STEPS {
-                let step_row = (first + k) as u32 * ROWS_PER_STEP;
                 // SAFETY: the row is less than TILE_ROWS + SECTOR. Every thread writes different words.
-                unsafe { *tile.add(((thread_row + step_row) * STRIDE + thread_col) as usize) = element };
+                unsafe { *tile.add(((thread_row + step_row(first + k)) * STRIDE + thread_col) as usize) = element };
             }
         }
     }

@@ -39,11 +39,8 @@ const fn has_aligned_rows(rows: u32, cols: u32) -> bool {
 
 /// Returns the number of blocks that transpose a matrix.
 const fn blocks(rows: u32, cols: u32) -> u32 {
-    if has_aligned_rows(rows, cols) {
-        rows.div_ceil(TILE_ROWS) * cols.div_ceil(TILE_COLS)
-    } else {
-        aligned::blocks(rows, cols)
-    }
+    let tiles = rows.div_ceil(TILE_ROWS) * cols.div_ceil(TILE_COLS);
+    if has_aligned_rows(rows, cols) { tiles } else { aligned::blocks(rows, cols) }
 }
 
 /// A tile of 64 rows and 128 columns, read and written 16 bytes at a time, where both sides of the matrix are multiples of
@@ -77,13 +74,12 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
     let tile = (&raw mut TILE).cast::<Float4>();
     if !has_aligned_rows(rows, cols) {
         // SAFETY: the tile has at least `aligned::WORDS` words, and this is a block of the grid for `transpose_aligned`.
-        unsafe { transpose_windows(tile.cast(), input, output, rows, cols) };
-        return;
+        return unsafe { transpose_windows(tile.cast(), input, output, rows, cols) };
     }
-    let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
-    let rows_of_tiles = rows.div_ceil(TILE_ROWS);
-    let tile_row = block_idx % rows_of_tiles * TILE_ROWS;
-    let tile_col = block_idx / rows_of_tiles * TILE_COLS;
+    let (tid, block_idx, rows_of_tiles) = (thread::thread_idx_x(), thread::block_idx_x(), rows.div_ceil(TILE_ROWS));
+    let (tile_row, tile_col) = (block_idx % rows_of_tiles * TILE_ROWS, block_idx / rows_of_tiles * TILE_COLS);
+    // The index, in the tile's transpose, of the vector with the elements of column `col` in the squares of a row.
+    let swizzled = |col: u32, row: u32| (col * SQUARE_ROWS + (row ^ (col / SIDE % VECTORS_PER_WAVEFRONT))) as usize;
 
     let (square_row, square_col) = (tid / SQUARE_COLS, tid % SQUARE_COLS);
     let (row, col) = (tile_row + square_row * SIDE, tile_col + square_col * SIDE);
@@ -93,33 +89,21 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
         // SAFETY: the square is in the matrix, and its rows begin at multiples of 16 bytes.
         let square: [[f32; 4]; 4] = array::from_fn(|k| unsafe { (*element(k).cast::<Float4>()).0 });
         for k in 0..4 {
-            let transposed = Float4(square.map(|row| row[k]));
             // SAFETY: the vector is in the tile, and no other thread writes it.
-            unsafe { *tile.add(swizzled(square_col * SIDE + k as u32, square_row)) = transposed };
+            unsafe { *tile.add(swizzled(square_col * SIDE + k as u32, square_row)) = Float4(square.map(|row| row[k])) };
         }
     }
     thread::sync_threads();
 
     for step in 0..SIDE {
-        let vector = tid + step * BLOCK;
-        let (thread_col, square_row) = (vector / SQUARE_ROWS, vector % SQUARE_ROWS);
+        let (thread_col, square_row) = (tid / SQUARE_ROWS + step * SQUARE_COLS, tid % SQUARE_ROWS);
         let (row, col) = (tile_row + square_row * SIDE, tile_col + thread_col);
         if row < rows && col < cols {
-            // SAFETY: the vector is in the output at a multiple of 16 bytes, and no other thread writes it. Its words in
-            // the tile were written before the barrier.
-            unsafe {
-                let Float4(elements) = *tile.add(swizzled(thread_col, square_row));
-                // Element by element: the compiler copies a whole `Float4` in words of 8 bytes.
-                let elements = Float4(array::from_fn(|k| elements[k]));
-                *output.add((col * rows + row) as usize).cast() = elements;
-            }
+            // SAFETY: the vector is in the matrix, so its words in the tile were written before the barrier.
+            let Float4(elements) = unsafe { *tile.add(swizzled(thread_col, square_row)) };
+            // Element by element: the compiler copies a whole `Float4` in words of 8 bytes.
+            // SAFETY: the vector is in the output at a multiple of 16 bytes, and no other thread writes it.
+            unsafe { *output.add((col * rows + row) as usize).cast() = Float4(array::from_fn(|k| elements[k])) };
         }
     }
-}
-
-/// Returns the index, in the tile's transpose, of the vector with the four elements of column `col` in the squares of
-/// `square_row`.
-#[inline(always)]
-fn swizzled(col: u32, square_row: u32) -> usize {
-    (col * SQUARE_ROWS + (square_row ^ (col / SIDE % VECTORS_PER_WAVEFRONT))) as usize
 }

@@ -40,20 +40,6 @@ impl Shared {
         Self(address as u32)
     }
 
-    /// Returns the number of bytes from `other` to this address, which is not lower.
-    #[inline(always)]
-    #[must_use]
-    pub fn offset_from(self, other: Self) -> u32 {
-        self.0.wrapping_sub(other.0)
-    }
-
-    /// Rounds up to a multiple of `bytes`, a power of two.
-    #[inline(always)]
-    #[must_use]
-    pub fn aligned_to(self, bytes: u32) -> Self {
-        Self((self.0 + bytes - 1) & !(bytes - 1))
-    }
-
     /// Returns the address `bytes` higher.
     #[inline(always)]
     #[must_use]
@@ -93,15 +79,6 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     start!("ca", 4, to, from, if exists { 4 } else { 0 });
 }
 
-/// Starts a copy of 8 bytes, which become zeros unless `exist`: `cp.async.ca`, 8 bytes.
-///
-/// # Safety
-/// As [`copy_one`], for 8 bytes at addresses that are multiples of 8.
-#[inline(always)]
-pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
-    start!("ca", 8, to, from, if exist { 8 } else { 0 });
-}
-
 /// Starts a copy of 16 bytes, which become zeros unless `exist`: `cp.async.cg`, which bypasses the L1 cache.
 ///
 /// # Safety
@@ -109,16 +86,6 @@ pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
 #[inline(always)]
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     start!("cg", 16, to, from, if exist { 16 } else { 0 });
-}
-
-/// Starts a copy of 16 bytes, of which the last become zeros: only the first `bytes`, 0 to 16, are read.
-///
-/// # Safety
-/// As [`copy_one`], for 16 bytes of shared memory and `bytes` bytes of global memory, at addresses that are multiples
-/// of 16.
-#[inline(always)]
-pub unsafe fn copy_up_to_four(to: Shared, from: *const Wide<f32, 4>, bytes: u32) {
-    start!("cg", 16, to, from, bytes);
 }
 
 /// Makes the copies that this thread has started since the last call a group: `cp.async.commit_group`.
