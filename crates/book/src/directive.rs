@@ -32,7 +32,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
     let strings: Vec<&str> = words.iter().map(String::as_str).collect();
     let records = context.records;
     match strings[..] {
-        ["item", file, ..] if words.len() > 2 => items(file, &strings[2..]),
+        ["item", file, ..] if words.len() > 2 => items(file, &words[2..]),
         ["lesson", name] => Ok(rung(name)?.lesson.to_owned()),
         ["lessons", name] => {
             let ladder = CATALOG.ladder(name).map_err(|why| why.to_string())?;
@@ -93,8 +93,14 @@ fn rung(name: &str) -> Result<&'static Rung, String> {
     rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))
 }
 
-/// Items of a file of device code.
-fn items(file: &str, names: &[&str]) -> Result<String, String> {
+/// Items of a file of device code, or the lines of one item from `from=…` on and before `until=…`.
+fn items(file: &str, words: &[String]) -> Result<String, String> {
+    let is_option = |word: &&str| ["from=", "until="].iter().any(|key| word.starts_with(key));
+    let names: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_option(word)).collect();
+    let (from, until) = (value(words, "from"), value(words, "until"));
+    if names.len() != 1 && (from.is_some() || until.is_some()) {
+        return Err("`from=…` and `until=…` take lines of one item".to_owned());
+    }
     let path = ["kernels-gpu/src/", ""].map(|folder| format!("{folder}{file}"));
     let path = path.into_iter().find(|path| std::path::Path::new(path).is_file());
     let path = path.ok_or_else(|| format!("there is no file {file}, in kernels-gpu/src or from the root"))?;
@@ -102,7 +108,8 @@ fn items(file: &str, names: &[&str]) -> Result<String, String> {
     if names == ["*"] {
         return Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", text.trim_end()));
     }
-    let found = names.iter().map(|name| item::item(&text, name).map_err(|why| format!("{path}: {why}")));
+    let lines = |name: &&str| item::excerpt(&item::item(&text, name)?, from, until);
+    let found = names.iter().map(|name| lines(name).map_err(|why| format!("{path}: {why}")));
     let found: Vec<String> = found.collect::<Result<_, _>>()?;
     Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", found.join("\n\n")))
 }
@@ -123,11 +130,12 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
 /// Rows of recorded tables side by side.
 fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
     let list = |key| value(words, key).ok_or_else(|| format!("a table has `{key}=…`"));
-    let mut rows: Vec<&str> = Vec::new();
+    // Each row, and whether the directive names it: a ladder's rung that no table has is left out until it is recorded.
+    let mut rows: Vec<(&str, bool)> = Vec::new();
     for name in list("rows")?.split(',') {
         match CATALOG.ladders.iter().find(|ladder| ladder.name == name) {
-            Some(ladder) => rows.extend(ladder.rungs.iter().map(|rung| rung.name)),
-            None => rows.push(name),
+            Some(ladder) => rows.extend(ladder.rungs.iter().map(|rung| (rung.name, false))),
+            None => rows.push((name, true)),
         }
     }
     let columns = list("columns")?
@@ -137,7 +145,7 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
     let headings = columns.iter().map(|(document, column)| record::heading(document, column));
     let mut text =
         format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
-    for row in rows {
+    for (row, is_named) in rows {
         // A rung that is younger than a table is not in it.
         let cell = |(document, column): &(&str, &str)| match context.records.cell(document, row, column) {
             Ok(cell) => Ok(cell),
@@ -146,6 +154,9 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
         };
         let cells: Vec<String> = columns.iter().map(cell).collect::<Result<_, _>>()?;
         if cells.iter().all(|cell| cell == "–") {
+            if !is_named {
+                continue;
+            }
             return Err(format!("no table has a row `{row}`"));
         }
         text += &format!("| `{row}` | {} |\n", cells.join(" | "));

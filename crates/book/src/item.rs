@@ -23,6 +23,27 @@ pub(crate) fn item(text: &str, name: &str) -> Result<String, String> {
     Ok(code.map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n"))
 }
 
+/// Returns an item's lines from the first that contains `from` on, and before the next that contains `until`, with a
+/// comment in the place of lines that are left out.
+///
+/// # Errors
+/// When the item has no such line.
+pub(crate) fn excerpt(item: &str, from: Option<&str>, until: Option<&str>) -> Result<String, String> {
+    let lines: Vec<&str> = item.lines().collect();
+    let find = |part: &str, start: usize| {
+        let found = lines.iter().skip(start).position(|line| line.contains(part)).map(|place| place + start);
+        found.ok_or_else(|| format!("no line of the item has `{part}`"))
+    };
+    let start = from.map_or(Ok(0), |part| find(part, 0))?;
+    let end = until.map_or(Ok(lines.len()), |part| find(part, start + 1))?;
+    let shown = &lines[start..end];
+    let indent = shown.iter().filter(|line| !line.is_empty()).map(|line| indent_of(line)).min().unwrap_or(0);
+    let shown = shown.iter().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let dots = |is_cut: bool| if is_cut { "// …" } else { "" };
+    let parts = [dots(start > 0), shown.trim_end(), dots(end < lines.len())];
+    Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
 /// The first line of an item's attributes and comments.
 fn head(lines: &[&str], item: usize) -> usize {
     let indent = indent_of(lines[item]);
@@ -79,7 +100,7 @@ fn ends(lines: &[&str], start: usize, line: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::item;
+    use super::{excerpt, item};
 
     const FILE: &str = "\
 /// Documented.
@@ -119,5 +140,14 @@ impl Part {
         assert_eq!(item("inner"), "#[inline(always)]\nfn inner(&self) -> u32 {\n    1\n}");
         assert!(item("impl Part").ends_with("    }\n}"));
         assert!(super::item(FILE, "fourth").is_err());
+    }
+
+    #[test]
+    fn lines_of_an_item_are_cut_where_the_directive_says() {
+        let first = item(FILE, "first").expect("the item is there");
+        assert_eq!(excerpt(&first, None, None).as_deref(), Ok(&*first));
+        assert_eq!(excerpt(&first, Some("if a"), Some("}")).as_deref(), Ok("// …\nif a > 0 {\n    b();\n// …"));
+        assert_eq!(excerpt(&first, Some("b();"), None).as_deref(), Ok("// …\n        b();\n    }\n}"));
+        assert!(excerpt(&first, Some("c();"), None).is_err());
     }
 }

@@ -13,6 +13,7 @@
 //! | directive | what stands in its place |
 //! |---|---|
 //! | `{{item FILE NAME…}}` | items of a file of kernels, without their documentation; `*` is the whole file |
+//! | `{{item FILE NAME from="…" until="…"}}` | the item's lines from the first text to the second |
 //! | `{{lesson RUNG}}` | the rung's lesson |
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
@@ -21,7 +22,7 @@
 //! | `{{recorded DOC ROW COLUMN}}` | a cell of a table of `docs/DOC.md`; `h100` and `h200` are the measured times |
 //! | `{{factor DOC ROW COLUMN}}` | the same without its `×` |
 //! | `{{ratio DOC ROW ROW COLUMN}}` | the first row's number over the second's |
-//! | `{{table rows=… columns=DOC\|COLUMN,…}}` | rows of such tables side by side; a ladder's name stands for its rungs |
+//! | `{{table rows=… columns=DOC\|COLUMN,…}}` | rows of such tables side by side; a ladder's name stands for its rungs that are recorded |
 //! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `DOC\|ROW\|COLUMN` |
 //! | `{{exercises TOPIC}}` | the exercises of `ladder learn` with this topic |
 //! | `{{playground RUNG}}` | the playground with this rung, where it has been built |
