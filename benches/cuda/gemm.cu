@@ -43,14 +43,16 @@ __device__ __forceinline__ void multiply_tiles(TileA tile_a, TileB tile_b, const
 
 extern "C" __global__ void __launch_bounds__(256, 2)
     gemm_mma_256(const Bf16* a, const Bf16* b, Bf16* c, unsigned m, unsigned n, unsigned k) {
-    unsigned* const words = reinterpret_cast<unsigned*>(shared_memory);
+    __shared__ __align__(16) unsigned words[PaddedTile<true>::WORDS + PaddedTile<false>::WORDS];
     multiply_tiles(PaddedTile<true>{words}, PaddedTile<false>{words + PaddedTile<true>::WORDS}, a, b, c, m, n, k);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
     gemm_ldmatrix_256(const Bf16* a, const Bf16* b, Bf16* c, unsigned m, unsigned n, unsigned k) {
     using TileA = SwizzledTile<true, ROWS>;
-    multiply_tiles(TileA{0}, SwizzledTile<false, ROWS>{TileA::BYTES}, a, b, c, m, n, k);
+    using TileB = SwizzledTile<false, ROWS>;
+    __shared__ __align__(16) unsigned char tiles[TileA::BYTES + TileB::BYTES];
+    multiply_tiles(TileA{0, tiles}, TileB{TileA::BYTES, tiles}, a, b, c, m, n, k);
 }
 
 constexpr unsigned ALONG = 4, COLUMNS = columns_of(ALONG), STAGES = 4;

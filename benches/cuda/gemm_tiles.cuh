@@ -241,7 +241,9 @@ struct SwizzledTile {
     static constexpr unsigned SWIZZLED = ACROSS < 8 ? ACROSS : 8;
     static_assert(APART % 8 == 0, "all of a thread's chunks are swizzled alike");
 
+    // The tile's bytes in `memory`, which is dynamic shared memory where the rung's is.
     unsigned at;
+    unsigned char* memory = shared_memory;
 
     static __device__ __forceinline__ unsigned offset(unsigned row, unsigned chunk) {
         const unsigned course = row * SWIZZLED / 8;
@@ -251,7 +253,7 @@ struct SwizzledTile {
     static __device__ __forceinline__ unsigned column() { return threadIdx.x % ACROSS * CHUNK; }
 
     __device__ __forceinline__ unsigned char* first_chunk() const {
-        return shared_memory + (at + offset(row(), column() / CHUNK));
+        return memory + (at + offset(row(), column() / CHUNK));
     }
     __device__ __forceinline__ void write(uint4 first, uint4 second) const {
         *reinterpret_cast<uint4*>(first_chunk()) = first;
@@ -264,7 +266,7 @@ struct SwizzledTile {
         const unsigned down_half = ALONG_K ? line_half<OF_B>(matrix) : k_half<OF_B>(matrix);
         const unsigned eight = ALONG_K ? k_half<OF_B>(matrix) : line_half<OF_B>(matrix);
         const unsigned first = offset(down_half * 8 + lane % 8, eight);
-        const Shared tile = shared_of(shared_memory) + at;
+        const Shared tile = shared_of(memory) + at;
 #pragma unroll
         for (unsigned i = 0; i < N; ++i) {
             const unsigned l = line + i * SIDE;

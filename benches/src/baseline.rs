@@ -128,9 +128,14 @@ fn same_result(
     is_bound: bool,
     device: DeviceProperties,
 ) -> Option<(&'static Rung, Launch)> {
-    let all_in_parts = !ladder.rungs.iter().any(|rung| rung.single_pass);
-    let mut rungs = ladder.select(&[], problem).ok()?.into_iter();
-    let rung = rungs.find(|rung| rung.is_bound == is_bound && (all_in_parts || rung.single_pass))?;
-    let launch = ladder.launch(rung, problem, None, device).ok()?;
+    let mut rungs = ladder.select(&[], problem).ok()?;
+    rungs.retain(|rung| rung.is_bound == is_bound);
+    let whole = rungs.iter().find(|rung| rung.single_pass);
+    let rung = *whole.or(rungs.first())?;
+    let mut launch = ladder.launch(rung, problem, None, device).ok()?;
+    if whole.is_none() && ladder.rungs.iter().any(|rung| rung.single_pass) {
+        // The rungs leave a result for each block; the result of one block is that of the whole.
+        launch.grid = [1, 1, 1];
+    }
     Some((rung, launch))
 }

@@ -158,7 +158,7 @@ impl Contest {
     /// Whether a contestant computes as much of the result as any rung of the ladder.
     fn solves(&self, contestant: &Contestant) -> bool {
         let is_whole = |rung: &Rung| rung.single_pass;
-        let all_are_parts = !self.ladder.rungs.iter().any(is_whole);
+        let all_are_parts = !self.contestants.iter().any(|own| own.contestant.rung.is_some_and(is_whole));
         all_are_parts || contestant.rung.is_some_and(is_whole)
     }
 

@@ -182,7 +182,9 @@ fn what_was_compared_is_kept_and_reported() {
     let is_its = |line: &str| parts.iter().all(|part| line.contains(part));
     assert!(text.lines().any(is_its));
     let missing = record.missing(&CATALOG);
-    assert!(missing.iter().all(|(ladder, _)| *ladder != "reduce"));
+    // It has no kernel for blocks of 128.
+    let reduce: Vec<_> = missing.iter().filter(|(ladder, _)| *ladder == "reduce").collect();
+    assert!(reduce.iter().all(|(_, rungs)| *rungs == ["reduce_any"]), "{reduce:?}");
     let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
     assert!(shuffles.contains(&"shuffle_up"));
     // What is not measured is said, and is no part of the document: a new rung does not change that.

@@ -12,7 +12,7 @@ fn a_trace_counts_what_the_machine_counts() {
     // With bursts as long as a sector, a request's bursts are its sectors.
     for (rung, options) in [
         ("reduce_neighbored", "--n 10000"),
-        ("reduce_vector", "--n 10000 --op max --type f64"),
+        ("reduce_any", "--n 10000 --op max --type f64"),
         ("matmul_pipelined", "--m 70 --n 50 --k 33"),
         ("histogram_lanes", "--n 5000"),
     ] {

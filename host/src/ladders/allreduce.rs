@@ -13,10 +13,9 @@
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::Divide;
 use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Divide, Facts, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
 use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;

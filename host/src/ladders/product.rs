@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Element, Op, Part, ProblemPart};
+use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::options::{Opt, Options};
-use engine::problem::{Problem, round_down};
+use engine::problem::{Problem, ProblemPart, round_down};
 use engine::registry::{Column, Ladder, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, element};

@@ -73,7 +73,7 @@ impl Replay {
                 selection.given.push((option.name, value.to_owned()));
             }
         }
-        let plan = selection.plan(block, None, DeviceProperties::default()).unwrap();
+        let plan = selection.plan(block, None, DeviceProperties { multiprocessors: 40 }).unwrap();
         let mut sim = Sim::open_as(&KERNELS, 0, Some(CAPABILITY)).unwrap();
         let counted = on_sim(&mut sim, &plan, |_| ()).unwrap();
         let quoted = |cells: Vec<String>| {

@@ -2,9 +2,9 @@
 //!
 //! A flag is a 32-bit word in the memory of the rank that waits for it. Waiting there is a read of local memory, and only
 //! the setting of the flag crosses a link. Each flag has one writer and one waiter:
-//! - The writer's block writes its data. After a barrier of the block, one thread stores 1 to the flag ([`Flags::set`]).
+//! - The writer's block writes its data. After a barrier of the block, one thread stores 1 to the flag (`Flags::set`).
 //! - One thread of the waiter's block reads the flag until it is 1, stores 0 for the next use, and then a barrier of the
-//!   block lets the other threads read the data ([`Flags::wait_and_clear`]).
+//!   block lets the other threads read the data (`Flags::wait_and_clear`).
 //!
 //! # Memory order
 //! PTX ISA, chapter "Memory Consistency Model". The store of 1 is a *release* and the read of 1 is followed by an
@@ -75,7 +75,7 @@ impl Flags<'_> {
     /// [`wait`](Self::wait) for the step.
     ///
     /// # Safety
-    /// All threads of the block call it. In a launch, a rank gets at most one signal for each step below [`MAX_STEPS`], and
+    /// All threads of the block call it. In a launch, a rank gets at most one signal for each step below `MAX_STEPS`, and
     /// waits for it. The launch ends with a [`barrier`](Self::barrier).
     #[inline(always)]
     pub unsafe fn signal(&self, peer: u32, step: usize) {

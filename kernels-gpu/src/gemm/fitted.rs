@@ -62,7 +62,7 @@ const ROTATION: u32 = 37;
 /// is free in steps of eight. So here the tensor cores compute the transposed product: columns of `b` are the first
 /// factor, 64 for an instruction, and rows of `a` are the second. Instead of 32 bands of 128 rows, 4096 rows are 16
 /// tall tiles with 248 rows and 128 columns, and a wide one with 128 rows and 256 columns. That makes 33 tiles for each
-/// 256 columns and 528 in all, which are four whole rounds of tiles that take 3 % less time ([`Plan`]).
+/// 256 columns and 528 in all, which are four whole rounds of tiles that take 3 % less time (`Plan`).
 ///
 /// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³
 /// and 1.008 for 2048³.

@@ -60,7 +60,7 @@ pub(super) const SHARED_BYTES: u32 = {
 ///
 /// A tile has 192 columns and needs 53 bytes from the L2 cache for each cycle of its products, or it has 128 columns
 /// and needs 64. Narrow tiles are used if they fill the multiprocessors so much better that the product ends sooner
-/// ([`is_wide`]).
+/// (`is_wide`).
 ///
 /// # Safety
 /// As [`gemm`](super) says.

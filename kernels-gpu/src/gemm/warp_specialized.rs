@@ -40,7 +40,7 @@ const STAGES: u32 = 4;
 /// Here the producer only waits for an empty stage and starts its copies. It releases most of its registers
 /// (`setmaxnreg`), and the consumers acquire them and have 64 × 256 sums each. That is 85 operations for a byte, and the
 /// tensor cores find the next operands in shared memory, up to four stages ahead. Producer and consumers synchronize with
-/// two mbarriers for each stage, "full" and "empty" ([`hopper`](super::hopper)).
+/// two mbarriers for each stage, "full" and "empty" (`hopper.rs`).
 ///
 /// # Safety
 /// As [`gemm`](super) says.

@@ -23,7 +23,7 @@ const COLS: u32 = 256;
 ///
 /// In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and a multiprocessor
 /// with one block does nothing else during that time. Here three stages of shared memory hold a pair of tiles each. A
-/// copy from global to shared memory bypasses the registers ([`cp_async`](crate::tensor_core::cp_async)): a thread starts the
+/// copy from global to shared memory bypasses the registers ([`cp_async`]): a thread starts the
 /// copy and continues. While a block multiplies one stage, the copies to the next two are in flight. One barrier for
 /// each pair of tiles is enough: after the barrier, the pair has arrived for all threads, and no thread still reads the
 /// stage that is overwritten next.

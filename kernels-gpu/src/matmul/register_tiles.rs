@@ -35,8 +35,8 @@ const BAND: u32 = 8;
 /// Returns the stride of the transposed tile of `a` with this number of rows: the words from one column of `a` to the
 /// next.
 ///
-/// Four words of padding put the words of 4 rows and 8 columns, which a warp writes, into different banks. The stride
-/// is a multiple of 4, because rows are read four at a time.
+/// A warp writes 2 rows and 16 columns. With four words of padding, that takes two wavefronts. The stride is a multiple of
+/// 4, because rows are read four at a time.
 #[must_use]
 pub const fn a_stride(rows: u32) -> u32 {
     rows + 4

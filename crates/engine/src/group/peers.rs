@@ -9,10 +9,10 @@ use super::communicator::{Collective, Communicator, Placement, ThroughHost};
 use super::run::{Outcome, Report, Request};
 use super::work::{Start, slowest, verdict_of_all};
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
-use crate::divide::{self, Element, Op};
+use crate::divide::{Element, Op};
 use crate::error::Error;
 use crate::launch::{Arg, Launch, MOST_RANKS};
-use crate::problem::{GUARD_BYTES, Problem, Role, Verdict};
+use crate::problem::{self, GUARD_BYTES, Problem, Role, Verdict};
 use crate::registry::{DeviceProperties, Launches, Rung, grid};
 use crate::run::WARM_UP;
 
@@ -243,7 +243,7 @@ fn checked(member: &mut Member, whole: &dyn Problem, buffers: &[Shared]) -> Resu
     let (mut verdict, result) = member.agree(looked)?;
     // All have the same sum, or it is wrong.
     if member.part().rank == 0 && verdict.is_right() {
-        verdict = divide::check_combined(whole, &[], &result);
+        verdict = problem::check_combined(whole, &[], &result);
     }
     verdict_of_all(&mut member.meeting, verdict, &result)
 }

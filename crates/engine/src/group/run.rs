@@ -3,9 +3,10 @@
 use super::work::{self, LaunchedPiece, Planned};
 use super::{Member, peers};
 use crate::device::DeviceInfo;
-use crate::divide::{Along, Divide, NOT_DIVIDED, Part, ProblemPart};
+use crate::divide::{Along, Part};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
+use crate::problem::{Divide, NOT_DIVIDED, ProblemPart};
 use crate::problem::{Facts, Problem, Verdict};
 use crate::registry::{self, DeviceProperties, Ladder, Rung};
 use crate::stats::Samples;

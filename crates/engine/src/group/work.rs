@@ -11,9 +11,10 @@ use super::Member;
 use super::communicator::{Collective, Communicator, Placement};
 use super::meeting::Meeting;
 use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
-use crate::divide::{self, Combine, Divide, Element, Op, Part, ProblemPart};
+use crate::divide::{Combine, Element, Op, Part};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
+use crate::problem::{self, Divide, ProblemPart};
 use crate::problem::{POISON, Verdict};
 use crate::registry::Rung;
 use crate::run::WARM_UP;
@@ -188,7 +189,7 @@ fn with_buffers(
         _ => {
             let reference = problem.divide().map(Divide::reference).unwrap_or_default();
             let references = meeting.exchange(Ok(reference))?;
-            divide::check_combined(problem, &references, &own)
+            problem::check_combined(problem, &references, &own)
         }
     };
     let verdict = match (verdict, violation) {

@@ -36,10 +36,10 @@ mod sweep;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
+use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict};
 use engine::registry::{DeviceProperties, Ladder, Rung};
 
 use super::product::{self, Extent};

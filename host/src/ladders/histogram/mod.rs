@@ -15,10 +15,12 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Divide, Element, Op, Part, Piece, ProblemPart};
+use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{
+    Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
+};
 use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{generate, least_pieces, too_many};

@@ -33,10 +33,10 @@ mod reference;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
+use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Facts, Problem, Role, Verdict};
+use engine::problem::{Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung};
 use kernels_gpu::matmul::sliced;
 

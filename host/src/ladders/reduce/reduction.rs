@@ -9,10 +9,12 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::{self, generate, least_pieces, too_many};
-use engine::divide::{Along, Combine, Divide, Part, Piece, ProblemPart};
+use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Facts, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{
+    Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
+};
 use engine::registry::{DeviceProperties, Rung};
 
 /// The places of buffers.
