@@ -203,7 +203,11 @@ impl Measured<'_> {
             (0..).map(|power| 1 << power).take_while(|count| *count < shared.numbers.len()).collect();
         counts.push(shared.numbers.len());
         let rungs: Vec<String> = match own.rung_names() {
-            [] => own.ladder.rungs.last().map(|rung| rung.name.to_owned()).into_iter().collect(),
+            [] => {
+                let whole = own.ladder.rungs.iter().rfind(|rung| rung.single_pass);
+                let last = whole.or(own.ladder.rungs.last());
+                last.map(|rung| rung.name.to_owned()).into_iter().collect()
+            }
             named => named.to_vec(),
         };
         let problems = self.problems(usual)?;
