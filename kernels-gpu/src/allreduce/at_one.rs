@@ -17,6 +17,8 @@ use super::{Table, grid};
     lesson = "one rank reads all inputs and writes all outputs: its links carry everything",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
+    // A grid has at most one block for each multiprocessor, which can use all registers.
+    resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
     single_pass,

@@ -21,6 +21,8 @@ use super::{Table, grid};
     lesson = "each rank reads all inputs and adds them itself: one step, for the smallest arrays",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
+    // A grid has at most one block for each multiprocessor, which can use all registers.
+    resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
     single_pass,

@@ -40,6 +40,8 @@ pub const fn inbox_bytes(ranks: u64, n: u64) -> u64 {
     lesson = "each element travels with a number in one word: no flag, no fence, no barrier",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
+    // A grid has at most one block for each multiprocessor, which can use all registers.
+    resident = 1,
     grid = |launch| grid(launch),
     single_pass,
     blocks_wait

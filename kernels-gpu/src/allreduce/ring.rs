@@ -24,6 +24,8 @@ use super::{Table, grid, next_rank};
     lesson = "each rank sends chunks to the next rank only: no link carries more than it must",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
+    // A grid has at most one block for each multiprocessor, which can use all registers.
+    resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
     single_pass,
@@ -42,7 +44,13 @@ pub unsafe fn allreduce_ring<const BLOCK: u32>(
     let next = next_rank(rank, ranks);
     let (input, output, next_output) = (inputs.of(rank), outputs.of(rank), outputs.of(next));
     // The chunk that this rank sends in a step: the one that it received in the previous step.
-    let sent = |step: u32| chunk(n, ranks, (rank + 2 * ranks - step) % ranks);
+    let sent = |step: u32| {
+        let mut index = rank + 2 * ranks - step;
+        while index >= ranks {
+            index -= ranks;
+        }
+        chunk(n, ranks, index)
+    };
 
     // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(START) };

@@ -28,6 +28,8 @@ const TOTAL: usize = 2;
     lesson = "sums go up a tree of ranks and the total comes down: few steps, for small arrays",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
+    // A grid has at most one block for each multiprocessor, which can use all registers.
+    resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
     single_pass,
