@@ -205,7 +205,7 @@ fn a_rung_and_a_ladder() {
 
     // A compile error is shown once, whether the host's compiler sees it too or not.
     let kernel = "kernels-gpu/src/reduce/new_in_test.rs";
-    let line = "    let (warp, lane) = (tid / 32, tid % 32);\n";
+    let line = "    let i = block_idx * BLOCK + tid;\n";
     for cfg in ["", "#[cfg(target_arch = \"nvptx64\")]\n"] {
         let wrong = format!("{line}{cfg}    let _: u8 = n;\n");
         copy.edit(kernel, |text| text.replace(line, &wrong));

@@ -65,30 +65,6 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     n: u32,
     k: u32,
 ) {
-    let row_of_b = if COLUMN_MAJOR { k } else { n };
-    let is_aligned = (a as u32 | b as u32 | (k * 2) | (row_of_b * 2)).is_multiple_of(16);
-    // A loop for each case, so that the aligned one has no branch between its multiplications.
-    // SAFETY: the kernel's promises about the matrices and the launch are those of `multiply_tile`.
-    unsafe {
-        if is_aligned {
-            multiply_tile::<A, C, COLUMN_MAJOR, true>(a, b, c, [m, n, k]);
-        } else {
-            multiply_tile::<A, C, COLUMN_MAJOR, false>(a, b, c, [m, n, k]);
-        }
-    }
-}
-
-/// Computes the block's tile of `c`. With `ALIGNED`, rows of `a` and `b` begin at multiples of 16 bytes.
-///
-/// # Safety
-/// As [`gemm`](super) says for the kernel.
-#[inline(always)]
-unsafe fn multiply_tile<A: MmaElement, C: Output, const COLUMN_MAJOR: bool, const ALIGNED: bool>(
-    a: *const A,
-    b: *const A,
-    c: *mut C,
-    [m, n, k]: [u32; 3],
-) {
     let stages = shared::dynamic_shared_mem::<u8>();
     let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [ROWS, COLUMNS], BAND, m, n);
     // Two rows and four columns of warps.
@@ -97,6 +73,7 @@ unsafe fn multiply_tile<A: MmaElement, C: Output, const COLUMN_MAJOR: bool, cons
     // The size of `b`, and chunks in a row of the tiles, as both lie in memory.
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
     let (chunks_a, chunks_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { COLUMNS } / CHUNK);
+    let is_aligned = (a as u32 | b as u32 | (k * 2) | (size_b[1] * 2)).is_multiple_of(16);
 
     let steps = k.div_ceil(DEPTH);
     let stage_offset = |step: u32| step % STAGES * STAGE_BYTES;
@@ -108,8 +85,8 @@ unsafe fn multiply_tile<A: MmaElement, C: Output, const COLUMN_MAJOR: bool, cons
             let tile_b = tile_a.wrapping_add(BYTES_A as usize);
             // SAFETY: the matrices have these sizes. All threads have passed a barrier since the stage was read.
             unsafe {
-                copy_tile::<ALIGNED>([COUNT_A, chunks_a], tile_a, a.cast(), [m, k], [tile_row, k_start]);
-                copy_tile::<ALIGNED>([COUNT_B, chunks_b], tile_b, b.cast(), size_b, corner_b);
+                copy_tile(is_aligned, [COUNT_A, chunks_a], tile_a, a.cast(), [m, k], [tile_row, k_start]);
+                copy_tile(is_aligned, [COUNT_B, chunks_b], tile_b, b.cast(), size_b, corner_b);
             }
         }
         // Past the last step the group is empty, so that the number of groups in flight stays the same.
@@ -153,14 +130,15 @@ unsafe fn multiply_tile<A: MmaElement, C: Output, const COLUMN_MAJOR: bool, cons
 /// Copies this thread's `count` chunks of a tile, whose rows have `chunks` chunks. Elements outside of the matrix are
 /// 0.
 ///
-/// With `ALIGNED`, the copies are asynchronous. Otherwise the thread loads and stores each element.
+/// With `is_aligned`, the copies are asynchronous. Otherwise the thread loads and stores each element.
 ///
 /// # Safety
 /// The caller must ensure that the matrix is row-major and has `rows * columns` elements, that its rows begin at
-/// multiples of 16 bytes if `ALIGNED`, and that no thread accesses the tile before the copies have been waited for
+/// multiples of 16 bytes if `is_aligned`, and that no thread accesses the tile before the copies have been waited for
 /// and a barrier has been passed.
 #[inline(always)]
-unsafe fn copy_tile<const ALIGNED: bool>(
+unsafe fn copy_tile(
+    is_aligned: bool,
     [count, chunks]: [u32; 2],
     tile: *mut u8,
     matrix: *const u16,
@@ -173,7 +151,7 @@ unsafe fn copy_tile<const ALIGNED: bool>(
     let to = tile.wrapping_add(swizzled(chunks, row, chunk) as usize);
     let (row, col) = (tile_row + row, tile_col + chunk * CHUNK);
     let from = matrix.wrapping_add((row * columns + col) as usize);
-    if ALIGNED {
+    if is_aligned {
         for i in 0..count {
             let exists = row + i * row_step < rows && col < columns;
             let from = from.wrapping_add((i * row_step * columns) as usize).cast();
