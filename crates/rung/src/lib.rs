@@ -43,6 +43,8 @@ pub struct Rung {
     pub fixed_block: bool,
     /// The elements that a thread takes, in each iteration if there are several.
     pub items_per_thread: u32,
+    /// The number of bytes that rows of the inputs must be multiples of.
+    pub row_bytes: u64,
     /// The grid of a launch.
     pub grid: fn(&LaunchRequest<'_>) -> [u32; 3],
     /// The bytes of dynamic shared memory of a block.
@@ -87,6 +89,7 @@ impl Rung {
         block_for: None,
         fixed_block: false,
         items_per_thread: 1,
+        row_bytes: 1,
         grid: |launch| launch.line(),
         dynamic_shared: |_| 0,
         blocks_wait: false,

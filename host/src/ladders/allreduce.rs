@@ -53,7 +53,8 @@ pub(super) const LADDER: Ladder = Ladder {
 /// - fewer elements than an access has, with one rank and with several;
 /// - chunks of ranks that are empty, and chunks that are not a multiple of an access;
 /// - rows of blocks that take several iterations;
-/// - an end at the last access of a block of 512 threads, and one element before it.
+/// - an end at the last access of a block of 512 threads, one element before it, and in the next block;
+/// - an end in the last access of a rank, with an even and an odd number of ranks.
 fn sweep(effort: Effort) -> Vec<Options> {
     let (sizes, ranks): (&[u64], &[u64]) = effort.pick(
         (&[0, 1, 3, 4, 31, 33, 4099, (1 << 20) + 3], &[2, 3, 8]),
@@ -62,8 +63,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
     );
     let with = |n: u64, ranks: u64| Options::default().with("n", n).with("ranks", ranks);
     let all = (1..=MOST_RANKS as u64).map(|ranks| with(1003, ranks));
-    let ends =
-        [(1, 1), (2, 1), (3, 1), (2, 2), (4, 4), (2047, 1), (2048, 1)].into_iter().map(|(n, ranks)| with(n, ranks));
+    let ends = [(1, 1), (2, 1), (3, 1), (2, 2), (4, 4), (7, 7), (33, 4), (33, 7), (2047, 1), (2048, 1), (3333, 1)];
+    let ends = ends.into_iter().map(|(n, ranks)| with(n, ranks));
     all.chain(ends).chain(sizes.iter().flat_map(|&n| ranks.iter().map(move |&ranks| with(n, ranks)))).collect()
 }
 

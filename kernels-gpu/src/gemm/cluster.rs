@@ -40,6 +40,7 @@ const SLOTS: u32 = 2;
     blocks = [384],
     cluster = 2,
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    row_bytes = 16,
     grid = |launch| {
         let blocks = launch.count_tiles(CLUSTER_ROWS, COLUMNS).saturating_mul(BLOCKS);
         [blocks.min(launch.device.multiprocessors / BLOCKS * BLOCKS), 1, 1]

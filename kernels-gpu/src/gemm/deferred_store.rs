@@ -32,6 +32,7 @@ use crate::tensor_core::{Bf16, Element, F16};
     lesson = "packed sums leave during the next tile: the tensor cores wait only until they are packed",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    row_bytes = 16,
     grid = |launch| {
         let (m, n, multiprocessors) = (launch.length(0), launch.length(1), launch.device.multiprocessors);
         [Plan::of(m as u32, n as u32, multiprocessors).tiles().clamp(1, multiprocessors), 1, 1]

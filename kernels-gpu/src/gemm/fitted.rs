@@ -74,6 +74,7 @@ const ROTATION: u32 = 37;
     lesson = "tiles of 248 rows where those of 256 would leave the last wave half empty",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    row_bytes = 16,
     grid = |launch| {
         let (m, n, multiprocessors) = (launch.length(0), launch.length(1), launch.device.multiprocessors);
         [Plan::of(m as u32, n as u32, multiprocessors).tiles().clamp(1, multiprocessors), 1, 1]

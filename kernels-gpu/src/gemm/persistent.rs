@@ -37,6 +37,7 @@ const SLOTS: u32 = 2;
     lesson = "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    row_bytes = 16,
     grid = |launch| [launch.count_tiles(ROWS, COLUMNS).min(launch.device.multiprocessors), 1, 1],
     (A, C, COLUMN_MAJOR) = {
         _: (Bf16, Bf16, false), columns: (Bf16, Bf16, true), f32: (Bf16, f32, false), f32_columns: (Bf16, f32, true),

@@ -69,6 +69,7 @@ pub(super) const SHARED_BYTES: u32 = {
     lesson = "two warp groups alternate between tiles: one writes its product while the other multiplies",
     blocks = [384],
     dynamic_shared = SHARED_BYTES,
+    row_bytes = 16,
     grid = |launch| [tiles_of(launch).min(launch.device.multiprocessors), 1, 1],
     (A, C, COLUMN_MAJOR) = {
         _: (Bf16, Bf16, false), columns: (Bf16, Bf16, true), f32: (Bf16, f32, false), f32_columns: (Bf16, f32, true),

@@ -49,6 +49,7 @@ const HANDOVER_STAGES: u32 = 12;
     lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
+    row_bytes = 16,
     grid = |launch| [launch.device.multiprocessors, 1, 1],
     blocks_wait,
     (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },

@@ -32,6 +32,7 @@ const STAGES: u32 = 3;
     blocks = [128],
     resident = 2,
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, 0),
+    row_bytes = 16,
     grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
     (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },
     COLUMN_MAJOR = { _: false, columns: true }

@@ -30,8 +30,8 @@ const ROW_BYTES: u32 = DEPTH * 2 + 16;
 /// `gemm_cp_async` for rows of any length: copies begin early, at a multiple of 16 bytes, and threads realign the data.
 ///
 /// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of that size. Rows with an odd number of
-/// elements begin at any multiple of 2 bytes. `gemm_cp_async` loads such rows element by element, and nothing is in
-/// flight while it multiplies. Here the alignment of the rows chooses one of three ways:
+/// elements begin at any multiple of 2 bytes. `gemm_cp_async` does not accept such rows. Here the alignment of the rows
+/// chooses one of three ways:
 ///
 /// - 16 bytes: one copy per chunk, as in `gemm_cp_async`.
 /// - 8 bytes: two copies of 8 bytes per chunk.
@@ -142,8 +142,16 @@ unsafe fn pipeline<
         let stage = stages.wrapping_add(stage_offset(step) as usize);
         (stage, stage.wrapping_add((rows(M) * ROW_BYTES) as usize))
     };
+    let is_inside = tile_row + rows(M) <= m && tile_col + columns(N) <= n;
     let start_copies = |step: u32| {
-        if step < steps {
+        if ALIGNMENT == 16 && is_inside && (step + 1) * DEPTH <= k {
+            let (tile_a, tile_b) = tiles(step);
+            // SAFETY: the tiles are inside the matrices, and the stage was read before the last barrier, or never.
+            unsafe {
+                a.copy_whole(step, tile_a);
+                b.copy_whole(step, tile_b);
+            }
+        } else if step < steps {
             let (tile_a, tile_b) = tiles(step);
             // SAFETY: the stage was read before the last barrier, or never.
             unsafe {
@@ -184,8 +192,8 @@ unsafe fn pipeline<
     let mut sums = [[[[0.0; 4]; 2]; N]; M];
     let mut first_half = load(0, 0);
     for step in 0..steps {
-        let second_half = load(step, 1);
         start_copies(step + STAGES - 1);
+        let second_half = load(step, 1);
         // SAFETY: all lanes of the warp take part.
         unsafe { multiply_add::<A, M, N>(&mut sums, &first_half.0, &first_half.1) };
         wait_for(step + 1);
@@ -262,6 +270,21 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
         (self.data as u32).wrapping_add(self.row * self.columns * 2) % 16
     }
 
+    /// Starts the copies of this thread's chunks of the tile of `step`, which is inside the matrix.
+    ///
+    /// # Safety
+    /// As [`copy`](Self::copy), with rows that begin at multiples of 16 bytes.
+    #[inline(always)]
+    unsafe fn copy_whole(&self, step: u32, tile: *mut u8) {
+        let offset = if K_MAJOR { step * DEPTH } else { step * DEPTH * self.columns };
+        let first = self.data.wrapping_add((self.row * self.columns + self.col + offset) as usize);
+        for i in 0..self.count {
+            let from = first.wrapping_add((i * self.row_step() * self.columns) as usize).cast();
+            // SAFETY: the tile is inside the matrix.
+            unsafe { copy_four(Shared::of(self.first_chunk(tile)).byte_add(i * STEP_BYTES), from, true) };
+        }
+    }
+
     /// Starts the copies of this thread's chunks of the tile of `step`. Elements outside of the matrix are 0.
     ///
     /// Where copies begin early, they read bytes before the matrix. These exist, because memory is allocated at
@@ -284,7 +307,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
         let left = |i: u32| if row + i * self.row_step() < self.rows { left_in_row } else { 0 };
         let (first, shared) = (self.first_chunk(tile), Shared::of(self.first_chunk(tile)));
         if ALIGNMENT == 16 || self.alignment == 16 {
-            for i in 0..self.count {
+            for i in 0..opaque(self.count) {
                 // SAFETY: rows are multiples of 16 bytes, so a chunk is in the matrix as a whole or not at all.
                 unsafe { copy_four(shared.byte_add(i * STEP_BYTES), from(i).cast(), left(i) > 0) };
             }

@@ -49,6 +49,7 @@ const STAGES: u32 = 4;
     lesson = "a warp group that only starts copies feeds two that only multiply, and gives them its registers",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, 0),
+    row_bytes = 16,
     grid = |launch| [launch.count_tiles(ROWS, COLUMNS), 1, 1],
     (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) },
     COLUMN_MAJOR = { _: false, columns: true }

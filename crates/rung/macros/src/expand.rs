@@ -393,6 +393,9 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
     if let Some(items) = &arguments.items_per_thread {
         fields.extend(quote!(items_per_thread: (#items) as u32,));
     }
+    if let Some(bytes) = &arguments.row_bytes {
+        fields.extend(quote!(row_bytes: #bytes,));
+    }
     if let Some(grid) = &arguments.grid {
         fields.extend(quote!(grid: #grid,));
     }

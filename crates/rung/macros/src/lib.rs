@@ -55,6 +55,7 @@ mod expand;
 /// | `block_for = \|shape\| …` | the block for a shape, `fn(&[u64]) -> [u32; 3]`, where it is not always `default_block` |
 /// | `fixed_block` | the kernel supports no other block than that of `block_for` or `default_block` |
 /// | `items_per_thread = 4` | elements that a thread takes, 1 without it |
+/// | `row_bytes = 16` | the bytes that rows of the inputs must be multiples of, 1 without it |
 /// | `grid = \|launch\| …` | the grid, `fn(&rung::LaunchRequest) -> [u32; 3]`; without it, blocks along x for all elements |
 /// | `dynamic_shared = BLOCK * 4` | bytes of dynamic shared memory of a block |
 /// | `NAME = { _: false, columns: true }` | the values of the generic `NAME`, with their suffixes; `_` has none |

@@ -163,6 +163,11 @@ impl Gemm {
         self.words().join("_")
     }
 
+    /// The input whose rows, or columns if they are stored so, have a number of bytes that the rung does not accept.
+    fn unaligned_input(&self, rung: &Rung) -> Option<usize> {
+        [A, B].into_iter().find(|buffer| !self.map(*buffer).pitch().is_multiple_of(rung.row_bytes))
+    }
+
     /// The map of a matrix.
     fn map(&self, buffer: usize) -> TensorMap {
         let [m, n, k] = self.sides().map(|side| side as u64);
@@ -224,27 +229,22 @@ unsafe impl Problem for Gemm {
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
-        let takes_maps = |rung: &Rung| rung.parameters.contains(&"a_map");
-        if !takes_maps(rung) {
-            return None;
-        }
-        let cannot = |buffer: &usize| !self.map(*buffer).pitch().is_multiple_of(UNIT);
-        let buffer = [A, B].into_iter().find(cannot)?;
+        let buffer = self.unaligned_input(rung)?;
         let map = self.map(buffer);
         let (matrix, what, option) = match buffer {
             A => ("A", "row", "k"),
             _ if self.b_in_columns => ("B", "column", "k"),
             _ => ("B", "row", "n"),
         };
-        let unit = UNIT / self.factor.bytes();
-        let nearest = ((map.columns + unit / 2) / unit).max(1) * unit;
+        let elements = rung.row_bytes / self.factor.bytes();
+        let nearest = ((map.columns + elements / 2) / elements).max(1) * elements;
         let variant = self.variant();
-        let takes_any = |rung: &&Rung| rung.computes(&variant) && !takes_maps(rung);
-        let last = LADDER.rungs.iter().rfind(takes_any);
-        let instead = last.map_or(String::new(), |rung| format!(", and {} takes any size", rung.name));
+        let other = LADDER.rungs.iter().rfind(|other| other.computes(&variant) && other.row_bytes == 1);
+        let instead = other.map_or(String::new(), |other| format!(", or {}, which accepts any size", other.name));
         Some(format!(
-            "a {what} of {matrix} has {} bytes, and a tensor map takes multiples of {UNIT}; --{option} {nearest} would do{instead}",
-            map.pitch()
+            "a {what} of {matrix} has {} bytes, which is not a multiple of {}; use --{option} {nearest}{instead}",
+            map.pitch(),
+            rung.row_bytes
         ))
     }
 
@@ -255,8 +255,8 @@ unsafe impl Problem for Gemm {
             Buffer::new("c", Role::Output, self.bytes_of(C)),
         ];
         let variant = self.variant();
-        let takes = |rung: &Rung| rung.computes(&variant) && self.refuses(rung).is_none();
-        let has = |parameter| LADDER.rungs.iter().any(|rung| takes(rung) && rung.parameters.contains(&parameter));
+        let accepts = |rung: &Rung| rung.computes(&variant) && self.unaligned_input(rung).is_none();
+        let has = |parameter| LADDER.rungs.iter().any(|rung| accepts(rung) && rung.parameters.contains(&parameter));
         let (has_parts, has_copies) = (has("parts"), has("a_copy"));
         if has_parts || has_copies {
             // Rungs with workspaces launch at most one block for each multiprocessor.

@@ -130,36 +130,26 @@ fn special_numbers_travel_as_ieee_754_says() {
 }
 
 #[test]
-fn rungs_with_tensor_maps_refuse_rows_that_no_map_describes() {
-    let maps = Rung { name: "of_tensor_maps", parameters: &["a_map", "b_map"], ..*LADDER.rung("gemm_naive").unwrap() };
+fn rungs_refuse_rows_that_are_not_multiples_of_their_bytes() {
+    let maps = Rung { name: "of_tensor_maps", row_bytes: 16, ..*LADDER.rung("gemm_naive").unwrap() };
     let why = |sides, others: &[(&'static str, &str)]| gemm(sides, others).refuses(&maps);
     assert_eq!(why([3, 8, 16], &[]), None);
     assert_eq!(why([3, 5, 16], &[("b", "columns")]), None);
     assert_eq!(why([3, 4, 4], &[("type", "tf32")]), None);
     let refused = why([3, 8, 1001], &[]).unwrap();
     assert!(
-        refused.starts_with(
-            "a row of A has 2002 bytes, and a tensor map takes multiples of 16; --k 1000 would do, and gemm_"
-        ),
+        refused.starts_with("a row of A has 2002 bytes, which is not a multiple of 16; use --k 1000, or gemm_"),
         "{refused}"
     );
-    assert!(refused.ends_with(" takes any size"), "{refused}");
+    assert!(refused.ends_with(", which accepts any size"), "{refused}");
     let starts = |sides, others, words: &str| {
         let refused = why(sides, others).unwrap();
         assert!(refused.starts_with(words), "{refused}");
     };
-    starts([3, 4, 16], &[], "a row of B has 8 bytes, and a tensor map takes multiples of 16; --n 8 would do");
-    starts(
-        [3, 8, 6],
-        &[("type", "tf32")],
-        "a row of A has 24 bytes, and a tensor map takes multiples of 16; --k 8 would do",
-    );
+    starts([3, 4, 16], &[], "a row of B has 8 bytes, which is not a multiple of 16; use --n 8");
+    starts([3, 8, 6], &[("type", "tf32")], "a row of A has 24 bytes, which is not a multiple of 16; use --k 8");
     // A's rows are B's columns.
-    starts(
-        [3, 8, 1],
-        &[("b", "columns")],
-        "a row of A has 2 bytes, and a tensor map takes multiples of 16; --k 8 would do",
-    );
+    starts([3, 8, 1], &[("b", "columns")], "a row of A has 2 bytes, which is not a multiple of 16; use --k 8");
 
     let ragged = gemm([3, 8, 1001], &[]);
     assert_eq!(ragged.refuses(LADDER.rung("gemm_naive").unwrap()), None);

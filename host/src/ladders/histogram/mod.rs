@@ -71,9 +71,10 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 /// Sizes at which a wrong comparison or a wrong offset shows: the last block ends within each of the elements of a thread,
-/// whether a thread's elements are neighbours or a block apart; and two blocks of the rung whose blocks take the most.
+/// whether a thread's elements are neighbours or a block apart; one element after a block of 512; and
+/// two blocks of the rung whose blocks take the most.
 fn edges() -> impl Iterator<Item = u64> {
-    (0..=16).map(|item| 257 * item + 100).chain([1025, 2049, 40_001])
+    (0..=16).map(|item| 257 * item + 100).chain([513, 1025, 2049, 40_001])
 }
 
 fn sweep(effort: Effort) -> Vec<Options> {

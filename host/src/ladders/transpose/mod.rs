@@ -78,6 +78,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
         (96, 96),
         (129, 33),
         (255, 33),
+        (33, 1000),
     ];
     let shapes = small.into_iter().chain([(4096, 33), (1, 4097), (4097, 1), (1000, 1003), (large, large)]);
     shapes
