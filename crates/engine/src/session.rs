@@ -116,8 +116,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails.
     pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
-        self.buffers.prepare_poisoned()?;
-        self.launch(rung, launch)?;
+        self.launch(rung, launch, Buffers::prepare_poisoned)?;
         Ok(self.buffers.download(launch)?.written)
     }
 
@@ -126,8 +125,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails.
     pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
-        self.buffers.prepare_poisoned()?;
-        let ran = self.launch(rung, launch)?;
+        let ran = self.launch(rung, launch, Buffers::prepare_poisoned)?;
         let outputs = self.buffers.download(launch)?;
         Ok(CheckedLaunch {
             verdict: self.verdict_of(rung, launch, &outputs),
@@ -174,8 +172,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::time`] fails.
     pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
-        self.buffers.next()?;
-        self.launch(rung, launch)
+        self.launch(rung, launch, Buffers::next)
     }
 
     /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs, and compares
@@ -282,12 +279,22 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         }
     }
 
+    /// Compares the launch's arguments with the problem's, lets `prepare` prepare the buffers, and launches. No other work
+    /// runs between the end of `prepare` and the launch, because `prepare` may hold the device for a timed launch.
+    ///
     /// # Errors
-    /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when [`Device::launch`] fails.
-    fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
+    /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when `prepare` or
+    /// [`Device::launch`] fails.
+    fn launch(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        prepare: impl FnOnce(&mut Buffers<'a, D>) -> Result<(), Error>,
+    ) -> Result<LaunchResult, Error> {
         if launch.args != crate::registry::arguments(rung, self.problem, self.buffers.device.info().properties())? {
             return Err(Error::launch(launch, "its arguments are not those of the problem"));
         }
+        prepare(&mut self.buffers)?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         // SAFETY: the arguments are those of the problem, whose implementation promises that its ladder's kernels access only
         // the buffers with them.
