@@ -127,7 +127,7 @@ impl Measured<'_> {
             let mut reports = Vec::new();
             for whole in &made {
                 if is_first {
-                    bar.set_message(format!("{} on {count}", whole.facts().title));
+                    bar.set_message(format!("{} on {count}", whole.labels().title));
                 }
                 reports.push(group::measure(member, &request(&**whole))?);
                 if is_first {

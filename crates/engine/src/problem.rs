@@ -223,15 +223,27 @@ pub struct Picture {
     pub after: Vec<String>,
 }
 
-/// What is known of a problem without its data: its size in words and in numbers.
+/// The size of a problem in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct Labels {
     /// The size in a few words: `n = 1000`, `31 × 33`.
     pub size: String,
     /// The caption of a table: the size, with whatever else it should say about the problem.
     pub title: String,
     /// The column of a sweep's matrix that the problem belongs to.
     pub column: String,
+}
+
+impl Labels {
+    /// The labels of a problem whose title and column are its size.
+    pub fn new(size: String) -> Self {
+        Self { title: size.clone(), column: size.clone(), size }
+    }
+}
+
+/// What is known of a problem without its data: its size in numbers, and its variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
     /// The variant of the ladder's computation, named as in [`Entries::PerVariant`](crate::Entries::PerVariant). Empty
     /// for the ladder's only or default variant.
     pub variant: String,
@@ -247,10 +259,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of the only variant of a ladder. Title and column are the size.
-    pub fn new(size: String, shape: Vec<u64>, bytes: u64) -> Self {
-        let (title, column) = (size.clone(), size.clone());
-        Self { size, title, column, variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
+    /// The facts of the only variant of a ladder.
+    pub fn new(shape: Vec<u64>, bytes: u64) -> Self {
+        Self { variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
     }
 }
 
@@ -263,8 +274,11 @@ impl Facts {
 /// The kernels of the problem's ladder, launched with its buffers and [`Problem::argument`], must access only
 /// [`Problem::buffers`]: no argument is an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
 pub unsafe trait Problem: Sync {
-    /// The problem's size, in words and in numbers.
+    /// The problem's size in numbers.
     fn facts(&self) -> Facts;
+
+    /// The problem's size in words.
+    fn labels(&self) -> Labels;
 
     /// The buffers of the problem on a device. The sizes of workspaces may depend on its number of multiprocessors.
     fn buffers(&self, device: DeviceProperties) -> Vec<Buffer>;

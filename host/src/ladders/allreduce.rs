@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use engine::Error;
 use engine::launch::{Arg, Launch, MOST_RANKS};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Divide, Facts, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Divide, Facts, Labels, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
 use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;
@@ -98,12 +98,14 @@ impl AllReduce {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for AllReduce {
     fn facts(&self) -> Facts {
-        let ranks = plural(self.ranks as u64, "rank");
         let data = self.ranks as u64 * self.n * size_of::<f32>() as u64;
-        Facts {
-            title: format!("{}, {ranks}", with_power(self.n)),
-            ..Facts::new(format!("n = {}, {ranks}", self.n), vec![self.ranks as u64, self.n], 2 * data)
-        }
+        Facts::new(vec![self.ranks as u64, self.n], 2 * data)
+    }
+
+    fn labels(&self) -> Labels {
+        let ranks = plural(self.ranks as u64, "rank");
+        let title = format!("{}, {ranks}", with_power(self.n));
+        Labels { title, ..Labels::new(format!("n = {}, {ranks}", self.n)) }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {

@@ -81,12 +81,12 @@ impl Report {
 /// fails: then no rank returns results.
 pub fn measure(member: &mut Member, request: &Request<'_>) -> Result<Report, Error> {
     let Request { ladder, whole, .. } = *request;
-    let Facts { title, bytes, flops, .. } = whole.facts();
+    let Facts { bytes, flops, .. } = whole.facts();
     let mut report = Report {
         ladder,
         device: member.device.info().clone(),
         part: member.part(),
-        title,
+        title: whole.labels().title,
         bytes,
         flops,
         all_reduced: None,
@@ -150,7 +150,7 @@ fn divided(
     device: DeviceProperties,
 ) -> Result<(ProblemPart, Vec<Planned>, Vec<String>), Error> {
     let Request { ladder, whole, .. } = *request;
-    let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.facts().size));
+    let refused = |why| Error::NotOffered(format!("{} ({}): {why}", ladder.name, whole.labels().size));
     let divided = whole.divide().ok_or_else(|| NOT_DIVIDED.to_owned());
     let divided = divided.and_then(|whole| whole.part(part, request.along)).map_err(refused)?;
     let problem = &*divided.problem;

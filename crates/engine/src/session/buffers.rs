@@ -301,7 +301,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
                 None => "free some of its memory first".to_owned(),
                 Some(options) => format!("{} fits", options.command_line()),
             };
-            return Err(not_enough_memory(&problem.facts().size, need, place, free, &hint));
+            return Err(not_enough_memory(&problem.labels().size, need, place, free, &hint));
         }
     }
     Ok(())

@@ -39,7 +39,7 @@ use engine::Error;
 use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict};
+use engine::problem::{Buffer, Divide, Facts, Labels, Piece, Problem, ProblemPart, Role, Verdict};
 use engine::registry::{DeviceProperties, Ladder, Rung};
 
 use super::product::{self, Extent};
@@ -188,12 +188,29 @@ impl Gemm {
         let map = self.map(buffer);
         map.pitch() * map.rows
     }
+
+    /// The first factor whose rows the rung does not support.
+    fn unsupported_factor(&self, rung: &Rung) -> Option<usize> {
+        let is_unsupported = |buffer: &usize| !self.map(*buffer).pitch().is_multiple_of(UNIT);
+        takes_maps(rung).then(|| [A, B].into_iter().find(is_unsupported)).flatten()
+    }
+}
+
+/// Whether the rung's kernels copy A and B by tensor maps.
+fn takes_maps(rung: &Rung) -> bool {
+    rung.parameters.contains(&"a_map")
 }
 
 // SAFETY: the arguments are buffers, maps of these, and numbers that the kernels count with.
 unsafe impl Problem for Gemm {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
+        let bytes = [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum();
+        let flops = (2 * m * n).saturating_mul(k);
+        Facts { variant: self.variant(), flops: Some(flops), ..Facts::new(vec![m, n, k], bytes) }
+    }
+
+    fn labels(&self) -> Labels {
         let kind = match self.data {
             Data::Uniform => String::new(),
             data => format!(", {} data", DATA[data as usize]),
@@ -207,13 +224,10 @@ unsafe impl Problem for Gemm {
         };
         let b = if self.b_in_columns { ", B in columns" } else { "" };
         let words = self.words();
-        let bytes = [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum();
-        Facts {
+        Labels {
             title: format!("{size}, {} to {}{b}", name(self.factor), name(self.out)),
             column: if words.is_empty() { "bf16".to_owned() } else { words.join(", ") },
-            variant: self.variant(),
-            flops: Some((2 * m * n).saturating_mul(k)),
-            ..Facts::new(size, vec![m, n, k], bytes)
+            size,
         }
     }
 
@@ -224,12 +238,7 @@ unsafe impl Problem for Gemm {
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
-        let takes_maps = |rung: &Rung| rung.parameters.contains(&"a_map");
-        if !takes_maps(rung) {
-            return None;
-        }
-        let cannot = |buffer: &usize| !self.map(*buffer).pitch().is_multiple_of(UNIT);
-        let buffer = [A, B].into_iter().find(cannot)?;
+        let buffer = self.unsupported_factor(rung)?;
         let map = self.map(buffer);
         let (matrix, what, option) = match buffer {
             A => ("A", "row", "k"),
@@ -255,7 +264,7 @@ unsafe impl Problem for Gemm {
             Buffer::new("c", Role::Output, self.bytes_of(C)),
         ];
         let variant = self.variant();
-        let takes = |rung: &Rung| rung.computes(&variant) && self.refuses(rung).is_none();
+        let takes = |rung: &Rung| rung.computes(&variant) && self.unsupported_factor(rung).is_none();
         let has = |parameter| LADDER.rungs.iter().any(|rung| takes(rung) && rung.parameters.contains(&parameter));
         let (has_parts, has_copies) = (has("parts"), has("a_copy"));
         if has_parts || has_copies {

@@ -19,7 +19,7 @@ use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
 use engine::problem::{
-    Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
+    Buffer, Divide, Facts, Labels, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
 };
 use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
@@ -146,11 +146,14 @@ impl Histogram {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Histogram {
     fn facts(&self) -> Facts {
-        Facts {
+        Facts { chosen: Options::default().with_size("n", self.n), ..Facts::new(vec![self.n], self.n) }
+    }
+
+    fn labels(&self) -> Labels {
+        Labels {
+            size: format!("n = {}, {}", self.n, self.name),
             title: format!("{}, {} bytes", with_power(self.n), self.name),
             column: format!("n = {}", self.n),
-            chosen: Options::default().with_size("n", self.n),
-            ..Facts::new(format!("n = {}, {}", self.n, self.name), vec![self.n], self.n)
         }
     }
 

@@ -36,7 +36,7 @@ use engine::Error;
 use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict};
+use engine::problem::{Buffer, Divide, Facts, Labels, Piece, Problem, ProblemPart, Role, Verdict};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung};
 use kernels_gpu::matmul::sliced;
 
@@ -126,13 +126,13 @@ impl Matmul {
 unsafe impl Problem for Matmul {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
+        let flops = (2 * m * n).saturating_mul(k);
+        Facts { flops: Some(flops), ..Facts::new(vec![m, n, k], (m * k + k * n + m * n) * 4) }
+    }
+
+    fn labels(&self) -> Labels {
         let size = product::size(self.sides());
-        Facts {
-            title: format!("{size}, f32"),
-            column: format!("m = {m}"),
-            flops: Some((2 * m * n).saturating_mul(k)),
-            ..Facts::new(size, vec![m, n, k], (m * k + k * n + m * n) * 4)
-        }
+        Labels { title: format!("{size}, f32"), column: format!("m = {}", self.sides()[0]), size }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {

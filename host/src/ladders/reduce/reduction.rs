@@ -13,7 +13,7 @@ use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
 use engine::problem::{
-    Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
+    Buffer, Divide, Facts, Labels, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
 };
 use engine::registry::{DeviceProperties, Rung};
 
@@ -126,13 +126,12 @@ fn gamma(operations: u64, roundoff: f64) -> f64 {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl<T: Number> Problem for Reduction<T> {
     fn facts(&self) -> Facts {
-        let size = format!("n = {}", self.n);
-        Facts {
-            title: with_power(self.n) + &self.variant_in_words(),
-            column: size.clone(),
-            variant: self.variant.clone(),
-            ..Facts::new(size + &self.variant_in_words(), vec![self.n], self.n * Self::SIZE)
-        }
+        Facts { variant: self.variant.clone(), ..Facts::new(vec![self.n], self.n * Self::SIZE) }
+    }
+
+    fn labels(&self) -> Labels {
+        let (column, variant) = (format!("n = {}", self.n), self.variant_in_words());
+        Labels { size: format!("{column}{variant}"), title: with_power(self.n) + &variant, column }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
