@@ -6,7 +6,6 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
-use crate::divide::{Along, Combine, Part};
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::{DeviceProperties, Rung};
@@ -320,11 +319,6 @@ pub unsafe trait Problem: Sync {
     fn picture(&self, _rung: &Rung, _launch: &Launch, _outputs: &[Vec<u8>]) -> Option<Picture> {
         None
     }
-
-    /// How several devices compute the problem together. `None` when they cannot.
-    fn divide(&self) -> Option<&dyn Divide> {
-        None
-    }
 }
 
 /// The bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
@@ -332,78 +326,6 @@ pub unsafe trait Problem: Sync {
 pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
     let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());
     buffers.map(|buffer| buffer.bytes).sum()
-}
-
-/// Says which ladders can be divided, for those that cannot.
-pub(crate) const NOT_DIVIDED: &str =
-    "the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can";
-
-const NO_REFERENCE: &str = "the ladder has no reference for results of several devices";
-
-/// A problem that several devices compute together, each a [part](ProblemPart) of it.
-pub trait Divide {
-    /// The part of one of several devices.
-    ///
-    /// # Errors
-    /// The reason why the problem cannot be divided so, in words.
-    fn part(&self, _part: Part, _along: Along) -> Result<ProblemPart, String> {
-        Err(NOT_DIVIDED.to_owned())
-    }
-
-    /// How the results of the parts become that of the whole.
-    fn combine(&self, _rung: &Rung) -> Combine {
-        Combine::Gather
-    }
-
-    /// The least number of pieces that a part has to be cut into, because kernels count 31 bits of elements.
-    fn least_pieces(&self) -> usize {
-        1
-    }
-
-    /// One of several pieces, which are computed one after another. Where the parts are [reduced](Combine::Reduce), a
-    /// launch adds to the contents of the output.
-    ///
-    /// # Errors
-    /// The reason why the problem cannot be cut so, in words.
-    fn piece(&self, _rung: &Rung, _piece: Part) -> Result<Piece, String> {
-        Err("the ladder cannot be cut into pieces".to_owned())
-    }
-
-    /// The reference's result for this part of a problem whose results are [combined](Combine::Reduce). The other
-    /// ranks need it to check the whole result.
-    fn reference(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// Compares the combined output of all parts with their references, by the numbers of the parts.
-    fn check_combined(&self, _references: &[Vec<u8>], _output: &[u8]) -> Verdict {
-        Verdict::Wrong(NO_REFERENCE.to_owned())
-    }
-}
-
-/// Compares the combined output of all parts with their references: [`Divide::check_combined`].
-#[cfg(not(target_family = "wasm"))]
-pub(crate) fn check_combined(problem: &dyn Problem, references: &[Vec<u8>], output: &[u8]) -> Verdict {
-    let no_reference = || Verdict::Wrong(NO_REFERENCE.to_owned());
-    problem.divide().map_or_else(no_reference, |problem| problem.check_combined(references, output))
-}
-
-/// What one rank computes of a problem.
-pub struct ProblemPart {
-    /// The rank's part, as a problem.
-    pub problem: Box<dyn Problem>,
-    /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
-    pub shared: Vec<usize>,
-    /// The problem whose result the rank has in the end, where the parts' results are [scattered](Combine::Scatter).
-    pub scattered: Option<Box<dyn Problem>>,
-}
-
-/// A piece of a problem, in the problem's buffers.
-pub struct Piece {
-    /// The piece as a problem, with the same buffers.
-    pub problem: Box<dyn Problem>,
-    /// The bytes before the piece in these buffers, by their indices. The piece has the whole of all other buffers.
-    pub begins: Vec<(usize, u64)>,
 }
 
 /// Reinterprets bytes as elements; bytes after the last whole element are dropped.

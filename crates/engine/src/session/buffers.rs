@@ -131,7 +131,6 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 
     /// The device, and the buffers of the current set.
-    #[cfg(not(target_family = "wasm"))]
     pub(super) fn device_and_ids(&mut self) -> (&mut D, &[BufferId]) {
         (self.device, &self.sets[self.current].buffers)
     }

@@ -11,9 +11,9 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::device::Watch;
-use crate::divide::Part;
+use crate::divide::Share;
 use crate::error::Error;
+use engine::device::Watch;
 
 /// What a connection begins with; the number changes with what is sent.
 const GREETING: [u8; 8] = *b"ladder 1";
@@ -32,8 +32,8 @@ const MOST_BYTES: u64 = 1 << 36;
 
 /// A rank's connections to the others.
 pub struct Meeting {
-    /// Which of the ranks this one is.
-    pub part: Part,
+    /// The number of this rank, and the number of ranks.
+    pub rank: Share,
     /// On the first rank, the connections to all others in their order; on another, the one to the first.
     links: Vec<TcpStream>,
     limit: Duration,
@@ -48,9 +48,9 @@ impl Meeting {
     /// # Errors
     /// [`Error::Rank`] with the number of a rank that does not come within the limit, that is there twice, or that counts other
     /// ranks.
-    pub fn new(part: Part, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
-        let mut meeting = Self { part, links: Vec::new(), limit, failed: None };
-        let met = match part.rank {
+    pub fn new(rank: Share, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
+        let mut meeting = Self { rank, links: Vec::new(), limit, failed: None };
+        let met = match rank.index {
             0 => meeting.accept_others(address, listener),
             _ => meeting.connect_to_first(address),
         };
@@ -62,7 +62,7 @@ impl Meeting {
 
     /// Accepts the connections of all other ranks.
     fn accept_others(&mut self, address: &str, listener: Option<TcpListener>) -> Result<(), (usize, String)> {
-        let Part { ranks, .. } = self.part;
+        let ranks = self.rank.count;
         let own = |error: io::Error| (0, format!("cannot wait for the other ranks at {address}: {error}"));
         let listener = listener.map_or_else(|| TcpListener::bind(address), Ok).map_err(own)?;
         listener.set_nonblocking(true).map_err(own)?;
@@ -112,7 +112,7 @@ impl Meeting {
             }
         };
         let mut greeting = GREETING.to_vec();
-        for number in [self.part.rank, self.part.ranks] {
+        for number in [self.rank.index, self.rank.count] {
             greeting.extend((number as u64).to_le_bytes());
         }
         set_up(&stream, self.limit)
@@ -129,7 +129,7 @@ impl Meeting {
     pub fn exchange(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, Error> {
         let result = match self.failed.clone() {
             Some(failed) => Err(failed),
-            None if self.part.rank == 0 => {
+            None if self.rank.index == 0 => {
                 let all = self.gather(own);
                 self.send_to_others(&all);
                 all
@@ -236,7 +236,7 @@ impl Meeting {
         // When the first rank has ended, its last message may say why.
         let heard = self.receive();
         match (sent, own) {
-            (Err(_), Err(why)) if matches!(&heard, Err((0, said)) if is_silence(said)) => Err((self.part.rank, why)),
+            (Err(_), Err(why)) if matches!(&heard, Err((0, said)) if is_silence(said)) => Err((self.rank.index, why)),
             _ => heard,
         }
     }
@@ -369,4 +369,4 @@ fn read(link: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
