@@ -125,7 +125,8 @@ fn a_kernel_that_faults_on_one_device_fails_on_all_ranks() {
         let entry = "k".to_owned();
         let launch = Launch { code, entry, grid: [1; 3], block: [1; 3], shared_bytes: 0, args: Vec::new() };
         // SAFETY: the machine checks each address.
-        unsafe { member.device.launch(&launch, &[]) }.map(drop)
+        unsafe { member.device.launch(&launch, &[]) }?;
+        Ok(())
     });
     assert!(each[1].starts_with("k<<<1, 1, 0>>> failed: "), "{each:?}");
     let told = format!("rank 1: {}", each[1]);
@@ -136,7 +137,7 @@ fn a_kernel_that_faults_on_one_device_fails_on_all_ranks() {
 fn a_device_without_memory_fails_on_all_ranks() {
     let each = reduce(2, |rank, member| match rank.index {
         0 => Ok(()),
-        _ => member.device.alloc(1 << 50).map(drop),
+        _ => Ok(member.device.alloc(1 << 50).map(drop)?),
     });
     assert!(each[0].starts_with("rank 1: ") && each[0].ends_with(&*each[1]), "{each:?}");
 }
