@@ -15,8 +15,8 @@ use crate::work::{self, LaunchedPiece, Planned};
 /// Runs a request as one rank of several. All ranks return the same but for their own launches.
 ///
 /// # Errors
-/// [`EngineError::NotOffered`] when the problem cannot be divided like this, the errors of [`Ladder::launches`](engine::Ladder::launches), and
-/// [`Error::Rank`] when a rank fails. Then no rank returns results.
+/// [`EngineError::NotOffered`] when the problem cannot be divided like this, [`Error::Rank`] when a rank fails, and the errors
+/// of [`Ladder::launches`](engine::Ladder::launches). Then no rank returns results.
 pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupReport, Error> {
     let GroupRequest { ladder, whole, .. } = *request;
     let Facts { bytes, flops, .. } = whole.problem().facts();

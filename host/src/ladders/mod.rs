@@ -1,7 +1,8 @@
 //! One module per ladder: its rungs, its input, its reference and its check.
 
 use engine::Ladder;
-use ranks::{SharedLadder, SharedProblem};
+use ranks::SharedLadder;
+use ranks::SharedProblem::{Divided, Peers};
 
 mod allreduce;
 pub mod gemm;
@@ -30,15 +31,9 @@ pub(crate) static ALL: &[Ladder] = &[
 
 /// The ladders whose problems several devices compute together.
 pub(crate) static SHARED: &[SharedLadder] = &[
-    SharedLadder { name: reduce::LADDER.name, problem: |options| reduce::divided(options).map(SharedProblem::Divided) },
-    SharedLadder { name: matmul::LADDER.name, problem: |options| matmul::divided(options).map(SharedProblem::Divided) },
-    SharedLadder { name: gemm::LADDER.name, problem: |options| gemm::divided(options).map(SharedProblem::Divided) },
-    SharedLadder {
-        name: histogram::LADDER.name,
-        problem: |options| histogram::divided(options).map(SharedProblem::Divided),
-    },
-    SharedLadder {
-        name: allreduce::LADDER.name,
-        problem: |options| Ok(SharedProblem::Peers(Box::new(AllReduce::new(options)?))),
-    },
+    SharedLadder { name: reduce::LADDER.name, problem: |options| reduce::divided(options).map(Divided) },
+    SharedLadder { name: matmul::LADDER.name, problem: |options| matmul::divided(options).map(Divided) },
+    SharedLadder { name: gemm::LADDER.name, problem: |options| gemm::divided(options).map(Divided) },
+    SharedLadder { name: histogram::LADDER.name, problem: |options| histogram::divided(options).map(Divided) },
+    SharedLadder { name: allreduce::LADDER.name, problem: |options| Ok(Peers(Box::new(AllReduce::new(options)?))) },
 ];

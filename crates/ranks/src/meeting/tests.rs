@@ -1,6 +1,6 @@
 use super::*;
 
-/// What comes of a meeting of so many ranks, some of which do not come, where each does this.
+/// The results of `act` on each of `ranks` ranks that meet. The `missing` ranks do not connect.
 pub(crate) fn meet(
     ranks: usize,
     missing: &[usize],
