@@ -292,12 +292,12 @@ pub fn contest(
     rounds(case, &mut measured, &mut session, failures, runs, progress)?;
     drop(session);
 
-    let Facts { title, bytes, flops, .. } = problem.facts();
+    let Facts { bytes, flops, .. } = problem.facts();
     Ok(Contest {
         ladder: case.ladder,
         label: case.label,
         options: options(case, problem)?,
-        title,
+        title: problem.labels().title,
         bytes,
         flops,
         regime: info.l2_bytes.map(|l2| cli::regime(bytes, sets, l2)),

@@ -88,7 +88,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
                 }
                 launch.code = code;
                 let verdict = session.check(rung, &launch).unwrap();
-                assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.facts().size);
+                assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.labels().size);
                 checked.insert(launch.entry);
             }
         }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use engine::divide::Part;
+use ranks::Share;
 use rayon::prelude::*;
 
 /// The most elements of an array: the kernels count them in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// The most elements of an array that is cut into pieces, each with a launch of its own.
+/// The largest number of elements of an array that is cut into pieces, each with a separate launch.
 pub(crate) const MOST_IN_PIECES: u64 = 1 << 36;
 
 /// Elements of which the beginning of a piece is a multiple, so that a wide load finds it where it is.
@@ -20,7 +20,7 @@ pub(crate) fn least_pieces(n: u64) -> usize {
 }
 
 /// A piece of an array.
-pub(crate) fn piece(piece: Part, n: u64) -> Range<u64> {
+pub(crate) fn piece(piece: Share, n: u64) -> Range<u64> {
     let units = piece.of(n.div_ceil(PIECE_UNIT));
     (units.start * PIECE_UNIT).min(n)..(units.end * PIECE_UNIT).min(n)
 }

@@ -55,6 +55,9 @@ include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 pub static CATALOG: Catalog =
     Catalog { ladders: ladders::ALL, pitfalls: kernels_gpu::pitfalls::PITFALLS, kernels: &KERNELS };
 
+/// The ladders whose problems several devices compute together.
+pub static SHARED_LADDERS: &[ranks::SharedLadder] = ladders::SHARED;
+
 /// All ladders, in the order in which they are taught.
 pub fn ladders() -> &'static [Ladder] {
     CATALOG.ladders

@@ -83,7 +83,6 @@ fn arguments_are_of_the_sizes_of_the_kernels_parameters() {
                 .iter()
                 .map(|arg| match arg {
                     Arg::U32(_) | Arg::I32(_) | Arg::F32(_) => 4,
-                    Arg::FirstRank => 4,
                     Arg::Table { .. } => 64,
                     Arg::TensorMap(_) => 128,
                     _ => 8,

@@ -5,10 +5,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host::device::Choice;
-use host::divide::{Along, Part};
-use host::group::{Devices, Member, Report, Request, Settings, measure, run_threads};
 use host::launch::Launch;
-use host::{Error, KERNELS, Options, ladder};
+use host::{KERNELS, Ladder, Options, SHARED_LADDERS, ladder};
+use ranks::{
+    Devices, Error, GroupReport, GroupRequest, Member, Settings, Share, SharedLadder, SharedProblem, Side, measure,
+    run_threads,
+};
 
 const SETTINGS: Settings = Settings {
     kernels: &KERNELS,
@@ -17,25 +19,30 @@ const SETTINGS: Settings = Settings {
     through_host: true,
 };
 
+/// The problem of a ladder that several devices compute together.
+fn shared(ladder: &Ladder, options: &Options) -> SharedProblem {
+    SharedLadder::problem_of(SHARED_LADDERS, ladder, options).unwrap()
+}
+
 /// Lets so many ranks reduce, after one of them has done something else. What each gets.
-fn reduce(ranks: usize, before: impl Fn(Part, &mut Member) -> Result<(), Error> + Sync) -> Vec<String> {
+fn reduce(ranks: usize, before: impl Fn(Share, &mut Member) -> Result<(), Error> + Sync) -> Vec<String> {
     let ladder = ladder("reduce").unwrap();
-    let whole = ladder.problem(&Options::default().with("n", 1003)).unwrap();
+    let whole = shared(ladder, &Options::default().with("n", 1003));
     let rungs = ["reduce_atomic".to_owned()];
-    let (along, pieces) = (Along::Rows, 1);
-    let request = || Request { ladder, rungs: &rungs, whole: &*whole, block: None, runs: None, along, pieces };
+    let (side, pieces) = (Side::Rows, 1);
+    let request = || GroupRequest { ladder, rungs: &rungs, whole: &whole, block: None, runs: None, side, pieces };
     let each = Mutex::new(vec![String::new(); ranks]);
     let done = run_threads(Choice::Sim, &Devices::First(ranks), SETTINGS, |member| {
-        let part = member.part();
-        let done = before(part, member).and_then(|()| measure(member, &request()));
+        let rank = member.rank();
+        let done = before(rank, member).and_then(|()| measure(member, &request()));
         let said = match &done {
             Ok(report) => format!("right: {}", report.all_right()),
             Err(error) => error.to_string(),
         };
-        each.lock().unwrap()[part.rank] = said;
+        each.lock().unwrap()[rank.index] = said;
         done
     });
-    let done: Result<Vec<Report>, _> = done;
+    let done: Result<Vec<GroupReport>, _> = done;
     let each = each.into_inner().unwrap();
     // A run that has failed has no results.
     assert_eq!(done.is_ok(), each.iter().all(|said| said == "right: true"), "{each:?}");
@@ -43,65 +50,66 @@ fn reduce(ranks: usize, before: impl Fn(Part, &mut Member) -> Result<(), Error> 
 }
 
 /// Whether rungs are right on one to eight devices.
-fn all_right(name: &str, rungs: &[&str], sizes: &[(&'static str, u32)], along: Along, pieces: usize) {
+fn all_right(name: &str, rungs: &[&str], sizes: &[(&'static str, u32)], side: Side, pieces: usize) {
     let ladder = ladder(name).unwrap();
     let options = sizes.iter().fold(Options::default(), |options, (name, size)| options.with(name, size));
-    let options = if along == Along::K && name == "gemm" { options.with("out", "f32") } else { options };
+    let options = if side == Side::K && name == "gemm" { options.with("out", "f32") } else { options };
     let rungs: Vec<String> = rungs.iter().map(|rung| (*rung).to_owned()).collect();
     for ranks in 1..=8 {
         let of_ranks = if name == "allreduce" { options.clone().with("ranks", ranks) } else { options.clone() };
-        let whole = ladder.problem(&of_ranks).unwrap();
-        let request = || Request { ladder, rungs: &rungs, whole: &*whole, block: None, runs: None, along, pieces };
+        let whole = shared(ladder, &of_ranks);
+        let request = || GroupRequest { ladder, rungs: &rungs, whole: &whole, block: None, runs: None, side, pieces };
         let done = run_threads(Choice::Sim, &Devices::First(ranks), SETTINGS, |member| measure(member, &request()));
         for report in done.unwrap() {
-            let wrong = report.outcomes.iter().filter(|own| !own.verdict.is_right()).collect::<Vec<_>>();
-            assert!(wrong.is_empty(), "{name} on {ranks} devices, {along:?}, {pieces} pieces: {wrong:?}");
-            assert!(report.outcomes.len() >= rungs.len().max(1));
+            let wrong = report.measurements.iter().filter(|own| !own.verdict.is_right()).collect::<Vec<_>>();
+            assert!(wrong.is_empty(), "{name} on {ranks} devices, {side:?}, {pieces} pieces: {wrong:?}");
+            assert!(report.measurements.len() >= rungs.len().max(1));
         }
     }
 }
 
 #[test]
 fn one_to_eight_devices_with_sizes_that_do_not_divide() {
-    all_right("reduce", &["reduce_neighbored", "reduce_shfl", "reduce_one_launch"], &[("n", 1003)], Along::Rows, 1);
-    all_right("reduce", &["reduce_atomic"], &[("n", 20_011)], Along::Rows, 3);
-    all_right("histogram", &["histogram_lanes"], &[("n", 20_011)], Along::Rows, 2);
-    all_right("allreduce", &[], &[("n", 1003)], Along::Rows, 1);
+    all_right("reduce", &["reduce_neighbored", "reduce_shfl", "reduce_one_launch"], &[("n", 1003)], Side::Rows, 1);
+    all_right("reduce", &["reduce_atomic"], &[("n", 20_011)], Side::Rows, 3);
+    all_right("histogram", &["histogram_lanes"], &[("n", 20_011)], Side::Rows, 2);
+    all_right("allreduce", &[], &[("n", 1003)], Side::Rows, 1);
 }
 
 #[test]
 fn products_on_one_to_eight_devices_by_rows_in_pieces_and_along_k() {
     let sizes = [("m", 37), ("n", 24), ("k", 32)];
-    for (along, pieces) in [(Along::Rows, 1), (Along::Rows, 3), (Along::K, 1)] {
-        all_right("matmul", &["matmul_tiled"], &sizes, along, pieces);
-        all_right("gemm", &["gemm_mma"], &sizes, along, pieces);
+    for (side, pieces) in [(Side::Rows, 1), (Side::Rows, 3), (Side::K, 1)] {
+        all_right("matmul", &["matmul_tiled"], &sizes, side, pieces);
+        all_right("gemm", &["gemm_mma"], &sizes, side, pieces);
     }
     // Tensor maps of pieces, which begin within the matrices.
-    all_right("gemm", &["gemm_tma"], &sizes, Along::Rows, 2);
+    all_right("gemm", &["gemm_tma"], &sizes, Side::Rows, 2);
 }
 
 #[test]
 fn elements_beyond_what_kernels_count_are_cut_into_pieces() {
-    let part = |n: u64, ranks: usize| {
-        let whole = ladder("reduce").unwrap().problem(&Options::default().with("n", n)).unwrap();
+    let pieces_of = |n: u64, ranks: usize| {
+        let SharedProblem::Divided(whole) = shared(ladder("reduce").unwrap(), &Options::default().with("n", n)) else {
+            panic!("each rank computes a share")
+        };
         let atomic = ladder("reduce").unwrap().rungs.iter().find(|rung| rung.name == "reduce_atomic").unwrap();
         let mut all = Vec::new();
-        for rank in 0..ranks {
-            let own = whole.divide().unwrap().part(Part { rank, ranks }, Along::Rows).unwrap().problem;
-            let own = own.divide().unwrap();
-            let pieces = own.least_pieces();
-            let piece = |rank| own.piece(atomic, Part { rank, ranks: pieces }).unwrap();
-            all.extend((0..pieces).map(piece).map(|piece| (piece.problem.facts().shape[0], piece.begins)));
+        for index in 0..ranks {
+            let own = whole.share(Share { index, count: ranks }, Side::Rows).unwrap().problem;
+            let count = own.least_pieces();
+            let piece = |index| own.piece(atomic, Share { index, count }).unwrap();
+            all.extend((0..count).map(piece).map(|piece| (piece.problem.facts().shape[0], piece.offsets)));
         }
         all
     };
     for (n, ranks, pieces) in
         [(1 << 32, 1, 3), (1 << 32, 2, 4), (1 << 32, 4, 4), ((1 << 31) - 1, 1, 1), (1 << 30, 1, 1)]
     {
-        let all = part(n, ranks);
+        let all = pieces_of(n, ranks);
         assert_eq!(all.len(), pieces);
         assert_eq!(all.iter().map(|(n, _)| n).sum::<u64>(), n);
-        assert!(all.iter().all(|(n, begins)| *n < 1 << 31 && begins[0].1.is_multiple_of(16)), "{all:?}");
+        assert!(all.iter().all(|(n, offsets)| *n < 1 << 31 && offsets[0].1.is_multiple_of(16)), "{all:?}");
     }
 }
 
@@ -109,15 +117,16 @@ fn elements_beyond_what_kernels_count_are_cut_into_pieces() {
 fn a_kernel_that_faults_on_one_device_fails_on_all_ranks() {
     const WRITES_NOWHERE: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() {\n.reg .u64 a;\n\
                                   mov.u64 a, 8;\nst.global.u32 [a], 1;\nret;\n}\n";
-    let each = reduce(3, |part, member| {
-        if part.rank != 1 {
+    let each = reduce(3, |rank, member| {
+        if rank.index != 1 {
             return Ok(());
         }
         let code = member.device.load(WRITES_NOWHERE.to_owned())?;
         let entry = "k".to_owned();
         let launch = Launch { code, entry, grid: [1; 3], block: [1; 3], shared_bytes: 0, args: Vec::new() };
         // SAFETY: the machine checks each address.
-        unsafe { member.device.launch(&launch, &[]) }.map(drop)
+        unsafe { member.device.launch(&launch, &[]) }?;
+        Ok(())
     });
     assert!(each[1].starts_with("k<<<1, 1, 0>>> failed: "), "{each:?}");
     let told = format!("rank 1: {}", each[1]);
@@ -126,9 +135,9 @@ fn a_kernel_that_faults_on_one_device_fails_on_all_ranks() {
 
 #[test]
 fn a_device_without_memory_fails_on_all_ranks() {
-    let each = reduce(2, |part, member| match part.rank {
+    let each = reduce(2, |rank, member| match rank.index {
         0 => Ok(()),
-        _ => member.device.alloc(1 << 50).map(drop),
+        _ => Ok(member.device.alloc(1 << 50).map(drop)?),
     });
     assert!(each[0].starts_with("rank 1: ") && each[0].ends_with(&*each[1]), "{each:?}");
 }
@@ -136,7 +145,7 @@ fn a_device_without_memory_fails_on_all_ranks() {
 #[test]
 fn a_thread_that_ends_is_missed_by_all_others() {
     let begin = Instant::now();
-    let each = reduce(3, |part, _| match part.rank {
+    let each = reduce(3, |rank, _| match rank.index {
         2 => panic!("this rank ends here"),
         _ => Ok(()),
     });

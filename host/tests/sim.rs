@@ -77,7 +77,7 @@ proptest! {
         for rung in reduce.select(&[], &*problem).unwrap() {
             let launch = reduce.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
             let verdict = session.check(rung, &launch).unwrap();
-            prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.facts().size);
+            prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.labels().size);
         }
     }
 }

@@ -10,7 +10,7 @@ use analysis::profile::ncu::System;
 use cli::Env;
 use engine::device::{Choice, Device, Sim};
 use engine::{Error, Provenance};
-use host::{CATALOG, KERNELS};
+use host::{CATALOG, KERNELS, SHARED_LADDERS};
 
 use crate::arguments::words;
 
@@ -123,6 +123,7 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
     };
     let env = Env {
         catalog: &CATALOG,
+        shared: SHARED_LADDERS,
         open: &open,
         command: None,
         terminal: false,

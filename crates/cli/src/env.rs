@@ -8,6 +8,7 @@ use analysis::profile::ncu::{Ncu, Runner};
 use engine::device::{Choice, Device, DeviceInfo};
 use engine::{Catalog, Provenance};
 use indicatif::{ProgressBar, ProgressStyle};
+use ranks::SharedLadder;
 
 use crate::output::OutputStyle;
 
@@ -21,6 +22,8 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub struct Env<'a> {
     /// The ladders, and their kernels.
     pub catalog: &'static Catalog,
+    /// The ladders whose problems several devices compute together.
+    pub shared: &'static [SharedLadder],
     /// Opens the requested device.
     pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, engine::Error>,
     /// This program with its arguments, to be started again for launches that may end all that a process has on a GPU; `None` where

@@ -7,6 +7,9 @@ pub enum Error {
     /// A ladder cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
+    /// Ranks cannot compute a problem.
+    #[error(transparent)]
+    Ranks(#[from] ranks::Error),
     /// An analysis is not possible.
     #[error(transparent)]
     Analysis(#[from] analysis::Error),
@@ -67,6 +70,7 @@ impl Error {
         }
         let has_failed = match self {
             Self::Engine(error) => error.is_failure(),
+            Self::Ranks(error) => error.is_failure(),
             Self::Analysis(error) => error.is_failure(),
             Self::Tool(error) => !matches!(error, toolkit::Error::UnknownArch { .. }),
             Self::Mutate(error) => error.is_failure(),

@@ -48,6 +48,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use engine::device::has_abandoned_work;
 use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
+use ranks::SharedLadder;
 use signal_hook::consts::SIGINT;
 use simt::cli::{complain, one_line};
 use simt::run::{interruption, is_interrupted};
@@ -84,7 +85,7 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Runs the program `ladder` in the environment of this process: its arguments, devices, tools and terminal.
-pub fn run_process(catalog: &'static Catalog) -> ExitCode {
+pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder]) -> ExitCode {
     end_on_interrupt();
     // The arguments are those of this program, wherever it lies and however it was called.
     let command: Option<Vec<OsString>> = std::env::current_exe()
@@ -92,6 +93,7 @@ pub fn run_process(catalog: &'static Catalog) -> ExitCode {
         .map(|program| std::iter::once(program.into()).chain(std::env::args_os().skip(1)).collect());
     let env = Env {
         catalog,
+        shared,
         open: &|choice| engine::device::open(choice, catalog.kernels),
         command: command.as_deref(),
         terminal: stdout().is_terminal(),

@@ -6,11 +6,10 @@ use analysis::document;
 use clap::{ArgMatches, Args};
 use engine::Options;
 use engine::device::{Choice, DeviceInfo};
-use engine::divide::Along;
-use engine::group::{self, Devices, Member, Outcome, Report};
 use engine::problem::Verdict;
 use engine::selection::Selection;
 use indicatif::ProgressBar;
+use ranks::{Devices, GroupReport, GroupRequest, Measurement, Member, SharedLadder, Side};
 use simt::cli::complain;
 
 use crate::command::{Command, CommandArgs, Output};
@@ -78,7 +77,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 const SIZES: [&str; 3] = ["m", "n", "k"];
 
 /// How products are divided: along which side, and into how many pieces each part is cut.
-const PRODUCTS: [(Along, usize); 3] = [(Along::Rows, 1), (Along::Rows, 4), (Along::K, 1)];
+const PRODUCTS: [(Side, usize); 3] = [(Side::Rows, 1), (Side::Rows, 4), (Side::K, 1)];
 
 /// What is measured of a ladder.
 struct Measured<'a> {
@@ -113,30 +112,31 @@ impl Measured<'_> {
         problems: &[Options],
         rungs: &[String],
         count: usize,
-        (along, pieces): (Along, usize),
-    ) -> Result<Vec<Report>, Error> {
+        (side, pieces): (Side, usize),
+    ) -> Result<Vec<GroupReport>, Error> {
         let settings = self.shared.settings(self.env.catalog.kernels, self.args.limit.time_limit());
         let devices = Devices::Numbers(self.shared.numbers[..count].to_vec());
         let (ladder, runs) = (self.own.ladder, Some(self.args.runs));
-        let made = problems.iter().map(|options| ladder.problem(options)).collect::<Result<Vec<_>, _>>()?;
-        let request = |whole| group::Request { ladder, rungs, whole, block: None, runs, along, pieces };
-        made.iter().try_for_each(|whole| group::check(&request(&**whole), count))?;
+        let made = problems.iter().map(|options| SharedLadder::problem_of(self.env.shared, ladder, options));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let request = |whole| GroupRequest { ladder, rungs, whole, block: None, runs, side, pieces };
+        made.iter().try_for_each(|whole| ranks::check(&request(whole), count))?;
         let bar = &self.bar;
         let job = |member: &mut Member| {
-            let is_first = member.part().rank == 0;
+            let is_first = member.rank().index == 0;
             let mut reports = Vec::new();
             for whole in &made {
                 if is_first {
-                    bar.set_message(format!("{} on {count}", whole.facts().title));
+                    bar.set_message(format!("{} on {count}", whole.problem().labels().title));
                 }
-                reports.push(group::measure(member, &request(&**whole))?);
+                reports.push(ranks::measure(member, &request(whole))?);
                 if is_first {
                     bar.inc(1);
                 }
             }
             Ok(reports)
         };
-        Ok(group::run_threads(self.args.device, &devices, settings, job)?.swap_remove(0))
+        Ok(ranks::run_threads(self.args.device, &devices, settings, job)?.swap_remove(0))
     }
 
     /// Sums of all devices' arrays, of every size from 8 bytes to a GiB: what each rung takes, and nccl-tests' bus bandwidth.
@@ -147,9 +147,9 @@ impl Measured<'_> {
         let rungs = self.own.rung_names();
         let problems: Vec<_> = self.problems(&usual)?.into_iter().map(|options| options.with(RANKS, count)).collect();
         self.bar.inc_length(problems.len() as u64);
-        let reports = self.reports(&problems, rungs, count, (Along::Rows, 1))?;
+        let reports = self.reports(&problems, rungs, count, (Side::Rows, 1))?;
         let names: Vec<&str> =
-            reports.first().map_or(Vec::new(), |report| report.outcomes.iter().map(|own| &*own.name).collect());
+            reports.first().map_or(Vec::new(), |report| report.measurements.iter().map(|own| &*own.name).collect());
         let columns = || {
             let names = names.iter().map(|name| Column::number(name.trim_start_matches("allreduce_")));
             Table::new([Column::number("bytes")].into_iter().chain(names))
@@ -158,8 +158,8 @@ impl Measured<'_> {
         let mut document = Document::default();
         for report in &reports {
             let bytes = report.all_reduced.unwrap_or_default();
-            let cells = |cell: &dyn Fn(&Outcome) -> Cell| -> Vec<Cell> {
-                let of_name = |name: &&str| report.outcomes.iter().find(|own| own.name == *name);
+            let cells = |cell: &dyn Fn(&Measurement) -> Cell| -> Vec<Cell> {
+                let of_name = |name: &&str| report.measurements.iter().find(|own| own.name == *name);
                 let own = names.iter().map(|name| match of_name(name) {
                     Some(own) if own.verdict.is_right() => cell(own),
                     Some(_) => Cell::bad("WRONG"),
@@ -168,11 +168,11 @@ impl Measured<'_> {
                 });
                 [Cell::from(bytes.to_string())].into_iter().chain(own).collect()
             };
-            let median = |own: &Outcome| own.samples.as_ref().map(|samples| samples.median());
+            let median = |own: &Measurement| own.samples.as_ref().map(|samples| samples.median());
             times.row(cells(&|own| median(own).map_or(NOTHING.to_owned(), duration).into()));
-            let rate = |own: &Outcome| Rates::of(report, own).all_reduce.map(|[_, bus]| format!("{bus:.2}"));
+            let rate = |own: &Measurement| Rates::of(report, own).all_reduce.map(|[_, bus]| format!("{bus:.2}"));
             rates.row(cells(&|own| rate(own).unwrap_or(NOTHING.to_owned()).into()));
-            report.outcomes.iter().for_each(|own| document.record(&record(report, own)));
+            report.measurements.iter().for_each(|own| document.record(&record(report, own)));
         }
         document.paragraph("Time of an all-reduce:");
         document.table(times);
@@ -183,7 +183,7 @@ impl Measured<'_> {
              one device` of 3, one at a time, by the host's clock",
             self.args.runs
         );
-        let reports: Vec<&Report> = reports.iter().collect();
+        let reports: Vec<&GroupReport> = reports.iter().collect();
         self.caption(&mut document, &reports, &timing);
         Ok((document, reports.iter().all(|report| report.all_right())))
     }
@@ -193,7 +193,7 @@ impl Measured<'_> {
         let Self { own, shared, .. } = self;
         let is_product = own.ladder.options.iter().any(|option| option.name == "m");
         let grows = if is_product { "m" } else { "n" };
-        let ways = if is_product { &PRODUCTS[..] } else { &[(Along::Rows, 1)] };
+        let ways = if is_product { &PRODUCTS[..] } else { &[(Side::Rows, 1)] };
         let usual: &[u64] = match own.ladder.name {
             "reduce" => &[1 << 30, 1 << 32],
             "histogram" => &[1 << 30],
@@ -227,28 +227,28 @@ impl Measured<'_> {
             let measured = strong
                 .chain(weak)
                 .map(|(name, options, count)| Ok((name, self.reports(&[options], &rungs, count, way)?.swap_remove(0))));
-            let measured: Vec<(&str, Report)> = measured.collect::<Result<_, Error>>()?;
+            let measured: Vec<(&str, GroupReport)> = measured.collect::<Result<_, Error>>()?;
             for place in 0..rungs.len() {
                 let one = rate(&measured[0].1, place);
                 for (divided, report) in &measured {
-                    let Some(outcome) = report.outcomes.get(place) else { continue };
+                    let Some(outcome) = report.measurements.get(place) else { continue };
                     let own = rate(report, place);
                     let times = one.zip(own).map(|((one, _), (own, _))| own / one);
-                    let linear = times.map(|times| times / report.part.ranks as f64);
+                    let linear = times.map(|times| times / report.rank.count as f64);
                     let median = outcome.samples.as_ref().map(|samples| samples.median());
                     let or_nothing = |text: Option<String>| Cell::from(text.unwrap_or(NOTHING.to_owned()));
                     let divided = match way {
                         _ if !is_product => (*divided).to_owned(),
-                        (Along::K, _) => format!("{divided}, k"),
-                        (Along::Rows, 1) => format!("{divided}, rows"),
-                        (Along::Rows, pieces) => format!("{divided}, rows, {pieces} pieces"),
+                        (Side::K, _) => format!("{divided}, k"),
+                        (Side::Rows, 1) => format!("{divided}, rows"),
+                        (Side::Rows, pieces) => format!("{divided}, rows, {pieces} pieces"),
                     };
                     table.row([
                         Cell::from(outcome.name.clone()),
                         report.title.clone().into(),
                         divided.into(),
                         if outcome.verdict.is_right() { Cell::good("right") } else { Cell::bad("WRONG") },
-                        report.part.ranks.to_string().into(),
+                        report.rank.count.to_string().into(),
                         or_nothing(median.map(duration)),
                         or_nothing(own.map(|(rate, unit)| format!("{rate:.1} {unit}"))),
                         or_nothing(times.map(|times| format!("{times:.3}"))),
@@ -262,23 +262,23 @@ impl Measured<'_> {
         document.table(table);
         let timing =
             format!("median of {} runs, each the slowest device's, with what combines the results", self.args.runs);
-        let all: Vec<&Report> = all.iter().collect();
+        let all: Vec<&GroupReport> = all.iter().collect();
         self.caption(&mut document, &all, &timing);
         Ok((document, all.iter().all(|report| report.all_right())))
     }
 
-    fn caption(&self, document: &mut Document, reports: &[&Report], timing: &str) {
+    fn caption(&self, document: &mut Document, reports: &[&GroupReport], timing: &str) {
         let Some(last) = reports.last() else { return };
         let provenance = (self.env.provenance)(&last.device);
         let device: &DeviceInfo = &last.device;
         let devices = self.shared.numbers.len();
-        let links = group::links(self.args.device, &self.shared.numbers);
+        let links = ranks::links(self.args.device, &self.shared.numbers);
         document.caption(vec![
             format!("{} on up to {devices} devices, each {device}{links}", self.own.ladder.name),
             format!("combined by {}; {timing}; {}; {}", last.combined_by, provenance.date, provenance.toolchain),
         ]);
         for report in reports {
-            for own in &report.outcomes {
+            for own in &report.measurements {
                 if let Verdict::Wrong(why) = &own.verdict {
                     document.note(format!("wrong: {}, {}: {why}", own.name, report.title));
                 }
@@ -288,7 +288,7 @@ impl Measured<'_> {
 }
 
 /// The rate of an outcome, and its unit: floating-point operations, or bytes.
-fn rate(report: &Report, place: usize) -> Option<(f64, &'static str)> {
-    let rates = Rates::of(report, report.outcomes.get(place)?);
+fn rate(report: &GroupReport, place: usize) -> Option<(f64, &'static str)> {
+    let rates = Rates::of(report, report.measurements.get(place)?);
     rates.flops.map(|rate| (rate, "GFLOP/s")).or(rates.bytes.map(|rate| (rate, "GB/s")))
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 use clap::Args;
 use engine::catalog::Kernels;
 use engine::device::Choice;
-use engine::divide::{Along, Part};
-use engine::group::{self, Devices, Member, Outcome, Report, Settings};
-use engine::problem::{Problem, Verdict};
+use engine::problem::Verdict;
 use engine::run::WARM_UP;
 use engine::selection::Selection;
 use engine::size::dims;
 use engine::{Options, Provenance};
+use ranks::{
+    Devices, GroupReport, GroupRequest, Measurement, Member, Settings, Share, SharedLadder, SharedProblem, Side,
+};
 use serde::Serialize;
 
 use crate::command::Output;
@@ -34,7 +35,7 @@ pub(crate) struct DeviceGroupArguments {
     /// Along which side matrices are divided: rows of A, or k, where each device computes a summand of the product and a
     /// reduce-scatter adds them up
     #[arg(long, value_enum, default_value_t)]
-    along: Along,
+    along: Side,
     /// Cut each device's part into so many pieces, each combined while the next one is computed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pieces: u16,
@@ -60,13 +61,13 @@ pub(crate) enum Ranks {
     /// All, each a thread.
     Threads(Devices),
     /// One of several processes' ranks, with a device of this number, and where the first one is.
-    Process(Part, u32, String),
+    Process(Share, u32, String),
 }
 
 /// What was asked for about several devices.
 pub(crate) struct DeviceGroup {
     ranks: Ranks,
-    along: Along,
+    along: Side,
     pieces: usize,
     wait: Duration,
     through_host: bool,
@@ -113,7 +114,7 @@ impl DeviceGroupArguments {
             }
             (Some(process), None) => Ok(with(process)),
             (None, Some(devices)) => Ok(with(Ranks::Threads(devices.clone()))),
-            (None, None) if self.along != Along::Rows || pieces > 1 || through_host => {
+            (None, None) if self.along != Side::Rows || pieces > 1 || through_host => {
                 let why = "--along, --pieces and --through-host are for several devices; add --devices, also for one";
                 Err(Error::Request(why.to_owned()))
             }
@@ -132,7 +133,7 @@ impl SharedArguments {
             let why = "this command has all ranks in one process; leave out RANK in the environment";
             return Err(Error::Request(why.to_owned()));
         }
-        let numbers = group::numbers(device, self.devices.as_ref().unwrap_or(&Devices::All))?;
+        let numbers = ranks::numbers(device, self.devices.as_ref().unwrap_or(&Devices::All))?;
         Ok(SharedRanks { numbers, wait: Duration::from_secs(self.wait), through_host: self.through_host })
     }
 }
@@ -160,7 +161,7 @@ fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option
     let port = number("MASTER_PORT", "a port, 1 to 65535", 65_535)?.unwrap_or(PORT.into());
     let host = text("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".to_owned());
     let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    Ok(Some(Ranks::Process(Part { rank, ranks }, device as u32, address)))
+    Ok(Some(Ranks::Process(Share { index: rank, count: ranks }, device as u32, address)))
 }
 
 /// Runs what was selected, and shows the first rank's report.
@@ -175,15 +176,15 @@ pub(crate) fn run(
     let cut = (along, pieces);
     let settings = Settings { kernels: env.catalog.kernels, time_limit: request.time_limit, wait, through_host };
     let count = match &ranks {
-        Ranks::Threads(devices) => group::numbers(request.device, devices)?.len(),
-        Ranks::Process(part, ..) => part.ranks,
+        Ranks::Threads(devices) => ranks::numbers(request.device, devices)?.len(),
+        Ranks::Process(rank, ..) => rank.count,
     };
     let mut problems = Vec::new();
     for own in selected {
         let options = of_ranks(own, count)?;
         // What is wrong with the request is said before devices are opened.
-        let problem = own.ladder.problem(&options)?;
-        group::check(&asked(own, &*problem, request.block, None, cut), count)?;
+        let problem = SharedLadder::problem_of(env.shared, own.ladder, &options)?;
+        ranks::check(&asked(own, &problem, request.block, None, cut), count)?;
         problems.push(problem);
     }
     let runs: Vec<Option<u32>> = selected.iter().map(request.runs).collect();
@@ -193,17 +194,17 @@ pub(crate) fn run(
             .iter()
             .zip(&problems)
             .zip(&runs)
-            .map(|((own, whole), runs)| group::measure(member, &asked(own, &**whole, block, *runs, cut)));
-        each.collect::<Result<Vec<Report>, engine::Error>>()
+            .map(|((own, whole), runs)| ranks::measure(member, &asked(own, whole, block, *runs, cut)));
+        each.collect::<Result<Vec<GroupReport>, ranks::Error>>()
     };
     let reports = match &ranks {
-        Ranks::Threads(devices) => group::run_threads(request.device, devices, settings, job)?.swap_remove(0),
-        Ranks::Process(part, number, address) => {
-            group::run_process(request.device, *number, *part, address, settings, job)?
+        Ranks::Threads(devices) => ranks::run_threads(request.device, devices, settings, job)?.swap_remove(0),
+        Ranks::Process(rank, number, address) => {
+            ranks::run_process(request.device, *number, *rank, address, settings, job)?
         }
     };
-    let code = if reports.iter().all(Report::all_right) { 0 } else { WRONG };
-    if reports.iter().any(|report| report.part.rank > 0) {
+    let code = if reports.iter().all(GroupReport::all_right) { 0 } else { WRONG };
+    if reports.iter().any(|report| report.rank.index > 0) {
         // The first rank shows what is the same for all.
         return Ok(code);
     }
@@ -219,12 +220,12 @@ pub(crate) fn run(
 /// A selection as the ranks take it.
 fn asked<'a>(
     own: &'a Selection,
-    whole: &'a dyn Problem,
+    whole: &'a SharedProblem,
     block: Option<[u32; 3]>,
     runs: Option<u32>,
-    (along, pieces): (Along, usize),
-) -> group::Request<'a> {
-    group::Request { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs, along, pieces }
+    (side, pieces): (Side, usize),
+) -> GroupRequest<'a> {
+    GroupRequest { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs, side, pieces }
 }
 
 /// The options of a problem, with as many ranks as devices where the ladder is about ranks.
@@ -267,11 +268,11 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    pub(crate) fn of(report: &Report, outcome: &Outcome) -> Self {
+    pub(crate) fn of(report: &GroupReport, outcome: &Measurement) -> Self {
         let median = outcome.samples.as_ref().map(|samples| samples.median()).filter(|time| *time > 0.0);
         let rate = |amount: u64| median.map(|time| amount as f64 / time);
         let algorithm = report.all_reduced.and_then(rate);
-        let ranks = report.part.ranks as f64;
+        let ranks = report.rank.count as f64;
         Self {
             bytes: rate(report.bytes).filter(|_| report.all_reduced.is_none()),
             flops: report.flops.and_then(rate),
@@ -281,13 +282,13 @@ impl Rates {
 }
 
 /// What is said of a rung in JSON.
-pub(crate) fn record<'a>(report: &'a Report, own: &'a Outcome) -> Record<'a> {
+pub(crate) fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> Record<'a> {
     let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
     Record {
         ladder: report.ladder.name,
         rung: &own.name,
         problem: &report.title,
-        devices: report.part.ranks,
+        devices: report.rank.count,
         device: &report.device.name,
         combined_by: &report.combined_by,
         result: if own.verdict.is_right() { "right" } else { "wrong" },
@@ -299,8 +300,8 @@ pub(crate) fn record<'a>(report: &'a Report, own: &'a Outcome) -> Record<'a> {
     }
 }
 
-fn document(report: &Report, runs: Option<u32>, provenance: &Provenance) -> Document {
-    let is_timed = report.outcomes.iter().any(|own| own.samples.is_some());
+fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) -> Document {
+    let is_timed = report.measurements.iter().any(|own| own.samples.is_some());
     let rates = match report.all_reduced {
         _ if !is_timed => vec![],
         Some(_) => vec!["time", "algbw GB/s", "busbw GB/s"],
@@ -312,7 +313,7 @@ fn document(report: &Report, runs: Option<u32>, provenance: &Provenance) -> Docu
     let mut table = Table::new(columns.into_iter().chain(rates.iter().map(|heading| Column::number(*heading))));
     let mut document = Document::default();
     let mut notes = Vec::new();
-    for own in &report.outcomes {
+    for own in &report.measurements {
         let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
         let (is_right, median) = (own.verdict.is_right(), own.samples.as_ref().map(|samples| samples.median()));
         let launch = own.launch.as_ref().map(|launch| format!("{} × {}", dims(launch.grid), dims(launch.block)));
@@ -342,7 +343,7 @@ fn document(report: &Report, runs: Option<u32>, provenance: &Provenance) -> Docu
         }
         _ => "checked and not timed".to_owned(),
     };
-    let devices = match report.part.ranks {
+    let devices = match report.rank.count {
         1 => "1 device".to_owned(),
         count => format!("{count} devices"),
     };
@@ -371,7 +372,7 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned()).ok_or(VarError::NotPresent)
         };
         process(&variable).map(|ranks| match ranks {
-            Some(Ranks::Process(part, device, address)) => Some((part.rank, part.ranks, device, address)),
+            Some(Ranks::Process(rank, device, address)) => Some((rank.index, rank.count, device, address)),
             _ => None,
         })
     }

@@ -94,14 +94,6 @@ pub enum Error {
         /// Its own message, or the device's error.
         reason: String,
     },
-    /// One of several ranks has failed, has ended or does not come. All ranks get this error.
-    #[error("rank {rank}: {reason}")]
-    Rank {
-        /// The rank.
-        rank: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
     /// The device failed in another way.
     #[error("the device failed while {doing}: {reason}")]
     Device {
@@ -184,10 +176,7 @@ impl Error {
     /// Whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
     /// for something else.
     pub fn is_failure(&self) -> bool {
-        matches!(
-            self,
-            Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Rank { .. } | Self::Device { .. }
-        )
+        matches!(self, Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. })
     }
 }
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use rung::dims;
 pub use simt::TensorElement;
 
-/// The most ranks of an [`Arg::Table`].
-pub const MOST_RANKS: usize = 8;
+/// The number of addresses in an [`Arg::Table`].
+pub const TABLE_LENGTH: usize = 8;
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,18 +17,16 @@ pub enum Arg {
     Buffer(usize),
     /// An address in a buffer: the buffer's index, and the bytes before it.
     Inside(usize, u64),
-    /// By value, the addresses of as many of the problem's buffers, one for each rank: an array of [`MOST_RANKS`] with zeros at
-    /// its end.
+    /// The addresses of consecutive buffers of the problem, by value: an array of [`TABLE_LENGTH`] addresses, with zeros
+    /// after the last one.
     Table {
-        /// The index of the first of these neighbouring buffers.
+        /// The index of the first buffer.
         first: usize,
-        /// How many there are.
-        ranks: usize,
+        /// The number of buffers, at most [`TABLE_LENGTH`].
+        count: usize,
     },
-    /// Such a table of these addresses, of buffers of several devices.
-    Addresses([u64; MOST_RANKS]),
-    /// The rank that the first row of blocks computes for, a 32-bit number: 0 on a device that has the buffers of all ranks.
-    FirstRank,
+    /// An [`Arg::Table`] of these addresses, which may be those of other devices' buffers.
+    Addresses([u64; TABLE_LENGTH]),
     /// A 32-bit unsigned number.
     U32(u32),
     /// A 32-bit signed number.
@@ -46,28 +44,28 @@ impl Arg {
     pub fn buffers(&self) -> Range<usize> {
         match *self {
             Self::Buffer(index) | Self::Inside(index, _) => index..index + 1,
-            Self::Table { first, ranks } => first..first + ranks,
+            Self::Table { first, count } => first..first + count,
             _ => 0..0,
         }
     }
 
-    /// The same argument for a piece of the problem, which begins so many bytes behind the beginning of each of these buffers.
+    /// The same argument for data at these byte offsets into the buffers, by the buffers' indices.
     #[must_use]
-    pub fn of_piece(self, begins: &[(usize, u64)]) -> Self {
-        let begin = |buffer: usize| begins.iter().find(|(own, _)| *own == buffer).map_or(0, |(_, begin)| *begin);
+    pub fn at_offsets(self, offsets: &[(usize, u64)]) -> Self {
+        let offset = |buffer: usize| offsets.iter().find(|(index, _)| *index == buffer).map_or(0, |(_, bytes)| *bytes);
         match self {
-            Self::Buffer(index) => match begin(index) {
+            Self::Buffer(index) => match offset(index) {
                 0 => self,
-                begin => Self::Inside(index, begin),
+                bytes => Self::Inside(index, bytes),
             },
-            Self::TensorMap(map) => Self::TensorMap(TensorMap { begin: begin(map.buffer), ..map }),
+            Self::TensorMap(map) => Self::TensorMap(TensorMap { begin: offset(map.buffer), ..map }),
             other => other,
         }
     }
 
     /// The bytes of an [`Arg::Table`] of these addresses.
     pub fn table(addresses: impl IntoIterator<Item = u64>) -> Vec<u8> {
-        let mut table = [0; MOST_RANKS];
+        let mut table = [0; TABLE_LENGTH];
         table.iter_mut().zip(addresses).for_each(|(entry, address)| *entry = address);
         table.iter().flat_map(|entry| entry.to_ne_bytes()).collect()
     }

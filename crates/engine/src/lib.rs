@@ -10,10 +10,7 @@
 
 pub mod catalog;
 pub mod device;
-pub mod divide;
 mod error;
-#[cfg(not(target_family = "wasm"))]
-pub mod group;
 pub mod launch;
 pub mod names;
 pub mod options;

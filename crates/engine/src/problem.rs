@@ -6,7 +6,6 @@ use std::fmt;
 use bytemuck::{AnyBitPattern, NoUninit};
 use serde::{Deserialize, Serialize};
 
-use crate::divide::{Along, Combine, Part};
 use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::{DeviceProperties, Rung};
@@ -223,15 +222,27 @@ pub struct Picture {
     pub after: Vec<String>,
 }
 
-/// What is known of a problem without its data: its size in words and in numbers.
+/// The size of a problem in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct Labels {
     /// The size in a few words: `n = 1000`, `31 × 33`.
     pub size: String,
     /// The caption of a table: the size, with whatever else it should say about the problem.
     pub title: String,
     /// The column of a sweep's matrix that the problem belongs to.
     pub column: String,
+}
+
+impl Labels {
+    /// The labels of a problem whose title and column are its size.
+    pub fn new(size: String) -> Self {
+        Self { title: size.clone(), column: size.clone(), size }
+    }
+}
+
+/// What is known of a problem without its data: its size in numbers, and its variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
     /// The variant of the ladder's computation, named as in [`Entries::PerVariant`](crate::Entries::PerVariant). Empty
     /// for the ladder's only or default variant.
     pub variant: String,
@@ -247,10 +258,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of the only variant of a ladder. Title and column are the size.
-    pub fn new(size: String, shape: Vec<u64>, bytes: u64) -> Self {
-        let (title, column) = (size.clone(), size.clone());
-        Self { size, title, column, variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
+    /// The facts of the only variant of a ladder.
+    pub fn new(shape: Vec<u64>, bytes: u64) -> Self {
+        Self { variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
     }
 }
 
@@ -263,8 +273,11 @@ impl Facts {
 /// The kernels of the problem's ladder, launched with its buffers and [`Problem::argument`], must access only
 /// [`Problem::buffers`]: no argument is an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
 pub unsafe trait Problem: Sync {
-    /// The problem's size, in words and in numbers.
+    /// The problem's size in numbers.
     fn facts(&self) -> Facts;
+
+    /// The problem's size in words.
+    fn labels(&self) -> Labels;
 
     /// The buffers of the problem on a device. The sizes of workspaces may depend on its number of multiprocessors.
     fn buffers(&self, device: DeviceProperties) -> Vec<Buffer>;
@@ -306,11 +319,6 @@ pub unsafe trait Problem: Sync {
     fn picture(&self, _rung: &Rung, _launch: &Launch, _outputs: &[Vec<u8>]) -> Option<Picture> {
         None
     }
-
-    /// How several devices compute the problem together. `None` when they cannot.
-    fn divide(&self) -> Option<&dyn Divide> {
-        None
-    }
 }
 
 /// The bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
@@ -318,78 +326,6 @@ pub unsafe trait Problem: Sync {
 pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
     let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());
     buffers.map(|buffer| buffer.bytes).sum()
-}
-
-/// Says which ladders can be divided, for those that cannot.
-pub(crate) const NOT_DIVIDED: &str =
-    "the ladder cannot be divided over several devices; reduce, histogram, matmul and gemm can";
-
-const NO_REFERENCE: &str = "the ladder has no reference for results of several devices";
-
-/// A problem that several devices compute together, each a [part](ProblemPart) of it.
-pub trait Divide {
-    /// The part of one of several devices.
-    ///
-    /// # Errors
-    /// The reason why the problem cannot be divided so, in words.
-    fn part(&self, _part: Part, _along: Along) -> Result<ProblemPart, String> {
-        Err(NOT_DIVIDED.to_owned())
-    }
-
-    /// How the results of the parts become that of the whole.
-    fn combine(&self, _rung: &Rung) -> Combine {
-        Combine::Gather
-    }
-
-    /// The least number of pieces that a part has to be cut into, because kernels count 31 bits of elements.
-    fn least_pieces(&self) -> usize {
-        1
-    }
-
-    /// One of several pieces, which are computed one after another. Where the parts are [reduced](Combine::Reduce), a
-    /// launch adds to the contents of the output.
-    ///
-    /// # Errors
-    /// The reason why the problem cannot be cut so, in words.
-    fn piece(&self, _rung: &Rung, _piece: Part) -> Result<Piece, String> {
-        Err("the ladder cannot be cut into pieces".to_owned())
-    }
-
-    /// The reference's result for this part of a problem whose results are [combined](Combine::Reduce). The other
-    /// ranks need it to check the whole result.
-    fn reference(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// Compares the combined output of all parts with their references, by the numbers of the parts.
-    fn check_combined(&self, _references: &[Vec<u8>], _output: &[u8]) -> Verdict {
-        Verdict::Wrong(NO_REFERENCE.to_owned())
-    }
-}
-
-/// Compares the combined output of all parts with their references: [`Divide::check_combined`].
-#[cfg(not(target_family = "wasm"))]
-pub(crate) fn check_combined(problem: &dyn Problem, references: &[Vec<u8>], output: &[u8]) -> Verdict {
-    let no_reference = || Verdict::Wrong(NO_REFERENCE.to_owned());
-    problem.divide().map_or_else(no_reference, |problem| problem.check_combined(references, output))
-}
-
-/// What one rank computes of a problem.
-pub struct ProblemPart {
-    /// The rank's part, as a problem.
-    pub problem: Box<dyn Problem>,
-    /// The indices of the inputs that are the same for all ranks: the first rank's are copied to the others.
-    pub shared: Vec<usize>,
-    /// The problem whose result the rank has in the end, where the parts' results are [scattered](Combine::Scatter).
-    pub scattered: Option<Box<dyn Problem>>,
-}
-
-/// A piece of a problem, in the problem's buffers.
-pub struct Piece {
-    /// The piece as a problem, with the same buffers.
-    pub problem: Box<dyn Problem>,
-    /// The bytes before the piece in these buffers, by their indices. The piece has the whole of all other buffers.
-    pub begins: Vec<(usize, u64)>,
 }
 
 /// Reinterprets bytes as elements; bytes after the last whole element are dropped.

@@ -322,7 +322,7 @@ impl Ladder {
 }
 
 /// The grid of a rung's launch on a device.
-pub(crate) fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DeviceProperties) -> [u32; 3] {
+pub fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DeviceProperties) -> [u32; 3] {
     (rung.grid)(&LaunchRequest { shape, block, items_per_thread: rung.items_per_thread, device })
 }
 

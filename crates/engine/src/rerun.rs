@@ -43,7 +43,7 @@ fn run(
     let mut session = Session::new(&mut sim, &*problem, false)?;
     let verdict = session.attempt(rung, &launch)?.verdict;
     let (findings, mut notes) = (session.take_findings(), session.take_notes());
-    let size = problem.facts().size;
+    let size = problem.labels().size;
     notes.push(match (&verdict, findings.is_empty()) {
         (_, false) => format!("run again on sim with {size}, whose checks find what follows"),
         (Verdict::Wrong(why), true) => format!("run again on sim with {size}: {why}"),
@@ -67,6 +67,6 @@ fn small(ladder: &'static Ladder, options: &Options, device: DeviceProperties) -
         problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
     match small.transpose()?.filter(|small| buffer_bytes(&**small, device) <= MOST_BYTES) {
         Some(small) => Ok(small),
-        None => Err(Error::BadValue(format!("{} has too many data", problem.facts().size))),
+        None => Err(Error::BadValue(format!("{} has too many data", problem.labels().size))),
     }
 }

@@ -166,12 +166,12 @@ impl Plan {
     /// The report of a run of this plan: with these sets of buffers, and the outcomes of its first rungs.
     pub fn report(self, device: DeviceInfo, checks: Checks, sets: usize, outcomes: Vec<Outcome>) -> Report {
         let is_timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
-        let Facts { title, bytes, flops, .. } = self.problem.facts();
+        let Facts { bytes, flops, .. } = self.problem.facts();
         Report {
             ladder: self.ladder,
             device,
             options: self.options,
-            title,
+            title: self.problem.labels().title,
             bytes,
             flops,
             runs: self.runs.filter(|_| is_timed),

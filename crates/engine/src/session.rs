@@ -116,8 +116,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails.
     pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
-        self.buffers.prepare_poisoned()?;
-        self.launch(rung, launch)?;
+        self.launch(rung, launch, Buffers::prepare_poisoned)?;
         Ok(self.buffers.download(launch)?.written)
     }
 
@@ -126,8 +125,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::check`] fails.
     pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
-        self.buffers.prepare_poisoned()?;
-        let ran = self.launch(rung, launch)?;
+        let ran = self.launch(rung, launch, Buffers::prepare_poisoned)?;
         let outputs = self.buffers.download(launch)?;
         Ok(CheckedLaunch {
             verdict: self.verdict_of(rung, launch, &outputs),
@@ -174,8 +172,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// When [`Session::time`] fails.
     pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
-        self.buffers.next()?;
-        self.launch(rung, launch)
+        self.launch(rung, launch, Buffers::next)
     }
 
     /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs, and compares
@@ -222,45 +219,41 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     }
 
     /// The device, and the buffers of the problem.
-    #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn device_and_buffers(&mut self) -> (&mut D, &[crate::device::BufferId]) {
+    pub fn device_and_buffers(&mut self) -> (&mut D, &[crate::device::BufferId]) {
         self.buffers.device_and_ids()
     }
 
-    /// Launches with poisoned outputs.
+    /// Runs launches one after another, with outputs that are poisoned before the first one.
     ///
     /// # Errors
-    /// As [`Device::launch_with`].
+    /// The errors of [`Device::launch_with`].
     ///
     /// # Safety
-    /// The launches are those of the problem, or of pieces of it.
-    #[cfg(not(target_family = "wasm"))]
-    pub(crate) unsafe fn launch_poisoned(&mut self, rung: &Rung, launches: &[Launch]) -> Result<LaunchResult, Error> {
+    /// The launches' kernels must access only the problem's buffers, as those of [`Ladder::launch`](crate::Ladder::launch) do.
+    pub unsafe fn launch_poisoned(&mut self, rung: &Rung, launches: &[Launch]) -> Result<LaunchResult, Error> {
         self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
-        // SAFETY: the problem promises that its kernels access only the buffers with their arguments.
+        // SAFETY: the kernels access only the buffers.
         unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), &mut |_, _, _| Ok(())) }
     }
 
-    /// What a launch has left in the outputs, and what it has changed although it must not.
+    /// The outputs of a launch, and a description of memory that the launch changed although it must not.
     ///
     /// # Errors
     /// [`Error::Device`] when a copy fails.
-    #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn outputs(&mut self, launch: &Launch) -> Result<(Vec<Vec<u8>>, Option<String>), Error> {
+    pub fn outputs(&mut self, launch: &Launch) -> Result<(Vec<Vec<u8>>, Option<String>), Error> {
         let Outputs { written, violation } = self.buffers.download(launch)?;
         Ok((written, violation))
     }
 
-    /// Launches with other work around the kernel, timed as [`Session::time`] times a launch: [`Device::launch_with`].
+    /// Runs launches with other work around them, timed like a launch by [`Session::time`]: [`Device::launch_with`].
     ///
     /// # Errors
-    /// As [`Device::launch_with`].
+    /// The errors of [`Device::launch_with`].
     ///
     /// # Safety
-    /// As [`Session::launch_poisoned`].
-    #[cfg(not(target_family = "wasm"))]
-    pub(crate) unsafe fn once_with(
+    /// The launches' kernels must access only the problem's buffers, as for [`Session::launch_poisoned`].
+    pub unsafe fn once_with(
         &mut self,
         rung: &Rung,
         launches: &[Launch],
@@ -269,7 +262,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
-        // SAFETY: as in `launch_poisoned`.
+        // SAFETY: the kernels access only the buffers.
         unsafe { device.launch_with((launches, 1), ids, before, behind) }
     }
 
@@ -282,12 +275,22 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         }
     }
 
+    /// Compares the launch's arguments with the problem's, lets `prepare` prepare the buffers, and launches. No other work
+    /// runs between the end of `prepare` and the launch, because `prepare` may hold the device for a timed launch.
+    ///
     /// # Errors
-    /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when [`Device::launch`] fails.
-    fn launch(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
+    /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when `prepare` or
+    /// [`Device::launch`] fails.
+    fn launch(
+        &mut self,
+        rung: &Rung,
+        launch: &Launch,
+        prepare: impl FnOnce(&mut Buffers<'a, D>) -> Result<(), Error>,
+    ) -> Result<LaunchResult, Error> {
         if launch.args != crate::registry::arguments(rung, self.problem, self.buffers.device.info().properties())? {
             return Err(Error::launch(launch, "its arguments are not those of the problem"));
         }
+        prepare(&mut self.buffers)?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         // SAFETY: the arguments are those of the problem, whose implementation promises that its ladder's kernels access only
         // the buffers with them.

@@ -165,7 +165,6 @@ impl Device for Simulator {
                 Some(buffers) => Ok(simt::Arg::Bytes(Arg::table(buffers.iter().map(|buffer| buffer.address())))),
                 None => Err(refused(launch, &format!("there are no buffers {:?}", arg.buffers()))),
             },
-            Arg::FirstRank => Ok(0u32.into()),
             Arg::U32(value) => Ok(value.into()),
             Arg::I32(value) => Ok(value.into()),
             Arg::U64(value) => Ok(value.into()),

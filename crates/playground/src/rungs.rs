@@ -155,7 +155,7 @@ pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
         Err(error) => (None, Some(error)),
     };
     Ok(Run {
-        title: problem.facts().title,
+        title: problem.labels().title,
         launch: launch.to_string(),
         grid: launch.grid,
         block: launch.block,

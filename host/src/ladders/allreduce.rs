@@ -3,8 +3,8 @@
 //!
 //! Each kernel takes tables with an address for each rank, then the number of elements, the number of ranks, and the rank
 //! of the first row of blocks. Here one device holds the memory of all ranks and launches a row of blocks for each: the
-//! kernels do the same, but the "links" between the ranks are one memory. [`engine::group`] launches the same kernels with
-//! one rank on each of several devices.
+//! kernels do the same, but the "links" between the ranks are one memory. The crate [`ranks`] launches the same kernels
+//! with one rank on each of several devices.
 //!
 //! Effective bandwidth is the bytes of all inputs and all outputs, each counted once, divided by the time.
 //!
@@ -13,19 +13,20 @@
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::launch::{Arg, Launch, MOST_RANKS};
+use engine::launch::{Arg, Launch, TABLE_LENGTH};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Divide, Facts, Problem, Role, Verdict, elements, round_down, with_power};
+use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
 use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;
 use kernels_gpu::allreduce::packets::{self, inbox_bytes};
 use kernels_gpu::allreduce::{MAX_BLOCKS, MAX_RANKS};
+use ranks::{FIRST_RANK, PeerProblem};
 use rayon::prelude::*;
 
 use crate::data::{MAX_ELEMENTS, element, generate};
 
-const _: () = assert!(MOST_RANKS == MAX_RANKS);
+const _: () = assert!(TABLE_LENGTH == MAX_RANKS);
 
 /// The roles of the buffers. Each role has one buffer for each rank, and the buffers are in this order.
 const INPUTS: usize = 0;
@@ -44,7 +45,7 @@ pub(super) const LADDER: Ladder = Ladder {
     blocks: &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
     block_rule: "128, 256, 512 or 1024",
     sweep,
-    problem,
+    problem: |options| Ok(Box::new(AllReduce::new(options)?)),
     shown: ShownColumns::MEMORY,
 };
 
@@ -62,20 +63,14 @@ fn sweep(effort: Effort) -> Vec<Options> {
         (&[1, 33], &[3]),
     );
     let with = |n: u64, ranks: u64| Options::default().with("n", n).with("ranks", ranks);
-    let all = (1..=MOST_RANKS as u64).map(|ranks| with(1003, ranks));
+    let all = (1..=MAX_RANKS as u64).map(|ranks| with(1003, ranks));
     let ends = [(1, 1), (2, 1), (3, 1), (2, 2), (4, 4), (7, 7), (33, 4), (33, 7), (2047, 1), (2048, 1), (3333, 1)];
     let ends = ends.into_iter().map(|(n, ranks)| with(n, ranks));
     all.chain(ends).chain(sizes.iter().flat_map(|&n| ranks.iter().map(move |&ranks| with(n, ranks)))).collect()
 }
 
-fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
-    let ranks = options.size_within("ranks", 1..=MOST_RANKS as u64)?;
-    Ok(Box::new(AllReduce { n, ranks: ranks as usize, inputs: OnceLock::new(), sums: OnceLock::new() }))
-}
-
 /// The sum of an array of `n` elements of each rank.
-struct AllReduce {
+pub(super) struct AllReduce {
     n: u64,
     ranks: usize,
     /// The input of each rank.
@@ -84,6 +79,12 @@ struct AllReduce {
 }
 
 impl AllReduce {
+    pub(super) fn new(options: &Options) -> Result<Self, Error> {
+        let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
+        let ranks = options.size_within("ranks", 1..=MAX_RANKS as u64)?;
+        Ok(Self { n, ranks: ranks as usize, inputs: OnceLock::new(), sums: OnceLock::new() })
+    }
+
     fn inputs(&self) -> &[Vec<f32>] {
         let of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
         self.inputs.get_or_init(|| (0..self.ranks as u32).map(of).collect())
@@ -99,12 +100,14 @@ impl AllReduce {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for AllReduce {
     fn facts(&self) -> Facts {
-        let ranks = plural(self.ranks as u64, "rank");
         let data = self.ranks as u64 * self.n * size_of::<f32>() as u64;
-        Facts {
-            title: format!("{}, {ranks}", with_power(self.n)),
-            ..Facts::new(format!("n = {}, {ranks}", self.n), vec![self.ranks as u64, self.n], 2 * data)
-        }
+        Facts::new(vec![self.ranks as u64, self.n], 2 * data)
+    }
+
+    fn labels(&self) -> Labels {
+        let ranks = plural(self.ranks as u64, "rank");
+        let title = format!("{}, {ranks}", with_power(self.n));
+        Labels { title, ..Labels::new(format!("n = {}, {ranks}", self.n)) }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
@@ -136,7 +139,7 @@ unsafe impl Problem for AllReduce {
     }
 
     fn argument(&self, name: &str) -> Option<Arg> {
-        let table = |role: usize| Arg::Table { first: role * self.ranks, ranks: self.ranks };
+        let table = |role: usize| Arg::Table { first: role * self.ranks, count: self.ranks };
         Some(match name {
             "inputs" => table(INPUTS),
             "outputs" => table(OUTPUTS),
@@ -144,7 +147,7 @@ unsafe impl Problem for AllReduce {
             "inboxes" => table(INBOXES),
             "n" => Arg::U32(self.n as u32),
             "ranks" => Arg::U32(self.ranks as u32),
-            "first" => Arg::FirstRank,
+            FIRST_RANK => Arg::U32(0),
             _ => return None,
         })
     }
@@ -165,14 +168,10 @@ unsafe impl Problem for AllReduce {
         });
         wrong.unwrap_or(Verdict::Right)
     }
-
-    fn divide(&self) -> Option<&dyn Divide> {
-        Some(self)
-    }
 }
 
-impl Divide for AllReduce {
-    fn check_combined(&self, _: &[Vec<u8>], output: &[u8]) -> Verdict {
+impl PeerProblem for AllReduce {
+    fn check_output(&self, output: &[u8]) -> Verdict {
         let (found, sums) = (elements::<f32>(output), self.sums());
         let parts = |all| <[f32]>::par_chunks(all, 1 << 16);
         if found.len() == sums.len() && parts(&found).zip(parts(sums)).all(|(found, right)| found == right) {

@@ -1,6 +1,8 @@
 //! One module per ladder: its rungs, its input, its reference and its check.
 
 use engine::Ladder;
+use ranks::SharedLadder;
+use ranks::SharedProblem::{Divided, Peers};
 
 mod allreduce;
 pub mod gemm;
@@ -13,6 +15,8 @@ mod rung_fixture;
 pub mod shuffle;
 pub mod transpose;
 
+use allreduce::AllReduce;
+
 /// All ladders, in the order in which they are taught. A new ladder is a module and a line here.
 #[rustfmt::skip]
 pub(crate) static ALL: &[Ladder] = &[
@@ -23,4 +27,13 @@ pub(crate) static ALL: &[Ladder] = &[
     gemm::LADDER,
     histogram::LADDER,
     allreduce::LADDER,
+];
+
+/// The ladders whose problems several devices compute together.
+pub(crate) static SHARED: &[SharedLadder] = &[
+    SharedLadder { name: reduce::LADDER.name, problem: |options| reduce::divided(options).map(Divided) },
+    SharedLadder { name: matmul::LADDER.name, problem: |options| matmul::divided(options).map(Divided) },
+    SharedLadder { name: gemm::LADDER.name, problem: |options| gemm::divided(options).map(Divided) },
+    SharedLadder { name: histogram::LADDER.name, problem: |options| histogram::divided(options).map(Divided) },
+    SharedLadder { name: allreduce::LADDER.name, problem: |options| Ok(Peers(Box::new(AllReduce::new(options)?))) },
 ];

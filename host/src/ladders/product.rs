@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::options::{Opt, Options};
-use engine::problem::{Problem, ProblemPart, round_down};
+use engine::problem::round_down;
 use engine::registry::{Column, Ladder, ShownColumns};
+use ranks::{Combination, Divide, ElementType, Operation, RankProblem, Share, Side};
 
 use crate::data::{MAX_ELEMENTS, element};
 
@@ -54,24 +54,24 @@ impl Extent {
         Self { rows: 0..m, depth: 0..k, of_depth: k }
     }
 
-    /// The part that one of several devices computes, or one of several pieces.
+    /// The extent of one rank, or of one of several pieces.
     ///
     /// # Errors
-    /// In words, when there are more parts than rows or summands.
-    pub(super) fn part(&self, part: Part, along: Along) -> Result<Self, String> {
-        let (whole, what, option) = match along {
-            Along::Rows => (&self.rows, "rows", "m"),
-            Along::K => (&self.depth, "summands", "k"),
+    /// The reason when there are more shares than rows or summands.
+    pub(super) fn share(&self, share: Share, side: Side) -> Result<Self, String> {
+        let (whole, what, option) = match side {
+            Side::Rows => (&self.rows, "rows", "m"),
+            Side::K => (&self.depth, "summands", "k"),
         };
-        if whole.len() < part.ranks {
-            let (count, parts) = (whole.len(), part.ranks);
-            return Err(format!("{count} {what} cannot be divided into {parts} parts; --{option} {parts} can"));
+        let (length, count) = (whole.len(), share.count);
+        if length < count {
+            return Err(format!("{length} {what} cannot be divided into {count} parts; --{option} {count} can"));
         }
-        let Range { start, end } = part.of(whole.len() as u64);
+        let Range { start, end } = share.of(length as u64);
         let range = whole.start + start as usize..whole.start + end as usize;
-        Ok(match along {
-            Along::Rows => Self { rows: range, ..self.clone() },
-            Along::K => Self { depth: range, ..self.clone() },
+        Ok(match side {
+            Side::Rows => Self { rows: range, ..self.clone() },
+            Side::K => Self { depth: range, ..self.clone() },
         })
     }
 
@@ -81,31 +81,31 @@ impl Extent {
     }
 }
 
-/// The part of a product that one of several devices computes. `of` makes the problem of an extent, and each part along the
-/// rows needs the whole of the buffers `shared`.
+/// The share of a product that one rank computes. `of` makes the problem of an extent. A share of the rows needs the whole
+/// of the buffers `shared`.
 ///
 /// # Errors
-/// As [`Extent::part`].
-pub(super) fn part(
+/// The errors of [`Extent::share`].
+pub(super) fn share(
     extent: &Extent,
-    part: Part,
-    along: Along,
+    share: Share,
+    side: Side,
     shared: &[usize],
-    of: impl Fn(Extent) -> Box<dyn Problem>,
-) -> Result<ProblemPart, String> {
-    let problem = of(extent.part(part, along)?);
-    let (shared, scattered) = match along {
-        Along::Rows => (shared.to_vec(), None),
-        Along::K => (Vec::new(), Some(of(extent.part(part, Along::Rows)?))),
+    of: impl Fn(Extent) -> Box<dyn Divide>,
+) -> Result<RankProblem, String> {
+    let problem = of(extent.share(share, side)?);
+    let (broadcast, scattered) = match side {
+        Side::Rows => (shared.to_vec(), None),
+        Side::K => (Vec::new(), Some(of(extent.share(share, Side::Rows)?))),
     };
-    Ok(ProblemPart { problem, shared, scattered })
+    Ok(RankProblem { problem, broadcast, scattered })
 }
 
-/// How the parts' results become that of the product of `n` columns.
-pub(super) fn combine(n: usize, extent: &Extent) -> Combine {
+/// How the ranks' results become the product of `n` columns.
+pub(super) fn combination(n: usize, extent: &Extent) -> Combination {
     match extent.depth.len() < extent.of_depth {
-        true => Combine::Scatter { element: Element::F32, op: Op::Sum, unit: n as u64 },
-        false => Combine::Gather,
+        true => Combination::Scatter { element: ElementType::F32, operation: Operation::Sum, unit: n as u64 },
+        false => Combination::Gather,
     }
 }
 

@@ -37,7 +37,7 @@ pub fn all_right(
         for block in blocks {
             let launch = ladder.launch(rung, &*problem, Some(block), device).unwrap();
             let verdict = session.check(rung, &launch).unwrap();
-            assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.facts().size);
+            assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.labels().size);
             entries.insert(launch.entry);
         }
     }

@@ -74,6 +74,7 @@ pub fn assert_has(text: &str, parts: &[&str]) {
 pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
     Env {
         catalog: &host::CATALOG,
+        shared: host::SHARED_LADDERS,
         open,
         command: None,
         terminal: false,

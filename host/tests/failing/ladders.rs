@@ -2,7 +2,7 @@
 
 use host::launch::Launch;
 use host::options::{Opt, Options};
-use host::problem::{Buffer, Facts, Problem, Role, Verdict};
+use host::problem::{Buffer, Facts, Labels, Problem, Role, Verdict};
 use host::{Catalog, DeviceProperties, Error, KERNELS, Ladder, Rung, ShownColumns};
 
 pub(super) static CATALOG: Catalog = Catalog { ladders: &[WORDS], pitfalls: &[], kernels: &KERNELS };
@@ -50,7 +50,11 @@ struct Words {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Words {
     fn facts(&self) -> Facts {
-        Facts::new(format!("n = {}", self.n), vec![self.n], 8 * self.n + 4)
+        Facts::new(vec![self.n], 8 * self.n + 4)
+    }
+
+    fn labels(&self) -> Labels {
+        Labels::new(format!("n = {}", self.n))
     }
 
     fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 fn main() -> ExitCode {
     if env::args().nth(1).is_some_and(|word| ["run", "check"].contains(&&*word)) {
-        return cli::run_process(&ladders::CATALOG);
+        return cli::run_process(&ladders::CATALOG, &[]);
     }
     let tests: &[(&str, fn())] = &[
         ("a_rung_that_fails_is_wrong_and_the_others_run", a_rung_that_fails_is_wrong_and_the_others_run),

@@ -213,7 +213,7 @@ pub fn compare(
     let options = options.map(|(name, value)| ((*name).to_owned(), value.clone()));
     Ok(Run {
         ladder: ladder.to_owned(),
-        title: plan.problem().facts().title,
+        title: plan.problem().labels().title,
         options: options.collect(),
         block: block.map(dims),
         measured: gpu.measured(),

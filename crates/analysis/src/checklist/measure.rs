@@ -103,7 +103,7 @@ fn measure_pair(
     Ok(MeasuredPair {
         optimization,
         pair,
-        size: plan.problem().facts().size,
+        size: plan.problem().labels().size,
         gains: pair.gains.iter().map(measured).collect::<Result<_, _>>()?,
     })
 }

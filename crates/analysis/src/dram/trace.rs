@@ -74,7 +74,7 @@ pub fn trace(
     Ok(Trace {
         ladder: ladder.name,
         rung: rung.name,
-        size: problem.facts().size,
+        size: problem.labels().size,
         grid: launch.grid,
         block: launch.block,
         correct: verdict.is_right(),

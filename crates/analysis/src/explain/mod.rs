@@ -78,7 +78,7 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
             true => {
                 let fits =
                     smaller(MOST_BYTES).map_or(String::new(), |sizes| format!("; {} fits", sizes.command_line()));
-                let size = problem.facts().size;
+                let size = problem.labels().size;
                 let (bytes, most) = (bytes >> 20, MOST_BYTES >> 20);
                 Err(Error::Request(format!("{size} is too large to draw: {bytes} MiB, of {most} MiB at most{fits}")))
             }

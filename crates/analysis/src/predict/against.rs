@@ -9,7 +9,7 @@ use super::{Times, no_times};
 use crate::Error;
 use crate::document;
 use engine::Ladder;
-use engine::problem::{Facts, Problem};
+use engine::problem::Problem;
 use engine::stats::Samples;
 
 /// A rung of what `ladder run --json` prints.
@@ -73,7 +73,7 @@ impl Origin {
     /// # Errors
     /// [`Error::Request`] when the ladder was timed on another problem.
     pub fn check(&self, ladder: &Ladder, problem: &dyn Problem, path: &Path) -> Result<(), Error> {
-        let Facts { bytes, title, .. } = problem.facts();
+        let (bytes, title) = (problem.facts().bytes, problem.labels().title);
         let mut own = self.bytes.iter().filter(|(rung, _)| ladder.rung(rung).is_ok());
         let other = match (own.find(|(_, other)| **other != bytes), self.captions.get(ladder.name)) {
             (Some((rung, other)), _) => format!("{rung} on a problem of {other} bytes, and this one has {bytes}"),

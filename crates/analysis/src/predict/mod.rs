@@ -32,7 +32,7 @@ use crate::occupancy::{self, EntryOccupancy, Limits};
 pub use devices::Description;
 use engine::device::Sim;
 use engine::launch::Launch;
-use engine::problem::{Facts, Problem};
+use engine::problem::Problem;
 use engine::registry::{Ladder, Rung};
 use engine::run::Plan;
 use engine::{DeviceProperties, Kernels};
@@ -132,7 +132,7 @@ pub fn ladder(
         return Err(Error::Request(reason));
     }
     let problem = plan.problem();
-    let Facts { title, bytes, .. } = problem.facts();
+    let (title, bytes) = (problem.labels().title, problem.facts().bytes);
     Ok(LadderPrediction {
         ladder,
         title,

@@ -126,8 +126,8 @@ impl<'a> Sampler<'a> {
         };
         let all = launch.blocks();
         // Of blocks that wait for one another there is no sample.
-        let of_ranks = |arg: &Arg| matches!(arg, Arg::Table { ranks: 2.., .. });
-        if rung.blocks_wait || launch.args.iter().any(of_ranks) {
+        let is_of_several = |arg: &Arg| matches!(arg, Arg::Table { count: 2.., .. });
+        if rung.blocks_wait || launch.args.iter().any(is_of_several) {
             return Ok(Sample::new(observe(None)?, ranges, all));
         }
         let most = all.min(BLOCKS);

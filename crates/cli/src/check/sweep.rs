@@ -3,7 +3,7 @@
 use engine::device::{Checks, Device, DeviceInfo, Finding, Schedule};
 use engine::launch::Launch;
 use engine::options::Options;
-use engine::problem::{Facts, Problem, Verdict, buffer_bytes};
+use engine::problem::{Labels, Problem, Verdict, buffer_bytes};
 use engine::registry::{DeviceProperties, Effort, Launches, Rung};
 use engine::run::{CheckedLaunch, Session};
 use engine::selection::Selection;
@@ -88,7 +88,7 @@ impl<'a> Plan<'a> {
         let usual = runner.checks();
         'problems: for options in &problems {
             let problem = ladder.problem(options)?;
-            let Facts { size, column, .. } = problem.facts();
+            let Labels { size, column, .. } = problem.labels();
             bar.set_message(format!("{}, {size}", ladder.name));
             let (launches, left_out) = self.launches(&*problem, device)?;
             left_out.into_iter().for_each(|error| sweep.leave_out(error));

@@ -132,7 +132,7 @@ fn explain(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
             recording.left_out().map_or(String::new(), |why| format!("; {why}"))
         )));
     }
-    let title = format!("{launch}, {}: warp {} of block {}", plan.problem().facts().size, own.warp, own.block_index);
+    let title = format!("{launch}, {}: warp {} of block {}", plan.problem().labels().size, own.warp, own.block_index);
     let mut document = Document::default();
     document.value(&figures);
     if !own.ptx {

@@ -158,23 +158,23 @@ impl LadderCollector<'_> {
         let counted = counted.as_ref().unwrap_or(plan);
         let names = counted.rungs().into_iter().map(|rung| rung.name);
         let numbers: BTreeMap<&str, Numbers> = names.zip(on_sim(sim, counted, |_| {})?).collect();
-        let of_counted = counted.problem().facts();
+        let counted_bytes = counted.problem().facts().bytes;
         let mut files = SourceFiles::new(&self.roots);
         let mut rungs = Vec::new();
         for prediction in &self.timed.predictions {
             let numbers = numbers.get(prediction.rung.name).cloned().unwrap_or_default();
-            rungs.push(self.rung(prediction, &numbers, of_counted.bytes, &mut files));
+            rungs.push(self.rung(prediction, &numbers, counted_bytes, &mut files));
         }
         let problem = plan.problem();
-        let Facts { title, bytes, flops, .. } = problem.facts();
+        let Facts { bytes, flops, .. } = problem.facts();
         let left_out = plan.left_out().iter().map(|why| format!("left out: {why}"));
         let data = LadderData {
             name: ladder.name.to_owned(),
             summary: ladder.summary.to_owned(),
-            problem: title,
+            problem: problem.labels().title,
             bytes,
             flops,
-            counted: of_counted.title,
+            counted: counted.problem().labels().title,
             floor_ns: self.is_timed().then(|| floor_ns(self.description, problem)),
             rungs,
             notes: left_out.chain(self.timed.wrong.iter().map(|why| format!("wrong: {why}"))).collect(),
@@ -332,7 +332,7 @@ impl LadderCollector<'_> {
             let more = count - sourced.len();
             all.push(Figures { what: drawing.name, about: drawing.about, svg, more });
         }
-        Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().facts().size)))
+        Ok((all, format!("{launch}, {}: warp 0 of block 0", plan.problem().labels().size)))
     }
 }
 

@@ -124,7 +124,7 @@ fn profile(args: &CommandArgs<Arguments>, env: &Env<'_>, out: &mut dyn Write) ->
         }
         let profile = Profile {
             ladder,
-            title: plan.problem().facts().title,
+            title: plan.problem().labels().title,
             left_out: plan.left_out().to_vec(),
             rows: rows(env.catalog.kernels, &model, plan, &counted)?,
         };

@@ -22,7 +22,6 @@ use crate::targets::NAMES;
 use crate::timing::{Origin, Timing, TimingArguments};
 use analysis::document::replace;
 use analysis::roofline::{Roofline, roofline};
-use engine::problem::Facts;
 
 pub(crate) const ROOFLINE: Command = Command {
     name: "roofline",
@@ -79,7 +78,8 @@ fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
     let mut code = 0;
     for selection in &selected {
         let timed = timing.of(env, selection, targets.block())?;
-        let Facts { title, flops, .. } = timed.plan.problem().facts();
+        let problem = timed.plan.problem();
+        let (title, flops) = (problem.labels().title, problem.facts().flops);
         let ladder = selection.ladder.name;
         let found = roofline(&timing.description, flops, &timed.predictions, timed.measured.as_ref());
         let about = format!("{title}, {}", timing.origin.words);

@@ -12,7 +12,7 @@ use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
 use cust::module::Module;
-use libcuda::{Link, Resources, Simulation, Status};
+use libcuda::{Resources, Simulation, Status};
 use ptx::extract::SourceLines;
 use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
@@ -63,6 +63,20 @@ impl Gpu {
     /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
         Self::open_number(kernels, 0)
+    }
+
+    /// Returns the number of GPUs that the driver has.
+    ///
+    /// # Errors
+    /// [`Error::NoGpu`] without a driver, and when the driver finds no GPU.
+    pub fn count() -> Result<usize, Error> {
+        let status = libcuda::status();
+        if !status.is_loaded() && !status.is_simulated() {
+            return Err(Error::NoGpu { what: status.to_string() });
+        }
+        let none = |error| Error::NoGpu { what: format!("{status} finds no GPU ({error:?})") };
+        cust::init(cust::CudaFlags::empty()).map_err(none)?;
+        CudaDevice::num_devices().map(|count| count as usize).map_err(none)
     }
 
     /// Opens a GPU by its number like [`Gpu::open`]. Its context is this thread's current one then: who opens several opens each
@@ -180,28 +194,6 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let to = state.buffer(buffer)?;
             check_size(doing, to.len().min(bytes.len()), bytes.len())?;
             to.index(..bytes.len()).copy_from(bytes).map_err(failed(doing))
-        })
-    }
-
-    fn reach(&mut self, own: u32, others: &[u32]) -> Result<(), Error> {
-        if SIMULATED {
-            return Ok(());
-        }
-        check_links(own, others, |other| {
-            libcuda::link(own as i32, other as i32).map_err(|error| format!("{error:?}"))
-        })?;
-        let enable = |other: &u32| libcuda::enable_peer(*other as i32);
-        let failed = |error| Error::device("opening the memory of another GPU", format!("{error:?}"));
-        others.iter().filter(|other| **other != own).try_for_each(enable).map_err(failed)
-    }
-
-    unsafe fn copy_between(&mut self, to: (u32, u64), from: (u32, u64), bytes: u64) -> Result<(), Error> {
-        let place = |(device, address): (u32, u64)| (device as i32, address);
-        self.with(None, |state| {
-            // SAFETY: the caller's promise.
-            let copied =
-                unsafe { libcuda::copy_peer(place(to), place(from), bytes as usize, state.stream.stream.as_inner()) };
-            copied.map_err(|error| Error::device("copying between devices", format!("{error:?}")))
         })
     }
 
@@ -339,7 +331,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         let timed = self.with(Some(launch), |state| {
             // The simulator reports a deadlock of blocks that wait for others.
             if !SIMULATED {
-                state.check_ranks_run_together(launch)?;
+                state.check_blocks_run_together(launch)?;
             }
             state.launch(launch, bound)
         })?;
@@ -360,7 +352,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         };
         self.with(launches.last(), |state| {
             if !SIMULATED {
-                launches.iter().try_for_each(|launch| state.check_ranks_run_together(launch))?;
+                launches.iter().try_for_each(|launch| state.check_blocks_run_together(launch))?;
             }
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
@@ -398,48 +390,9 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 }
 
-/// Whether a GPU can access the memory of others.
-///
-/// # Errors
-/// [`Error::Device`] with both numbers when it cannot.
-fn check_links(own: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, String>) -> Result<(), Error> {
-    for &other in others.iter().filter(|other| **other != own) {
-        let reason = match link(other) {
-            Ok(Link { can_access: true, .. }) => continue,
-            Ok(_) => format!(
-                "GPU {own} cannot access the memory of GPU {other}: there is no peer access between them; `cargo xtask doctor` \
-                 shows which have it, and NCCL needs none"
-            ),
-            Err(why) => format!("GPU {own} and GPU {other}: {why}"),
-        };
-        return Err(Error::device("looking for peer access", reason));
-    }
-    Ok(())
-}
-
 /// # Errors
 /// [`Error::Device`] when a buffer does not have as many bytes as are copied.
 fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
     let other = || Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"));
     (buffer == copied).then_some(()).ok_or_else(other)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Link, check_links};
-
-    #[test]
-    fn gpus_without_peer_access_are_named() {
-        let link = |other| match other {
-            9 => Err("InvalidDevice".to_owned()),
-            _ => Ok(Link { can_access: other != 2, performance_rank: 0, has_atomics: true }),
-        };
-        let said = |others: &[u32]| check_links(0, others, link).map_err(|error| error.to_string());
-        // Its own memory a GPU reaches without a link.
-        assert_eq!(said(&[0, 1, 3]), Ok(()));
-        assert!(said(&[0, 1, 2]).is_err_and(|why| why.contains("GPU 0 cannot access the memory of GPU 2")));
-        assert!(said(&[9]).is_err_and(|why| why.contains("GPU 0 and GPU 9: InvalidDevice")));
-        let own = |_| Ok(Link { can_access: false, performance_rank: 0, has_atomics: false });
-        assert!(check_links(0, &[0], own).is_ok());
-    }
 }

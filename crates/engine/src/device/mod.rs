@@ -164,28 +164,6 @@ pub trait Device {
         Err(Error::device("copying to the device", format!("a {} takes whole buffers", self.info().kind)))
     }
 
-    /// Lets kernels of this device, the one of the number `own`, access the memory of others by their numbers.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when there is no peer access to one of them.
-    fn reach(&mut self, own: u32, others: &[u32]) -> Result<(), Error> {
-        let _ = (own, others);
-        Ok(())
-    }
-
-    /// Puts a copy between the memory of two devices into this device's stream: so many bytes to a place from another one, each the
-    /// number of a device and an address.
-    ///
-    /// # Errors
-    /// [`Error::Device`] when the driver refuses it, or has no such copies.
-    ///
-    /// # Safety
-    /// Both places have so many bytes, which nobody else uses until the stream has done it.
-    unsafe fn copy_between(&mut self, to: (u32, u64), from: (u32, u64), bytes: u64) -> Result<(), Error> {
-        let _ = (to, from, bytes);
-        Err(Error::device("copying between devices", format!("a {} has no others", self.info().kind)))
-    }
-
     /// Copies the first `bytes.len()` bytes of `buffer` to the host.
     ///
     /// # Errors

@@ -131,7 +131,6 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 
     /// The device, and the buffers of the current set.
-    #[cfg(not(target_family = "wasm"))]
     pub(super) fn device_and_ids(&mut self) -> (&mut D, &[BufferId]) {
         (self.device, &self.sets[self.current].buffers)
     }
@@ -301,7 +300,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
                 None => "free some of its memory first".to_owned(),
                 Some(options) => format!("{} fits", options.command_line()),
             };
-            return Err(not_enough_memory(&problem.facts().size, need, place, free, &hint));
+            return Err(not_enough_memory(&problem.labels().size, need, place, free, &hint));
         }
     }
     Ok(())

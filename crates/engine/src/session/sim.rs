@@ -3,7 +3,7 @@
 use simt::observe::Observer;
 use simt::{Function, LaunchError, Machine};
 
-use super::Session;
+use super::{Buffers, Session};
 use crate::device::{Checks, Device, Finding, Sim};
 use crate::error::Error;
 use crate::launch::Launch;
@@ -49,9 +49,8 @@ impl Session<'_, Sim> {
     /// # Errors
     /// When [`Session::check`] fails and no check says why.
     pub fn sanitize(&mut self, rung: &Rung, launch: &Launch, checks: Checks) -> Result<Vec<Finding>, Error> {
-        self.buffers.prepare_poisoned()?;
         self.buffers.device.set_checks(checks);
-        let launched = self.launch(rung, launch);
+        let launched = self.launch(rung, launch, Buffers::prepare_poisoned);
         self.buffers.device.set_checks(Checks::NONE);
         let findings = self.take_findings();
         match launched {

@@ -93,7 +93,7 @@ impl Run<'_> {
 
     fn wrong_already(&self, why: String) -> Error {
         let (rung, launch) = (self.kernel.rung.name, self.launch.to_string());
-        Error::WrongAlready { rung, launch, size: self.problem.facts().size, why }
+        Error::WrongAlready { rung, launch, size: self.problem.labels().size, why }
     }
 
     /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them,
@@ -108,7 +108,7 @@ impl Run<'_> {
 
     /// The problem, and the block.
     fn at(&self) -> String {
-        format!("{}, {}", self.problem.facts().size, engine::dims(self.launch.block))
+        format!("{}, {}", self.problem.labels().size, engine::dims(self.launch.block))
     }
 
     /// Runs a mutant once, and says whether everything is as it shall be.

@@ -36,11 +36,11 @@ mod sweep;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch, TensorMap};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict};
+use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict};
 use engine::registry::{DeviceProperties, Ladder, Rung};
+use ranks::{Combination, Divide, Piece, RankProblem, Share, Side};
 
 use super::product::{self, Extent};
 use formats::{Format, NAN, TYPES};
@@ -68,7 +68,7 @@ pub(super) const LADDER: Ladder = Ladder {
     blocks: &[[128, 1, 1], [256, 1, 1], [384, 1, 1]],
     block_rule: "the one that the rung is compiled for: 128, 256 or 384",
     sweep: sweep::sweep,
-    problem,
+    problem: |options| Ok(divided(options)?),
     shown: product::SHOWN,
 };
 
@@ -90,7 +90,7 @@ const UNIT: u64 = 16;
 const TILE_BYTES: u64 = 128;
 const TILE_ROWS: u32 = 64;
 
-fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
     Ok(Box::new(Gemm::new(options)?))
 }
 
@@ -199,6 +199,12 @@ impl Gemm {
 unsafe impl Problem for Gemm {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
+        let bytes = [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum();
+        let flops = (2 * m * n).saturating_mul(k);
+        Facts { variant: self.variant(), flops: Some(flops), ..Facts::new(vec![m, n, k], bytes) }
+    }
+
+    fn labels(&self) -> Labels {
         let kind = match self.data {
             Data::Uniform => String::new(),
             data => format!(", {} data", DATA[data as usize]),
@@ -212,13 +218,10 @@ unsafe impl Problem for Gemm {
         };
         let b = if self.b_in_columns { ", B in columns" } else { "" };
         let words = self.words();
-        let bytes = [A, B, C].map(|buffer| self.bytes_of(buffer)).iter().sum();
-        Facts {
+        Labels {
             title: format!("{size}, {} to {}{b}", name(self.factor), name(self.out)),
             column: if words.is_empty() { "bf16".to_owned() } else { words.join(", ") },
-            variant: self.variant(),
-            flops: Some((2 * m * n).saturating_mul(k)),
-            ..Facts::new(size, vec![m, n, k], bytes)
+            size,
         }
     }
 
@@ -317,29 +320,25 @@ unsafe impl Problem for Gemm {
             }),
         }
     }
-
-    fn divide(&self) -> Option<&dyn Divide> {
-        Some(self)
-    }
 }
 
 impl Divide for Gemm {
-    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        if along == Along::K && self.out != Format::F32 {
-            return Err("parts along k are added up, and 16 bits would round each of them; --out f32 can".to_owned());
+    fn share(&self, share: Share, side: Side) -> Result<RankProblem, String> {
+        if side == Side::K && self.out != Format::F32 {
+            return Err("shares of k are added up, and 16 bits would round each of them; --out f32 can".to_owned());
         }
-        product::part(&self.extent, part, along, &[B], |extent| self.of(extent))
+        product::share(&self.extent, share, side, &[B], |extent| self.of(extent))
     }
 
-    fn combine(&self, _: &Rung) -> Combine {
-        product::combine(self.n, &self.extent)
+    fn combination(&self, _: &Rung) -> Combination {
+        product::combination(self.n, &self.extent)
     }
 
-    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
-        let extent = self.extent.part(piece, Along::Rows)?;
+    fn piece(&self, _: &Rung, piece: Share) -> Result<Piece, String> {
+        let extent = self.extent.share(piece, Side::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64;
-        let begins = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
-        Ok(Piece { problem: self.of(extent), begins })
+        let offsets = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
+        Ok(Piece { problem: self.of(extent), offsets })
     }
 }
 

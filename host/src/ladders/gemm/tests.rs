@@ -58,7 +58,7 @@ fn what_single_precision_gives_is_right_and_what_lacks_a_product_is_not() {
         for (data, b) in [("uniform", "rows"), ("uniform", "columns"), ("exact", "rows"), ("exact", "columns")] {
             let gemm = gemm([17, 35, 20], &[("type", kind), ("out", out), ("data", data), ("b", b)]);
             let mut c = gemm.right();
-            assert_eq!(gemm.why(&c), None, "{}", gemm.facts().title);
+            assert_eq!(gemm.why(&c), None, "{}", gemm.labels().title);
             // A product of typical size is more than the bound, and more than what bfloat16 rounds.
             let at = 5 * 35 + 33;
             c[at] += 0.25;
@@ -112,7 +112,7 @@ fn special_numbers_travel_as_ieee_754_says() {
     for (kind, out) in TYPES_AND_OUTS {
         let gemm = gemm([64, 64, 30], &[("type", kind), ("out", out), ("data", "special")]);
         let c = gemm.right();
-        assert_eq!(gemm.why(&c), None, "{}", gemm.facts().title);
+        assert_eq!(gemm.why(&c), None, "{}", gemm.labels().title);
         let place = |is: &dyn Fn(&f32) -> bool| c.iter().position(is).unwrap();
         for (at, wrong) in [
             (place(&|x| x.is_nan()), 1.0),
@@ -124,7 +124,7 @@ fn special_numbers_travel_as_ieee_754_says() {
         ] {
             let mut c = c.clone();
             c[at] = wrong;
-            assert!(gemm.why(&c).is_some(), "{}: {wrong} for {}", gemm.facts().title, gemm.right()[at]);
+            assert!(gemm.why(&c).is_some(), "{}: {wrong} for {}", gemm.labels().title, gemm.right()[at]);
         }
     }
 }

@@ -15,13 +15,11 @@ use rayon::prelude::*;
 use kernels_gpu::histogram::BINS;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Element, Op, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::{Kind, Opt, Options};
-use engine::problem::{
-    Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
-};
+use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
+use ranks::{Combination, Divide, ElementType, Operation, Piece, RankProblem, Share, Side};
 
 use crate::data::{generate, least_pieces, too_many};
 use data::Data;
@@ -56,7 +54,7 @@ pub(super) const LADDER: Ladder = Ladder {
     blocks: BLOCKS,
     block_rule: "128, 256, 512 or 1024",
     sweep,
-    problem,
+    problem: |options| Ok(divided(options)?),
     shown: ShownColumns {
         timed: ShownColumns::MEMORY.timed,
         counted: &[
@@ -88,7 +86,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
     all.chain(edges().map(|n| with(n, data::NAMES[0]))).collect()
 }
 
-fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
     let given = options.maybe_size("n");
     let out_of_bounds = |value, takes: &str| Error::out_of_bounds(LADDER.name, "n", value, takes);
     if let Some(value) = given.filter(|&n| n > MOST) {
@@ -147,11 +145,14 @@ impl Histogram {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Histogram {
     fn facts(&self) -> Facts {
-        Facts {
+        Facts { chosen: Options::default().with_size("n", self.n), ..Facts::new(vec![self.n], self.n) }
+    }
+
+    fn labels(&self) -> Labels {
+        Labels {
+            size: format!("n = {}, {}", self.n, self.name),
             title: format!("{}, {} bytes", with_power(self.n), self.name),
             column: format!("n = {}", self.n),
-            chosen: Options::default().with_size("n", self.n),
-            ..Facts::new(format!("n = {}, {}", self.n, self.name), vec![self.n], self.n)
         }
     }
 
@@ -181,29 +182,25 @@ unsafe impl Problem for Histogram {
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         Verdict::of_elements(outputs, &counts(self.input()), |byte| format!("the count of byte {byte:#04x}"))
     }
-
-    fn divide(&self) -> Option<&dyn Divide> {
-        Some(self)
-    }
 }
 
 impl Divide for Histogram {
-    fn part(&self, part: Part, _: Along) -> Result<ProblemPart, String> {
-        Ok(ProblemPart { problem: Box::new(self.range(part.of(self.n))), shared: Vec::new(), scattered: None })
+    fn share(&self, share: Share, _: Side) -> Result<RankProblem, String> {
+        Ok(RankProblem { problem: Box::new(self.range(share.of(self.n))), broadcast: Vec::new(), scattered: None })
     }
 
-    fn combine(&self, _: &Rung) -> Combine {
-        Combine::Reduce { element: Element::U32, op: Op::Sum }
+    fn combination(&self, _: &Rung) -> Combination {
+        Combination::Reduce { element: ElementType::U32, operation: Operation::Sum }
     }
 
     fn least_pieces(&self) -> usize {
         least_pieces(self.n)
     }
 
-    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
+    fn piece(&self, _: &Rung, piece: Share) -> Result<Piece, String> {
         let range = crate::data::piece(piece, self.n);
-        let begins = vec![(0, range.start)];
-        Ok(Piece { problem: Box::new(self.range(range)), begins })
+        let offsets = vec![(0, range.start)];
+        Ok(Piece { problem: Box::new(self.range(range)), offsets })
     }
 
     fn reference(&self) -> Vec<u8> {

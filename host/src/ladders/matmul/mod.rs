@@ -33,12 +33,12 @@ mod reference;
 use std::sync::OnceLock;
 
 use engine::Error;
-use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict};
+use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung};
 use kernels_gpu::matmul::sliced;
+use ranks::{Combination, Divide, Piece, RankProblem, Share, Side};
 
 use super::product::{self, Extent};
 use inputs::Inputs;
@@ -61,7 +61,7 @@ pub(super) const LADDER: Ladder = Ladder {
     block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads), and \
         128 or 256 for the rungs whose tile is not their block",
     sweep,
-    problem,
+    problem: |options| Ok(divided(options)?),
     shown: product::SHOWN,
 };
 
@@ -75,7 +75,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
     all.map(product::with).collect()
 }
 
-fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
     let sides = product::sides(&LADDER, options)?;
     Ok(Box::new(Matmul {
         n: sides[1],
@@ -126,13 +126,13 @@ impl Matmul {
 unsafe impl Problem for Matmul {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
+        let flops = (2 * m * n).saturating_mul(k);
+        Facts { flops: Some(flops), ..Facts::new(vec![m, n, k], (m * k + k * n + m * n) * 4) }
+    }
+
+    fn labels(&self) -> Labels {
         let size = product::size(self.sides());
-        Facts {
-            title: format!("{size}, f32"),
-            column: format!("m = {m}"),
-            flops: Some((2 * m * n).saturating_mul(k)),
-            ..Facts::new(size, vec![m, n, k], (m * k + k * n + m * n) * 4)
-        }
+        Labels { title: format!("{size}, f32"), column: format!("m = {}", self.sides()[0]), size }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
@@ -182,26 +182,22 @@ unsafe impl Problem for Matmul {
             Some(Verdict::wrong_element(which, &found[at], shown, right))
         })
     }
-
-    fn divide(&self) -> Option<&dyn Divide> {
-        Some(self)
-    }
 }
 
 impl Divide for Matmul {
-    fn part(&self, part: Part, along: Along) -> Result<ProblemPart, String> {
-        product::part(&self.extent, part, along, &[B, B_COLUMNS], |extent| self.of(extent))
+    fn share(&self, share: Share, side: Side) -> Result<RankProblem, String> {
+        product::share(&self.extent, share, side, &[B, B_COLUMNS], |extent| self.of(extent))
     }
 
-    fn combine(&self, _: &Rung) -> Combine {
-        product::combine(self.n, &self.extent)
+    fn combination(&self, _: &Rung) -> Combination {
+        product::combination(self.n, &self.extent)
     }
 
-    fn piece(&self, _: &Rung, piece: Part) -> Result<Piece, String> {
-        let extent = self.extent.part(piece, Along::Rows)?;
+    fn piece(&self, _: &Rung, piece: Share) -> Result<Piece, String> {
+        let extent = self.extent.share(piece, Side::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
         let [_, n, k] = self.sides().map(|side| side as u64);
-        Ok(Piece { problem: self.of(extent), begins: vec![(A, before * k), (C, before * n)] })
+        Ok(Piece { problem: self.of(extent), offsets: vec![(A, before * k), (C, before * n)] })
     }
 }
 

@@ -41,8 +41,8 @@ pub use cpu::{plain_sum, recursive_reduce};
 
 use engine::Error;
 use engine::options::{Opt, Options};
-use engine::problem::Problem;
 use engine::registry::{Column, Effort, Ladder, ShownColumns};
+use ranks::Divide;
 
 use crate::data::MOST_IN_PIECES;
 use number::{OPS, Op, TYPES};
@@ -74,7 +74,7 @@ pub(super) const LADDER: Ladder = Ladder {
     blocks: BLOCKS,
     block_rule: "a power of two from 64 to 1024",
     sweep,
-    problem,
+    problem: |options| Ok(divided(options)?),
     shown: ShownColumns {
         timed: &[
             Column::Time,
@@ -114,7 +114,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
     all
 }
 
-fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
     let n = options.size_within("n", 0..=MOST_IN_PIECES)?;
     let (op, word) = (options.text("op"), options.text("type"));
     let variant = match (op, word) == USUAL {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::{Add as _, Mul as _};
 
-use engine::divide::{self, Element};
+use ranks::{ElementType, Operation};
 
 use crate::data::element;
 
@@ -26,12 +26,12 @@ impl Op {
     }
 
     /// The same, for devices that combine their results.
-    pub(super) fn of_devices(self) -> divide::Op {
+    pub(super) fn of_devices(self) -> Operation {
         match self {
-            Self::Sum => divide::Op::Sum,
-            Self::Product => divide::Op::Product,
-            Self::Min => divide::Op::Min,
-            Self::Max => divide::Op::Max,
+            Self::Sum => Operation::Sum,
+            Self::Product => Operation::Product,
+            Self::Min => Operation::Min,
+            Self::Max => Operation::Max,
         }
     }
 
@@ -45,12 +45,12 @@ pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     type Wide: Wide + From<Self>;
 
     /// The type by its name, for devices that combine their results.
-    const ELEMENT: Element;
+    const ELEMENT: ElementType;
 
     /// Half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
 
-    /// Element `index` of the input: made from [`element`], in a range in which the operation depends on every
+    /// ElementType `index` of the input: made from [`element`], in a range in which the operation depends on every
     /// element.
     fn element(index: u32, op: Op) -> Self;
 }
@@ -107,7 +107,7 @@ macro_rules! integers {
         impl Number for $type {
             type Wide = Self;
 
-            const ELEMENT: Element = Element::$name;
+            const ELEMENT: ElementType = ElementType::$name;
 
             const ROUNDOFF: f64 = 0.0;
 
@@ -138,7 +138,7 @@ macro_rules! floats {
         impl Number for $type {
             type Wide = f64;
 
-            const ELEMENT: Element = Element::$name;
+            const ELEMENT: ElementType = ElementType::$name;
 
             const ROUNDOFF: f64 = <$type>::EPSILON as f64 / 2.0;
 

@@ -9,13 +9,11 @@ use rayon::prelude::*;
 use super::GRAIN;
 use super::number::{Number, Op, Wide as _};
 use crate::data::{self, generate, least_pieces, too_many};
-use engine::divide::{Along, Combine, Part};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
-use engine::problem::{
-    Buffer, Divide, Facts, Piece, Problem, ProblemPart, Role, Verdict, elements, round_down, with_power,
-};
+use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, round_down, with_power};
 use engine::registry::{DeviceProperties, Rung};
+use ranks::{Combination, Divide, Piece, RankProblem, Share, Side};
 
 /// The places of buffers.
 const INPUT: usize = 0;
@@ -126,13 +124,12 @@ fn gamma(operations: u64, roundoff: f64) -> f64 {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl<T: Number> Problem for Reduction<T> {
     fn facts(&self) -> Facts {
-        let size = format!("n = {}", self.n);
-        Facts {
-            title: with_power(self.n) + &self.variant_in_words(),
-            column: size.clone(),
-            variant: self.variant.clone(),
-            ..Facts::new(size + &self.variant_in_words(), vec![self.n], self.n * Self::SIZE)
-        }
+        Facts { variant: self.variant.clone(), ..Facts::new(vec![self.n], self.n * Self::SIZE) }
+    }
+
+    fn labels(&self) -> Labels {
+        let (column, variant) = (format!("n = {}", self.n), self.variant_in_words());
+        Labels { size: format!("{column}{variant}"), title: with_power(self.n) + &variant, column }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
@@ -192,26 +189,22 @@ unsafe impl<T: Number> Problem for Reduction<T> {
             Some(Verdict::wrong_element(which, &found[at], found[at], expected[at]))
         })
     }
-
-    fn divide(&self) -> Option<&dyn Divide> {
-        Some(self)
-    }
 }
 
 impl<T: Number> Divide for Reduction<T> {
-    fn part(&self, part: Part, _: Along) -> Result<ProblemPart, String> {
-        let Range { start, end } = part.of(self.n);
-        Ok(ProblemPart {
+    fn share(&self, share: Share, _: Side) -> Result<RankProblem, String> {
+        let Range { start, end } = share.of(self.n);
+        Ok(RankProblem {
             problem: Box::new(self.range(start, end - start, self.n)),
-            shared: Vec::new(),
+            broadcast: Vec::new(),
             scattered: None,
         })
     }
 
-    fn combine(&self, rung: &Rung) -> Combine {
+    fn combination(&self, rung: &Rung) -> Combination {
         match rung.single_pass {
-            true => Combine::Reduce { element: T::ELEMENT, op: self.op.of_devices() },
-            false => Combine::Gather,
+            true => Combination::Reduce { element: T::ELEMENT, operation: self.op.of_devices() },
+            false => Combination::Gather,
         }
     }
 
@@ -219,13 +212,13 @@ impl<T: Number> Divide for Reduction<T> {
         least_pieces(self.n)
     }
 
-    fn piece(&self, rung: &Rung, piece: Part) -> Result<Piece, String> {
+    fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String> {
         if !rung.parameters.contains(&"sum") {
             return Err("it does not add to what is there, as a piece has to; reduce_atomic does".to_owned());
         }
         let Range { start, end } = data::piece(piece, self.n);
         let problem = self.range(self.first + start, end - start, self.of);
-        Ok(Piece { problem: Box::new(problem), begins: vec![(INPUT, start * Self::SIZE)] })
+        Ok(Piece { problem: Box::new(problem), offsets: vec![(INPUT, start * Self::SIZE)] })
     }
 
     fn reference(&self) -> Vec<u8> {

@@ -100,8 +100,16 @@ fn partial<T: bytemuck::Pod>(fixture: &RungFixture, fold: impl Fn(&[T]) -> T) ->
     fixture.input().chunks(slice).map(fold).collect()
 }
 
+fn options(op: &str, word: &str, n: u64) -> Options {
+    Options::default().with("n", n).with("op", op).with("type", word)
+}
+
 fn of_operation(op: &str, word: &str, n: u64) -> RungFixture {
-    rung_fixture("reduce_any", &Options::default().with("n", n).with("op", op).with("type", word))
+    rung_fixture("reduce_any", &options(op, word, n))
+}
+
+fn divided_problem(op: &str, word: &str, n: u64) -> Box<dyn Divide> {
+    divided(&LADDER.complete(&options(op, word, n)).unwrap()).unwrap()
 }
 
 #[test]
@@ -166,16 +174,15 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
 }
 
 /// The check of one result of all elements.
-fn check_whole(problem: &dyn Problem, output: &[Vec<u8>]) -> Verdict {
-    let divide = problem.divide().unwrap();
-    divide.check_combined(&[divide.reference()], output.first().map_or(&[], Vec::as_slice))
+fn check_whole(problem: &dyn Divide, output: &[Vec<u8>]) -> Verdict {
+    problem.check_combined(&[problem.reference()], output.first().map_or(&[], Vec::as_slice))
 }
 
 #[test]
 fn the_sum_of_floats_is_the_same_in_every_order() {
     const N: u64 = 300_007;
     for (word, bound) in [("f32", 18), ("f64", 21)] {
-        let problem = of_operation("sum", word, N).problem;
+        let problem = divided_problem("sum", word, N);
         for each in [2, 3, 1000, usize::MAX] {
             let (output, largest) = match word {
                 "f32" => summed::<f32>(problem.input(0), each),
@@ -191,7 +198,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
 
 #[test]
 fn a_whole_result_is_checked() {
-    let problem = of_operation("sum", "f32", 100_003).problem;
+    let problem = divided_problem("sum", "f32", 100_003);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     let sum: f32 = input.iter().sum();
     let wrong = |output: &[Vec<u8>]| match check_whole(&*problem, output) {
@@ -212,7 +219,7 @@ fn a_whole_result_is_checked() {
 
 #[test]
 fn whole_products_stay_in_range_and_notice_what_is_missing() {
-    let problem = of_operation("product", "f32", 1 << 18).problem;
+    let problem = divided_problem("product", "f32", 1 << 18);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
         // As a GPU may: so many at a time, then pairs of those.

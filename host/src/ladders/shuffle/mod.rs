@@ -17,7 +17,7 @@ pub use model::{Mode, source};
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Facts, Picture, Problem, Role, Verdict, elements};
+use engine::problem::{Buffer, Facts, Labels, Picture, Problem, Role, Verdict, elements};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
 /// The number of lanes, unless the width is larger.
@@ -132,20 +132,25 @@ impl Shuffle {
         };
         (0..self.values()).map(expected).collect()
     }
+
+    /// The name of the elements' type.
+    fn element(&self) -> &'static str {
+        if self.is_float { "f32" } else { "i32" }
+    }
 }
 
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Shuffle {
     fn facts(&self) -> Facts {
+        let values = u64::from(self.values());
+        Facts { variant: self.element().to_owned(), ..Facts::new(vec![values], 2 * 4 * values) }
+    }
+
+    fn labels(&self) -> Labels {
         let [src, delta, mask] = ["src", "delta", "mask"].map(|name| self.options.size(name));
-        let (values, width) = (self.values(), self.width);
-        let variant = if self.is_float { "f32" } else { "i32" };
-        let size = format!("{values} of {variant}, source {src}, delta {delta}, mask {mask}, width {width}");
-        Facts {
-            column: format!("width {width}"),
-            variant: variant.to_owned(),
-            ..Facts::new(size, vec![values.into()], 2 * 4 * u64::from(values))
-        }
+        let (values, width, element) = (self.values(), self.width, self.element());
+        let size = format!("{values} of {element}, source {src}, delta {delta}, mask {mask}, width {width}");
+        Labels { column: format!("width {width}"), ..Labels::new(size) }
     }
 
     fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use engine::Error;
 use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
-use engine::problem::{Buffer, Facts, Problem, Role, Verdict, round_down};
+use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, round_down};
 use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 
 use crate::data::{MAX_ELEMENTS, generate};
@@ -124,11 +124,12 @@ impl Transpose {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl Problem for Transpose {
     fn facts(&self) -> Facts {
+        Facts::new(vec![self.rows.into(), self.cols.into()], 2 * self.elements() * WORD)
+    }
+
+    fn labels(&self) -> Labels {
         let size = format!("{} × {}", self.rows, self.cols);
-        Facts {
-            title: format!("{size} f32"),
-            ..Facts::new(size, vec![self.rows.into(), self.cols.into()], 2 * self.elements() * WORD)
-        }
+        Labels { title: format!("{size} f32"), ..Labels::new(size) }
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {

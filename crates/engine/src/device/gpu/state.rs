@@ -205,7 +205,6 @@ impl State {
                 Arg::Inside(index, bytes) => (address(index)? + bytes).to_ne_bytes().to_vec(),
                 Arg::Table { .. } => Arg::table(arg.buffers().map(address).collect::<Result<Vec<_>, _>>()?),
                 Arg::Addresses(addresses) => Arg::table(addresses),
-                Arg::FirstRank => 0u32.to_ne_bytes().to_vec(),
                 Arg::U32(value) => value.to_ne_bytes().to_vec(),
                 Arg::I32(value) => value.to_ne_bytes().to_vec(),
                 Arg::U64(value) => value.to_ne_bytes().to_vec(),
@@ -241,12 +240,13 @@ impl State {
         Ok(DeviceMemory { address: buffer.as_device_ptr().as_raw(), bytes: buffer.len() as u64 })
     }
 
-    /// Refuses a launch whose blocks wait for each other, as those of several ranks do, and do not all run at a time.
+    /// Refuses a launch whose blocks wait for each other, as those of kernels with an [`Arg::Table`] of several buffers do,
+    /// when the device cannot run all of them at the same time.
     ///
     /// # Errors
     /// [`Error::Launch`] when more blocks are launched than the device runs at a time.
-    pub(super) fn check_ranks_run_together(&mut self, launch: &Launch) -> Result<(), Error> {
-        if !launch.args.iter().any(|arg| matches!(arg, Arg::Table { ranks: 2.., .. } | Arg::Addresses(_))) {
+    pub(super) fn check_blocks_run_together(&mut self, launch: &Launch) -> Result<(), Error> {
+        if !launch.args.iter().any(|arg| matches!(arg, Arg::Table { count: 2.., .. } | Arg::Addresses(_))) {
             return Ok(());
         }
         let blocks = launch.blocks();

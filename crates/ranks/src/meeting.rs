@@ -1,9 +1,9 @@
-//! The ranks of a group meet: they exchange a few bytes with each other by way of the first, over TCP, in one process or
-//! several, on one host or several.
+//! The meeting of all ranks: they exchange messages over TCP through the first rank. The ranks can be in one process or in
+//! several, on one host or on several.
 //!
-//! Every wait has a limit. A rank that fails tells the others; one that ends, or does not answer, is found by the first rank,
-//! which tells the others. So every rank gets the same error, and none waits forever. A rank that waits for its device looks
-//! at its connections meanwhile ([`Meeting::watch`]), since work of other ranks may be what the device waits for.
+//! Every wait has a time limit. A rank that fails tells the others. The first rank notices a rank that ends or does not
+//! answer, and tells the others. So all ranks get the same error, and no rank waits forever. A rank that waits for its device
+//! also watches its connections ([`Meeting::watch`]), because the device may wait for work of other ranks.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,46 +11,46 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::device::Watch;
-use crate::divide::Part;
+use crate::divide::Share;
 use crate::error::Error;
+use engine::device::Watch;
 
-/// What a connection begins with; the number changes with what is sent.
+/// The first bytes of a connection. The number changes with the format of the messages.
 const GREETING: [u8; 8] = *b"ladder 1";
 
-/// How often a rank that does not find the first one looks again.
+/// The time between two attempts to reach the first rank.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long the rest of a message may take at least.
+/// The minimum time limit for the rest of a message.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// How long the first rank listens to others when one has failed: those whose work the failure has ended may say so too.
+/// How long the first rank listens to the others after a failure. The failure may have ended their work too.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// The most bytes of a message.
+/// The maximum number of bytes of a message.
 const MOST_BYTES: u64 = 1 << 36;
 
 /// A rank's connections to the others.
 pub struct Meeting {
-    /// Which of the ranks this one is.
-    pub part: Part,
-    /// On the first rank, the connections to all others in their order; on another, the one to the first.
+    /// The number of this rank, and the number of ranks.
+    pub rank: Share,
+    /// On the first rank, the connections to all others in their order. On another rank, the connection to the first one.
     links: Vec<TcpStream>,
     limit: Duration,
-    /// The rank that failed, and why; every later exchange fails with it.
+    /// The rank that failed, and the reason. Every later exchange fails with it.
     failed: Option<(usize, String)>,
 }
 
 impl Meeting {
-    /// Meets the others at the first rank's address. `listener` is given to the first rank, which the others connect to.
-    /// From then on, the ranks wait for each other as long as the limit is.
+    /// Meets the others at the first rank's address. The others connect to the first rank, which gets a `listener`.
+    /// `limit` is the time limit of every wait.
     ///
     /// # Errors
-    /// [`Error::Rank`] with the number of a rank that does not come within the limit, that is there twice, or that counts other
-    /// ranks.
-    pub fn new(part: Part, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
-        let mut meeting = Self { part, links: Vec::new(), limit, failed: None };
-        let met = match part.rank {
+    /// [`Error::Rank`] with the number of a rank that does not connect within the limit, that exists twice, or that counts a
+    /// different number of ranks.
+    pub fn new(rank: Share, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
+        let mut meeting = Self { rank, links: Vec::new(), limit, failed: None };
+        let met = match rank.index {
             0 => meeting.accept_others(address, listener),
             _ => meeting.connect_to_first(address),
         };
@@ -62,7 +62,7 @@ impl Meeting {
 
     /// Accepts the connections of all other ranks.
     fn accept_others(&mut self, address: &str, listener: Option<TcpListener>) -> Result<(), (usize, String)> {
-        let Part { ranks, .. } = self.part;
+        let ranks = self.rank.count;
         let own = |error: io::Error| (0, format!("cannot wait for the other ranks at {address}: {error}"));
         let listener = listener.map_or_else(|| TcpListener::bind(address), Ok).map_err(own)?;
         listener.set_nonblocking(true).map_err(own)?;
@@ -100,7 +100,7 @@ impl Meeting {
         answer.map(drop)
     }
 
-    /// Connects to the first rank and waits until all others have come there too.
+    /// Connects to the first rank and waits until all others have connected too.
     fn connect_to_first(&mut self, address: &str) -> Result<(), (usize, String)> {
         let end = Instant::now() + self.limit;
         let stream = loop {
@@ -112,7 +112,7 @@ impl Meeting {
             }
         };
         let mut greeting = GREETING.to_vec();
-        for number in [self.part.rank, self.part.ranks] {
+        for number in [self.rank.index, self.rank.count] {
             greeting.extend((number as u64).to_le_bytes());
         }
         set_up(&stream, self.limit)
@@ -122,14 +122,15 @@ impl Meeting {
         self.receive().map(drop)
     }
 
-    /// Gives every rank what each has, in the order of the ranks; or what one of them could not do, in words.
+    /// Sends this rank's bytes, or its error, to all ranks, and returns the bytes of all ranks in their order.
     ///
     /// # Errors
-    /// [`Error::Rank`], the same for every rank, when one of them failed, has ended or does not answer; and from then on.
+    /// [`Error::Rank`], the same for all ranks, when one of them has failed, has ended or does not answer, and for every later
+    /// exchange.
     pub fn exchange(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, Error> {
         let result = match self.failed.clone() {
             Some(failed) => Err(failed),
-            None if self.part.rank == 0 => {
+            None if self.rank.index == 0 => {
                 let all = self.gather(own);
                 self.send_to_others(&all);
                 all
@@ -142,10 +143,10 @@ impl Meeting {
         })
     }
 
-    /// Waits until all ranks have come here.
+    /// Waits until all ranks have reached this call.
     ///
     /// # Errors
-    /// As [`Meeting::exchange`].
+    /// The errors of [`Meeting::exchange`].
     pub fn barrier(&mut self) -> Result<(), Error> {
         self.exchange(Ok(Vec::new())).map(drop)
     }
@@ -153,15 +154,15 @@ impl Meeting {
     /// Tells the others whether this rank's step has succeeded. The step's own error stays with the caller.
     ///
     /// # Errors
-    /// As [`Meeting::exchange`], so also when `own` is an error.
+    /// The errors of [`Meeting::exchange`], so also when `own` is an error.
     pub fn report<T, E: Display>(&mut self, own: &Result<T, E>) -> Result<(), Error> {
         self.exchange(own.as_ref().map(|_| Vec::new()).map_err(ToString::to_string)).map(drop)
     }
 
-    /// Gives every rank the numbers of all, in the order of the ranks.
+    /// Sends this rank's number to all ranks, and returns the numbers of all ranks in their order.
     ///
     /// # Errors
-    /// As [`Meeting::exchange`].
+    /// The errors of [`Meeting::exchange`].
     pub fn exchange_number(&mut self, own: u64) -> Result<Vec<u64>, Error> {
         let all = self.exchange(Ok(own.to_le_bytes().to_vec()))?;
         let broken = |rank| Error::Rank { rank, reason: "sends what is no number".to_owned() };
@@ -170,8 +171,8 @@ impl Meeting {
         all.iter().enumerate().map(number).collect()
     }
 
-    /// What looks for the end or the failure of other ranks while this one waits for something else: why it should not wait
-    /// any longer, until then nothing. The error of what is given up so is not the run's: [`Meeting::exchange`] has that.
+    /// Returns a function that watches the other ranks while this rank waits for its device. The function returns the reason
+    /// for giving up when a rank has ended or failed. [`Meeting::exchange`] returns the error of the run.
     pub fn watch(&self) -> Watch {
         let links: Vec<TcpStream> = self.links.iter().filter_map(|link| link.try_clone().ok()).collect();
         Box::new(move || links.iter().any(has_failed).then(|| GIVEN_UP.to_owned()))
@@ -183,7 +184,7 @@ impl Meeting {
         let mut all = vec![own.map_err(|why| (0, why))];
         for at in 0..self.links.len() {
             if all.iter().any(Result::is_err) {
-                // Others may wait for the rank that has failed, and say nothing until they are told.
+                // Others may wait for the rank that has failed, and are silent until they are told.
                 end = end.min(Instant::now() + GRACE);
             }
             let heard = await_one(&self.links, at, end).and_then(|()| read(&mut self.links[at]));
@@ -193,8 +194,8 @@ impl Meeting {
                 Err(error) => Err((at + 1, why_silent(&error, self.limit))),
             });
         }
-        // A rank's own error says more than the lost connection or the silence of another one, which may be its consequence,
-        // and what was given up because of another rank says nothing.
+        // A rank's error explains more than a lost connection or a silent rank, which may be consequences. Work that a rank gave
+        // up because of another rank explains nothing.
         let weight = |why: &str| match why {
             why if why.ends_with(GIVEN_UP) => 3,
             why if is_silence(why) => 1 + u8::from(why != ENDED),
@@ -202,7 +203,7 @@ impl Meeting {
         };
         let failed = all.iter().filter_map(|own| own.as_ref().err()).min_by_key(|(_, why)| weight(why));
         let Some((rank, why)) = failed else { return Ok(all.into_iter().flatten().collect()) };
-        // A driver tells of a kernel's fault on all GPUs that access each other's memory, and not which one had it.
+        // A driver reports a kernel's fault on all GPUs that access each other's memory, and not which GPU had it.
         let same = all.iter().filter_map(|own| own.as_ref().err()).filter(|own| own.0 != *rank && own.1 == *why);
         let same: Vec<String> = same.filter(|own| weight(&own.1) == 0).map(|own| own.0.to_string()).collect();
         let too = match &same[..] {
@@ -213,7 +214,7 @@ impl Meeting {
         Err((*rank, format!("{why}{too}")))
     }
 
-    /// Sends the other ranks what all have, or which rank failed.
+    /// Sends the bytes of all ranks, or the failed rank and the reason, to the other ranks.
     fn send_to_others(&mut self, all: &Result<Vec<Vec<u8>>, (usize, String)>) {
         let (kind, bytes) = match all {
             Ok(all) => (0, all.iter().flat_map(|own| [&(own.len() as u64).to_le_bytes()[..], own].concat()).collect()),
@@ -236,7 +237,7 @@ impl Meeting {
         // When the first rank has ended, its last message may say why.
         let heard = self.receive();
         match (sent, own) {
-            (Err(_), Err(why)) if matches!(&heard, Err((0, said)) if is_silence(said)) => Err((self.part.rank, why)),
+            (Err(_), Err(why)) if matches!(&heard, Err((0, said)) if is_silence(said)) => Err((self.rank.index, why)),
             _ => heard,
         }
     }
@@ -264,24 +265,24 @@ impl Meeting {
     }
 }
 
-/// What is said of a rank whose connection has ended, and of one that is silent.
+/// The reasons of a rank whose connection has ended, and of a rank that is silent.
 const ENDED: &str = "has ended";
 const SILENT: &str = "did not answer within";
 
-/// How the error of what was given up ends.
+/// The end of the error of work that was given up.
 const GIVEN_UP: &str = "given up, because another rank has failed";
 
-/// Why nothing came from a rank.
+/// The reason why a rank sent nothing.
 fn why_silent(error: &io::Error, waited: Duration) -> String {
     if is_late(error) { format!("{SILENT} {waited:?}") } else { ENDED.to_owned() }
 }
 
-/// Whether these words say that nothing came from a rank.
+/// Whether this is a reason of [`why_silent`].
 fn is_silence(said: &str) -> bool {
     said == ENDED || said.starts_with(SILENT)
 }
 
-/// Waits until something comes by one of the links. It gives up at the end of the time, or when another link has failed.
+/// Waits until a message arrives on a link. Gives up at the end of the time, or when another link has failed.
 fn await_one(links: &[TcpStream], at: usize, end: Instant) -> io::Result<()> {
     let link = &links[at];
     link.set_read_timeout(Some(PAUSE))?;
@@ -291,7 +292,7 @@ fn await_one(links: &[TcpStream], at: usize, end: Instant) -> io::Result<()> {
             heard => break heard,
         }
     };
-    // A message that has begun is read to its end.
+    // A message that has started to arrive is read to its end.
     link.set_read_timeout(Some(end.saturating_duration_since(Instant::now()).max(LEAST)))?;
     heard.map(drop)
 }
@@ -300,7 +301,7 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Whether a connection has ended, or the next message there says that a rank has failed. Nothing is taken from it.
+/// Whether a connection has ended, or its next message reports a failed rank. The message stays in the connection.
 fn has_failed(link: &TcpStream) -> bool {
     let mut kind = [0];
     let peeked = link.set_nonblocking(true).and_then(|()| link.peek(&mut kind));
@@ -324,7 +325,7 @@ fn connect(address: &str, limit: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Lets every later read and write fail after the limit.
+/// Sets the time limit of every later read and write.
 fn set_up(stream: &TcpStream, limit: Duration) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
@@ -369,4 +370,4 @@ fn read(link: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -1,60 +1,58 @@
-//! Runs a rung on a rank's part, combines the parts' results, and checks and times both.
+//! Runs a rung on a rank's share, combines the ranks' results, and checks and times both.
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::time::Instant;
 
+use engine::device::{BufferId, Device, DeviceMemory, GpuStream};
+use engine::launch::{Arg, Launch};
+use engine::problem::{POISON, Verdict};
+use engine::run::WARM_UP;
+use engine::stats::Samples;
+use engine::{Rung, Session};
 use rayon::prelude::*;
 
-use super::Member;
-use super::communicator::{Collective, Communicator, Placement};
-use super::meeting::Meeting;
-use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
-use crate::divide::{Combine, Element, Op, Part};
+use crate::communicator::{Collective, Communicator, Placement};
+use crate::divide::{Combination, ElementType, Operation, Share};
 use crate::error::Error;
-use crate::launch::{Arg, Launch};
-use crate::problem::{self, Divide, ProblemPart};
-use crate::problem::{POISON, Verdict};
-use crate::registry::Rung;
-use crate::run::WARM_UP;
-use crate::session::Session;
-use crate::stats::Samples;
+use crate::meeting::Meeting;
+use crate::member::Member;
+use crate::problem::RankProblem;
 
 /// What a rank launches of a rung.
-pub(super) struct Planned {
-    pub(super) rung: &'static Rung,
-    /// The part as a whole, or the pieces that it is cut into.
-    pub(super) pieces: Vec<LaunchedPiece>,
+pub(crate) struct Planned {
+    pub(crate) rung: &'static Rung,
+    /// The whole share, or the pieces that the share is cut into.
+    pub(crate) pieces: Vec<LaunchedPiece>,
 }
 
-/// A piece's launch, and the bytes before it in the part's buffers, by their indices.
-pub(super) struct LaunchedPiece {
-    pub(super) launch: Launch,
-    pub(super) begins: Vec<(usize, u64)>,
+/// The launch of a piece, and the piece's byte offsets into the share's buffers, by their indices.
+pub(crate) struct LaunchedPiece {
+    pub(crate) launch: Launch,
+    pub(crate) offsets: Vec<(usize, u64)>,
 }
 
 /// How a rung's results are combined.
 struct Combined {
-    /// The index of the part's output.
+    /// The index of the output.
     output: usize,
-    /// Where the result comes together, if that is another buffer, and its bytes.
+    /// The buffer of the combined result and the buffer's bytes, if that is not the output.
     to: Option<(BufferId, u64)>,
-    /// What is done behind the last launch.
+    /// The collective after the last launch.
     whole: Collective,
-    /// Or behind each launch, with the bytes of the output before the piece. Empty where it is done as a whole.
+    /// The collectives after each launch, with the piece's byte offset into the output. Empty when there is only `whole`.
     pieces: Vec<(Collective, u64)>,
 }
 
-/// Checks a rung on the parts, and times it if there are `runs` and a clock.
-pub(super) fn outcome(
+/// Checks a rung on the ranks' shares, and times it if there are `runs` and a clock.
+pub(crate) fn measure(
     member: &mut Member,
-    divided: &ProblemPart,
+    divided: &RankProblem,
     planned: &Planned,
     runs: Option<u32>,
 ) -> Result<(Verdict, Option<Samples>), Error> {
     let mut combined = combined(member, divided, planned)?;
-    // Where the result of the whole comes together.
     if let Some((id, bytes)) = &mut combined.to {
         let made = member.device.alloc(*bytes as usize);
         *id = member.agree(made)?;
@@ -68,62 +66,63 @@ pub(super) fn outcome(
     member.agree(done)
 }
 
-/// How the parts' results are combined. The buffer in which they come together is still to be allocated.
-fn combined(member: &mut Member, divided: &ProblemPart, planned: &Planned) -> Result<Combined, Error> {
+/// How the ranks' results are combined. The caller allocates the buffer of the combined result.
+fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Result<Combined, Error> {
     let problem = &*divided.problem;
     let buffers = problem.buffers(member.device.info().properties());
     let args = planned.pieces[0].launch.args.iter().flat_map(Arg::buffers);
     let is_output = |index: &usize| buffers[*index].role.is_result();
-    let missing = || Error::NotOffered(format!("{} has no output to combine", planned.rung.name));
+    let missing = || engine::Error::NotOffered(format!("{} has no output to combine", planned.rung.name));
     let output = args.clone().find(is_output).ok_or_else(missing)?;
-    let begin = |piece: &LaunchedPiece| piece.begins.iter().find(|(own, _)| *own == output).map_or(0, |(_, at)| *at);
+    let offset =
+        |piece: &LaunchedPiece| piece.offsets.iter().find(|(own, _)| *own == output).map_or(0, |(_, bytes)| *bytes);
     let written = match &planned.pieces[..] {
         [piece] => problem.written_bytes(&piece.launch, &buffers[output]),
         _ => buffers[output].bytes,
     };
-    // Each rank's bytes, then where its pieces begin among them.
-    let own: Vec<u64> = [written].into_iter().chain(planned.pieces.iter().map(begin)).collect();
+    // The bytes of the rank's output, then the offsets of the rank's pieces.
+    let own: Vec<u64> = [written].into_iter().chain(planned.pieces.iter().map(offset)).collect();
     let all = member.meeting.exchange(Ok(own.iter().flat_map(|number| number.to_le_bytes()).collect()))?;
     let numbers = |bytes: &Vec<u8>| -> Vec<u64> {
         bytes.chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap_or_default())).collect()
     };
     let all: Vec<Vec<u64>> = all.iter().map(numbers).collect();
-    let combine = problem.divide().map_or(Combine::Gather, |problem| problem.combine(planned.rung));
+    let combination = problem.combination(planned.rung);
     let is_other = |other: &Vec<u64>| other.len() != own.len();
-    if let Some(rank) = all.iter().position(is_other).filter(|_| combine == Combine::Gather) {
+    if let Some(rank) = all.iter().position(is_other).filter(|_| combination == Combination::Gather) {
         let reason =
             format!("has {} pieces, and another rank has {}", all[rank].len().saturating_sub(1), planned.pieces.len());
         return Err(Error::Rank { rank, reason });
     }
     let mut end = 0;
-    let parts = all.iter().map(|own| {
+    let ranges = all.iter().map(|own| {
         let start = end;
         end += own.first().copied().unwrap_or_default();
         start..end
     });
-    let parts: Vec<_> = parts.collect();
-    let (whole, to) = match combine {
-        Combine::Reduce { element, op } => {
-            (Collective::AllReduce { count: written / element.bytes(), element, op }, None)
+    let ranges: Vec<_> = ranges.collect();
+    let (whole, to) = match combination {
+        Combination::Reduce { element, operation } => {
+            (Collective::AllReduce { count: written / element.bytes(), element, operation }, None)
         }
-        Combine::Scatter { element, op, unit } => {
+        Combination::Scatter { element, operation, unit } => {
             let unit = unit * element.bytes();
-            let part = |rank| Part { rank, ..member.meeting.part }.of(written / unit);
-            let parts: Vec<_> = (0..all.len()).map(part).map(|part| part.start * unit..part.end * unit).collect();
-            let own = &parts[member.meeting.part.rank];
+            let units = |index| Share { index, ..member.meeting.rank }.of(written / unit);
+            let ranges: Vec<_> = (0..all.len()).map(units).map(|units| units.start * unit..units.end * unit).collect();
+            let own = &ranges[member.meeting.rank.index];
             let to = Some(own.end - own.start);
-            (Collective::Scatter { parts, element, op }, to)
+            (Collective::Scatter { ranges, element, operation }, to)
         }
-        Combine::Gather => (Collective::Gather { parts: parts.clone() }, Some(end)),
+        Combination::Gather => (Collective::Gather { ranges: ranges.clone() }, Some(end)),
     };
     let count = planned.pieces.len();
-    let is_cut = combine == Combine::Gather && count > 1;
+    let is_cut = combination == Combination::Gather && count > 1;
     let piece = |place: usize| {
-        let of_rank = |(part, own): (&Range<u64>, &Vec<u64>)| {
-            let end = own.get(place + 2).map_or(part.end, |begin| part.start + begin);
-            part.start + own[place + 1]..end
+        let of_rank = |(range, own): (&Range<u64>, &Vec<u64>)| {
+            let end = own.get(place + 2).map_or(range.end, |offset| range.start + offset);
+            range.start + own[place + 1]..end
         };
-        (Collective::Gather { parts: parts.iter().zip(&all).map(of_rank).collect() }, own[place + 1])
+        (Collective::Gather { ranges: ranges.iter().zip(&all).map(of_rank).collect() }, own[place + 1])
     };
     let pieces = if is_cut { (0..count).map(piece).collect() } else { Vec::new() };
     Ok(Combined { output, to: to.map(|bytes| (BufferId(u32::MAX), bytes)), whole, pieces })
@@ -131,7 +130,7 @@ fn combined(member: &mut Member, divided: &ProblemPart, planned: &Planned) -> Re
 
 fn with_buffers(
     member: &mut Member,
-    divided: &ProblemPart,
+    divided: &RankProblem,
     planned: &Planned,
     combined: &Combined,
     runs: Option<u32>,
@@ -139,7 +138,7 @@ fn with_buffers(
     let problem = &*divided.problem;
     let Member { device, communicator, meeting, .. } = member;
     let device: &mut dyn Device = &mut **device;
-    // Every rank has its buffers before any begins to work with the others.
+    // All ranks allocate their buffers before the first one starts to work with the others.
     let session = match runs {
         Some(_) => Session::timed(device, problem),
         None => Session::new(device, problem, true),
@@ -147,11 +146,11 @@ fn with_buffers(
     meeting.report(&session)?;
     let mut session = session?;
     let buffers = problem.buffers(session.device_and_buffers().0.info().properties());
-    for &index in &divided.shared {
+    for &index in &divided.broadcast {
         let bytes = buffers[index].bytes;
         let (device, ids) = session.device_and_buffers();
         let id = ids[index];
-        if meeting.part.rank > 0 {
+        if meeting.rank.index > 0 {
             device.fill(id, 0)?;
         }
         communicator.run(meeting, device, [id, id], &Collective::Broadcast { bytes })?;
@@ -159,9 +158,9 @@ fn with_buffers(
 
     let Planned { rung, pieces } = planned;
     let launches: Vec<Launch> = pieces.iter().map(|piece| piece.launch.clone()).collect();
-    // SAFETY: they were made for the problem, or for pieces of it.
+    // SAFETY: `Ladder::launch` made the launches for the problem or for pieces of it, so they access only its buffers.
     let ran = unsafe { session.launch_poisoned(rung, &launches) };
-    // Without this, the others would wait in the collective for a rank whose kernel has failed.
+    // Without this report, the others would wait in the collective for a rank whose kernel has failed.
     meeting.report(&ran)?;
     let has_clock = ran?.time_ns.is_some();
     {
@@ -174,22 +173,21 @@ fn with_buffers(
     let own = result(&mut session, combined, &outputs)?;
     let launch = &launches[0];
     let verdict = match &combined.whole {
-        Collective::Gather { parts } => {
-            // The part is checked where the whole came together.
-            let part = &parts[meeting.part.rank];
+        Collective::Gather { ranges } => {
+            // The share is checked in the combined result.
+            let range = &ranges[meeting.rank.index];
             if let Some(first) = outputs.first_mut() {
-                *first = own[part.start as usize..part.end as usize].to_vec();
+                *first = own[range.start as usize..range.end as usize].to_vec();
             }
             problem.check(rung, launch, &outputs)
         }
         Collective::Scatter { .. } => {
-            let scattered = divided.scattered.as_deref().unwrap_or(problem);
+            let scattered = divided.scattered.as_ref().unwrap_or(&divided.problem);
             scattered.check(rung, launch, std::slice::from_ref(&own))
         }
         _ => {
-            let reference = problem.divide().map(Divide::reference).unwrap_or_default();
-            let references = meeting.exchange(Ok(reference))?;
-            problem::check_combined(problem, &references, &own)
+            let references = meeting.exchange(Ok(problem.reference()))?;
+            problem.check_combined(&references, &own)
         }
     };
     let verdict = match (verdict, violation) {
@@ -205,7 +203,7 @@ fn with_buffers(
     let mut times = Vec::new();
     if let (Some(runs), true, true) = (runs, has_clock, verdict.is_right()) {
         times = timed(&mut session, &mut **communicator, meeting, (rung, &launches), combined, runs)?;
-        // What was timed is what was checked.
+        // The timed launches must have computed what was checked.
         let (outputs, _) = session.outputs(launch)?;
         let is_same = result(&mut session, combined, &outputs)? == own;
         let again = Verdict::Wrong("the last timed launch has another result than the first one".to_owned());
@@ -214,7 +212,7 @@ fn with_buffers(
     Ok((verdict, slowest(meeting, times)?))
 }
 
-/// The combined result, in this rank's memory.
+/// Downloads the combined result from this rank's device.
 fn result(session: &mut Session<'_>, combined: &Combined, outputs: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
     let Some((id, bytes)) = combined.to else { return Ok(outputs.first().cloned().unwrap_or_default()) };
     let mut all = vec![0; bytes as usize];
@@ -222,7 +220,7 @@ fn result(session: &mut Session<'_>, combined: &Combined, outputs: &[Vec<u8>]) -
     Ok(all)
 }
 
-/// The times of launches with what combines their results, on this rank.
+/// The times of launches and of the collectives that combine their results, on this rank.
 fn timed(
     session: &mut Session<'_>,
     communicator: &mut dyn Communicator,
@@ -259,10 +257,12 @@ fn timed(
                 return whole.unwrap_or(Ok(()));
             };
             let from = DeviceMemory { address: from.address + begin, bytes: from.bytes - begin };
-            communicator.enqueue((stream, Placement::Beside), [from, to.unwrap_or(from)], what).unwrap_or(Ok(()))?;
-            if is_last { communicator.join_beside(stream) } else { Ok(()) }
+            communicator
+                .enqueue((stream, Placement::Concurrent), [from, to.unwrap_or(from)], what)
+                .unwrap_or(Ok(()))?;
+            if is_last { communicator.join_concurrent(stream) } else { Ok(()) }
         };
-        // SAFETY: as when they were checked.
+        // SAFETY: the launches are those that were checked, so they access only the problem's buffers.
         let ran = unsafe { session.once_with(rung, launches, &mut before, &mut behind) }?;
         let mut time = ran.time_ns.unwrap_or_default();
         if needs_host {
@@ -283,35 +283,35 @@ fn timed(
     Ok(times)
 }
 
-/// A word of each rank, which they add up to wait for each other in their streams before the clock starts.
-pub(super) struct Start {
+/// A word of each rank. The ranks sum the words in their streams before the clock starts, so that they start together.
+pub(crate) struct Start {
     id: BufferId,
     memory: DeviceMemory,
 }
 
 impl Start {
-    pub(super) fn new(device: &mut dyn Device) -> Result<Self, Error> {
+    pub(crate) fn new(device: &mut dyn Device) -> Result<Self, Error> {
         let id = device.alloc(size_of::<u32>())?;
         device.fill(id, 0)?;
         Ok(Self { id, memory: DeviceMemory { address: device.address(id)?, bytes: size_of::<u32>() as u64 } })
     }
 
-    pub(super) fn enqueue(
+    pub(crate) fn enqueue(
         &self,
         communicator: &mut dyn Communicator,
         stream: &GpuStream,
     ) -> Option<Result<(), String>> {
-        let sum = Collective::AllReduce { count: 1, element: Element::U32, op: Op::Sum };
+        let sum = Collective::AllReduce { count: 1, element: ElementType::U32, operation: Operation::Sum };
         communicator.enqueue((stream, Placement::InStream), [self.memory; 2], &sum)
     }
 
-    pub(super) fn free(self, device: &mut dyn Device) {
+    pub(crate) fn free(self, device: &mut dyn Device) {
         device.free(self.id);
     }
 }
 
-/// The verdict of all ranks on what each has: the first that is not right, or that not all have the same.
-pub(super) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8]) -> Result<Verdict, Error> {
+/// The verdict of all ranks: the first one that is wrong, or that the ranks' results differ.
+pub(crate) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8]) -> Result<Verdict, Error> {
     let hash = |bytes: &[u8]| {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
@@ -334,8 +334,8 @@ pub(super) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8])
     })
 }
 
-/// The times of the slowest rank, run by run; `None` when nothing was timed.
-pub(super) fn slowest(meeting: &mut Meeting, own: Vec<f64>) -> Result<Option<Samples>, Error> {
+/// The time of the slowest rank in each run. `None` when no run was timed.
+pub(crate) fn slowest(meeting: &mut Meeting, own: Vec<f64>) -> Result<Option<Samples>, Error> {
     let bytes = own.iter().flat_map(|time| time.to_le_bytes()).collect();
     let all = meeting.exchange(Ok(bytes))?;
     let times = |bytes: &Vec<u8>| -> Vec<f64> {
@@ -349,13 +349,13 @@ pub(super) fn slowest(meeting: &mut Meeting, own: Vec<f64>) -> Result<Option<Sam
 #[cfg(test)]
 mod tests {
     use super::{Verdict, slowest, verdict_of_all};
-    use crate::group::meeting::tests::{LONG, meet};
+    use crate::meeting::tests::{LONG, meet};
 
     #[test]
     fn a_result_is_right_if_all_ranks_have_it() {
         let verdict = |own: fn(usize) -> (Verdict, Vec<u8>)| {
             let mut each = meet(3, &[], LONG, |mut meeting| {
-                let (own, result) = own(meeting.part.rank);
+                let (own, result) = own(meeting.rank.index);
                 verdict_of_all(&mut meeting, own, &result).map(|verdict| vec![format!("{verdict:?}").into_bytes()])
             });
             assert!(each.windows(2).all(|pair| pair[0] == pair[1]), "{each:?}");
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn the_slowest_rank_counts_run_by_run() {
         let each = meet(2, &[], LONG, |mut meeting| {
-            let own = if meeting.part.rank == 0 { vec![1.0, 9.0, 3.0] } else { vec![4.0, 2.0, 3.0] };
+            let own = if meeting.rank.index == 0 { vec![1.0, 9.0, 3.0] } else { vec![4.0, 2.0, 3.0] };
             let median = slowest(&mut meeting, own)?.map(|samples| samples.median());
             assert_eq!(median, Some(4.0));
             assert!(slowest(&mut meeting, Vec::new())?.is_none());

@@ -1,29 +1,34 @@
-//! Runs rungs whose kernels read and write the memory of other devices: each rank has its buffers on its own device, and all
-//! have the addresses of all.
+//! Runs rungs whose kernels read and write the memory of other devices. Each rank has its buffers on its device, and knows
+//! the addresses of all ranks' buffers.
 
 use std::cell::RefCell;
+use std::slice;
 use std::time::Instant;
 
-use super::Member;
-use super::communicator::{Collective, Communicator, Placement, ThroughHost};
-use super::run::{Outcome, Report, Request};
-use super::work::{Start, slowest, verdict_of_all};
-use crate::device::{BufferId, Device, DeviceMemory, GpuStream};
-use crate::divide::{Element, Op};
-use crate::error::Error;
-use crate::launch::{Arg, Launch, MOST_RANKS};
-use crate::problem::{self, GUARD_BYTES, Problem, Role, Verdict};
-use crate::registry::{DeviceProperties, Launches, Rung, grid};
-use crate::run::WARM_UP;
+use engine::Error as EngineError;
+use engine::device::{BufferId, Device, DeviceMemory, GpuStream};
+use engine::launch::{Arg, Launch, TABLE_LENGTH};
+use engine::problem::{GUARD_BYTES, Problem, Role, Verdict};
+use engine::registry::{DeviceProperties, Launches, Rung, grid};
+use engine::run::WARM_UP;
 
-/// How many launches are timed together, one behind the other in the stream, as nccl-tests does.
+use crate::communicator::{Collective, Communicator, Placement, ThroughHost};
+use crate::devices::open_peers;
+use crate::divide::{ElementType, Operation};
+use crate::error::Error;
+use crate::member::Member;
+use crate::problem::{FIRST_RANK, PeerProblem};
+use crate::report::{GroupReport, GroupRequest, Measurement};
+use crate::work::{Start, slowest, verdict_of_all};
+
+/// The number of launches that are timed together, one after another in the stream, as in nccl-tests.
 const TOGETHER: usize = 20;
 
-/// The most bytes of an array that the host adds up.
-const MUCH: u64 = 16 << 20;
+/// The largest number of bytes of an array that the host adds up.
+const MAX_HOST_BYTES: u64 = 16 << 20;
 
-/// A rank's buffer: its place among the problem's, what it is, and its address on every rank.
-struct Shared {
+/// A rank's buffer: its index among the problem's buffers, its role, and the addresses of the same buffer on all ranks.
+struct SharedBuffer {
     index: usize,
     id: BufferId,
     role: Role,
@@ -31,50 +36,59 @@ struct Shared {
     addresses: Vec<u64>,
 }
 
-/// Runs all rungs of the request, and what they are compared with: the host, and NCCL where it is.
-pub(super) fn measure(member: &mut Member, request: &Request<'_>, report: &mut Report) -> Result<(), Error> {
-    let whole = request.whole;
+/// Runs all rungs of the request, and the baselines that they are compared with.
+pub(crate) fn measure(
+    member: &mut Member,
+    request: &GroupRequest<'_>,
+    whole: &dyn PeerProblem,
+    report: &mut GroupReport,
+) -> Result<(), Error> {
     if !member.shares_addresses {
         let why = "its ranks have to be in one process, which has the addresses of all: ladder run --devices";
-        return Err(Error::NotOffered(format!("the ladder {} reads other ranks' memory: {why}", request.ladder.name)));
+        let name = request.ladder.name;
+        return Err(EngineError::NotOffered(format!("the ladder {name} reads other ranks' memory: {why}")).into());
     }
     let device = member.device.info().properties();
-    let (launches, left_out) = launches(request, member.part().ranks, device)?;
-    report.left_out.extend(left_out.iter().map(Error::to_string));
+    let (launches, left_out) = launches(request, member.rank().count, device)?;
+    report.left_out.extend(left_out.iter().map(ToString::to_string));
     let numbers = member.meeting.exchange_number(member.number.into())?;
     let numbers: Vec<u32> = numbers.into_iter().map(|number| number as u32).collect();
-    let reached = member.device.reach(member.number, &numbers);
-    member.agree(reached)?;
+    let opened = match member.device.info().kind {
+        "sim" => Ok(()),
+        _ => open_peers(member.number, &numbers),
+    };
+    member.agree(opened)?;
 
     let buffers = buffers(member, whole)?;
     report.all_reduced = buffers.iter().find(|own| own.role.is_result()).map(|own| own.bytes);
-    let done = rows(member, request, &launches, &buffers, report);
-    // Nobody frees what another rank's kernel may still read.
+    let done = measurements(member, request, (whole, &launches), &buffers, report);
+    // No rank frees a buffer while another rank's kernel may still read it.
     let done = member.agree(done);
     buffers.iter().for_each(|own| member.device.free(own.id));
     done
 }
 
-/// The launches of the rungs that are asked for, each for all ranks, and why others are left out where none were named.
-pub(super) fn launches(
-    request: &Request<'_>,
+/// The launches of the requested rungs, each for all ranks, and the reasons why other rungs are left out.
+pub(crate) fn launches(
+    request: &GroupRequest<'_>,
     ranks: usize,
     device: DeviceProperties,
-) -> Result<(Launches, Vec<Error>), Error> {
-    let Request { ladder, whole, rungs, block, .. } = *request;
-    if ranks > MOST_RANKS {
-        let why = format!("the ladder {} takes {MOST_RANKS} devices at most, and there are {ranks}", ladder.name);
-        return Err(Error::NotOffered(why));
+) -> Result<(Launches, Vec<EngineError>), EngineError> {
+    let GroupRequest { ladder, rungs, block, .. } = *request;
+    let whole = request.whole.problem();
+    if ranks > TABLE_LENGTH {
+        let why = format!("the ladder {} takes {TABLE_LENGTH} devices at most, and there are {ranks}", ladder.name);
+        return Err(EngineError::NotOffered(why));
     }
     ladder.launches(ladder.select(rungs, whole)?, whole, device, |_| block.into_iter().collect(), rungs.is_empty())
 }
 
-/// Allocates and fills the rank's buffers, and learns where those of the others are.
-fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<Shared>, Error> {
-    let part = member.part();
+/// Allocates and fills the rank's buffers, and exchanges their addresses with the other ranks.
+fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<SharedBuffer>, Error> {
+    let rank = member.rank();
     let all = whole.buffers(member.device.info().properties());
     let mut own = Vec::new();
-    for index in (part.rank..all.len()).step_by(part.ranks) {
+    for index in (rank.index..all.len()).step_by(rank.count) {
         let made = member.device.alloc(all[index].allocated_bytes() as usize).and_then(|id| {
             let role = all[index].role;
             match role.is_input() {
@@ -85,56 +99,56 @@ fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<Shared>, Erro
         });
         let (id, address) = member.agree(made)?;
         let addresses = member.meeting.exchange_number(address)?;
-        own.push(Shared { index, id, role: all[index].role, bytes: all[index].bytes, addresses });
+        own.push(SharedBuffer { index, id, role: all[index].role, bytes: all[index].bytes, addresses });
     }
     Ok(own)
 }
 
-fn rows(
+fn measurements(
     member: &mut Member,
-    request: &Request<'_>,
-    launches: &[(&'static Rung, Launch)],
-    buffers: &[Shared],
-    report: &mut Report,
+    request: &GroupRequest<'_>,
+    (whole, launches): (&dyn PeerProblem, &[(&'static Rung, Launch)]),
+    buffers: &[SharedBuffer],
+    report: &mut GroupReport,
 ) -> Result<(), Error> {
     for (rung, launch) in launches {
         if simt::run::is_interrupted() {
-            return Err(Error::Interrupted);
+            return Err(EngineError::Interrupted.into());
         }
-        let launch = own_launch(member, (rung, launch), request.whole, buffers);
+        let launch = own_launch(member, (rung, launch), whole, buffers);
         poison(&mut *member.device, buffers)?;
         member.meeting.barrier()?;
         let ran = run(member, launch.as_ref());
         member.agree(ran)?;
-        let verdict = checked(member, request.whole, buffers)?;
-        // What simulated devices take says nothing.
+        let verdict = checked(member, whole, buffers)?;
+        // The times of simulated devices have no meaning.
         let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
         let times = match (runs, &launch) {
-            (Some(runs), Some(launch)) => timed(member, std::slice::from_ref(launch), None, runs)?,
+            (Some(runs), Some(launch)) => timed(member, slice::from_ref(launch), None, runs)?,
             _ => Vec::new(),
         };
         let samples = slowest(&mut member.meeting, times)?;
-        report.outcomes.push(Outcome { name: rung.name.to_owned(), launch, verdict, samples });
+        report.measurements.push(Measurement { name: rung.name.to_owned(), launch, verdict, samples });
     }
     if request.rungs.is_empty() {
         let bytes = report.all_reduced.unwrap_or_default();
         for way in [Way::Host, Way::Copies, Way::Communicator] {
             match way {
-                Way::Host if bytes > MUCH => {
-                    report.left_out.push(format!("through the host: more than {MUCH} bytes take seconds"));
+                Way::Host if bytes > MAX_HOST_BYTES => {
+                    report.left_out.push(format!("through the host: more than {MAX_HOST_BYTES} bytes take seconds"));
                 }
                 Way::Communicator if member.is_simulated => {}
-                _ => report.outcomes.push(baseline(member, request, buffers, way)?),
+                _ => report.measurements.push(baseline(member, (request, whole), buffers, way)?),
             }
         }
     }
     Ok(())
 }
 
-/// What is timed in the place of launches: a collective of these buffers.
+/// A collective of these buffers, which is timed instead of launches.
 type Timed<'a> = (&'a [BufferId; 2], &'a Collective);
 
-/// The times of launches on this rank, or of a collective as often, each the mean of [`TOGETHER`].
+/// The times of launches on this rank, or of a collective, each the mean of [`TOGETHER`].
 fn timed(
     member: &mut Member,
     launches: &[Launch],
@@ -160,7 +174,7 @@ fn timed(
             };
             (0..TOGETHER).try_for_each(&mut once)
         };
-        // SAFETY: as in `run`; a kernel leaves its flags as it found them.
+        // SAFETY: the launches access only the ranks' buffers, as in `run`, and every launch leaves the flags as it found them.
         let ran = unsafe { device.launch_with((launches, TOGETHER), bound, &mut before, &mut behind) };
         let time = member.agree(ran)?.time_ns.unwrap_or_default();
         if run >= WARM_UP {
@@ -171,30 +185,31 @@ fn timed(
     Ok(times)
 }
 
-/// A rank's launch: its row of the grid. On simulated devices the first rank launches all rows as one grid, since kernels run one
-/// after the other there, and these wait for each other.
+/// A rank's launch: its row of the grid. On simulated devices the first rank launches all rows as one grid, because the
+/// rows wait for each other and simulated devices run kernels one after another.
 fn own_launch(
     member: &Member,
     (rung, launch): (&Rung, &Launch),
     whole: &dyn Problem,
-    buffers: &[Shared],
+    buffers: &[SharedBuffer],
 ) -> Option<Launch> {
-    let (part, first) = (member.part(), if member.is_simulated { 0 } else { member.part().rank as u32 });
-    if member.is_simulated && part.rank > 0 {
+    let rank = member.rank();
+    if member.is_simulated && rank.index > 0 {
         return None;
     }
-    let arg = |arg: &Arg| match *arg {
-        Arg::FirstRank => Arg::U32(first),
+    let first_rank = if member.is_simulated { 0 } else { rank.index as u32 };
+    let arg = |(parameter, arg): (&&str, &Arg)| match *arg {
+        _ if *parameter == FIRST_RANK => Arg::U32(first_rank),
         Arg::Table { first, .. } => {
-            let mut table = [0; MOST_RANKS];
-            let own = buffers.iter().find(|own| own.index == first + part.rank);
+            let mut table = [0; TABLE_LENGTH];
+            let own = buffers.iter().find(|own| own.index == first + rank.index);
             let addresses = own.map_or(&[][..], |own| &own.addresses);
             table.iter_mut().zip(addresses).for_each(|(entry, address)| *entry = *address);
             Arg::Addresses(table)
         }
         other => other,
     };
-    let args = launch.args.iter().map(arg).collect();
+    let args = rung.parameters.iter().zip(&launch.args).map(arg).collect();
     let mut shape = whole.facts().shape;
     if !member.is_simulated {
         // The first length is the number of ranks whose rows this device launches. Every rank computes the same grid, as
@@ -205,22 +220,22 @@ fn own_launch(
 }
 
 /// Runs the rank's launch, if it has one.
-fn run(member: &mut Member, launch: Option<&Launch>) -> Result<(), Error> {
+fn run(member: &mut Member, launch: Option<&Launch>) -> Result<(), EngineError> {
     let Some(launch) = launch else { return Ok(()) };
-    // SAFETY: the addresses are those of the ranks' buffers, which no rank frees before all have agreed that they are done; the
-    // problem promises that the kernels access nothing else.
+    // SAFETY: the addresses are those of the ranks' buffers. No rank frees one before all have agreed that they are done, and
+    // the problem promises that the kernels access nothing else.
     unsafe { member.device.launch(launch, &[]) }.map(drop)
 }
 
-/// Fills the outputs with what no result is.
-fn poison(device: &mut dyn Device, buffers: &[Shared]) -> Result<(), Error> {
+/// Fills the outputs with poison.
+fn poison(device: &mut dyn Device, buffers: &[SharedBuffer]) -> Result<(), EngineError> {
     let mut outputs = buffers.iter().filter(|own| own.role.is_poisoned());
     outputs.try_for_each(|own| device.fill(own.id, own.role.initial_byte().unwrap_or_default()))
 }
 
-/// Whether all ranks have the right sum, and nothing was written behind it, and the flags are zeros again.
-fn checked(member: &mut Member, whole: &dyn Problem, buffers: &[Shared]) -> Result<Verdict, Error> {
-    let look = |device: &mut dyn Device| -> Result<(Verdict, Vec<u8>), Error> {
+/// Checks that all ranks have the right output, that no kernel wrote after it, and that the flags are zeros again.
+fn checked(member: &mut Member, whole: &dyn PeerProblem, buffers: &[SharedBuffer]) -> Result<Verdict, Error> {
+    let look = |device: &mut dyn Device| -> Result<(Verdict, Vec<u8>), EngineError> {
         let (mut verdict, mut result) = (Verdict::Right, Vec::new());
         for own in buffers.iter().filter(|own| !own.role.is_input()) {
             let mut bytes = vec![0; (own.bytes + GUARD_BYTES) as usize];
@@ -241,40 +256,46 @@ fn checked(member: &mut Member, whole: &dyn Problem, buffers: &[Shared]) -> Resu
     };
     let looked = look(&mut *member.device);
     let (mut verdict, result) = member.agree(looked)?;
-    // All have the same sum, or it is wrong.
-    if member.part().rank == 0 && verdict.is_right() {
-        verdict = problem::check_combined(whole, &[], &result);
+    // `verdict_of_all` compares the outputs of all ranks with each other.
+    if member.rank().index == 0 && verdict.is_right() {
+        verdict = whole.check_output(&result);
     }
     verdict_of_all(&mut member.meeting, verdict, &result)
 }
 
-/// What the rungs are compared with.
+/// A baseline that the rungs are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// The host takes the inputs, adds them up and brings the sum to all.
+    /// The host downloads the inputs, adds them up and uploads the sum to all devices.
     Host,
-    /// The first device gets copies of all inputs, adds them up by the first rung on its own, and the sums are copied back.
+    /// The first device gets copies of all inputs and runs the first rung alone, and the sums are copied back.
     Copies,
-    /// The group's communicator.
+    /// The ranks' communicator.
     Communicator,
 }
 
-/// The same in another way than by a rung, from the inputs to the outputs.
-fn baseline(member: &mut Member, request: &Request<'_>, buffers: &[Shared], way: Way) -> Result<Outcome, Error> {
+/// Runs a baseline from the inputs to the outputs.
+fn baseline(
+    member: &mut Member,
+    (request, whole): (&GroupRequest<'_>, &dyn PeerProblem),
+    buffers: &[SharedBuffer],
+    way: Way,
+) -> Result<Measurement, Error> {
     let find = |has_role: fn(Role) -> bool| buffers.iter().find(|own| has_role(own.role));
     let (Some(input), Some(output)) = (find(Role::is_input), find(Role::is_result)) else {
-        return Err(Error::NotOffered("the problem has no input or no output".to_owned()));
+        return Err(EngineError::NotOffered("the problem has no input or no output".to_owned()).into());
     };
-    let collective = Collective::AllReduce { count: output.bytes / 4, element: Element::F32, op: Op::Sum };
+    let collective =
+        Collective::AllReduce { count: output.bytes / 4, element: ElementType::F32, operation: Operation::Sum };
     let ids = [input.id, output.id];
     let name = match way {
         Way::Host => "through the host".to_owned(),
         Way::Copies => "copies to one device".to_owned(),
-        // The caption says where it is.
+        // The caption has the path after the name.
         Way::Communicator => member.communicator.describe().split(" (").next().unwrap_or_default().to_owned(),
     };
     let staged = match way {
-        Way::Copies => Some(Staged::new(member, request, [input, output])?),
+        Way::Copies => Some(Staged::new(member, (request, whole), [input, output])?),
         _ => None,
     };
     let once = |member: &mut Member| -> Result<(), Error> {
@@ -289,10 +310,10 @@ fn baseline(member: &mut Member, request: &Request<'_>, buffers: &[Shared], way:
         }
     };
     poison(&mut *member.device, buffers)?;
-    // Nobody writes another rank's output before it is poisoned.
+    // All outputs are poisoned before a rank writes another rank's output.
     member.meeting.barrier()?;
     once(member)?;
-    let verdict = checked(member, request.whole, buffers)?;
+    let verdict = checked(member, whole, buffers)?;
     let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
     let times = match runs {
         None => Vec::new(),
@@ -312,10 +333,10 @@ fn baseline(member: &mut Member, request: &Request<'_>, buffers: &[Shared], way:
         staged.free(member);
     }
     let samples = slowest(&mut member.meeting, times)?;
-    Ok(Outcome { name, launch: None, verdict, samples })
+    Ok(Measurement { name, launch: None, verdict, samples })
 }
 
-/// What the first device has for copies of all ranks' data. The others have nothing.
+/// The first device's copies of all ranks' data. Other ranks have none.
 struct Staged {
     launch: Option<Launch>,
     /// The copies of the inputs and of the outputs of all ranks but the first, and flags.
@@ -326,12 +347,16 @@ struct Staged {
 }
 
 impl Staged {
-    fn new(member: &mut Member, request: &Request<'_>, both: [&Shared; 2]) -> Result<Self, Error> {
+    fn new(
+        member: &mut Member,
+        request: (&GroupRequest<'_>, &dyn PeerProblem),
+        both: [&SharedBuffer; 2],
+    ) -> Result<Self, Error> {
         // Simulated devices are numbered in the order of their ranks.
-        let number = if member.is_simulated { member.part().rank as u64 } else { member.number.into() };
+        let number = if member.is_simulated { member.rank().index as u64 } else { member.number.into() };
         let devices = member.meeting.exchange_number(number)?.into_iter().map(|number| number as u32).collect();
         let mut own = Self { launch: None, ids: Vec::new(), addresses: Default::default(), devices };
-        let made = match member.part().rank {
+        let made = match member.rank().index {
             0 => own.make(&mut *member.device, request, both),
             _ => Ok(()),
         };
@@ -341,10 +366,9 @@ impl Staged {
     fn make(
         &mut self,
         device: &mut dyn Device,
-        request: &Request<'_>,
-        [input, output]: [&Shared; 2],
-    ) -> Result<(), Error> {
-        let whole = request.whole;
+        (request, whole): (&GroupRequest<'_>, &dyn PeerProblem),
+        [input, output]: [&SharedBuffer; 2],
+    ) -> Result<(), EngineError> {
         let ranks = self.devices.len();
         let properties = device.info().properties();
         let all = whole.buffers(properties);
@@ -363,15 +387,11 @@ impl Staged {
         }
         let mut launch = request.ladder.launch(&request.ladder.rungs[0], whole, None, properties)?;
         for arg in &mut launch.args {
-            *arg = match *arg {
-                Arg::Table { first, .. } => {
-                    let mut table = [0; MOST_RANKS];
-                    table.iter_mut().zip(&tables[first / ranks]).for_each(|(entry, address)| *entry = *address);
-                    Arg::Addresses(table)
-                }
-                Arg::FirstRank => Arg::U32(0),
-                other => other,
-            };
+            if let Arg::Table { first, .. } = *arg {
+                let mut table = [0; TABLE_LENGTH];
+                table.iter_mut().zip(&tables[first / ranks]).for_each(|(entry, address)| *entry = *address);
+                *arg = Arg::Addresses(table);
+            }
         }
         tables.truncate(2);
         self.addresses = tables.try_into().unwrap_or_default();
@@ -379,24 +399,26 @@ impl Staged {
         Ok(())
     }
 
-    fn run(&self, member: &mut Member, [input, output]: [&Shared; 2]) -> Result<(), Error> {
+    fn run(&self, member: &mut Member, [input, output]: [&SharedBuffer; 2]) -> Result<(), EngineError> {
         let Some(launch) = &self.launch else { return Ok(()) };
-        let (device, first) = (&mut *member.device, self.devices[0]);
         let [inputs, outputs] = &self.addresses;
-        let others = || self.devices.iter().enumerate().skip(1);
-        for (rank, &other) in others() {
-            // SAFETY: both have the bytes of the input, and the other rank waits meanwhile.
-            unsafe { device.copy_between((first, inputs[rank]), (other, input.addresses[rank]), input.bytes) }?;
-        }
-        // SAFETY: as in `run`, and the copies are the device's own.
-        unsafe { device.launch(launch, &[]) }?;
-        for (rank, &other) in others() {
-            // SAFETY: as above, of the output.
-            unsafe { device.copy_between((other, output.addresses[rank]), (first, outputs[rank]), output.bytes) }?;
-        }
-        // What is behind the copies in the stream is there when they are.
-        // SAFETY: it launches nothing.
-        unsafe { device.launch_with((&[], 1), &[], &mut |_, _| Ok(()), &mut |_, _, _| Ok(())) }.map(drop)
+        let copy = |stream: &GpuStream, buffer: &SharedBuffer, copies: &[u64], is_input: bool| {
+            let places = self.devices.iter().zip(&buffer.addresses).zip(copies).skip(1);
+            places.map(|((&device, &address), &copy)| ((device as i32, address), copy)).try_for_each(|(other, copy)| {
+                let own = (self.devices[0] as i32, copy);
+                let (to, from) = if is_input { (own, other) } else { (other, own) };
+                // SAFETY: both places have the buffer's bytes. The other ranks do not use them until this rank agrees that the
+                // launch is done.
+                let copied = unsafe { libcuda::copy_peer(to, from, buffer.bytes as usize, stream.as_raw().cast()) };
+                copied.map_err(|error| format!("copying between devices: {error:?}"))
+            })
+        };
+        let mut before = |stream: &GpuStream, _: &[DeviceMemory]| copy(stream, input, inputs, true);
+        let mut after = |_, stream: &GpuStream, _: &[DeviceMemory]| copy(stream, output, outputs, false);
+        // SAFETY: the addresses are those of the first rank's buffers and of the copies, and the problem promises that the
+        // kernels access nothing else.
+        let ran = unsafe { member.device.launch_with((slice::from_ref(launch), 1), &[], &mut before, &mut after) };
+        ran.map(drop)
     }
 
     fn free(self, member: &mut Member) {

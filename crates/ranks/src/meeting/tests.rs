@@ -1,7 +1,7 @@
 use super::*;
 
-/// What comes of a meeting of so many ranks, some of which do not come, where each does this.
-pub(in crate::group) fn meet(
+/// The results of `act` on each of `ranks` ranks that meet. The `missing` ranks do not connect.
+pub(crate) fn meet(
     ranks: usize,
     missing: &[usize],
     limit: Duration,
@@ -17,7 +17,7 @@ pub(in crate::group) fn meet(
                 let listener = if rank == 0 { listener.take() } else { None };
                 let (act, address) = (&act, &address);
                 scope.spawn(move || {
-                    let met = Meeting::new(Part { rank, ranks }, address, listener, limit);
+                    let met = Meeting::new(Share { index: rank, count: ranks }, address, listener, limit);
                     met.and_then(act).map_err(|error| error.to_string())
                 })
             })
@@ -26,7 +26,7 @@ pub(in crate::group) fn meet(
     })
 }
 
-pub(in crate::group) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(150);
 
 #[test]
@@ -34,7 +34,7 @@ fn every_rank_gets_what_each_has() {
     for ranks in [1, 2, 5] {
         let all: Vec<Vec<u8>> = (0..ranks).map(|rank| vec![rank as u8; rank * 100_000]).collect();
         let each = meet(ranks, &[], LONG, |mut meeting| {
-            let own = vec![meeting.part.rank as u8; meeting.part.rank * 100_000];
+            let own = vec![meeting.rank.index as u8; meeting.rank.index * 100_000];
             meeting.exchange(Ok(Vec::new()))?;
             meeting.exchange(Ok(own))
         });
@@ -45,7 +45,7 @@ fn every_rank_gets_what_each_has() {
 #[test]
 fn a_rank_that_fails_tells_all_and_once_and_for_all() {
     let each = meet(4, &[], LONG, |mut meeting| {
-        let own = if meeting.part.rank == 2 { Err("no memory".to_owned()) } else { Ok(vec![1]) };
+        let own = if meeting.rank.index == 2 { Err("no memory".to_owned()) } else { Ok(vec![1]) };
         let first = meeting.exchange(own);
         assert_eq!(first.map_err(|error| error.to_string()), Err("rank 2: no memory".to_owned()));
         meeting.exchange(Ok(vec![2]))
@@ -58,7 +58,7 @@ fn ranks_that_fail_alike_are_all_named() {
     for (failing, says) in
         [(&[0, 1][..], "rank 0: fault; rank 1 says the same"), (&[1, 2, 3], "rank 1: fault; ranks 2, 3 say the same")]
     {
-        let each = meet(4, &[], LONG, |mut meeting| match meeting.part.rank {
+        let each = meet(4, &[], LONG, |mut meeting| match meeting.rank.index {
             // Each a moment later than the one before.
             rank if failing.contains(&rank) => {
                 thread::sleep(PAUSE * rank as u32);
@@ -79,7 +79,7 @@ fn a_rank_that_never_comes_is_named_to_all_who_have() {
         assert!(why.starts_with("rank 2: did not come to 127.0.0.1:") && why.ends_with("within 150ms"), "{why}");
     }
     let alone =
-        Meeting::new(Part { rank: 1, ranks: 2 }, "127.0.0.1:1", None, SHORT).err().map(|error| error.to_string());
+        Meeting::new(Share { index: 1, count: 2 }, "127.0.0.1:1", None, SHORT).err().map(|error| error.to_string());
     assert!(alone.as_ref().is_some_and(|why| why.starts_with("rank 0: was not at 127.0.0.1:1 within")), "{alone:?}");
 }
 
@@ -87,7 +87,7 @@ fn a_rank_that_never_comes_is_named_to_all_who_have() {
 fn a_rank_that_ends_or_is_silent_is_named() {
     for (is_silent, says) in [(false, "rank 1: has ended"), (true, "rank 1: did not answer within 150ms")] {
         let each = meet(3, &[], SHORT, |mut meeting| {
-            if meeting.part.rank == 1 {
+            if meeting.rank.index == 1 {
                 thread::sleep(if is_silent { 2 * SHORT } else { Duration::ZERO });
                 return Ok(Vec::new());
             }
@@ -95,7 +95,7 @@ fn a_rank_that_ends_or_is_silent_is_named() {
         });
         assert_eq!([&each[0], &each[2]], [&Err(says.to_owned()); 2]);
     }
-    let each = meet(3, &[], LONG, |mut meeting| match meeting.part.rank {
+    let each = meet(3, &[], LONG, |mut meeting| match meeting.rank.index {
         0 => Ok(Vec::new()),
         _ => meeting.exchange(Ok(Vec::new())),
     });
@@ -110,8 +110,8 @@ fn ranks_that_count_differently_and_strangers_do_not_meet() {
         // Somebody else's connection does no harm.
         let stranger = TcpStream::connect(&address).and_then(|mut stream| stream.write_all(&[0x16; 24]));
         stranger.expect("rank 0 listens");
-        let other = scope.spawn(|| Meeting::new(Part { rank: 1, ranks: 3 }, &address, None, LONG).err());
-        let first = Meeting::new(Part { rank: 0, ranks: 2 }, &address, Some(listener), LONG).err();
+        let other = scope.spawn(|| Meeting::new(Share { index: 1, count: 3 }, &address, None, LONG).err());
+        let first = Meeting::new(Share { index: 0, count: 2 }, &address, Some(listener), LONG).err();
         let other = other.join().expect("no rank panics");
         for error in [first, other] {
             let why = error.map(|error| error.to_string());
@@ -127,7 +127,7 @@ fn a_rank_that_waits_for_something_else_is_told_by_its_watch() {
         let begin = Instant::now();
         let each = meet(4, &[], LONG, |mut meeting| {
             meeting.barrier()?;
-            let own = match meeting.part.rank {
+            let own = match meeting.rank.index {
                 2 if is_error => Err("no memory".to_owned()),
                 2 => return Ok(Vec::new()),
                 1 | 3 => {
@@ -153,7 +153,7 @@ fn a_rank_that_waits_for_something_else_is_told_by_its_watch() {
 fn a_watch_has_nothing_to_say_while_all_is_well() {
     let each = meet(2, &[], LONG, |mut meeting| {
         let mut watch = meeting.watch();
-        if meeting.part.rank == 1 {
+        if meeting.rank.index == 1 {
             meeting.exchange(Ok(vec![1]))?;
         } else {
             // The other rank's message has come, and is no failure; it stays there for the exchange.

@@ -1,0 +1,118 @@
+//! The problems that several devices compute together.
+
+use engine::problem::{Problem, Verdict};
+use engine::{Error, Ladder, Options, Rung};
+
+use crate::divide::{Combination, Share, Side};
+
+/// The kernel parameter of a [`PeerProblem`] that holds the number of the rank that the first row of blocks computes for. A
+/// device that has the buffers of all ranks launches with 0.
+pub const FIRST_RANK: &str = "first";
+
+/// A ladder whose problems several devices compute together.
+#[derive(Debug)]
+pub struct SharedLadder {
+    /// The ladder's name.
+    pub name: &'static str,
+    /// Makes the problem that complete options describe.
+    pub problem: fn(&Options) -> Result<SharedProblem, Error>,
+}
+
+/// A problem that several devices compute together.
+pub enum SharedProblem {
+    /// Each rank computes a share, and a communicator combines the results.
+    Divided(Box<dyn Divide>),
+    /// The kernels read and write the memory of all ranks.
+    Peers(Box<dyn PeerProblem>),
+}
+
+/// A problem whose kernels access the memory of all ranks. Its buffers are in groups of one buffer for each rank, and its
+/// kernels take a table of each group's addresses. The first length of its shape is the number of ranks.
+pub trait PeerProblem: Problem {
+    /// Compares one rank's output with the reference.
+    fn check_output(&self, output: &[u8]) -> Verdict;
+}
+
+/// A problem of which each rank computes a [share](RankProblem).
+pub trait Divide: Problem {
+    /// The share of one rank.
+    ///
+    /// # Errors
+    /// The reason why the problem cannot be divided like this.
+    fn share(&self, share: Share, side: Side) -> Result<RankProblem, String>;
+
+    /// How the ranks' results become the result of the whole.
+    fn combination(&self, rung: &Rung) -> Combination;
+
+    /// The least number of pieces that a rank's share has to be cut into, because kernels count elements in 31 bits.
+    fn least_pieces(&self) -> usize {
+        1
+    }
+
+    /// One of several pieces, which are computed one after another. If the ranks' results are
+    /// [reduced](Combination::Reduce), a launch adds to the contents of the output.
+    ///
+    /// # Errors
+    /// The reason why the problem cannot be cut like this.
+    fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String>;
+
+    /// The reference's result for this share of a problem whose results are [reduced](Combination::Reduce). The other
+    /// ranks need it to check the whole result.
+    fn reference(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Compares the [reduced](Combination::Reduce) output with the references of all shares, in the order of the ranks.
+    fn check_combined(&self, _references: &[Vec<u8>], _output: &[u8]) -> Verdict {
+        Verdict::Wrong("the ladder has no reference for reduced results".to_owned())
+    }
+}
+
+/// What one rank computes of a problem.
+pub struct RankProblem {
+    /// The rank's share, as a problem.
+    pub problem: Box<dyn Divide>,
+    /// The indices of the inputs that are the same for all ranks. The first rank's are copied to the others.
+    pub broadcast: Vec<usize>,
+    /// The problem whose result the rank has in the end, if the ranks' results are [scattered](Combination::Scatter).
+    pub scattered: Option<Box<dyn Divide>>,
+}
+
+/// A piece of a problem, in the problem's buffers.
+pub struct Piece {
+    /// The piece as a problem, with the same buffers.
+    pub problem: Box<dyn Problem>,
+    /// The byte offset of the piece in these buffers, by their indices. The piece has the whole of all other buffers.
+    pub offsets: Vec<(usize, u64)>,
+}
+
+impl SharedLadder {
+    /// The problem of a ladder that the options describe, with the ladder's defaults for missing options.
+    ///
+    /// # Errors
+    /// [`Error::NotOffered`] with the names in `all` when the ladder is not among them, and the errors of
+    /// [`Ladder::problem`].
+    pub fn problem_of(all: &[Self], ladder: &Ladder, options: &Options) -> Result<SharedProblem, Error> {
+        let complete = ladder.complete(options)?;
+        match all.iter().find(|shared| shared.name == ladder.name) {
+            Some(shared) => (shared.problem)(&complete),
+            None => {
+                let names: Vec<&str> = all.iter().map(|shared| shared.name).collect();
+                let (name, names) = (ladder.name, names.join(", "));
+                Err(Error::NotOffered(format!(
+                    "several devices cannot compute {name} together; they can compute {names}"
+                )))
+            }
+        }
+    }
+}
+
+impl SharedProblem {
+    /// The problem as a single device computes it.
+    pub fn problem(&self) -> &dyn Problem {
+        match self {
+            Self::Divided(problem) => &**problem,
+            Self::Peers(problem) => &**problem,
+        }
+    }
+}

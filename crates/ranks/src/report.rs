@@ -1,0 +1,73 @@
+//! A request to run a problem on several devices, and the results.
+
+use engine::Ladder;
+use engine::device::DeviceInfo;
+use engine::launch::Launch;
+use engine::problem::Verdict;
+use engine::stats::Samples;
+
+use crate::divide::{Share, Side};
+use crate::problem::SharedProblem;
+
+/// The rungs and the problem to run.
+pub struct GroupRequest<'a> {
+    /// The ladder.
+    pub ladder: &'static Ladder,
+    /// The rungs' names, as [`Ladder::select`] takes them.
+    pub rungs: &'a [String],
+    /// The whole problem.
+    pub whole: &'a SharedProblem,
+    /// The block for all rungs, if not each one's own.
+    pub block: Option<[u32; 3]>,
+    /// The number of timed launches; `None` only checks.
+    pub runs: Option<u32>,
+    /// The side along which matrices are divided.
+    pub side: Side,
+    /// The number of pieces that each rank's share is cut into. A piece is combined while the next one is computed.
+    pub pieces: usize,
+}
+
+/// The results of a rung, or of a baseline, on all ranks.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// The name of the rung or the baseline.
+    pub name: String,
+    /// The launch on this rank. `None` when no kernel of this program runs here.
+    pub launch: Option<Launch>,
+    /// Whether the whole result was right, in the memory of every rank.
+    pub verdict: Verdict,
+    /// The times of the whole computation; each is that of the slowest rank. `None` without a clock.
+    pub samples: Option<Samples>,
+}
+
+/// The results of a run on several devices.
+#[derive(Clone, Debug)]
+pub struct GroupReport {
+    /// The ladder.
+    pub ladder: &'static Ladder,
+    /// This rank's device.
+    pub device: DeviceInfo,
+    /// This rank, and the number of ranks.
+    pub rank: Share,
+    /// The whole problem in words.
+    pub title: String,
+    /// The bytes of the whole, for effective bandwidth.
+    pub bytes: u64,
+    /// The floating-point operations of the whole, if it is measured in them.
+    pub flops: Option<u64>,
+    /// Of an all-reduce, the bytes that each rank has.
+    pub all_reduced: Option<u64>,
+    /// What combines the ranks' data, in words.
+    pub combined_by: String,
+    /// The results of each rung, and of what the rungs are compared with.
+    pub measurements: Vec<Measurement>,
+    /// The reasons why rungs were left out.
+    pub left_out: Vec<String>,
+}
+
+impl GroupReport {
+    /// Whether every result was right.
+    pub fn all_right(&self) -> bool {
+        self.measurements.iter().all(|own| own.verdict.is_right())
+    }
+}
