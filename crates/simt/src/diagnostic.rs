@@ -186,9 +186,11 @@ impl Diagnostic {
         match error {
             LoadError::Parse(error) => Self { title: error.message.clone(), at: Some(of_text(error)), ..none },
             LoadError::Refused { entry, error, origin, is_valid } => {
+                let mut notes = vec![format!("in kernel `{}`", demangled(entry))];
                 let origin = origin.as_deref().cloned().map(|(source, column)| {
+                    notes.push(format!("the instruction comes from {}:{}", shown(&source.0), source.1));
                     let spot = Spot { source: Some(source), column, ptx: (0, String::new()), ptx_file: None };
-                    (spot, "the instruction comes from here".to_owned())
+                    (spot, String::new())
                 });
                 let help = match is_valid {
                     true => "the simulator does not run this instruction: use another one, or run the kernel on a GPU",
@@ -198,7 +200,7 @@ impl Diagnostic {
                     title: error.message.clone(),
                     at: Some(of_text(error)),
                     other: origin.filter(|(spot, _)| spot.is_readable()),
-                    notes: vec![format!("in kernel `{}`", demangled(entry))],
+                    notes,
                     help: help.to_owned(),
                     ..none
                 }

@@ -10,7 +10,7 @@ fn module() -> Module {
     Module::from_ptx(std::fs::read_to_string(FILE).unwrap()).unwrap()
 }
 
-/// What a launch of two blocks says. Threads after `last` write out of bounds; all read misaligned if it is 0.
+/// What a launch of two blocks says. Threads after `last` write out of bounds; all read misaligned if it is 256.
 fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     let function = module().function("stencil").unwrap();
     let mut machine = Machine::new(Config::default()).unwrap();
@@ -32,10 +32,10 @@ fn all() -> Vec<Diagnostic> {
     let (findings, error) = launched(Checks::NONE.with(Check::Race).with(Check::Init), 1000);
     assert!(error.is_none(), "{error:?}");
     let mut all = Diagnostic::of_findings(&findings);
-    all.extend([fault(200), fault(0)]);
+    all.extend([fault(200), fault(256)]);
     let refused = module().function("refused").unwrap_err();
     all.push(Diagnostic::of_load_error(&refused, FILE));
-    let text = std::fs::read_to_string(FILE).unwrap().replace("add.u32 %r7, %r6, %r7;", "add.u33 %r7, %r6;");
+    let text = std::fs::read_to_string(FILE).unwrap().replace("add.u32 %r7, %r6, %r7;", "add.u32 %r7, %r6;");
     all.push(Diagnostic::of_load_error(&Module::from_ptx(text).unwrap().function("stencil").unwrap_err(), FILE));
     all
 }
@@ -104,6 +104,8 @@ fn the_expression_is_underlined() {
     underlines("    let x = read::<f32>(a, (b, c)).max(0.0) - 1.0;", 13, "read::<f32>(a, (b, c)).max(0.0)");
     underlines("    f(p->next, q);", 7, "p->next");
     underlines("    f(a ? b[1] : c, d);", 11, "b[1]");
+    underlines("    ptx!(\"bar.sync 1, 96;\"); // fault", 5, "ptx!(\"bar.sync 1, 96;\")");
+    underlines("    if x != y {", 8, "x");
     underlines("    f(x[0]);", 0, "f(x[0]);");
     underlines("    f(x[0]); // fault", 0, "f(x[0]);");
     underlines("    f(x[0]);", 100, "f(x[0]);");

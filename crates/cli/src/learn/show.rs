@@ -169,12 +169,12 @@ fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
     diagnostics.truncate(FINDINGS);
     document.diagnostics(diagnostics);
     if more > 0 {
-        document.paragraph(format!("\nand {more} more findings"));
+        document.paragraph(format!("and {more} more findings"));
     }
     if let Some(wrong) = &launched.wrong {
-        document.paragraph(format!("\n{wrong}"));
+        document.paragraph(wrong.to_string());
     }
-    document.paragraph(format!("\n{}", launched.advice()));
+    document.paragraph(launched.advice());
 }
 
 /// `not right for n = 0, 1 block of 64 threads:`.

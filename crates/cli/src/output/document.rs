@@ -80,7 +80,7 @@ impl Document {
         self.blocks.push(Block::Picture { plain, terminal });
     }
 
-    /// Adds diagnostics, each with an empty line before it; programs get what they are made of as records.
+    /// Adds diagnostics, with empty lines around them; programs get what they are made of as records.
     pub fn diagnostics(&mut self, diagnostics: Vec<Diagnostic>) {
         if !diagnostics.is_empty() {
             self.blocks.push(Block::Diagnostics(diagnostics));
@@ -107,7 +107,12 @@ impl Document {
     /// Writes the document as text.
     pub fn text(&self, style: OutputStyle) -> String {
         let mut text = String::new();
+        let mut is_after_diagnostics = false;
         for block in &self.blocks {
+            if is_after_diagnostics && !matches!(block, Block::Heading { is_apart: true, .. } | Block::Diagnostics(_)) {
+                text.push('\n');
+            }
+            is_after_diagnostics = matches!(block, Block::Diagnostics(_));
             match block {
                 Block::Heading { title, rest, is_apart } => {
                     let is_apart = *is_apart && !text.is_empty();

@@ -120,10 +120,12 @@ fn lines_of(file: &str, first: u32, last: u32) -> Option<String> {
     is_whole.then(|| lines.join("\n"))
 }
 
-/// A path as the user would write it: relative to the current directory if it is below.
+/// A path as the user would write it: relative to the current directory if it is below that or a directory next to it.
 pub(super) fn shown(path: &str) -> String {
     let here = std::env::current_dir().unwrap_or_default();
-    Path::new(path).strip_prefix(here).unwrap_or(Path::new(path)).display().to_string()
+    let below = |folder: &Path| folder.parent().and(Path::new(path).strip_prefix(folder).ok()).map(Path::to_owned);
+    let beside = || Some(Path::new("..").join(below(here.parent()?)?));
+    below(&here).or_else(beside).unwrap_or_else(|| path.into()).display().to_string()
 }
 
 /// The end of a path that is too long.
@@ -235,6 +237,8 @@ fn end_of_chain(rest: &str) -> usize {
             ':' => before == ':' || next == ':',
             '-' => next == '>',
             '>' => before == '-',
+            // A macro's call.
+            '!' => matches!(next, '(' | '['),
             c => c.is_alphanumeric() || matches!(c, '_' | '.' | '?' | '$' | '"'),
         };
         if !is_part {

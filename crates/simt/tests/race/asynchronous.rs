@@ -118,7 +118,12 @@ fn an_mbarrier_is_a_barrier() {
         )
     };
     clean(&exchange("mbarrier.arrive.shared::cta.b64 %a0, [%tile+4088];"), 1, 128);
-    races(&exchange("mbarrier.arrive.relaxed.cta.shared::cta.b64 %a0, [%tile+4088];"), 1, 128, "put `bar.sync 0` between the two accesses");
+    races(
+        &exchange("mbarrier.arrive.relaxed.cta.shared::cta.b64 %a0, [%tile+4088];"),
+        1,
+        128,
+        "put `bar.sync 0` between the two accesses",
+    );
     let fenced = "fence.acq_rel.cta;\nmbarrier.arrive.relaxed.cta.shared::cta.b64 %a0, [%tile+4088];";
     clean(&exchange(fenced), 1, 128);
 }
@@ -134,5 +139,8 @@ fn copies_arrive_at_an_mbarrier() {
     };
     clean(&body("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%tile+4088];"), 1, 128);
     let findings = findings_of(&body("mbarrier.arrive.shared::cta.b64 %a0, [%tile+4088];"), 1, 128);
-    assert!(findings.len() == 1 && findings[0].help.contains("wait for it in the thread that has issued it"), "{findings:?}");
+    assert!(
+        findings.len() == 1 && findings[0].help.contains("wait for it in the thread that has issued it"),
+        "{findings:?}"
+    );
 }
