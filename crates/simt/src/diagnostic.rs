@@ -361,11 +361,12 @@ fn calls(frames: &[Frame]) -> Option<String> {
         return None;
     }
     let mut text = "the functions that the thread was in:".to_owned();
+    let mut how = "at";
     for frame in own.iter().take(LISTED) {
         let (file, line) = frame.place.clone().unwrap_or_default();
         let function = frame.function.as_ref().map_or(String::new(), |name| format!(" in `{name}`"));
-        let how = if frame.inlined { ", inlined" } else { "" };
-        let _ = write!(text, "\n  {}:{line}{function}{how}", shown(&file));
+        let _ = write!(text, "\n  {how} {}:{line}{function}", shown(&file));
+        how = if frame.inlined { "inlined at" } else { "called at" };
     }
     Some(text)
 }

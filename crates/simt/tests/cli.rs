@@ -132,7 +132,11 @@ fn below_a_fault_stand_the_functions_that_were_inlined() {
     let ended = simt(&args);
     assert_eq!(ended.code, 1);
     assert_eq!(ended.err.matches("/src/inlined.cu:").count(), 4, "{}", ended.err);
-    assert!(ended.err.contains("in `app::fill(int*, int)`, inlined"), "{}", ended.err);
+    assert!(
+        ended.err.contains("inlined at /home/me/project/src/inlined.cu:20 in `app::fill(int*, int)`"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ptx::Source;
 
 use super::arg::Arg;
 use super::block::{BlockFault, WaitedForThread};
-use super::frames::{Frame, Position, bounds, chain, frames, origin, panicked};
+use super::frames::{Frame, Position, bounds, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
 use crate::code::FUNCTIONS;
@@ -25,8 +25,8 @@ const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW 
 
 /// A fault: the kernel did something that is not allowed.
 ///
-/// Displayed as a line that says what, where in the kernel and at which line of its source; further lines list
-/// [`Fault::frames`], if there is more than one.
+/// Displayed as a line that says what, where in the kernel and at which line of its source, for logs;
+/// [`Diagnostic`](crate::diagnostic::Diagnostic) is for people.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
@@ -306,9 +306,6 @@ impl Fault {
         }
         if let Some((file, line)) = &self.origin {
             text += &format!(" [{file}:{line}]");
-        }
-        if self.frames.len() > 1 {
-            text += &chain(&self.frames);
         }
         text
     }

@@ -1,7 +1,6 @@
 //! The functions that a thread is in when it faults: those that were inlined, and those that were called.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use ptx::Source;
 
@@ -205,23 +204,4 @@ pub(super) fn bounds(values: &[u64]) -> Option<String> {
         [start, end, _] => format!("slice index starts at {start} but ends at {end}"),
         _ => return None,
     })
-}
-
-/// The frames in words, a line each.
-pub(super) fn chain(frames: &[Frame]) -> String {
-    let mut text = String::new();
-    let mut how = "at";
-    for frame in frames.iter().take(LISTED) {
-        let place = frame.place.as_ref();
-        let place = place.map_or("?".to_owned(), |(file, line)| format!("{file}:{line}"));
-        let function = frame.function.as_ref();
-        let function = function.map_or(String::new(), |name| format!(" in {name}"));
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {how} {place}{function}");
-        how = match frame.inlined {
-            true => "inlined at",
-            false => "called at",
-        };
-    }
-    text
 }
