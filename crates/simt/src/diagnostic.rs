@@ -13,7 +13,7 @@ mod excerpt;
 
 use std::fmt::Write as _;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use crate::demangle::demangled;
 use crate::module::LoadError;
@@ -115,19 +115,13 @@ impl Diagnostic {
             Check::Sync => format!("{who} {what}"),
             _ => format!("{what} by {who}"),
         };
-        let spot = Spot {
-            source: finding.source.clone(),
-            column: finding.column,
-            ptx: (finding.ptx_line, finding.ptx.clone()),
-            ptx_file: None,
+        let spot = |source: &Option<(String, u32)>, column, ptx_line, ptx: &str| {
+            let ptx = (ptx_line, ptx.to_owned());
+            Spot { source: source.clone(), column, ptx, ptx_file: None }
         };
+        let at = spot(&finding.source, finding.column, finding.ptx_line, &finding.ptx);
         let other = other.as_ref().map(|other| {
-            let spot = Spot {
-                source: other.source.clone(),
-                column: other.column,
-                ptx: (other.ptx_line, other.ptx.clone()),
-                ptx_file: None,
-            };
+            let spot = spot(&other.source, other.column, other.ptx_line, &other.ptx);
             (spot, says(&other.what, who(other.thread, other.block)))
         });
         let mut note = format!("in kernel `{kernel}`");
@@ -151,7 +145,7 @@ impl Diagnostic {
         Self {
             check: Some(*check),
             title: what.clone(),
-            at: Some((spot, label)),
+            at: Some((at, label)),
             other,
             notes: vec![note],
             help: help.clone(),
@@ -238,66 +232,19 @@ impl Diagnostic {
 
     /// It as text; without labels, notes say what these would.
     fn drawn(&self, style: Style, with_labels: bool) -> String {
-        let id = self.check.map(Check::name);
-        let prefix = "error: ".len() + id.map_or(0, |id| id.len() + 2);
         let wrap = |text: &str, indent: usize| cut(text, style.width.saturating_sub(indent));
-        let mut title = Level::ERROR.primary_title(wrap(&self.title, prefix));
-        title = match id {
-            Some(id) => title.id(id),
-            None => title,
+        let title = match self.check.map(Check::name) {
+            None => Level::ERROR.primary_title(wrap(&self.title, "error: ".len())),
+            Some(id) => Level::ERROR.primary_title(wrap(&self.title, "error[]: ".len() + id.len())).id(id),
         };
-        let mut group = Group::with_title(title);
-        let mut excerpts: Vec<(Excerpt, AnnotationKind)> = Vec::new();
-        let mut notes = Vec::new();
-        let parties = [(&self.at, AnnotationKind::Primary), (&self.other, AnnotationKind::Context)];
-        for (party, kind) in parties.into_iter().filter_map(|(party, kind)| Some((party.as_ref()?, kind))) {
-            let (spot, label) = party;
-            let mut excerpt = spot.excerpt(style.width);
-            match with_labels && excerpt.text.is_some() {
-                true => excerpt.label.clone_from(label),
-                false if label.is_empty() => {}
-                false if self.other.is_some() => notes.push(format!("line {}: {label}", excerpt.line)),
-                false => notes.push(label.clone()),
-            }
-            notes.extend(excerpt.note.take());
-            // Of the same expression, one label says both.
-            match excerpts.iter_mut().find(|(own, _)| own.is_same_as(&excerpt)) {
-                Some((own, _)) if own.label.is_empty() => own.label = excerpt.label,
-                Some((own, _)) if excerpt.label.is_empty() || own.label == excerpt.label => {}
-                Some((own, _)) => match (own.label.split_once(" by "), excerpt.label.split_once(" by ")) {
-                    (Some((what, _)), Some((same, who))) if what == same => {
-                        own.label = format!("{} and {who}", own.label)
-                    }
-                    _ => own.label = format!("{}; {}", own.label, excerpt.label),
-                },
-                None => excerpts.push((excerpt, kind)),
-            }
-        }
-        let digits = excerpts.iter().map(|(own, _)| own.last_line().to_string().len()).max().unwrap_or(0);
-        if let [(first, _), (second, _)] = &mut excerpts[..] {
-            first.join(second);
-        }
-        for (excerpt, kind) in excerpts.chunk_by(|(one, _), (other, _)| one.is_in_text_of(other)).map(|all| {
-            let annotations = all.iter().map(|(own, kind)| (own, kind.clone()));
-            (&all[0].0, annotations)
-        }) {
-            let Some(text) = &excerpt.text else {
-                let origin = Origin::path(&*excerpt.path).line(excerpt.line as usize);
-                group = group.element(match excerpt.column {
-                    0 => origin,
-                    column => origin.char_column(column),
-                });
-                continue;
-            };
-            let annotations = kind.map(|(own, kind)| {
-                let label = (!own.label.is_empty()).then_some(own.label.as_str());
-                kind.span(own.span.clone()).label(label)
-            });
-            let snippet = Snippet::source(&**text).path(&*excerpt.path).line_start(excerpt.first_line as usize);
-            group = group.element(snippet.annotations(annotations));
-        }
-        let indent = digits + " = note: ".len();
+        let (excerpts, mut notes) = self.excerpts(style.width, with_labels);
         notes.extend(self.notes.iter().cloned());
+        let digits = excerpts.iter().map(|(own, _)| own.line.to_string().len()).max().unwrap_or(0);
+        let indent = digits + " = note: ".len();
+        let mut group = Group::with_title(title);
+        for all in excerpts.chunk_by(|(one, _), (other, _)| one.is_in_text_of(other)) {
+            group = group.element(element(all));
+        }
         group = group.elements(notes.iter().map(|note| Level::NOTE.message(wrap(note, indent))));
         if !self.help.is_empty() {
             group = group.element(Level::HELP.message(wrap(&self.help, indent)));
@@ -306,6 +253,59 @@ impl Diagnostic {
         let width = style.width.saturating_sub(2 * "...".len());
         let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(width).render(&[group]) + "\n"
+    }
+
+    /// The lines to show, and notes for what their labels do not say.
+    fn excerpts(&self, width: usize, with_labels: bool) -> (Vec<(Excerpt, AnnotationKind)>, Vec<String>) {
+        let mut excerpts: Vec<(Excerpt, AnnotationKind)> = Vec::new();
+        let mut notes = Vec::new();
+        let parties = [(&self.at, AnnotationKind::Primary), (&self.other, AnnotationKind::Context)];
+        for (party, kind) in parties {
+            let Some((spot, label)) = party else { continue };
+            let mut excerpt = spot.excerpt(width);
+            match with_labels && excerpt.text.is_some() {
+                true => excerpt.label.clone_from(label),
+                false if label.is_empty() => {}
+                false if self.other.is_some() => notes.push(format!("line {}: {label}", excerpt.line)),
+                false => notes.push(label.clone()),
+            }
+            notes.extend(excerpt.note.take());
+            match excerpts.iter_mut().find(|(own, _)| own.is_same_as(&excerpt)) {
+                Some((own, _)) => own.label = both(&own.label, &excerpt.label),
+                None => excerpts.push((excerpt, kind)),
+            }
+        }
+        if let [(first, _), (second, _)] = &mut excerpts[..] {
+            first.join(second);
+        }
+        (excerpts, notes)
+    }
+}
+
+/// Excerpts of one text as an element of a message.
+fn element(all: &[(Excerpt, AnnotationKind)]) -> Element<'_> {
+    let first = &all[0].0;
+    let Some(text) = &first.text else {
+        let origin = Origin::path(&*first.path).line(first.line as usize);
+        return match first.column {
+            0 => origin.into(),
+            column => origin.char_column(column).into(),
+        };
+    };
+    let annotations = all.iter().map(|(own, kind)| {
+        let label = (!own.label.is_empty()).then_some(own.label.as_str());
+        kind.span(own.span.clone()).label(label)
+    });
+    let snippet = Snippet::source(&**text).path(&*first.path).line_start(first.first_line as usize);
+    snippet.annotations(annotations).into()
+}
+
+/// The label of an expression that two have: `write of 4 bytes by thread 1 and thread 2`.
+fn both(one: &str, other: &str) -> String {
+    match (one.split_once(" by "), other.split_once(" by ")) {
+        (Some((what, _)), Some((same, who))) if what == same => format!("{one} and {who}"),
+        _ if one.is_empty() || other.is_empty() || one == other => if one.is_empty() { other } else { one }.to_owned(),
+        _ => format!("{one}; {other}"),
     }
 }
 

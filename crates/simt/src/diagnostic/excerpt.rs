@@ -92,10 +92,6 @@ impl Excerpt {
         (&self.path, self.first_line, &self.text) == (&other.path, other.first_line, &other.text)
     }
 
-    pub(super) fn last_line(&self) -> u32 {
-        self.line
-    }
-
     /// Gives two lines of one file the text that has both.
     pub(super) fn join(&mut self, other: &mut Self) {
         let (Some(file), true) = (self.file.clone(), self.file == other.file) else { return };
