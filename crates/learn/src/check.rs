@@ -77,8 +77,8 @@ pub struct Launched {
     pub geometry: String,
     /// What the checks have found.
     pub findings: Vec<Finding>,
-    /// The fault that ended it, if none of the findings says it: what happened, and the line of the source.
-    pub fault: Option<(String, Option<(String, u32)>)>,
+    /// The fault that ended it, if none of the findings says it.
+    pub fault: Option<LaunchError>,
     /// The result that differs from what is right.
     pub wrong: Option<WrongResult>,
 }
@@ -120,7 +120,10 @@ impl Launched {
     /// What usually is the reason, in a sentence.
     #[must_use]
     pub fn advice(&self) -> &'static str {
-        match (self.findings.first().map(|finding| finding.check), &self.fault, &self.wrong) {
+        // Memory that no thread has written is often so because of what the other checks find.
+        let order = [Check::Memory, Check::Race, Check::Sync, Check::Init];
+        let first = order.into_iter().find(|check| self.findings.iter().any(|finding| finding.check == *check));
+        match (first, &self.fault, &self.wrong) {
             (Some(Check::Memory), ..) => {
                 "An access leaves the memory that it was meant for. Is there a guard for each index, and is the guard right at \
                  the last element?"
@@ -250,12 +253,11 @@ fn run(
         return Ok(Err(AnswerError::Signature(problem)));
     }
     let launch = Launch::new(function, case.grid, case.block, &args).with_shared_bytes(case.shared_bytes);
-    let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, Checks::ALL);
-    let findings = in_order(findings, &names);
+    let Sanitized { result, mut findings, .. } = machine.launch_sanitized(&launch, Checks::ALL);
+    findings.iter_mut().for_each(|finding| with_names(finding, &names));
     let (counters, fault) = match result {
         Ok(counters) => (Some(counters), None),
-        Err(LaunchError::Fault(fault)) => (None, Some((fault.kind.to_string(), fault.origin.clone()))),
-        Err(other) => (None, Some((other.to_string(), None))),
+        Err(fault) => (None, Some(fault)),
     };
     let mut wrong = None;
     if fault.is_none() {
@@ -274,51 +276,11 @@ fn run(
     }
 }
 
-/// The findings as they are shown: one for each pair of lines of the source, however many instructions the compiler has made
-/// of these, and the likeliest reasons first.
-fn in_order(mut findings: Vec<Finding>, buffers: &[(usize, &str)]) -> Vec<Finding> {
-    // What is read before it is written often is so because of what the other checks find.
-    const ORDER: [Check; 4] = [Check::Memory, Check::Race, Check::Sync, Check::Init];
-    findings.sort_by_key(|finding| ORDER.iter().position(|check| *check == finding.check));
-    let mut seen = Vec::new();
-    findings.retain(|finding| {
-        let mut lines = [finding.source.clone(), finding.other.as_ref().and_then(|other| other.source.clone())];
-        lines.sort();
-        let place = (finding.check, lines);
-        let is_new = !seen.contains(&place);
-        seen.push(place);
-        is_new
-    });
-    findings.iter_mut().for_each(|finding| with_names(finding, buffers));
-    findings
-}
-
-/// What CUDA C++ calls something, and what it is called here.
-const NAMES: [(&str, &str); 4] = [
-    ("__syncthreads() (bar.sync)", "`thread::sync_threads()`"),
-    ("__syncwarp() (bar.warp.sync)", "`warp::sync_warp`"),
-    ("__threadfence()", "`thread::device_fence()`"),
-    ("__ballot_sync", "`warp_vote_ballot`"),
-];
-
-/// Has a finding call buffers and functions as the kernel does.
+/// Has a finding call buffers as the kernel does.
 fn with_names(finding: &mut Finding, buffers: &[(usize, &str)]) {
-    let texts = [Some(&mut finding.what), finding.place.as_mut(), finding.other.as_mut().map(|other| &mut other.what)];
-    for text in texts.into_iter().flatten() {
+    if let Some(place) = &mut finding.place {
         for (index, name) in buffers {
-            *text = text.replace(&format!("argument {index}'s buffer"), &format!("`{name}`, a buffer"));
-        }
-        for (name, own) in NAMES {
-            *text = text.replace(name, own);
-        }
-        // `krate::module::kernel::TILE`: its last part says enough.
-        if let Some((before, variable)) = text.split_once("variable `")
-            && let Some((path, behind)) = variable.split_once('`')
-        {
-            *text = match path.rsplit("::").next().unwrap_or(path) {
-                "SHARED" => format!("{before}a shared array{behind}"),
-                name => format!("{before}`{name}`{behind}"),
-            };
+            *place = place.replace(&format!("argument {index}'s buffer"), &format!("`{name}`, a buffer"));
         }
     }
 }

@@ -92,7 +92,7 @@ fn in_words(verdict: &Verdict) -> String {
         Some(AnswerError::Goal) => format!("goal; {}", reached.join("; ")),
         Some(AnswerError::Launch(launched)) => {
             let findings = launched.findings.iter().map(|finding| format!("{finding}\n"));
-            let fault = launched.fault.clone().unwrap_or_default().0;
+            let fault = launched.fault.as_ref().map_or(String::new(), ToString::to_string);
             let wrong = launched.wrong.as_ref().map_or(String::new(), ToString::to_string);
             format!("n = {}: {}{fault} {wrong} {}", launched.size, findings.collect::<String>(), launched.advice())
         }

@@ -69,7 +69,7 @@ impl Listing {
         let functions = functions.map(|(number, own)| {
             let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
             let positions = Position::of_all(&run.function, &sites);
-            let code = sites.into_iter().zip(positions).map(|(site, Position { ptx_line, source })| Instruction {
+            let code = sites.into_iter().zip(positions).map(|(site, Position { ptx_line, source, .. })| Instruction {
                 ptx: ptx_line,
                 source: source.map(|(path, line)| (file(path), line)),
                 executed: run.counters.as_ref().and_then(|counters| counters.executed_at(site)),

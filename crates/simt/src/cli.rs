@@ -23,35 +23,49 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
-use crate::demangle::demangled;
+use crate::diagnostic::{Diagnostic, Style as DiagnosticStyle};
 use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
+use crate::run::Fault;
 use args::{Arguments, Command};
 
-/// An error that ends the program: a line for the user, and the exit code.
+/// An error that ends the program: what the user is told, and the exit code.
 #[derive(Debug)]
 struct Failure {
-    message: String,
+    report: Report,
     code: u8,
+}
+
+/// What the user is told.
+#[derive(Debug)]
+enum Report {
+    /// One line.
+    Line(String),
+    /// A place in a text.
+    Place(Box<Diagnostic>),
 }
 
 impl Failure {
     /// Bad PTX, or a request that cannot be met: exit code 2.
     fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 2 }
+        Self { report: Report::Line(message.into()), code: 2 }
     }
 
     /// Tells the user, and returns the exit code.
     fn report(&self, err: &mut dyn Write) -> u8 {
-        if self.code != 0 {
-            complain(err, &self.message);
+        match &self.report {
+            _ if self.code == 0 => {}
+            Report::Line(message) => complain(err, message),
+            // If stderr is closed, only the exit code can report the error.
+            Report::Place(diagnostic) => drop(write!(err, "{}", diagnostic.text(style()))),
         }
         self.code
     }
 
     /// The kernel faulted: exit code 1.
-    fn fault(message: impl Into<String>) -> Self {
-        Self { message: message.into(), code: 1 }
+    fn fault(fault: &Fault, file: &Path) -> Self {
+        let diagnostic = Diagnostic::of_fault(fault).in_ptx_file(&file.display().to_string());
+        Self { report: Report::Place(Box::new(diagnostic)), code: 1 }
     }
 }
 
@@ -59,7 +73,7 @@ impl Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 2 };
-        Self { message: format!("cannot write the output: {error}"), code }
+        Self { report: Report::Line(format!("cannot write the output: {error}")), code }
     }
 }
 
@@ -70,8 +84,8 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are one line on `err`; below a fault's, indented lines say which functions the thread was in, if there are
-/// several.
+/// Errors are one line on `err`, and a [`Diagnostic`] where they are about a place in the kernel. Colors are always written:
+/// `out` and `err` have to take them out where they are not shown.
 pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let arguments = match Arguments::try_parse_from(args) {
         Ok(arguments) => arguments,
@@ -129,18 +143,21 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
     Ok((text, module))
 }
 
-/// The message for a file or a kernel that cannot be run: `file:line:column: what: the line`.
+/// What is said of a file or a kernel that cannot be run.
 fn refused(path: &Path, error: &LoadError) -> Failure {
     let shown = path.display();
-    Failure::usage(match error {
-        LoadError::Parse(error) => {
-            format!("{shown}:{}:{}: {}: {}", error.line, error.column, error.message, shorten(&error.source_line))
+    match error {
+        LoadError::Parse(_) | LoadError::Refused { .. } => {
+            let diagnostic = Diagnostic::of_load_error(error, &shown.to_string());
+            Failure { report: Report::Place(Box::new(diagnostic)), code: 2 }
         }
-        LoadError::Refused { entry, .. } => {
-            format!("{shown}: kernel `{}`: {}", demangled(entry), reason(error))
-        }
-        other => format!("{shown}: {other}"),
-    })
+        other => Failure::usage(format!("{shown}: {other}")),
+    }
+}
+
+/// How diagnostics are drawn.
+fn style() -> DiagnosticStyle {
+    DiagnosticStyle::of_terminal(true)
 }
 
 /// The message for one kernel that cannot be run, without its name: `line 3, column 5: what: the line`.

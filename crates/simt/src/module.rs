@@ -7,6 +7,7 @@ use crate::demangle::demangled;
 use crate::lower::{check, lower, register_uses};
 use crate::names;
 use crate::regs::RegisterUses;
+use crate::run::origin_at;
 use ptx::{ParseError, Source};
 
 /// Where the variables of a loaded module lie.
@@ -34,6 +35,8 @@ pub enum LoadError {
         entry: String,
         /// The reason, and its place in the text.
         error: ParseError,
+        /// The source line that the instruction comes from, file and line, and the column in it.
+        origin: Option<Box<((String, u32), u32)>>,
         /// Whether it is valid PTX, which this machine does not run.
         is_valid: bool,
     },
@@ -165,6 +168,7 @@ impl Module {
         let kernels = lowered.kernels.into_iter().map(|(name, program)| {
             let program = program.map(Arc::new).map_err(|error| LoadError::Refused {
                 entry: name.clone(),
+                origin: origin_at(&ast, &ptx, error.at).map(Box::new),
                 is_valid: error.is_valid,
                 error: ParseError::new(&source, error.at, error.message),
             });

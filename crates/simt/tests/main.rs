@@ -9,6 +9,7 @@ mod alu;
 mod cli;
 mod counters;
 mod critical_path;
+mod diagnostic;
 mod expanded;
 mod faults;
 mod flow;

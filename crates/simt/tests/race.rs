@@ -52,6 +52,7 @@ fn races(body: &str, grid: u32, block: u32, words: &str) {
     let findings = findings_of(body, grid, block);
     let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
     let [found] = &findings[..] else { panic!("{} findings: {}\n{body}", all.len(), all.join("\n")) };
-    assert!(found.what.contains(words), "{}\n{body}", found.what);
+    let said = format!("{}; {}", found.what, found.help);
+    assert!(said.contains(words), "{said}\n{body}");
     assert_eq!(found.check, Check::Race);
 }

@@ -10,13 +10,14 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_log};
-use simt::sanitize::{Checks, Sanitized};
-use simt::{Config, Function, Launch, Machine, Schedule};
+use simt::diagnostic::{Diagnostic, Style, texts};
+use simt::sanitize::{Checks, Finding, Sanitized};
+use simt::{Config, Function, Launch, LaunchError, Machine, Schedule};
 
 use crate::argument::Value;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, refused};
 
 /// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.
 const STACK_BYTES: usize = 16 << 10;
@@ -119,7 +120,7 @@ impl Backend {
 
     /// Runs a kernel to its end.
     pub(crate) fn launch(&mut self, kernel: &str, grid: Grid, values: &[Value]) -> Result<(), String> {
-        let function = self.kernels.module.function(kernel).map_err(|error| error.to_string())?;
+        let function = self.kernels.module.function(kernel).map_err(refused)?;
         let of_kernel = |reason: String| format!("kernel `{kernel}`: {reason}");
         let (schedule, checks) = (self.schedule, self.checks);
         let launch = |loaded: &mut Loaded| {
@@ -145,11 +146,7 @@ impl Backend {
                     let Sanitized { result, findings, notes } = run_on_sim(machine, launch, schedule, checks);
                     // By `print!`, as in `run_on_sim`.
                     notes.iter().for_each(|note| println!("kernel `{kernel}`: {note}"));
-                    let findings: Vec<String> = findings.iter().map(ToString::to_string).collect();
-                    fault = result.as_ref().err().map(ToString::to_string);
-                    if fault.is_none() && !findings.is_empty() {
-                        fault = Some(findings.join("\n"));
-                    }
+                    fault = in_words(&findings, result.as_ref().err());
                     result
                 };
                 let Grid { blocks: grid, threads: block, shared_bytes } = grid;
@@ -177,6 +174,17 @@ impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
+}
+
+/// What went wrong in a launch: its findings and the fault that ended it.
+fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String> {
+    let mut diagnostics = Diagnostic::of_findings(findings);
+    match error {
+        Some(LaunchError::Fault(fault)) if diagnostics.is_empty() => diagnostics.push(Diagnostic::of_fault(fault)),
+        Some(other) if diagnostics.is_empty() => return Some(other.to_string()),
+        _ => {}
+    }
+    (!diagnostics.is_empty()).then(|| format!("\n{}", texts(&diagnostics, Style::of_terminal(false))))
 }
 
 /// Checks that a kernel has these parameters: a driver takes what it is given.

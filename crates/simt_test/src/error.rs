@@ -36,11 +36,13 @@ pub(crate) fn located<T>(result: Result<T, impl ToString>) -> Result<T> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: ", self.at.file(), self.at.line())?;
+        write!(f, "{}:{}:", self.at.file(), self.at.line())?;
         if let Some(on) = &self.on {
-            write!(f, "{on}: ")?;
+            write!(f, " {on}:")?;
         }
-        f.write_str(&self.what)
+        // Diagnostics begin on a line of their own.
+        let blank = if self.what.starts_with('\n') { "" } else { " " };
+        write!(f, "{blank}{}", self.what)
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use cuda_builder::{CudaBuilder, NvvmArch};
-use simt::Module;
+use simt::diagnostic::{Diagnostic, Style};
+use simt::{LoadError, Module};
 
 use crate::error::{Result, located};
 
@@ -58,7 +59,13 @@ fn build(builder: CudaBuilder) -> Result<&'static Kernels, String> {
 }
 
 fn from_ptx(ptx: String) -> Result<&'static Kernels, String> {
-    let module = Module::from_ptx(ptx.as_str()).map_err(|error| error.to_string())?;
+    let module = Module::from_ptx(ptx.as_str()).map_err(refused)?;
     // Kernels live as long as the test program, as its code does.
     Ok(Box::leak(Box::new(Kernels { ptx, module })))
+}
+
+/// What is said of PTX that the SIMT machine does not run.
+pub(crate) fn refused(error: LoadError) -> String {
+    let drawn = Diagnostic::of_load_error(&error, "PTX").text(Style::of_terminal(false));
+    if drawn.lines().count() > 1 { format!("\n{drawn}") } else { error.to_string() }
 }

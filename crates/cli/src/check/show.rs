@@ -8,6 +8,7 @@ use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::selection::Selection;
 use engine::size::dims;
 use serde::Serialize;
+use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
 use crate::env::Env;
@@ -98,18 +99,6 @@ impl Sweep {
         }
     }
 
-    /// The findings at different places, each as it was first seen, and in how many checks.
-    fn findings(&self) -> Vec<(&Finding, usize)> {
-        let mut different: Vec<(&Finding, usize)> = Vec::new();
-        for finding in self.checks.iter().flat_map(|check| &check.findings) {
-            match different.iter_mut().find(|(known, _)| known.is_at_places_of(finding)) {
-                Some((_, times)) => *times += 1,
-                None => different.push((finding, 1)),
-            }
-        }
-        different
-    }
-
     /// A matrix of rungs and problems, and below it each check that was wrong.
     pub(super) fn document(&self, selected: &Selection) -> Document {
         let ladder = selected.ladder;
@@ -150,10 +139,7 @@ impl Sweep {
             document.record(check);
         }
         notes.into_iter().for_each(|note| document.note(note));
-        for (finding, times) in self.findings() {
-            let places = if times > 1 { format!(", in {times} of the checks") } else { String::new() };
-            document.note(format!("{finding}{places}"));
-        }
+        document.diagnostics(Diagnostic::of_findings(self.checks.iter().flat_map(|check| &check.findings)));
         for why in &self.left_out {
             document.note(format!("left out: {why}"));
         }

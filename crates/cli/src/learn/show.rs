@@ -4,6 +4,8 @@ use std::path::Path;
 
 use learn::{AnswerError, Exercise, Launched, Progress, State, Verdict};
 use serde::Serialize;
+use simt::LaunchError;
+use simt::diagnostic::Diagnostic;
 use simt::sanitize::Finding;
 
 use super::next;
@@ -108,7 +110,7 @@ pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bo
             }
         }
         Some(trouble) => {
-            document.paragraph(trouble_in_words(trouble, &progress.file(exercise)));
+            add_trouble(&mut document, trouble, &progress.file(exercise));
             document.note(format!("a hint: ladder learn hint {}", exercise.name));
         }
     }
@@ -135,62 +137,50 @@ fn list_of(sizes: &[usize]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// What is wrong, as one text.
 fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
     match trouble {
         AnswerError::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
         AnswerError::Signature(problem) => problem.clone(),
-        AnswerError::Launch(launched) => launch_in_words(launched, file),
+        AnswerError::Launch(launched) => {
+            let findings = launched.findings.iter().map(ToString::to_string);
+            let fault = launched.fault.iter().map(ToString::to_string);
+            let lines = [not_right(launched)].into_iter().chain(findings).chain(fault);
+            let lines = lines.chain(launched.wrong.iter().map(ToString::to_string));
+            lines.chain([launched.advice().to_owned()]).collect::<Vec<_>>().join("\n")
+        }
         AnswerError::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),
     }
 }
 
-fn launch_in_words(launched: &Launched, file: &Path) -> String {
-    let Launched { size, geometry, findings, fault, wrong } = launched;
-    let mut lines = vec![format!("not right for n = {size}, {geometry}:")];
-    lines.extend(findings.iter().take(FINDINGS).flat_map(|finding| finding_in_words(finding, file)));
-    if let Some(more) = findings.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
-        lines.push(format!("and {more} more findings"));
-    }
-    if let Some((what, source)) = fault {
-        lines.push(what.clone());
-        lines.extend(source_line(source.as_ref(), file));
-    }
-    lines.extend(wrong.as_ref().map(ToString::to_string));
-    lines.push(launched.advice().to_owned());
-    lines.join("\n")
-}
-
-/// A finding with the learner's lines that it is about.
-fn finding_in_words(finding: &Finding, file: &Path) -> Vec<String> {
-    let Finding { check, what, source, block, thread, place, other, .. } = finding;
-    let place = place.as_ref().map_or(String::new(), |place| format!(", {place}"));
-    let thread = thread_in_words(*block, *thread);
-    let mut lines = vec![format!("{check}: {what}{place}, by {thread}")];
-    lines.extend(source_line(source.as_ref(), file));
-    if let Some(other) = other {
-        lines.push(format!("the other: {}, by {}", other.what, thread_in_words(other.block, other.thread)));
-        lines.extend(source_line(other.source.as_ref(), file));
-    }
-    lines
-}
-
-/// `thread 3 of block 0`.
-fn thread_in_words(block: [u32; 3], thread: [u32; 3]) -> String {
-    let position = |position: [u32; 3]| match position {
-        [x, 0, 0] => x.to_string(),
-        [x, y, _] => format!("({x}, {y})"),
+/// Adds what is wrong.
+fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
+    let AnswerError::Launch(launched) = trouble else {
+        return document.paragraph(trouble_in_words(trouble, file));
     };
-    format!("thread {} of block {}", position(thread), position(block))
+    document.paragraph(not_right(launched));
+    let mut diagnostics = Diagnostic::of_findings(&launched.findings);
+    match &launched.fault {
+        Some(LaunchError::Fault(fault)) => diagnostics.push(Diagnostic::of_fault(fault)),
+        Some(other) => document.paragraph(other.to_string()),
+        None => {}
+    }
+    let more = diagnostics.len().saturating_sub(FINDINGS);
+    diagnostics.truncate(FINDINGS);
+    document.diagnostics(diagnostics);
+    if more > 0 {
+        document.paragraph(format!("and {more} more findings"));
+    }
+    if let Some(wrong) = &launched.wrong {
+        document.paragraph(wrong.to_string());
+    }
+    document.paragraph(launched.advice());
 }
 
-/// A line of the learner's file, with its place.
-fn source_line(source: Option<&(String, u32)>, file: &Path) -> Option<String> {
-    let (path_of, line) = source?;
-    let own = Path::new(path_of).file_name() == file.file_name();
-    let shown = if own { path(file) } else { path_of.clone() };
-    let text = std::fs::read_to_string(path_of).unwrap_or_default();
-    let text = text.lines().nth(*line as usize - 1).unwrap_or_default().trim().to_owned();
-    Some(format!("  {shown}:{line}: {text}"))
+/// `not right for n = 0, 1 block of 64 threads:`.
+fn not_right(launched: &Launched) -> String {
+    let Launched { size, geometry, .. } = launched;
+    format!("not right for n = {size}, {geometry}:")
 }
 
 /// The next hint, and how many there are.

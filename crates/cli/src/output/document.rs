@@ -1,6 +1,7 @@
 //! A document: the output of a command, in reading order.
 
 use serde::Serialize;
+use simt::diagnostic::{Diagnostic, Style, texts};
 
 use super::style::OutputStyle;
 use super::table::Table;
@@ -24,6 +25,7 @@ enum Block {
     Caption(Vec<String>),
     Notes(Vec<String>),
     Picture { plain: String, terminal: String },
+    Diagnostics(Vec<Diagnostic>),
 }
 
 /// The least width of the facts' labels, so that the facts of several documents are aligned.
@@ -78,6 +80,13 @@ impl Document {
         self.blocks.push(Block::Picture { plain, terminal });
     }
 
+    /// Adds diagnostics, with empty lines around them; programs get what they are made of as records.
+    pub fn diagnostics(&mut self, diagnostics: Vec<Diagnostic>) {
+        if !diagnostics.is_empty() {
+            self.blocks.push(Block::Diagnostics(diagnostics));
+        }
+    }
+
     /// Adds an element to the JSON array.
     pub fn record(&mut self, record: &impl Serialize) {
         self.records.push(to_json(record));
@@ -98,7 +107,12 @@ impl Document {
     /// Writes the document as text.
     pub fn text(&self, style: OutputStyle) -> String {
         let mut text = String::new();
+        let mut is_after_diagnostics = false;
         for block in &self.blocks {
+            if is_after_diagnostics && !matches!(block, Block::Heading { is_apart: true, .. } | Block::Diagnostics(_)) {
+                text.push('\n');
+            }
+            is_after_diagnostics = matches!(block, Block::Diagnostics(_));
             match block {
                 Block::Heading { title, rest, is_apart } => {
                     let is_apart = *is_apart && !text.is_empty();
@@ -120,6 +134,10 @@ impl Document {
                 Block::Picture { plain, terminal } => {
                     text += if style.terminal { terminal } else { plain };
                 }
+                Block::Diagnostics(diagnostics) => {
+                    let style = if style.terminal { Style::of_terminal(true) } else { Style::default() };
+                    text += &format!("\n{}", texts(diagnostics, style));
+                }
             }
         }
         text
@@ -135,6 +153,7 @@ impl Document {
             Block::Heading { title, rest, .. } => format!("### {title}{}\n", after_colon(rest)),
             Block::Paragraph(text) => format!("{text}\n"),
             Block::Picture { plain, .. } => plain.clone(),
+            Block::Diagnostics(diagnostics) => format!("```text\n{}```\n", texts(diagnostics, Style::default())),
             Block::Table(table) => table.markdown(),
             Block::Facts(facts) => {
                 let items = facts.iter().map(|(what, value)| match what.is_empty() {

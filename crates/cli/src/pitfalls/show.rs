@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use analysis::pitfalls::{Record, Recorded, TOOLS, ToolReport};
 use engine::pitfall::{Check, FAULT, OTHER, Outcome, Pitfall};
 use serde::Serialize;
+use simt::diagnostic::Diagnostic;
 use simt::sanitize::Finding;
 
 use super::CheckedPitfall;
@@ -98,14 +99,17 @@ pub(super) fn one_by_one(shown: &[CheckedPitfall], record: &Record) -> Document 
             facts.push(("and", place(pitfall, OTHER)));
         }
         facts.push(("check", format!("{}: {}", pitfall.check.name(), about(pitfall.check))));
-        facts.extend(lines("the check says", said_here(own)));
         facts.extend(lines("the cure", cured(own)));
         facts.push(("a GPU", pitfall.on_gpu.to_owned()));
         facts.push(("measured", measured(recorded)));
         for (tool, said) in recorded.iter().flat_map(|recorded| &recorded.tools) {
             facts.push((TOOLS.into_iter().find(|own| own == tool).unwrap_or_default(), said.says.clone()));
         }
+        if !own.checked.is_found() {
+            facts.push(("found", "no, not at that line".to_owned()));
+        }
         document.facts(facts);
+        document.diagnostics(Diagnostic::of_findings(&own.checked.findings));
         add_record(own, record, &mut document);
     }
     circumstances(record, &mut document);
@@ -133,18 +137,6 @@ fn place(pitfall: &Pitfall, mark: &str) -> String {
 fn lines(label: &'static str, texts: Vec<String>) -> impl Iterator<Item = (&'static str, String)> {
     let labels = [label].into_iter().chain(std::iter::repeat(""));
     labels.zip(texts.into_iter().flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()))
-}
-
-/// What the checks say of the faulty kernel, the fault first.
-fn said_here(own: &CheckedPitfall) -> Vec<String> {
-    let checked = &own.checked;
-    let others = checked.findings.iter().enumerate().filter(|(index, _)| Some(*index) != checked.fault);
-    let others = others.map(|(_, finding)| finding.to_string());
-    let fault = match checked.fault {
-        Some(index) => checked.findings[index].to_string(),
-        None => "nothing of that line".to_owned(),
-    };
-    [fault].into_iter().chain(others).collect()
 }
 
 fn cured(own: &CheckedPitfall) -> Vec<String> {

@@ -8,6 +8,7 @@ use engine::Provenance;
 use engine::problem::Verdict;
 use engine::run::{Report, WARM_UP};
 use engine::size::{self, dims};
+use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
 use crate::output::{Cell, Column, Document, Table};
@@ -29,10 +30,8 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
         for note in &outcome.notes {
             document.note(format!("{}: {note}", outcome.launch));
         }
-        for finding in &outcome.findings {
-            document.note(format!("{}: {finding}", outcome.launch));
-        }
     }
+    document.diagnostics(Diagnostic::of_findings(report.outcomes.iter().flat_map(|outcome| &outcome.findings)));
     if !report.not_run.is_empty() {
         let (why, rungs) = (incomplete(), report.not_run.join(", "));
         document.note(format!("{why}; not run: {rungs}"));

@@ -4,6 +4,8 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::sync::LazyLock;
 
+use simt::diagnostic::Diagnostic;
+
 use crate::abi::call::{Out, functions};
 
 /// A result code of the driver (`CUresult` in `cuda.h`).
@@ -75,6 +77,8 @@ pub(crate) struct Error {
     pub(crate) code: Code,
     /// The reason, in words; empty where the code says all.
     pub(crate) reason: String,
+    /// The reason and its place in a kernel, if it has one.
+    pub(crate) diagnostic: Option<Box<Diagnostic>>,
 }
 
 /// The result of a function of the driver.
@@ -83,13 +87,13 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error with a reason for the log.
     pub(crate) fn new(code: Code, reason: impl Into<String>) -> Self {
-        Self { code, reason: reason.into() }
+        Self { code, reason: reason.into(), diagnostic: None }
     }
 }
 
 impl From<Code> for Error {
     fn from(code: Code) -> Self {
-        Self { code, reason: String::new() }
+        Self { code, reason: String::new(), diagnostic: None }
     }
 }
 

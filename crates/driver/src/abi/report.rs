@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::{LazyLock, Mutex};
+
+use simt::diagnostic::{Diagnostic, Style, texts};
 
 use crate::abi::error::{Code, Error};
 use crate::abi::handles::lock;
@@ -58,13 +60,33 @@ fn keep(text: &str) -> bool {
 /// Writes about an error of a function, if there is more to say than its code does. What the real driver does not support
 /// either has no reason.
 pub(crate) fn error(function: &str, error: &Error) {
-    let Error { code, reason } = error;
-    match *code {
-        Code::NOT_SUPPORTED if !reason.is_empty() => unsupported(function, reason),
+    let Error { code, reason, diagnostic } = error;
+    match (*code, diagnostic) {
+        (Code::NOT_SUPPORTED, None) if !reason.is_empty() => unsupported(function, reason),
         _ if keep(reason) => {}
+        (Code::NOT_SUPPORTED, _) if !is_new(&format!("{function}: {reason}")) => {}
+        (_, Some(diagnostic)) => diagnostics(&format!("{function} ({code})"), &[(**diagnostic).clone()]),
         _ if !reason.is_empty() => tell(&format!("{function}: {reason} ({code})")),
         _ => {}
     }
+}
+
+/// Writes about an operation that has failed in a stream.
+pub(crate) fn failed(error: &Error) {
+    match &error.diagnostic {
+        _ if keep(&error.reason) => {}
+        Some(diagnostic) => diagnostics("a launch has failed", &[(**diagnostic).clone()]),
+        None => tell(&error.reason),
+    }
+}
+
+/// Writes diagnostics below a line; in colors where the standard error is a terminal.
+pub(crate) fn diagnostics(head: &str, diagnostics: &[Diagnostic]) {
+    let color = FILE.is_none()
+        && std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    let drawn = texts(diagnostics, Style::of_terminal(color));
+    tell(&format!("{head}\n{}", drawn.trim_end()));
 }
 
 /// Says once of a function, and of each reason, that it is not supported.
@@ -73,8 +95,12 @@ pub(crate) fn unsupported(function: &str, reason: &str) {
         "" => format!("{function} is not supported ({})", Code::NOT_SUPPORTED),
         reason => format!("{function}: {reason} ({})", Code::NOT_SUPPORTED),
     };
-    let is_new = UNSUPPORTED.lock().is_ok_and(|mut known| known.insert(what.clone()));
-    if is_new {
+    if is_new(&what) {
         tell(&what);
     }
+}
+
+/// Whether something unsupported was not told before.
+fn is_new(what: &str) -> bool {
+    UNSUPPORTED.lock().is_ok_and(|mut known| known.insert(what.to_owned()))
 }

@@ -55,8 +55,8 @@ impl Linker {
         if state.linked.is_some() {
             return Err(Error::new(Code::INVALID_VALUE, "the modules are linked already"));
         }
-        let code = if ptx::parse(&text).is_ok() { Code::INVALID_SOURCE } else { Code::INVALID_PTX };
-        merge::check(&state.texts, &text).map_err(|problem| Error::new(code, problem))?;
+        ptx::parse(&text).map_err(|error| module::load_error(&error.into()))?;
+        merge::check(&state.texts, &text).map_err(|problem| Error::new(Code::INVALID_SOURCE, problem))?;
         state.texts.push(text);
         Ok(())
     }

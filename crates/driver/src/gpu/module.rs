@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex};
 
+use simt::diagnostic::Diagnostic;
 use simt::{Instance, LoadError};
 
 use crate::abi::call::{In, Out, functions};
@@ -90,7 +91,8 @@ pub(crate) fn load_error(error: &LoadError) -> Error {
         LoadError::NoSuchKernel { .. } | LoadError::AmbiguousKernel { .. } => Code::NOT_FOUND,
         _ => Code::INVALID_PTX,
     };
-    Error::new(code, error.to_string())
+    let diagnostic = Some(Box::new(Diagnostic::of_load_error(error, "PTX")));
+    Error { diagnostic, ..Error::new(code, error.to_string()) }
 }
 
 /// Reads an image that a program gives.

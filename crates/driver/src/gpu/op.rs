@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use simt::diagnostic::Diagnostic;
 use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
 
 use crate::abi::error::{Code, Error, Result};
@@ -125,11 +126,15 @@ impl LaunchOp {
         let result = driver.sanitizer.run(&mut machine, &launch);
         memory::keep_printed(machine.take_printed());
         result.map_err(|error| {
-            let code = match &error {
-                LaunchError::Fault(fault) => code_of(&fault.kind),
-                _ => Code::LAUNCH_FAILED,
+            let (code, diagnostic) = match &error {
+                // Of others, the sanitizer has written already.
+                LaunchError::Fault(fault) if !driver.sanitizer.finds(&fault.kind) => {
+                    (code_of(&fault.kind), Some(Box::new(Diagnostic::of_fault(fault))))
+                }
+                LaunchError::Fault(fault) => (code_of(&fault.kind), None),
+                _ => (Code::LAUNCH_FAILED, None),
             };
-            Error::new(code, error.to_string())
+            Error { diagnostic, ..Error::new(code, error.to_string()) }
         })
     }
 }

@@ -265,7 +265,7 @@ impl Queue {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         let failed = Error::new(Code::UNKNOWN, "the simulated driver panicked, which is an error of its own");
         if let Err(error) = result.unwrap_or(Err(failed)) {
-            report::tell(&error.reason);
+            report::failed(&error);
             if let Ok(driver) = driver() {
                 driver.poison(error.code);
             }

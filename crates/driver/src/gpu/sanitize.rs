@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
+use simt::diagnostic::Diagnostic;
 use simt::sanitize::{Check, Checks, Finding, Sanitized};
-use simt::{Launch, LaunchError, Machine};
+use simt::{FaultKind, Launch, LaunchError, Machine};
 
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::lock;
@@ -14,8 +15,8 @@ use crate::abi::report;
 /// them, or `all`. Nothing without it.
 pub const SANITIZE: &str = "LADDER_SANITIZE";
 
-/// What a finding is known by: the check, the kernel, and the lines of the PTX.
-type Places = (Check, String, u32, Option<u32>);
+/// What a finding is known by: the check, the kernel, and the lines of the source, or else of the PTX.
+type Places = (Check, String, (String, u32), Option<(String, u32)>);
 
 /// The checks of a driver's launches.
 #[derive(Default)]
@@ -47,8 +48,12 @@ impl Sanitizer {
             return machine.launch(launch);
         }
         let Sanitized { result, findings, notes } = machine.launch_sanitized(launch, self.checks);
-        for finding in findings.iter().filter(|finding| self.is_new(finding)) {
-            report::tell(&finding.to_string());
+        let mut told = lock(&self.told);
+        let new: Vec<&Finding> = findings.iter().filter(|finding| !told.contains(&places(finding))).collect();
+        told.extend(new.iter().map(|finding| places(finding)));
+        drop(told);
+        if !new.is_empty() {
+            report::diagnostics("the sanitizers have findings", &Diagnostic::of_findings(new));
         }
         for note in notes {
             if lock(&self.noted).insert((launch.function.name().to_owned(), note.clone())) {
@@ -58,8 +63,14 @@ impl Sanitizer {
         result.map(drop)
     }
 
-    fn is_new(&self, finding: &Finding) -> bool {
-        let other = finding.other.as_ref().map(|other| other.ptx_line);
-        lock(&self.told).insert((finding.check, finding.kernel.clone(), finding.ptx_line, other))
+    /// Whether faults of this kind are among the findings.
+    pub(crate) fn finds(&self, fault: &FaultKind) -> bool {
+        Check::of(fault).is_some_and(|check| self.checks.contains(check))
     }
+}
+
+fn places(finding: &Finding) -> Places {
+    let place = |source: &Option<(String, u32)>, ptx_line| source.clone().unwrap_or((String::new(), ptx_line));
+    let other = finding.other.as_ref().map(|other| place(&other.source, other.ptx_line));
+    (finding.check, finding.kernel.clone(), place(&finding.source, finding.ptx_line), other)
 }

@@ -9,11 +9,12 @@ use serde::Serialize;
 use super::args::{Print, Run, Symbol};
 use super::spec::{BufferInit, Spec};
 use super::values::Type;
-use super::{Failure, load, refused};
+use super::{Failure, load, refused, style};
 use crate::counters::{Counters, Metric, Value};
 use crate::demangle::demangled;
+use crate::diagnostic::{Diagnostic, texts};
 use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
-use crate::sanitize::Sanitized;
+use crate::sanitize::{Check, Sanitized};
 
 /// A buffer among the arguments.
 struct BufferArg {
@@ -124,7 +125,8 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         }
         match counted {
             Err(LaunchError::Fault(error)) => {
-                fault = Some(Failure::fault(error.to_string()));
+                let is_found = Check::of(&error.kind).is_some_and(|check| args.sanitize.contains(check));
+                fault = (!is_found).then(|| Failure::fault(&error, &args.file));
                 break;
             }
             Err(error) => return Err(Failure::usage(error.to_string())),
@@ -192,9 +194,9 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     for FinishedLaunch { entry, seconds, .. } in &done {
         writeln!(err, "{} ran in {seconds:.3} s", demangled(entry))?;
     }
-    for finding in &findings {
-        writeln!(out, "{finding}")?;
-    }
+    let file = args.file.display().to_string();
+    let diagnostics = Diagnostic::of_findings(&findings).into_iter().map(|own| own.in_ptx_file(&file));
+    write!(out, "{}", texts(&diagnostics.collect::<Vec<_>>(), style()))?;
     for note in &notes {
         writeln!(out, "{note}")?;
     }

@@ -8,13 +8,15 @@ use ptx::Source;
 
 use super::arg::Arg;
 use super::block::{BlockFault, WaitedForThread};
-use super::frames::{Frame, Position, bounds, chain, frames, origin, panicked};
+use super::frames::{Frame, Position, bounds, frames, origin, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
 use crate::code::FUNCTIONS;
 use crate::demangle::demangled;
 use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
 use crate::observe::Space;
+use crate::regs::LANES;
+use crate::sanitize::variable;
 
 /// Addresses from here on are offsets from a null pointer, with a negative number of 32 bits.
 const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;
@@ -23,8 +25,8 @@ const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW 
 
 /// A fault: the kernel did something that is not allowed.
 ///
-/// Displayed as a line that says what, where in the kernel and at which line of its source; further lines list
-/// [`Fault::frames`], if there is more than one.
+/// Displayed as a line that says what, where in the kernel and at which line of its source, for logs;
+/// [`Diagnostic`](crate::diagnostic::Diagnostic) is for people.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
@@ -38,6 +40,8 @@ pub struct Fault {
     pub block: [u32; 3],
     /// The thread in its block; the first of those concerned.
     pub thread: [u32; 3],
+    /// The thread's lane in its warp.
+    pub lane: u32,
     /// The line of the PTX, from 1.
     pub ptx_line: u32,
     /// The text of that line.
@@ -45,6 +49,8 @@ pub struct Fault {
     /// The source line to look at, file and line: the innermost of [`Fault::frames`] that is not a library's, or else
     /// the innermost.
     pub origin: Option<(String, u32)>,
+    /// The column in that line, in bytes from 1; 0 where the PTX says none.
+    pub column: u32,
     /// The functions that the thread was in, the innermost first: that of the instruction, those that it was inlined
     /// into, and their callers. Of calls nested deeply, only the innermost.
     pub frames: Vec<Frame>,
@@ -63,8 +69,12 @@ pub struct OtherThread {
     pub thread: [u32; 3],
     /// The line of the PTX where it is, from 1.
     pub ptx_line: u32,
+    /// The text of that line.
+    pub ptx: String,
     /// The source line, as [`Fault::origin`].
     pub origin: Option<(String, u32)>,
+    /// The column in that line, as [`Fault::column`].
+    pub column: u32,
 }
 
 crate::error::debug_like_display!(Fault);
@@ -163,13 +173,15 @@ impl Machine {
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
         let BlockFault { site, thread, kind, callers, other, .. } = fault;
         let program = &*launch.function.program;
+        let source = Source::new(&launch.function.module.ptx);
+        let text = |line: u32| source.line_text(line).trim().to_owned();
         let other = other.map(|WaitedForThread { what, site, block, thread }| {
-            let Position { ptx_line, source: origin } = Position::of(launch.function, site);
+            let Position { ptx_line, source: origin, column } = Position::of(launch.function, site);
             let block = unravel(block.unwrap_or(number), launch.grid);
-            OtherThread { what, block, thread: unravel(u64::from(thread), launch.block), ptx_line, origin }
+            let thread = unravel(u64::from(thread), launch.block);
+            OtherThread { what, block, thread, ptx_line, ptx: text(ptx_line), origin, column }
         });
         let func = &program.functions[site.function as usize];
-        let source = Source::new(&launch.function.module.ptx);
         let (ptx_line, _) = source.line_column(func.origins[site.pc as usize].at);
         let sites = callers.iter().map(|(site, _)| *site);
         let sites = [site].into_iter().chain(sites);
@@ -194,8 +206,10 @@ impl Machine {
             block: unravel(number, launch.grid),
             thread: unravel(u64::from(thread), launch.block),
             ptx_line,
-            ptx: source.line_text(ptx_line).trim().to_owned(),
-            origin: origin(&frames),
+            lane: thread % LANES as u32,
+            ptx: text(ptx_line),
+            column: origin(&frames).map_or(0, |frame| frame.column),
+            origin: origin(&frames).and_then(|frame| frame.place.clone()),
             frames,
             other,
         }
@@ -229,10 +243,10 @@ impl Machine {
         };
         let mut args = launch.args.iter();
         let argument = args.position(|arg| *arg == Arg::Pointer(allocation.base));
-        let variable = launch.function.module.variable_at(variables, allocation.base);
-        let whose = match (argument, variable) {
+        let name = launch.function.module.variable_at(variables, allocation.base);
+        let whose = match (argument, name) {
             (Some(index), _) => format!("argument {index}'s buffer"),
-            (None, Some(name)) => format!("variable `{}`", demangled(name)),
+            (None, Some(name)) => variable(name),
             (None, None) => "an allocation".to_owned(),
         };
         let end = allocation.base + allocation.bytes;
@@ -292,9 +306,6 @@ impl Fault {
         }
         if let Some((file, line)) = &self.origin {
             text += &format!(" [{file}:{line}]");
-        }
-        if self.frames.len() > 1 {
-            text += &chain(&self.frames);
         }
         text
     }

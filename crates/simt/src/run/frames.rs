@@ -1,7 +1,6 @@
 //! The functions that a thread is in when it faults: those that were inlined, and those that were called.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use ptx::Source;
 
@@ -20,6 +19,8 @@ pub struct Frame {
     pub function: Option<String>,
     /// The place in it: file and line. `None` where the PTX says none.
     pub place: Option<(String, u32)>,
+    /// The column in that line, in bytes from 1; 0 where the PTX says none.
+    pub column: u32,
     /// Whether it was inlined into the function of the next frame, which else calls it.
     pub inlined: bool,
     /// Whether it is a library's, so that the fault's reason is rather in a frame behind it.
@@ -56,33 +57,58 @@ fn frames_in(
             .zip(func.origins[site.pc as usize].loc)
             .map(|(function, loc)| function.inline_chain(module, &loc, text));
         let Some(chain) = chain else {
-            frames.push(Frame { function: Some(demangled(&func.name)), place: None, inlined: false, library: false });
+            let function = Some(demangled(&func.name));
+            frames.push(Frame { function, place: None, column: 0, inlined: false, library: false });
             continue;
         };
-        let last = chain.len() - 1;
-        frames.extend(chain.into_iter().enumerate().map(|(index, frame)| Frame {
-            function: frame.function.as_deref().map(demangled),
-            place: module.path_of(&frame.place).map(|path| (path.to_owned(), frame.place.line)),
-            inlined: index < last,
-            library: false,
-        }));
+        frames.extend(frames_of(module, chain));
     }
+    mark_libraries(module, &mut frames);
+    frames
+}
+
+/// The frames of one instruction.
+fn frames_of(module: &ptx::ast::Module<'_>, chain: Vec<ptx::SourceFrame<'_>>) -> impl Iterator<Item = Frame> {
+    let last = chain.len() - 1;
+    chain.into_iter().enumerate().map(move |(index, frame)| Frame {
+        function: frame.function.as_deref().map(demangled),
+        place: module.path_of(&frame.place).map(|path| (path.to_owned(), frame.place.line)),
+        column: frame.place.column,
+        inlined: index < last,
+        library: false,
+    })
+}
+
+/// Finds out which frames are a library's.
+fn mark_libraries(module: &ptx::ast::Module<'_>, frames: &mut [Frame]) {
     let kernel = frames.last().and_then(|frame| frame.place.clone());
     let kernel = kernel.map_or(String::new(), |(file, _)| file);
-    for frame in &mut frames {
+    for frame in frames {
         let file = frame.place.as_ref().map(|(file, _)| file.as_str());
         let known = |file: &str| module.files.iter().any(|(_, own)| *own == file);
         frame.library = file.is_some_and(|file| !known(file) || is_library(file, &kernel));
     }
-    frames
 }
 
-/// The source line to look at: the innermost that is not a library's, or else the innermost.
-pub(super) fn origin(frames: &[Frame]) -> Option<(String, u32)> {
+/// The frame to look at: the innermost with a line that is not a library's, or else the innermost.
+pub(super) fn origin(frames: &[Frame]) -> Option<&Frame> {
     // Line 0 is code that the compiler made of several lines.
     let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
     let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
-    lead.or_else(|| frames.iter().find(|frame| frame.place.is_some())).and_then(|frame| frame.place.clone())
+    lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()))
+}
+
+/// The source line to look at for a place in a text that is not part of a program: file and line, and the column.
+pub(crate) fn origin_at(module: &ptx::ast::Module<'_>, text: &str, at: ptx::ast::At) -> Option<((String, u32), u32)> {
+    let function = module.functions.iter().find(|own| (own.span.start..own.span.end).contains(&at))?;
+    let locs = function.statements().filter_map(|statement| match statement {
+        ptx::ast::Statement::Loc(loc) if loc.at < at => Some(loc),
+        _ => None,
+    });
+    let mut frames: Vec<Frame> = frames_of(module, function.inline_chain(module, locs.last()?, text)).collect();
+    mark_libraries(module, &mut frames);
+    let frame = origin(&frames)?;
+    Some((frame.place.clone()?, frame.column))
 }
 
 /// Where an instruction stands in the texts.
@@ -92,6 +118,8 @@ pub struct Position {
     pub ptx_line: u32,
     /// The source line to look at, file and line: the innermost that is not a library's, or else the innermost.
     pub source: Option<(String, u32)>,
+    /// The column in the source line, in bytes from 1; 0 where the PTX says none.
+    pub column: u32,
 }
 
 impl Position {
@@ -115,9 +143,13 @@ impl Position {
         let place = |site: &Site| {
             let origin = &program.functions[site.function as usize].origins[site.pc as usize];
             let (ptx_line, _) = lines.line_column(origin.at);
-            let read = || self::origin(&frames_in(&module, text, program, std::iter::once(*site)));
-            let source = origin.loc.and_then(|loc| known.entry((site.function, loc.at)).or_insert_with(read).clone());
-            Self { ptx_line, source }
+            let read = || {
+                let frames = frames_in(&module, text, program, std::iter::once(*site));
+                self::origin(&frames).map(|frame| (frame.place.clone(), frame.column))
+            };
+            let frame = origin.loc.and_then(|loc| known.entry((site.function, loc.at)).or_insert_with(read).clone());
+            let (source, column) = frame.unwrap_or_default();
+            Self { ptx_line, source, column }
         };
         sites.iter().map(place).collect()
     }
@@ -172,23 +204,4 @@ pub(super) fn bounds(values: &[u64]) -> Option<String> {
         [start, end, _] => format!("slice index starts at {start} but ends at {end}"),
         _ => return None,
     })
-}
-
-/// The frames in words, a line each.
-pub(super) fn chain(frames: &[Frame]) -> String {
-    let mut text = String::new();
-    let mut how = "at";
-    for frame in frames.iter().take(LISTED) {
-        let place = frame.place.as_ref();
-        let place = place.map_or("?".to_owned(), |(file, line)| format!("{file}:{line}"));
-        let function = frame.function.as_ref();
-        let function = function.map_or(String::new(), |name| format!(" in {name}"));
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {how} {place}{function}");
-        how = match frame.inlined {
-            true => "inlined at",
-            false => "called at",
-        };
-    }
-    text
 }

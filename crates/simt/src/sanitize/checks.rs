@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
+use crate::memory::AccessProblem;
+use crate::run::FaultKind;
+
 /// One of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Check {
@@ -30,6 +33,23 @@ impl Check {
             Self::Init => "init",
             Self::Race => "race",
             Self::Sync => "sync",
+        }
+    }
+
+    /// The check that a fault belongs to.
+    #[must_use]
+    pub fn of(kind: &FaultKind) -> Option<Check> {
+        match kind {
+            FaultKind::Access { access, .. } => match access.what {
+                AccessProblem::Synchronization(_) => Some(Check::Sync),
+                _ => Some(Check::Memory),
+            },
+            FaultKind::BadFree { .. } | FaultKind::StackOverflow => Some(Check::Memory),
+            FaultKind::DivergentBarrier { .. }
+            | FaultKind::BadBarrier { .. }
+            | FaultKind::AbsentLanes { .. }
+            | FaultKind::Deadlock { .. } => Some(Check::Sync),
+            _ => None,
         }
     }
 }

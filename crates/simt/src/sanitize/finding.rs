@@ -1,32 +1,44 @@
 //! What the checks find, and how it is collected.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+
+use ptx::Source;
 
 use serde::{Serialize, Serializer};
 
 use super::checks::Check;
 use super::observer::LaunchFacts;
-use super::sync::faults::sentence;
+use super::sync::faults::{self, sentence};
 use crate::demangle::demangled;
+use crate::language::Language;
 use crate::memory::AccessProblem;
 use crate::observe::{Place, Site, Space};
-use crate::run::{Arg, Fault, FaultKind, Launch, OtherThread, Position, ravel, unravel};
+use crate::run::{Arg, Fault, FaultKind, Launch, OtherThread, Position, unravel};
 
 /// Something that a check has found, at one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The check that has found it.
     pub check: Check,
-    /// What is wrong, a sentence without its end: `write of 4 bytes races with a read by another thread`.
+    /// What is wrong: `write of 4 bytes races with a read of 4 bytes by another warp of the block`.
     pub what: String,
+    /// What the thread does there, where [`Finding::what`] does not say it alone: `write of 4 bytes`.
+    #[serde(skip)]
+    pub action: Option<String>,
     /// The kernel, demangled.
     pub kernel: String,
     /// The source line to look at: file and line, if the PTX has them.
     #[serde(serialize_with = "with_colon")]
     pub source: Option<(String, u32)>,
+    /// The column in that line, in bytes from 1; 0 where the PTX says none.
+    pub column: u32,
     /// The line of the PTX, from 1.
     pub ptx_line: u32,
+    /// The text of that line.
+    #[serde(skip)]
+    pub ptx: String,
     /// The block of the thread that was seen first.
     pub block: [u32; 3],
     /// That thread in its block.
@@ -36,6 +48,8 @@ pub struct Finding {
     /// The allocation or variable that the address belongs to, by name and offset.
     #[serde(rename = "where")]
     pub place: Option<String>,
+    /// The usual fix, with the functions' names in the language of the source.
+    pub help: String,
     /// The second party, if two are concerned.
     pub other: Option<OtherParty>,
     /// How often it was seen.
@@ -50,21 +64,17 @@ pub struct OtherParty {
     /// Its source line, as that of the finding.
     #[serde(serialize_with = "with_colon")]
     pub source: Option<(String, u32)>,
+    /// The column in that line, as that of the finding.
+    pub column: u32,
     /// Its line of the PTX.
     pub ptx_line: u32,
+    /// The text of that line.
+    #[serde(skip)]
+    pub ptx: String,
     /// Its block.
     pub block: [u32; 3],
     /// Its thread in that block.
     pub thread: [u32; 3],
-}
-
-impl Finding {
-    /// Whether another one is about the same places of the same kernel.
-    #[must_use]
-    pub fn is_at_places_of(&self, other: &Self) -> bool {
-        let places = |own: &Self| (own.check, own.ptx_line, own.other.as_ref().map(|other| other.ptx_line));
-        places(self) == places(other) && self.kernel == other.kernel
-    }
 }
 
 fn with_colon<S: Serializer>(source: &Option<(String, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -73,8 +83,9 @@ fn with_colon<S: Serializer>(source: &Option<(String, u32)>, serializer: S) -> R
 }
 
 impl fmt::Display for Finding {
+    /// One line, for logs: [`Diagnostic`](crate::diagnostic::Diagnostic) is for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { check, what, kernel, source, ptx_line, block, thread, address, place, other, times } = self;
+        let Self { check, what, kernel, source, ptx_line, block, thread, address, place, other, .. } = self;
         write!(f, "{check}: {what}")?;
         if let Some(address) = address {
             write!(f, " at {address:#x}")?;
@@ -83,13 +94,12 @@ impl fmt::Display for Finding {
             write!(f, ", {place}")?;
         }
         write!(f, ", in kernel `{kernel}`, {}", party(*block, *thread, *ptx_line, source.as_ref()))?;
-        if let Some(other) = other {
-            let party = party(other.block, other.thread, other.ptx_line, other.source.as_ref());
-            write!(f, "\n  the other: {}, {party}", other.what)?;
-        }
-        match times {
-            1 => Ok(()),
-            _ => write!(f, "\n  seen {times} times"),
+        match other {
+            None => Ok(()),
+            Some(other) => {
+                let party = party(other.block, other.thread, other.ptx_line, other.source.as_ref());
+                write!(f, "; the other: {}, {party}", other.what)
+            }
         }
     }
 }
@@ -116,6 +126,10 @@ pub(super) struct ThreadAtSite {
 pub(super) struct RawFinding {
     /// What is wrong, as [`Finding::what`].
     pub(super) what: String,
+    /// As [`Finding::action`].
+    pub(super) action: Option<String>,
+    /// The usual fix, with places for the names of functions: see [`Language::fill`].
+    pub(super) help: Cow<'static, str>,
     pub(super) party: ThreadAtSite,
     pub(super) address: Option<u64>,
     /// The memory that the address belongs to, in words: see [`in_words`].
@@ -159,22 +173,38 @@ impl Findings {
 
     /// The findings with their places.
     pub(super) fn resolve(&self, check: Check, launch: &Launch<'_>) -> Vec<Finding> {
+        if self.found.is_empty() {
+            return Vec::new();
+        }
+        let parties = self.found.iter().flat_map(|(found, _)| {
+            [Some(&found.party), found.other.as_ref().map(|(_, party)| party)].into_iter().flatten()
+        });
+        let sites: Vec<Site> = parties.map(|party| party.site).collect();
+        let mut positions = Position::of_all(launch.function, &sites).into_iter();
+        let text = Source::new(launch.function.ptx());
+        let mut resolve = |party: &ThreadAtSite| {
+            let position = positions.next().expect("each party has a position");
+            let ptx = text.line_text(position.ptx_line).trim().to_owned();
+            (position, ptx, unravel(party.block, launch.grid), unravel(party.thread.into(), launch.block))
+        };
         let resolved = self.found.iter().map(|(found, times)| {
-            let ThreadAtSite { site, block, thread } = found.party;
-            let Position { ptx_line, source } = Position::of(launch.function, site);
+            let (Position { ptx_line, source, column }, ptx, block, thread) = resolve(&found.party);
             let other = found.other.as_ref().map(|(what, party)| {
-                let Position { ptx_line, source } = Position::of(launch.function, party.site);
-                let (block, thread) = (unravel(party.block, launch.grid), unravel(party.thread.into(), launch.block));
-                OtherParty { what: what.clone(), source, ptx_line, block, thread }
+                let (Position { ptx_line, source, column }, ptx, block, thread) = resolve(party);
+                OtherParty { what: what.clone(), source, column, ptx_line, ptx, block, thread }
             });
             Finding {
                 check,
                 what: found.what.clone(),
+                action: found.action.clone(),
                 kernel: demangled(launch.function.name()),
+                help: Language::of(source.as_ref()).fill(&found.help),
                 source,
+                column,
                 ptx_line,
-                block: unravel(block, launch.grid),
-                thread: unravel(thread.into(), launch.block),
+                ptx,
+                block,
+                thread,
                 address: found.address,
                 place: found.place.clone(),
                 other,
@@ -185,45 +215,83 @@ impl Findings {
     }
 }
 
-/// A fault as a finding of the check that it belongs to.
-pub(super) fn of_fault(check: Check, fault: &Fault, launch: &Launch<'_>) -> Finding {
-    let (what, address, place) = match &fault.kind {
-        FaultKind::Access { access, near } if access.what.words().is_none() => {
-            let what = match access.what {
-                AccessProblem::Misaligned => {
-                    format!("{access}, whose address has to be a multiple of {}", access.align)
-                }
-                _ => access.to_string(),
-            };
-            (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))
+impl Finding {
+    /// A fault as a finding of the check that it belongs to.
+    pub(crate) fn of_fault(check: Check, fault: &Fault) -> Self {
+        let (what, address, place) = match &fault.kind {
+            FaultKind::Access { access, near } if access.what.words().is_none() => {
+                let what = match access.what {
+                    AccessProblem::Misaligned => {
+                        format!("{access}, whose address has to be a multiple of {}", access.align)
+                    }
+                    _ => access.to_string(),
+                };
+                (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))
+            }
+            FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
+            kind => (sentence(fault).unwrap_or_else(|| kind.to_string()), None, None),
+        };
+        // The machine's own words have the fix after a semicolon.
+        let (what, help) = match (help(fault), what.split_once("; ")) {
+            ("", Some((what, help))) => (what.to_owned(), help.to_owned()),
+            (help, _) => (what, Language::of(fault.origin.as_ref()).fill(help)),
+        };
+        let other = fault.other.clone().map(|OtherThread { what, block, thread, ptx_line, ptx, origin, column }| {
+            OtherParty { what, source: origin, column, ptx_line, ptx, block, thread }
+        });
+        Self {
+            check,
+            what: what.trim_end_matches(',').to_owned(),
+            action: None,
+            kernel: demangled(&fault.kernel),
+            source: fault.origin.clone(),
+            column: fault.column,
+            ptx_line: fault.ptx_line,
+            ptx: fault.ptx.clone(),
+            block: fault.block,
+            thread: fault.thread,
+            address,
+            place,
+            help,
+            other,
+            times: 1,
         }
-        FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
-        kind => {
-            let lane = ravel(fault.thread, launch.block) % 32;
-            (sentence(fault, lane as u32).unwrap_or_else(|| kind.to_string()), None, None)
-        }
-    };
-    let other = fault.other.clone().map(|OtherThread { what, block, thread, ptx_line, origin }| OtherParty {
-        what,
-        source: origin,
-        ptx_line,
-        block,
-        thread,
-    });
-    Finding {
-        check,
-        what: what.trim_end_matches(',').to_owned(),
-        kernel: demangled(&fault.kernel),
-        source: fault.origin.clone(),
-        ptx_line: fault.ptx_line,
-        block: fault.block,
-        thread: fault.thread,
-        address,
-        place,
-        other,
-        times: 1,
     }
 }
+
+/// The usual fix of what has caused a fault; empty where there is none.
+fn help(fault: &Fault) -> &'static str {
+    match &fault.kind {
+        FaultKind::Access { access, near } => match access.what {
+            AccessProblem::Misaligned => "start such accesses at multiples of their size, or access smaller elements",
+            AccessProblem::ReadOnly => "write to a buffer or to a variable that is not constant",
+            AccessProblem::OutOfBounds if near.contains("null pointer") => {
+                "pass a buffer for this pointer, and check that the host passes the arguments in the kernel's order"
+            }
+            AccessProblem::OutOfBounds if near.contains("host") => {
+                "copy the data to the device, and pass the pointer that the device's allocation returned"
+            }
+            AccessProblem::OutOfBounds if near.contains("freed") => {
+                "free the memory after the last launch that uses it"
+            }
+            AccessProblem::OutOfBounds => OUT_OF_BOUNDS,
+            AccessProblem::Synchronization(_) | AccessProblem::Other(_) => "",
+        },
+        FaultKind::Panic { message: Some(message) } if message.contains("out of") => OUT_OF_BOUNDS,
+        FaultKind::Budget { .. } | FaultKind::TimeLimit { .. } => {
+            "check that each loop ends, for every thread, and raise the limit if the kernel needs longer"
+        }
+        FaultKind::StackOverflow => "let the recursion end earlier, or use a loop",
+        FaultKind::BadFree { .. } => "free each address once, and only what `malloc` has returned",
+        FaultKind::DivergentBarrier { .. } | FaultKind::AbsentLanes { .. } => faults::help(fault),
+        FaultKind::Deadlock { .. } => "let every thread reach the barrier, or the store that another thread waits for",
+        _ => "",
+    }
+}
+
+/// The usual fix of an access out of bounds.
+pub(super) const OUT_OF_BOUNDS: &str =
+    "check the index before the access ({length}): the last block often has more threads than there are elements left";
 
 /// The memory that an address of a space belongs to, in words: `byte 16 of argument 0's buffer of 64 bytes`.
 pub(super) fn in_words(launch: &LaunchFacts, space: Space, place: &Place<'_>, address: u64) -> String {
@@ -234,11 +302,24 @@ pub(super) fn in_words(launch: &LaunchFacts, space: Space, place: &Place<'_>, ad
 /// What memory is, in words: `argument 0's buffer`.
 pub(super) fn whose(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> String {
     match (place.variable, space) {
-        (Some(name), _) => format!("variable `{}`", demangled(name)),
+        (Some(name), _) => variable(name),
         (None, Space::Shared) => "dynamic shared memory".to_owned(),
         (None, _) => match launch.args.iter().position(|arg| *arg == Arg::Pointer(place.base)) {
             Some(index) => format!("argument {index}'s buffer"),
             None => "an allocation".to_owned(),
         },
+    }
+}
+
+/// A variable in words, by its name without the path: "variable `TILE`".
+pub(crate) fn variable(name: &str) -> String {
+    let name = demangled(name);
+    match name.rsplit("::").next().unwrap_or_default() {
+        // What `shared_array!` makes.
+        "SHARED" => "a shared array".to_owned(),
+        last if !last.is_empty() && last.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+            format!("variable `{last}`")
+        }
+        _ => format!("variable `{name}`"),
     }
 }

@@ -10,10 +10,9 @@ mod provenance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::finding::{Findings, RawFinding, ThreadAtSite, whose};
+use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, variable, whose};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::Op;
-use crate::demangle::demangled;
 use crate::memory::Region;
 use crate::observe::{Access, AccessKind, Issue, Location, Places, Site, Space, StoredValues, WarpId};
 use crate::regs::{LANES, lanes};
@@ -134,7 +133,7 @@ impl Memory {
     /// The places of a variable; in more than one space if its address may be used in more than one.
     fn variables_objects(&self, source: &Source) -> Vec<Object> {
         let Source::Variable(own) = source else { return Vec::new() };
-        let name = format!("variable `{}`", demangled(&own.name));
+        let name = variable(&own.name);
         let object = |space, base, bytes| Object { space, base, bytes, name: name.clone() };
         match (own.space, own.bytes) {
             (Space::Global, Some(_)) => {
@@ -207,6 +206,8 @@ impl Memory {
         let Some((lane, place)) = outside().next() else { return };
         self.findings.add("heap", site, None, outside().count() as u64, || RawFinding {
             what: format!("out of bounds {} of {bytes} bytes", verb(access)),
+            action: None,
+            help: OUT_OF_BOUNDS.into(),
             party: ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * LANES as u32 + lane as u32 },
             address: Some(access.addresses[lane]),
             place: Some(place),
@@ -292,6 +293,8 @@ impl Memory {
             let thread = warp_id.warp * LANES as u32 + lane as u32;
             RawFinding {
                 what: format!("out of bounds {} of {} bytes", verb(access), access.bytes),
+                action: None,
+                help: OUT_OF_BOUNDS.into(),
                 party: ThreadAtSite { site, block: warp_id.block, thread },
                 address: Some(address),
                 place: Some(place),

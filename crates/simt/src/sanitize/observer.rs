@@ -4,18 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::checks::{Check, Checks};
-use super::finding::{Finding, Findings, of_fault};
+use super::finding::{Finding, Findings};
 use super::init::Init;
 use super::memory::Memory;
 use super::race::Race;
 use super::sync::Sync;
-use crate::memory::AccessProblem;
 use crate::module::Function;
 use crate::observe::{
     Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site,
     Step, WarpId, every_event, nothing,
 };
-use crate::run::{Arg, FaultKind, Launch, LaunchError, Machine};
+use crate::run::{Arg, Launch, LaunchError, Machine};
 
 /// What all checks know of the launch.
 #[derive(Debug, Clone)]
@@ -158,31 +157,15 @@ pub(super) fn end(
         notes.extend(checker.findings().note.clone());
     }
     if let Some(LaunchError::Fault(fault)) = error
-        && let Some(check) = check_of(&fault.kind).filter(|check| checks.contains(*check))
+        && let Some(check) = Check::of(&fault.kind).filter(|check| checks.contains(*check))
     {
-        let fault = of_fault(check, fault, launch);
+        let fault = Finding::of_fault(check, fault);
         let is_known = |own: &Finding| (own.check, own.ptx_line) == (check, fault.ptx_line);
         if !findings.iter().any(is_known) {
             findings.push(fault);
         }
     }
     (findings, notes)
-}
-
-/// The check that a fault belongs to.
-fn check_of(kind: &FaultKind) -> Option<Check> {
-    match kind {
-        FaultKind::Access { access, .. } => match access.what {
-            AccessProblem::Synchronization(_) => Some(Check::Sync),
-            _ => Some(Check::Memory),
-        },
-        FaultKind::BadFree { .. } | FaultKind::StackOverflow => Some(Check::Memory),
-        FaultKind::DivergentBarrier { .. }
-        | FaultKind::BadBarrier { .. }
-        | FaultKind::AbsentLanes { .. }
-        | FaultKind::Deadlock { .. } => Some(Check::Sync),
-        _ => None,
-    }
 }
 
 impl Observer for Sanitizer {

@@ -99,7 +99,15 @@ impl Checker for Sync {
 
     fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {
         let party = party(site, warp_id, lanes.trailing_zeros());
-        let found = |what: String| RawFinding { what, party, address: None, place: None, other: None };
+        let found = |what: String, help: &'static str| RawFinding {
+            what,
+            action: None,
+            help: help.into(),
+            party,
+            address: None,
+            place: None,
+            other: None,
+        };
         match *mistake {
             // Whether the value matters is the business of the check `init`.
             Mistake::AbsentSource => {}
@@ -107,10 +115,10 @@ impl Checker for Sync {
                 self.findings.add("masks", site, None, 1, || {
                     let what = format!(
                         "lane {lane} names lane {named} in its mask {mask:#010x}, and that one executes the same \
-                         instruction with another mask, {its:#010x}: which lanes wait for each other is undefined; \
-                         give all lanes that a mask names the same mask"
+                         instruction with another mask, {its:#010x}: which lanes wait for each other is undefined"
                     );
-                    RawFinding { party: self::party(site, warp_id, lane), ..found(what) }
+                    let help = "give all lanes that a mask names the same mask";
+                    RawFinding { party: self::party(site, warp_id, lane), ..found(what, help) }
                 });
             }
             Mistake::UnderWay { block, at, bytes, write } => {
@@ -119,11 +127,12 @@ impl Checker for Sync {
                     let [x, y, z] = unravel(block, self.facts.grid);
                     let what = format!(
                         "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) that nobody \
-                         has waited for when the block ends, by {}; wait for it (cp.async.wait_all, \
-                         cp.async.bulk.wait_group or its mbarrier) before the last thread of the block ends",
+                         has waited for when the block ends, by {}",
                         in_words(lanes)
                     );
-                    RawFinding { address: Some(at), place: shared_variable(&self.facts, at), ..found(what) }
+                    let help = "wait for it (`cp.async.wait_all`, `cp.async.bulk.wait_group` or its mbarrier) before the \
+                                last thread of the block ends";
+                    RawFinding { address: Some(at), place: shared_variable(&self.facts, at), ..found(what, help) }
                 });
             }
         }

@@ -1,17 +1,22 @@
-//! Mistakes of the user are told in one line, with a hint, and end the program with code 2.
+//! Mistakes of the user are reported in one line or with their place, with a hint, and end the program with code 2.
 
 use proptest::prelude::*;
 
 use super::{Ended, FILE, VARIABLES, run, run_file, simt};
 
-/// Checks that the program ended with one line of error, which has these words.
+/// Checks that the program ended with one error, which has these words.
 #[track_caller]
 fn assert_mistake(ended: &Ended, words: &str, of: &str) {
     assert_eq!(ended.code, 2, "{of}: {}", ended.err);
-    assert_eq!(ended.err.lines().count(), 1, "{of}: {}", ended.err);
+    assert!(is_line_or_place(ended), "{of}: {}", ended.err);
     assert!(ended.err.starts_with("error: "), "{of}: {}", ended.err);
     assert!(ended.err.contains(words), "{of}: {}", ended.err);
     assert_eq!(ended.out, "", "{of}");
+}
+
+/// Whether an error is one line, or shows a place in a text.
+fn is_line_or_place(ended: &Ended) -> bool {
+    ended.err.lines().count() == 1 || ended.err.contains("--> ")
 }
 
 /// Rows: arguments behind `simt run small.ptx`, and words of the error.
@@ -97,7 +102,7 @@ fn help_that_cannot_be_written_is_a_failure() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Any arguments are answered: with a run, or one line.
+    /// Any arguments are answered: with a run, or one error.
     #[test]
     fn any_arguments_are_answered(
         spec in "([iuf](8|16|32|64))?(\\[[0-9]{0,3}\\]|:)?(=)?(iota|rand:|uninit|file:)?[-a-z0-9.é]{0,6}",
@@ -110,7 +115,7 @@ proptest! {
         ]);
         prop_assert!(ended.code <= 2);
         if ended.code > 0 {
-            prop_assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+            prop_assert!(is_line_or_place(&ended), "{}", ended.err);
         }
     }
 }

@@ -41,7 +41,7 @@ fn the_group_that_is_waited_for_counts() {
     };
     clean(&two("1", ""), 1, 64);
     clean(&two("0", "+1024"), 1, 64);
-    races(&two("1", "+1024"), 1, 64, "by the same thread: it has not waited for that one (cp.async.wait_group)");
+    races(&two("1", "+1024"), 1, 64, "by the same thread; wait for it first (`cp.async.wait_group`)");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_bulk_copy_reads_behind_a_proxy_fence() {
     clean(&store(fence, "cp.async.bulk.wait_group.read 0;", again), 1, 128);
     clean(&store(fence, "cp.async.bulk.wait_group 0;", again), 1, 128);
     clean(&store(fence, "cp.async.bulk.wait_group 0;", read), 1, 128);
-    races(&store("", "cp.async.bulk.wait_group 0;", again), 1, 128, "no fence.proxy.async stands behind the write");
+    races(&store("", "cp.async.bulk.wait_group 0;", again), 1, 128, "put `fence.proxy.async` after the write");
     races(&store(fence, "", again), 1, 128, "write of 4 bytes races with a read of a bulk copy");
     races(
         &store(fence, "cp.async.bulk.wait_group.read 0;", read),
@@ -118,7 +118,12 @@ fn an_mbarrier_is_a_barrier() {
         )
     };
     clean(&exchange("mbarrier.arrive.shared::cta.b64 %a0, [%tile+4088];"), 1, 128);
-    races(&exchange("mbarrier.arrive.relaxed.cta.shared::cta.b64 %a0, [%tile+4088];"), 1, 128, "no __syncthreads()");
+    races(
+        &exchange("mbarrier.arrive.relaxed.cta.shared::cta.b64 %a0, [%tile+4088];"),
+        1,
+        128,
+        "put `bar.sync 0` between the two accesses",
+    );
     let fenced = "fence.acq_rel.cta;\nmbarrier.arrive.relaxed.cta.shared::cta.b64 %a0, [%tile+4088];";
     clean(&exchange(fenced), 1, 128);
 }
@@ -134,5 +139,8 @@ fn copies_arrive_at_an_mbarrier() {
     };
     clean(&body("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%tile+4088];"), 1, 128);
     let findings = findings_of(&body("mbarrier.arrive.shared::cta.b64 %a0, [%tile+4088];"), 1, 128);
-    assert!(findings.len() == 1 && findings[0].what.contains("nobody has waited for that one"), "{findings:?}");
+    assert!(
+        findings.len() == 1 && findings[0].help.contains("wait for it in the thread that has issued it"),
+        "{findings:?}"
+    );
 }

@@ -36,7 +36,7 @@ fn a_message_is_passed() {
     );
     clean(&with_fences("red.global.add.u32 [%out], 1;", fence, get, fence), 2, 32);
     // Without one of the fences, and without both.
-    let words = "read of 4 bytes races with a write of 4 bytes by a thread of another block";
+    let words = "read of 4 bytes races with a write of 4 bytes by another block";
     races(&with_fences(set, "", get, fence), 2, 32, words);
     races(&with_fences(set, fence, get, ""), 2, 32, words);
     races(&with_fences(set, "", get, ""), 2, 32, words);
@@ -53,7 +53,7 @@ fn a_message_is_passed_by_release_and_acquire() {
     clean(&pass("atom.acq_rel.gpu.global.add.u32 %r0, [%out], 1;", get), 2, 32);
     clean(&pass(set, "atom.acquire.gpu.global.or.b32 %r0, [%out], 0;"), 2, 32);
     clean(&pass("red.release.gpu.global.add.u32 [%out], 1;", get), 2, 32);
-    let words = "by a thread of another block";
+    let words = "by another block";
     races(&pass("st.relaxed.gpu.global.u32 [%out], 1;", get), 2, 32, words);
     races(&pass(set, "ld.relaxed.gpu.global.u32 %r0, [%out];"), 2, 32, words);
     races(&pass("atom.global.add.u32 %r0, [%out], 1;", get), 2, 32, words);
@@ -65,7 +65,7 @@ fn a_plain_flag_is_a_race() {
         message("membar.gl;\nst.global.u32 [%out], 1;", "ld.global.u32 %r0, [%out];").replace("AFTER", "membar.gl;");
     // The flag, and what is written before it.
     let findings = super::findings_of(&pass, 2, 32);
-    let words = "by a thread of another block: nothing orders them";
+    let words = "by another block";
     assert!(findings.len() == 2 && findings.iter().all(|found| found.what.contains(words)), "{findings:?}");
 }
 
@@ -81,7 +81,7 @@ fn a_scope_has_to_reach_the_other() {
 
 #[test]
 fn atomics_and_plain_accesses_race() {
-    let words = "or both have to be atomic";
+    let words = "make both accesses atomic";
     races(
         "atom.global.add.u32 %r0, [%out], 1;\nsetp.eq.u32 %p0, %tid, 40;\n@%p0 ld.global.u32 %r1, [%out];",
         1,
@@ -102,7 +102,7 @@ fn atomics_and_plain_accesses_race() {
 #[test]
 fn atomics_of_different_sizes_race() {
     let body = "setp.eq.u32 %p0, %tid, 0;\n@%p0 red.global.add.u32 [%out], 1;\n@!%p0 red.global.add.u64 [%out], 1;";
-    races(body, 1, 2, "the same size only");
+    races(body, 1, 2, "the same number of bytes in both");
 }
 
 /// Each block writes its part; the last one to count reads them all.
@@ -121,7 +121,7 @@ fn the_last_block_needs_fences() {
     clean(&last_block("membar.gl;\nbar.sync 0;", "bar.sync 0;\nmembar.gl;"), 4, 64);
     let one = "bar.sync 0;\nsetp.ne.u32 %p2, %tid, 0;\n@!%p2 membar.gl;";
     clean(&last_block(one, "@!%p2 membar.gl;\nbar.sync 0;"), 4, 64);
-    let words = "by a thread of another block";
+    let words = "by another block";
     let findings = super::findings_of(&last_block("bar.sync 0;", "bar.sync 0;"), 4, 64);
     assert!(!findings.is_empty() && findings.iter().all(|found| found.what.contains(words)), "{findings:?}");
     let findings = super::findings_of(&last_block("bar.sync 0;", "bar.sync 0;\nmembar.gl;"), 4, 64);

@@ -12,23 +12,23 @@ fn exchange(sync: &str, from: u32) -> String {
 
 #[test]
 fn a_missing_syncthreads_is_a_race() {
-    races(&exchange("", 32), 1, 128, "by another thread of the block: no __syncthreads()");
+    races(&exchange("", 32), 1, 128, "by another warp of the block");
     clean(&exchange("bar.sync 0;", 32), 1, 128);
     // Of warps that wait for themselves only.
-    races(&exchange("bar.warp.sync -1;", 32), 1, 128, "no __syncthreads()");
+    races(&exchange("bar.warp.sync -1;", 32), 1, 128, "put `bar.sync 0` between the two accesses");
 }
 
 #[test]
 fn a_missing_syncwarp_is_a_race() {
     let exchange = |sync| exchange(sync, 1).replace("and.b32 %r0, %r0, 127;", "and.b32 %r0, %r0, 31;");
-    races(&exchange(""), 1, 32, "by another lane of the warp: no __syncwarp()");
+    races(&exchange(""), 1, 32, "by another lane of the warp");
     clean(&exchange("bar.warp.sync -1;"), 1, 32);
     clean(&exchange("bar.sync 0;"), 1, 32);
     // A shuffle waits for the lanes, and orders nothing in memory.
-    races(&exchange("shfl.sync.idx.b32 %r2, %tid, 0, 31, -1;"), 1, 32, "no __syncwarp()");
+    races(&exchange("shfl.sync.idx.b32 %r2, %tid, 0, 31, -1;"), 1, 32, "`bar.warp.sync` is cheaper");
     // Half of the warp each.
     let halves = "setp.lt.u32 %p0, %lane, 16;\nselp.b32 %r3, 0xffff, 0xffff0000, %p0;\nbar.warp.sync %r3;";
-    races(&exchange(halves), 1, 32, "no __syncwarp()");
+    races(&exchange(halves), 1, 32, "`bar.warp.sync` is cheaper");
     let in_halves = exchange(halves).replace("and.b32 %r0, %r0, 31;", "xor.b32 %r0, %tid, 1;");
     clean(&in_halves, 1, 32);
 }
@@ -38,7 +38,7 @@ fn a_warp_of_fewer_threads_waits_for_those() {
     let exchange = |sync| exchange(sync, 1).replace("and.b32 %r0, %r0, 127;", "rem.u32 %r0, %r0, 20;");
     clean(&exchange("bar.warp.sync 0xfffff;"), 1, 20);
     clean(&exchange("bar.sync 0;"), 1, 20);
-    races(&exchange(""), 1, 20, "no __syncwarp()");
+    races(&exchange(""), 1, 20, "`bar.warp.sync` is cheaper");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_buffer_reused_too_early_is_a_race() {
             exchange("bar.sync 0;", 32)
         )
     };
-    races(&rounds(""), 1, 128, "write of 4 bytes races with a read of 4 bytes by another thread of the block");
+    races(&rounds(""), 1, 128, "write of 4 bytes races with a read of 4 bytes by another warp of the block");
     clean(&rounds("bar.sync 0;"), 1, 128);
 }
 
@@ -95,8 +95,8 @@ fn named_barriers_order_those_that_come() {
     };
     clean(&body("bar.arrive 1, 128;", "bar.sync 1, 128;"), 1, 128);
     clean(&body("bar.sync 1, 128;", "bar.sync 1, 128;"), 1, 128);
-    races(&body("bar.sync 1, 64;", "bar.sync 2, 64;"), 1, 128, "no __syncthreads()");
-    races(&body("bar.sync 1, 128;", "bar.arrive 1, 128;"), 1, 128, "no __syncthreads()");
+    races(&body("bar.sync 1, 64;", "bar.sync 2, 64;"), 1, 128, "put `bar.sync 0` between the two accesses");
+    races(&body("bar.sync 1, 128;", "bar.arrive 1, 128;"), 1, 128, "put `bar.sync 0` between the two accesses");
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn volatile_does_not_make_lanes_run_in_step() {
              @%p0 ld{volatile}.shared.u32 %r0, [%own+64];\n{sync}\n@%p0 st{volatile}.shared.u32 [%own], %r0;"
         )
     };
-    races(&body("", ".volatile"), 1, 32, "nothing makes the lanes of a warp run in step");
-    races(&body("", ""), 1, 32, "no __syncwarp()");
+    races(&body("", ".volatile"), 1, 32, "the lanes of a warp do not run in step");
+    races(&body("", ""), 1, 32, "`bar.warp.sync` is cheaper");
     clean(&body("bar.warp.sync -1;", ".volatile"), 1, 32);
     clean(&body("bar.warp.sync -1;", ""), 1, 32);
 }
@@ -127,10 +127,10 @@ fn a_finding_names_both_threads() {
 
 #[test]
 fn blocks_race_in_global_memory() {
-    races("st.global.u32 [%mine], %cta;", 2, 64, "with that of a thread of another block");
+    races("st.global.u32 [%mine], %cta;", 2, 64, "with that of another block");
     clean("mad.lo.u32 %r0, %cta, 64, %tid;\nmad.wide.u32 %a0, %r0, 4, %out;\nst.global.u32 [%a0], %r0;", 40, 64);
     // A barrier of the block does not order another block's accesses.
-    races("st.global.u32 [%mine], %cta;\nbar.sync 0;", 2, 64, "with that of a thread of another block");
+    races("st.global.u32 [%mine], %cta;\nbar.sync 0;", 2, 64, "with that of another block");
     // Each block has shared memory of its own.
     clean("st.shared.u32 [%own], %cta;", 40, 64);
 }

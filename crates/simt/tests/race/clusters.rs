@@ -23,7 +23,7 @@ fn the_blocks_of_a_cluster_wait_for_each_other() {
     for sync in ["", "bar.sync 0;", "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"] {
         let findings = exchange(sync);
         assert_eq!(findings.len(), 1, "{findings:?}");
-        assert!(findings[0].what.contains("by a thread of another block of the cluster"), "{findings:?}");
+        assert!(findings[0].what.contains("by another block of the cluster"), "{findings:?}");
         assert_ne!(findings[0].block, findings[0].other.as_ref().unwrap().block);
     }
 }

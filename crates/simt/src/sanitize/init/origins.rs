@@ -22,7 +22,7 @@ pub(super) struct Origin {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OriginKind {
     Register,
-    Memory,
+    Memory(Space),
     /// A lane that takes no part in the shuffle that reads from it.
     Lane,
 }
@@ -71,7 +71,7 @@ impl Init {
         };
         let party = ThreadAtSite { site, block: warp_id.block, thread: self.thread(lane) };
         let read = Some((format!("read of {bytes} bytes"), party));
-        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory });
+        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory(space) });
         self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
         number
     }
@@ -107,11 +107,22 @@ impl Init {
         let found = RawFinding {
             what: match origin_kind {
                 OriginKind::Register => format!("{what} depends on a register that nobody has written"),
-                OriginKind::Memory => format!("{what} depends on memory that nobody has written"),
+                OriginKind::Memory(_) => format!("{what} depends on memory that nobody has written"),
                 OriginKind::Lane => {
                     format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
                 }
             },
+            action: Some("used".to_owned()),
+            help: match origin_kind {
+                OriginKind::Register => "give the variable a value on every path to this use",
+                OriginKind::Memory(Space::Shared) => {
+                    "write each element before it is read, and put {sync_threads} between the writes and the reads"
+                }
+                OriginKind::Memory(Space::Local | Space::Param) => "write each element before it is read",
+                OriginKind::Memory(_) => "fill the buffer before the launch, or write each element before it is read",
+                OriginKind::Lane => "let every lane that another one reads from execute the shuffle",
+            }
+            .into(),
             party: party(lane),
             address: *address,
             place: Some(place.clone()).filter(|place| !place.is_empty()),

@@ -79,8 +79,11 @@ impl Pairs {
                 (Reason::InStep, _) => "in step",
                 (Reason::Proxy, _) => "proxy",
             };
+            let (what, help) = what(&hit, same_value, (one, &later), (other, &earlier));
             let make = || RawFinding {
-                what: what(&hit, same_value, (one, &later), (other, &earlier)),
+                what,
+                action: Some(words(one, hit.writes)),
+                help: help.into(),
                 party: later,
                 address: Some(address),
                 place,
@@ -113,81 +116,81 @@ fn words(info: &Info, wrote: bool) -> String {
     }
 }
 
-/// The whole finding in words.
+/// The whole finding in words, and the usual fix.
 fn what(
     hit: &Hit,
     same_value: bool,
     (one, later): (&Info, &ThreadAtSite),
     (other, earlier): (&Info, &ThreadAtSite),
-) -> String {
+) -> (String, String) {
     let writes = hit.writes;
-    let same_site = later.site == earlier.site;
+    let same_access = later.site == earlier.site && hit.wrote == writes;
     // Of a copy that it has issued.
     let is_own = (later.block, later.thread) == (earlier.block, earlier.thread);
     let of = match hit.nearness {
         _ if is_own => "the same thread",
         Nearness::Warp => "another lane of the warp",
-        Nearness::Block => "another thread of the block",
-        Nearness::Cluster => "a thread of another block of the cluster",
-        Nearness::Grid => "a thread of another block",
+        Nearness::Block => "another warp of the block",
+        Nearness::Cluster => "another block of the cluster",
+        Nearness::Grid => "another block",
     };
     let mut what = format!("{} races with ", words(one, writes));
-    let _ = match same_site && hit.wrote == writes {
+    let _ = match same_access {
         true => write!(what, "that of {of} by the same instruction"),
         false => write!(what, "{} {} by {of}", article(&words(other, hit.wrote)), words(other, hit.wrote)),
     };
     if same_value {
         what.push_str("; both write the same value");
     }
-    let is_strong = |info: &Info| info.order.is_strong();
     let scope = |order: Order| match order.scope {
         Scope::Cta => "cta",
         Scope::Cluster => "cluster",
         Scope::Gpu => "gpu",
         Scope::Sys => "sys",
     };
-    match (hit.reason, hit.nearness) {
-        (Reason::Scope, _) => {
-            let narrow = if hit.nearness.is_in(one.order.scope) { other.order } else { one.order };
-            let _ = write!(what, ": the scope .{} does not reach from one to the other", scope(narrow));
-        }
-        (Reason::Proxy, _) => what
-            .push_str(": it is done through the asynchronous proxy, and no fence.proxy.async stands behind the write"),
+    if hit.reason == Reason::Scope {
+        let narrow = if hit.nearness.is_in(one.order.scope) { other.order } else { one.order };
+        let _ = write!(what, ": the scope .{} does not reach from one to the other", scope(narrow));
+    }
+    if hit.reason == Reason::InStep {
+        what.push_str(": the lanes of a warp do not run in step since compute capability 7.0");
+    }
+    let wait = match other.name {
+        Some(PRODUCT) => "wgmma.wait_group",
+        Some(COPY) => "cp.async.wait_group",
+        _ => "cp.async.bulk.wait_group or its mbarrier",
+    };
+    let one_writer = "let one thread write, give each thread an element, or use an atomic operation";
+    let help = match (hit.reason, hit.nearness) {
+        (Reason::Scope, Nearness::Grid) => "use the scope .gpu for both operations".to_owned(),
+        (Reason::Scope, _) => "use the scope .cluster or .gpu for both operations".to_owned(),
+        (Reason::Proxy, _) => "put `fence.proxy.async` after the write and before the asynchronous operation".to_owned(),
+        (Reason::Size, _) => "access the memory with the same number of bytes in both: then they are atomic".to_owned(),
+        (Reason::Unordered, _) if is_asynchronous(other) && is_own => format!("wait for it first (`{wait}`)"),
         (Reason::Unordered, _) if is_asynchronous(other) => {
-            let wait = match other.name {
-                Some(PRODUCT) => "wgmma.wait_group",
-                Some(COPY) => "cp.async.wait_group",
-                _ => "cp.async.bulk.wait_group or its mbarrier",
-            };
-            let _ = match is_own {
-                true => write!(what, ": it has not waited for that one ({wait})"),
-                false => {
-                    write!(what, ": nobody has waited for that one ({wait}), or no barrier stands behind the wait")
-                }
-            };
+            format!("wait for it in the thread that has issued it (`{wait}`), and put {{sync_threads}} after the wait")
         }
-        (Reason::Size, _) => what.push_str(": they are atomic for each other with the same size only"),
-        (Reason::InStep, _) => what.push_str(
-            ": nothing makes the lanes of a warp run in step since compute capability 7.0; no __syncwarp() \
-             (bar.warp.sync) between them",
-        ),
-        (Reason::Unordered, Nearness::Warp) if same_site && hit.wrote && writes => {
-            what.push_str(": which value stays is not defined");
+        (Reason::Unordered, Nearness::Warp) if same_access && writes => {
+            format!("which value stays is undefined: {one_writer}")
         }
-        (Reason::Unordered, Nearness::Warp) => what.push_str(": no __syncwarp() (bar.warp.sync) between them"),
-        (Reason::Unordered, Nearness::Block) => what.push_str(": no __syncthreads() (bar.sync) between them"),
-        (Reason::Unordered, Nearness::Cluster) => {
-            what.push_str(": no barrier of the cluster (barrier.cluster) between them");
+        (Reason::Unordered, Nearness::Block) if same_access && writes => {
+            format!("{one_writer}; for writes of different iterations, put {{sync_threads}} between the iterations")
         }
-        (Reason::Unordered, Nearness::Grid) => what.push_str(
-            ": nothing orders them; it takes an atomic flag that is written behind and read before a fence \
-             (__threadfence())",
-        ),
-    }
-    if hit.reason == Reason::Unordered && is_strong(one) != is_strong(other) {
-        what.push_str("; or both have to be atomic");
-    }
-    what
+        (Reason::Unordered | Reason::InStep, Nearness::Warp) => {
+            "put {sync_threads} between the two accesses, where all threads of the block reach it; {sync_warp} is cheaper, \
+             and enough where only lanes of one warp share the data"
+                .to_owned()
+        }
+        (_, Nearness::Block) => "put {sync_threads} between the two accesses".to_owned(),
+        (_, Nearness::Cluster | Nearness::Grid) if same_access && writes => one_writer.to_owned(),
+        (_, Nearness::Cluster) => "put {sync_cluster} between the two accesses".to_owned(),
+        (_, Nearness::Grid) => "blocks run in any order: use atomic operations, or a launch for each of the two steps, or \
+             an atomic flag with {device_fence} before its store and after its load"
+            .to_owned(),
+    };
+    let is_half_atomic = hit.reason == Reason::Unordered && one.order.is_strong() != other.order.is_strong();
+    let both = if is_half_atomic { "; or make both accesses atomic" } else { "" };
+    (what, help + both)
 }
 
 fn is_asynchronous(info: &Info) -> bool {

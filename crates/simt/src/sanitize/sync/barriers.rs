@@ -52,23 +52,26 @@ impl Barriers {
         if let Some(first) = before.first() {
             if first.count != now.count {
                 findings.add("counts", site, Some(first.site), 1, || {
-                    now.found(first, "waits for", format!("for {} threads", first.count), || {
-                        format!(
-                            "barrier {id} is waited at for {} threads, and at the same time for {}; give all instructions \
-                             of one barrier the same count",
-                            now.count, first.count
-                        )
-                    })
+                    let what = format!(
+                        "barrier {id} is waited at for {} threads, and at the same time for {}",
+                        now.count, first.count
+                    );
+                    let help = "give all instructions of one barrier the same count";
+                    now.found(first, format!("waits for {} threads", first.count), what, help)
                 });
             }
             if first.reduces != now.reduces {
                 findings.add("reductions", site, Some(first.site), 1, || {
-                    now.found(first, "arrives", "with the other kind".to_owned(), || {
-                        format!(
-                            "barrier {id} is reached with a reduction (barrier.red) by some threads and without by others, \
-                             which is undefined; let all threads execute the same kind"
-                        )
-                    })
+                    let what = format!(
+                        "barrier {id} is reached with a reduction (barrier.red) by some threads and without by others, \
+                         which is undefined"
+                    );
+                    now.found(
+                        first,
+                        "arrives with the other kind".into(),
+                        what,
+                        "let all threads execute the same kind",
+                    )
                 });
             }
         }
@@ -76,25 +79,24 @@ impl Barriers {
         for earlier in own {
             if earlier.lanes & lanes != 0 {
                 findings.add("twice", site, Some(earlier.site), 1, || {
-                    now.found(earlier, "arrives", "at it first".to_owned(), || {
-                        format!(
-                            "{} of a warp arrive at barrier {id} for the second time before it is complete, and are \
-                             counted twice; let them wait for the others (barrier.sync) before they arrive again",
-                            in_words(earlier.lanes & lanes)
-                        )
-                    })
+                    let what = format!(
+                        "{} of a warp arrive at barrier {id} for the second time before it is complete, and are counted \
+                         twice",
+                        in_words(earlier.lanes & lanes)
+                    );
+                    let help = "let them wait for the others (`barrier.sync`) before they arrive again";
+                    now.found(earlier, "arrives at it first".into(), what, help)
                 });
             } else if earlier.site != site && (earlier.aligned || now.aligned) {
                 findings.add("divergent", site, Some(earlier.site), 1, || {
-                    now.found(earlier, "waits", format!("at it in {}", in_words(earlier.lanes)), || {
-                        format!(
-                            "barrier in divergent code: {} of a warp wait at barrier {id} here and {} at another \
-                             instruction, where an .aligned barrier (__syncthreads) has to be the same one for all threads of \
-                             the warp; move it out of the branches",
-                            in_words(lanes),
-                            in_words(earlier.lanes)
-                        )
-                    })
+                    let what = format!(
+                        "barrier in divergent code: {} of a warp wait at barrier {id} here and {} at another instruction",
+                        in_words(lanes),
+                        in_words(earlier.lanes)
+                    );
+                    let help = "move {sync_threads} out of the branches: all threads of a warp reach it at the same \
+                                instruction";
+                    now.found(earlier, format!("waits at it, as do {}", in_words(earlier.lanes)), what, help)
                 });
             }
         }
@@ -112,9 +114,9 @@ impl Barriers {
 }
 
 impl Arrived {
-    fn found(&self, other: &Arrived, does: &str, how: String, what: impl FnOnce() -> String) -> RawFinding {
-        let other = (format!("{does} {how}"), other.party);
-        RawFinding { what: what(), party: self.party, address: None, place: None, other: Some(other) }
+    fn found(&self, other: &Arrived, does: String, what: String, help: &'static str) -> RawFinding {
+        let (party, other) = (self.party, Some((does, other.party)));
+        RawFinding { what, action: None, help: help.into(), party, address: None, place: None, other }
     }
 }
 

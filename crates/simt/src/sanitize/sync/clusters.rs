@@ -123,9 +123,10 @@ impl Clusters {
         let other = own.find(|(_, _, earlier, _)| *earlier != site && (aligned(site) || aligned(*earlier)));
         if let Some((_, _, earlier, other)) = other {
             findings.add("divergent cluster barrier", site, Some(*earlier), 1, || RawFinding {
-                what: "the cluster's barrier in divergent code: lanes of a warp arrive here and others at another instruction, \
-                       where an .aligned barrier has to be the same one for all threads of the warp; move it out of the branches"
+                what: "the cluster's barrier in divergent code: lanes of a warp arrive here and others at another instruction"
                     .to_owned(),
+                action: None,
+                help: "move {sync_cluster} out of the branches: all threads of a warp reach it at the same instruction".into(),
                 party,
                 address: None,
                 place: None,
@@ -161,12 +162,14 @@ impl Clusters {
             RawFinding {
                 what: format!(
                     "{what} the shared memory of block ({x}, {y}, {z}) of the cluster, and nothing keeps that block from \
-                     ending before; let all blocks wait for each other behind it (barrier.cluster, cluster.sync())"
+                     ending before"
                 ),
+                action: None,
+                help: "let all blocks wait for each other after the access: {sync_cluster}".into(),
                 party: accessor,
                 address: None,
                 place: None,
-                other: Some(("the block's last threads end".to_owned(), party)),
+                other: Some(("ends, the last of its block".to_owned(), party)),
             }
         });
     }

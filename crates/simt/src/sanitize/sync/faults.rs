@@ -1,31 +1,44 @@
-//! The machine's faults that come from threads which do not synchronize, as sentences: who waits, who does not come, and
-//! what to do.
+//! The machine's faults that come from threads which do not synchronize, in words: who waits, who does not come, and what
+//! to do.
 
 use crate::run::{Fault, FaultKind};
 
-/// What a fault of this check says; `lane` is that of its thread. `None` for those whose own words say it.
-pub(in crate::sanitize) fn sentence(fault: &Fault, lane: u32) -> Option<String> {
-    let opcode = opcode(&fault.ptx);
+/// What a fault of this check says. `None` for those whose own words say it.
+pub(in crate::sanitize) fn sentence(fault: &Fault) -> Option<String> {
+    let (opcode, lane) = (opcode(&fault.ptx), fault.lane);
     match &fault.kind {
         FaultKind::DivergentBarrier { here, elsewhere } => Some(format!(
-            "barrier in divergent code: {} of a warp wait at `{opcode}`, and {} do not come; let all threads of the block \
-             come to the barrier, or none",
+            "barrier in divergent code: {} of a warp wait at `{opcode}`, and {} do not come",
             in_words(*here),
             in_words(*elsewhere)
         )),
-        FaultKind::AbsentLanes { lanes } if lanes >> lane & 1 != 0 => Some(format!(
-            "lane {lane} executes `{opcode}` with a mask that does not name it; name every lane that comes here, and no other"
-        )),
-        FaultKind::AbsentLanes { lanes } if takes_whole_warps(opcode) => Some(format!(
-            "`{opcode}` is executed without {}; all 32 threads of a warp have to come to it together",
-            in_words(*lanes)
-        )),
-        FaultKind::AbsentLanes { lanes } => Some(format!(
-            "`{opcode}` waits for {}, which its mask names and which do not come; name the lanes that come here \
-             (__ballot_sync before the branch), or move it out of the branch",
-            in_words(*lanes)
-        )),
+        FaultKind::AbsentLanes { lanes } if lanes >> lane & 1 != 0 => {
+            Some(format!("lane {lane} executes `{opcode}` with a mask that does not name it"))
+        }
+        FaultKind::AbsentLanes { lanes } if takes_whole_warps(opcode) => {
+            Some(format!("`{opcode}` is executed without {}", in_words(*lanes)))
+        }
+        FaultKind::AbsentLanes { lanes } => {
+            Some(format!("`{opcode}` waits for {}, which its mask names and which do not come", in_words(*lanes)))
+        }
         _ => None,
+    }
+}
+
+/// What to do about such a fault.
+pub(in crate::sanitize) fn help(fault: &Fault) -> &'static str {
+    match &fault.kind {
+        FaultKind::AbsentLanes { lanes } if lanes >> fault.lane & 1 != 0 => {
+            "name every lane that comes here in the mask, and no other"
+        }
+        FaultKind::AbsentLanes { .. } if takes_whole_warps(opcode(&fault.ptx)) => {
+            "let all 32 threads of the warp execute it together: move it out of the branch"
+        }
+        FaultKind::AbsentLanes { .. } => {
+            "name the lanes that come here in the mask ({ballot} before the branch gives them), or move the operation out \
+             of the branch"
+        }
+        _ => "move the barrier out of the branch: all threads of the block reach it, or none",
     }
 }
 

@@ -45,8 +45,10 @@ impl Objects {
                     let before = before.initialized;
                     findings.add("initialized twice", party.site, Some(before.site), 1, || RawFinding {
                         what: "an mbarrier is initialized that is in use since it was initialized before, which is \
-                               undefined; invalidate it first (mbarrier.inval), or initialize it once"
+                               undefined"
                             .to_owned(),
+                        action: None,
+                        help: "invalidate it first (`mbarrier.inval`), or initialize it once".into(),
                         party,
                         address: Some(at),
                         place: shared_variable(facts, at),
@@ -84,11 +86,12 @@ impl Objects {
                     findings.add("phase missed", party.site, None, 1, || RawFinding {
                         what: format!(
                             "waits for phase {known} of an mbarrier, counted from 0, by its parity {}, when {missed} more \
-                             phases are over: it waits for phase {} instead, which has the same parity; let the others wait \
-                             for this thread before they begin another phase",
+                             phases are over: it waits for phase {} instead, which has the same parity",
                             known % 2,
                             object.phase
                         ),
+                        action: None,
+                        help: "let the others wait for this thread before they begin another phase".into(),
                         party,
                         address: Some(at),
                         place: shared_variable(facts, at),

@@ -1,0 +1,45 @@
+//! The languages of kernels, and what each calls the functions that messages name.
+
+use std::path::Path;
+
+/// The language that a kernel is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Rust,
+    Cuda,
+    /// There is no other source.
+    Ptx,
+}
+
+/// What a text writes for a function, and its name in Rust, in CUDA C++ and in PTX.
+const NAMES: [(&str, [&str; 3]); 6] = [
+    ("{sync_threads}", ["`thread::sync_threads()`", "`__syncthreads()`", "`bar.sync 0`"]),
+    ("{sync_warp}", ["`warp::sync_warp`", "`__syncwarp()`", "`bar.warp.sync`"]),
+    ("{ballot}", ["`warp::warp_vote_ballot`", "`__ballot_sync()`", "`vote.sync.ballot`"]),
+    ("{device_fence}", ["`thread::device_fence()`", "`__threadfence()`", "`fence.acq_rel.gpu`"]),
+    (
+        "{sync_cluster}",
+        [
+            "a cluster barrier (`barrier.cluster.arrive` and `.wait`)",
+            "`cluster.sync()`",
+            "`barrier.cluster.arrive` and `.wait`",
+        ],
+    ),
+    ("{length}", ["`if i < data.len()`", "`if (i < n)`", "`setp.lt` and a predicate"]),
+];
+
+impl Language {
+    /// The language of a source file; PTX without one.
+    pub(crate) fn of(source: Option<&(String, u32)>) -> Self {
+        match source.map(|(file, _)| Path::new(file).extension().unwrap_or_default()) {
+            None => Self::Ptx,
+            Some(extension) if extension == "rs" => Self::Rust,
+            Some(_) => Self::Cuda,
+        }
+    }
+
+    /// A text with this language's names of functions.
+    pub(crate) fn fill(self, text: &str) -> String {
+        NAMES.iter().fold(text.to_owned(), |text, (place, names)| text.replace(place, names[self as usize]))
+    }
+}

@@ -1,0 +1,113 @@
+//! Findings, faults and refused PTX as people see them.
+
+use simt::diagnostic::{Diagnostic, Style, texts};
+use simt::sanitize::{Check, Checks, Finding};
+use simt::{Config, Launch, LaunchError, Machine, Module};
+
+const FILE: &str = "fixtures/diagnostic/stencil.ptx";
+
+fn module() -> Module {
+    Module::from_ptx(std::fs::read_to_string(FILE).unwrap()).unwrap()
+}
+
+/// What a launch of two blocks says. Threads after `last` write out of bounds; all read misaligned if it is 256.
+fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
+    let function = module().function("stencil").unwrap();
+    let mut machine = Machine::new(Config::default()).unwrap();
+    let (input, output) = (machine.zeroed::<u32>(256).unwrap(), machine.zeroed::<u32>(256).unwrap());
+    let args = [input.into(), output.into(), last.into()];
+    let launch = Launch::new(&function, [2, 1, 1], [128, 1, 1], &args);
+    let sanitized = machine.launch_sanitized(&launch, checks);
+    (sanitized.findings, sanitized.result.err())
+}
+
+/// The fault of such a launch.
+fn fault(last: u32) -> Diagnostic {
+    let (_, Some(LaunchError::Fault(fault))) = launched(Checks::NONE, last) else { panic!("there is no fault") };
+    Diagnostic::of_fault(&fault)
+}
+
+/// Everything that there is to say of the module.
+fn all() -> Vec<Diagnostic> {
+    let (findings, error) = launched(Checks::NONE.with(Check::Race).with(Check::Init), 1000);
+    assert!(error.is_none(), "{error:?}");
+    let mut all = Diagnostic::of_findings(&findings);
+    all.extend([fault(200), fault(256)]);
+    let refused = module().function("refused").unwrap_err();
+    all.push(Diagnostic::of_load_error(&refused, FILE));
+    let text = std::fs::read_to_string(FILE).unwrap().replace("add.u32 %r7, %r6, %r7;", "add.u32 %r7, %r6;");
+    all.push(Diagnostic::of_load_error(&Module::from_ptx(text).unwrap().function("stencil").unwrap_err(), FILE));
+    all
+}
+
+#[test]
+fn diagnostics_fit_into_their_columns() {
+    let all = all();
+    for width in [80, 100, 140] {
+        let text = texts(&all, Style { width, color: false });
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > width).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+        assert!(text.is_ascii(), "{text}");
+        insta::assert_snapshot!(format!("in_{width}_columns"), text);
+    }
+}
+
+#[test]
+fn narrow_terminals_and_colors() {
+    for diagnostic in all() {
+        for width in 0..80 {
+            assert!(!diagnostic.text(Style { width, color: false }).is_empty());
+        }
+        let [plain, colored] = [false, true].map(|color| diagnostic.text(Style { color, ..Style::default() }));
+        assert!(!plain.contains('\x1b') && colored.contains("\x1b["), "{colored}");
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
+    }
+}
+
+#[test]
+fn findings_of_the_same_lines_are_one_diagnostic() {
+    let (findings, _) = launched(Checks::NONE.with(Check::Race), 1000);
+    assert_eq!(findings.len(), 2, "the compiler has made two loads of the line");
+    let diagnostics = Diagnostic::of_findings(&findings);
+    assert_eq!(diagnostics.len(), 1);
+    let text = diagnostics[0].text(Style::default());
+    assert!(text.contains("times, by 2 pairs of instructions"), "{text}");
+}
+
+/// The part of the source line that a finding at this column underlines.
+#[track_caller]
+fn underlines(line: &str, column: u32, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel.rs");
+    std::fs::write(&file, format!("//\n{line}\n")).unwrap();
+    let (mut findings, _) = launched(Checks::NONE.with(Check::Init), 1000);
+    let mut finding = findings.pop().unwrap_or_else(|| launched(Checks::NONE.with(Check::Race), 1000).0.remove(0));
+    finding.other = None;
+    finding.source = Some((file.display().to_string(), 2));
+    finding.column = column;
+    let text = Diagnostic::of_findings([&finding])[0].text(Style { width: 140, color: false });
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| line.starts_with("2 |")).unwrap_or_else(|| panic!("{text}"));
+    let [from, to] = [lines[at + 1].find('^'), lines[at + 1].rfind('^')].map(Option::unwrap);
+    let underlined: String = lines[at].chars().skip(from).take(to + 1 - from).collect();
+    assert_eq!(underlined, expected, "{text}");
+}
+
+#[test]
+fn the_expression_is_underlined() {
+    underlines("    let x = tile[i + 1] + tile[i];", 13, "tile[i + 1]");
+    underlines("    tile[i] = input[i]; // fault", 5, "tile[i] = input[i]");
+    underlines("    *output.add(i) += 1;", 5, "*output.add(i) += 1");
+    underlines("    if tile[i] == 3 {", 8, "tile[i]");
+    underlines("    if tile[i] <= 3 {", 8, "tile[i]");
+    underlines("    if tile[i] > 3 {", 5, "if tile[i] > 3");
+    underlines("    let x = read::<f32>(a, (b, c)).max(0.0) - 1.0;", 13, "read::<f32>(a, (b, c)).max(0.0)");
+    underlines("    f(p->next, q);", 7, "p->next");
+    underlines("    f(a ? b[1] : c, d);", 11, "b[1]");
+    underlines("    ptx!(\"bar.sync 1, 96;\"); // fault", 5, "ptx!(\"bar.sync 1, 96;\")");
+    underlines("    if x != y {", 8, "x");
+    underlines("    f(x[0]);", 0, "f(x[0]);");
+    underlines("    f(x[0]); // fault", 0, "f(x[0]);");
+    underlines("    f(x[0]);", 100, "f(x[0]);");
+    underlines("    let é = ü[0];", 10, "let é = ü[0];");
+}
