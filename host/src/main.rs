@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run_process(&host::CATALOG)
+    cli::run_process(&host::CATALOG, &cli::LADDER)
 }

@@ -219,9 +219,9 @@ fn a_rung_and_a_ladder() {
     succeeded(copy.build());
     for command in [
         "list ladder_in_test",
-        "check reduce --rung reduce_new_in_test --n 1000 --device sim",
+        "check reduce_new_in_test --n 1000 --device sim",
         "check ladder_in_test --device sim",
-        "run reduce --rung reduce_new_in_test --n 1000 --device sim",
+        "run reduce_new_in_test --n 1000 --device sim",
         "run ladder_in_test --n 1000 --device sim",
         "profile reduce_new_in_test --n 1000 --device sim",
         "profile ladder_in_test --n 1000 --device sim",

@@ -10,7 +10,7 @@ use engine::size::dims;
 use serde::Serialize;
 use simt::run::is_interrupted;
 
-use crate::env::Env;
+use crate::command::Env;
 use crate::output::{Cell, Column, Document, NOTHING, Table};
 
 /// The verdicts of one ladder over problems and blocks.

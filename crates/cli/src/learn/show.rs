@@ -49,8 +49,8 @@ pub(super) fn path(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// All exercises with the learner's progress.
-pub(super) fn list(progress: &Progress) -> Document {
+/// All exercises with the learner's progress, and the number of common bugs.
+pub(super) fn list(progress: &Progress, bugs: usize) -> Document {
     let mut document = Document::default();
     let columns = [Column::number("no."), Column::name("exercise").unbroken(), Column::text("state")];
     for topic in learn::TOPICS {
@@ -75,6 +75,7 @@ pub(super) fn list(progress: &Progress) -> Document {
     if let Some(exercise) = next(progress) {
         document.note(format!("next: ladder learn {}", exercise.name));
     }
+    document.note(format!("{bugs} common bugs: ladder learn --bugs"));
     document
 }
 

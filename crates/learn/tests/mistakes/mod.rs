@@ -74,5 +74,5 @@ mistakes! {
     copies_of_others: "        thread::sync_threads();\n" => "", "race";
     copy_pipeline: "        thread::sync_threads();\n" => "", "race";
     generic_operation: "i32::MIN" => "0", "is right";
-    negative_index: "% u64::from(n)" => "% (u64::from(n) + 1)", "a guard";
+    overflowing_index: "% u64::from(n)" => "% (u64::from(n) + 1)", "a guard";
 }
