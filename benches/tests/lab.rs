@@ -58,6 +58,19 @@ fn calculated_occupancies_are_compared_with_the_drivers() {
     assert!(code == 1 && out.contains(different), "{out}");
 }
 
+#[test]
+fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = folder.path().join("times.md");
+    let marked = |body: &str| format!("<!-- ladder:reduce:begin -->\n{body}<!-- ladder:reduce:end -->\n");
+    std::fs::write(&document, marked("")).unwrap();
+    let args = format!("record {} reduce -- run reduce_shfl --n 1000 --runs 2", document.display());
+    let (code, out, err) = lab(&DRIVER, "", &args);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("| `reduce_shfl` | 8 × 128      | right  | 250.00 µs |"), "{out}");
+    assert_eq!(std::fs::read_to_string(&document).unwrap(), marked(&out));
+}
+
 /// Stands for compute-sanitizer: runs the program behind its own arguments, and finds an error with memcheck.
 const SANITIZER: &str = r#"#!/bin/sh
 [ "$1" = --version ] && { echo "Version 2025.1"; exit; }

@@ -148,6 +148,8 @@ fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
 fn launch_in_words(launched: &Launched, file: &Path) -> String {
     let Launched { size, geometry, findings, fault, wrong } = launched;
     let mut lines = vec![format!("not right for n = {size}, {geometry}:")];
+    // First what is wrong in the result, and then the race or the access that explains it.
+    lines.extend(wrong.as_ref().map(ToString::to_string));
     lines.extend(findings.iter().take(FINDINGS).flat_map(|finding| finding_in_words(finding, file)));
     if let Some(more) = findings.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
         lines.push(format!("and {more} more findings"));
@@ -156,7 +158,6 @@ fn launch_in_words(launched: &Launched, file: &Path) -> String {
         lines.push(what.clone());
         lines.extend(source_line(source.as_ref(), file));
     }
-    lines.extend(wrong.as_ref().map(ToString::to_string));
     lines.push(launched.advice().to_owned());
     lines.join("\n")
 }
