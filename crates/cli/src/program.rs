@@ -40,6 +40,7 @@ impl Program {
             .version(env!("CARGO_PKG_VERSION"))
             .about(self.about)
             .after_help(EXIT_CODES)
+            .disable_help_subcommand(true)
             .subcommand_required(self.without_arguments.is_none())
             .arg_required_else_help(self.without_arguments.is_none())
             .subcommands(shown)

@@ -54,13 +54,7 @@ struct Arguments {
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
-    if targets.is_empty() {
-        let known: Vec<&str> = env.catalog.ladders.iter().map(|own| own.name).collect();
-        return Err(Error::Request(format!(
-            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
-            known.join(", ")
-        )));
-    }
+    targets.require_names(env.catalog)?;
     if args.runs == Some(0) {
         let why = "0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing";
         return Err(Error::Request(why.to_owned()));

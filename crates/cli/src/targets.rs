@@ -164,6 +164,18 @@ impl Targets {
         self.names.is_empty()
     }
 
+    /// Makes sure that a ladder or a rung is named, for a command that takes long for all of them.
+    pub(crate) fn require_names(&self, catalog: &Catalog) -> Result<(), crate::Error> {
+        if !self.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = catalog.ladders.iter().map(|own| own.name).collect();
+        Err(crate::Error::Request(format!(
+            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
+            known.join(", ")
+        )))
+    }
+
     /// The block, if one was given.
     pub fn block(&self) -> Option<[u32; 3]> {
         self.blocks.last().copied()

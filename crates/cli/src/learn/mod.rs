@@ -19,7 +19,7 @@ use crate::output::{Document, Format};
 pub(crate) const LEARN: Command = Command {
     name: "learn",
     about: "Exercises, which are checked on the simulator, and common bugs: list them, or check or show one",
-    arguments: |command, _| Arguments::augment_args(command).after_help(AFTER_HELP),
+    arguments: |command, _| Arguments::augment_args(command).after_help(AFTER_HELP).disable_help_subcommand(true),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };
 

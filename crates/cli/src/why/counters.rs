@@ -15,7 +15,7 @@ struct View<'a> {
     /// The metrics, in their order.
     metrics: &'a [Metric],
     /// Whether they were requested by name.
-    is_asked: bool,
+    is_requested: bool,
     /// The device that counted.
     side: Side,
     /// The form of the output: tables are divided to fit.
@@ -30,7 +30,8 @@ pub(super) fn show(
 ) -> Result<u8, Error> {
     let own = &args.own;
     let (mut measurement, metrics) = Measurement::open(args, env, |side| requested(names, side))?;
-    let view = View { metrics: &metrics, is_asked: !names.is_empty(), side: measurement.side(), style: env.style() };
+    let view =
+        View { metrics: &metrics, is_requested: !names.is_empty(), side: measurement.side(), style: env.style() };
     let mut printer = Printer::new(own.format, env.style(), to.out);
     let mut profiles = Vec::new();
     // A ladder can take a minute: each is shown when it is done.
@@ -84,7 +85,7 @@ impl<'a> View<'a> {
 
     /// Whether a metric has a column: always where it was requested by name, and otherwise if the device has it.
     fn is_shown(&self, metric: &Metric) -> bool {
-        self.is_asked || metric.source(self.side).missing().is_none()
+        self.is_requested || metric.source(self.side).missing().is_none()
     }
 
     /// As many tables as it takes for none to be too wide. Groups of metrics stay together where they fit.
@@ -92,7 +93,7 @@ impl<'a> View<'a> {
         let mut groups: Vec<(Group, Vec<&Metric>)> = Vec::new();
         for metric in self.metrics.iter().filter(|metric| self.is_shown(metric)) {
             // Requested metrics stay in their order.
-            let group = if self.is_asked { Group::Other } else { metric.group };
+            let group = if self.is_requested { Group::Other } else { metric.group };
             match groups.iter_mut().find(|(own, _)| *own == group) {
                 Some((_, metrics)) => metrics.push(metric),
                 None => groups.push((group, vec![metric])),
@@ -138,7 +139,7 @@ impl<'a> View<'a> {
     fn legend(&self, profiles: &[Profile], document: &mut Document) {
         let side = self.side;
         let mut elsewhere = "";
-        for metric in self.metrics.iter().filter(|_| self.is_asked) {
+        for metric in self.metrics.iter().filter(|_| self.is_requested) {
             if let Some(why) = metric.source(side).missing() {
                 document.note(format!("{NOTHING} for {} on {}: {why}", metric.heading, side.name()));
                 elsewhere = " elsewhere";

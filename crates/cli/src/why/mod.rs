@@ -77,12 +77,12 @@ struct Arguments {
     /// With --figures or --roofline, also write an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
     #[command(flatten, next_help_heading = FIGURES)]
     figure: figures::FigureArguments,
     #[command(flatten, next_help_heading = DRAM)]
     memory: dram::DramArguments,
-    #[command(flatten)]
-    format: Format,
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
@@ -104,13 +104,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     if let Some(figure) = own.dram {
         return dram::show(figure, &args, env, to);
     }
-    if args.targets.is_empty() {
-        let known: Vec<&str> = env.catalog.ladders.iter().map(|own| own.name).collect();
-        return Err(Error::Request(format!(
-            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
-            known.join(", ")
-        )));
-    }
+    args.targets.require_names(env.catalog)?;
     match own {
         Arguments { figures: Some(chosen), .. } => figures::show(chosen, &args, env, to),
         Arguments { occupancy: true, .. } => occupancy::show(&args, env, to),

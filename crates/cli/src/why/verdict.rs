@@ -112,7 +112,7 @@ fn one(
     match found.helps {
         Some(fix) => document.section("fix", how(fix)),
         None if found.bound == Resource::Size => document.section("fix", "none: a larger problem fills the device"),
-        None => document.section("fix", format!("none: the work itself needs the {}", found.bound.name())),
+        None => document.section("fix", "none: what is left is the traffic or arithmetic of the problem itself"),
     }
     let (label, next) = match found.helps.and_then(|fix| next_rung(profile.ladder, rung, fix)) {
         Some(name) => ("next rung", profile.ladder.rungs.iter().find(|own| own.name == name)),

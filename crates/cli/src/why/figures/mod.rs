@@ -94,10 +94,10 @@ pub(super) fn show(
     let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
 
-    let is_asked = |drawing: &&Drawing| chosen.is_empty() || chosen.contains(&drawing.name);
+    let is_requested = |drawing: &&Drawing| chosen.is_empty() || chosen.contains(&drawing.name);
     let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
     let mut figures = Vec::new();
-    for drawing in DRAWINGS.iter().filter(is_asked) {
+    for drawing in DRAWINGS.iter().filter(is_requested) {
         figures.extend((drawing.draw)(&recording).into_iter().map(|figure| Sourced::new(figure, &mut lines)));
     }
     if figures.is_empty() {
