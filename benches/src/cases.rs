@@ -16,7 +16,7 @@ pub struct Case {
 /// A case in a table: the ladder, the label, and the options as `n=2^28 type=f32`.
 pub type Written = (&'static str, &'static str, &'static str);
 
-/// The problems that `versus` measures. The first case of a ladder is the one on which its rungs are compared with
+/// The problems that `lab versus` measures. The first case of a ladder is the one on which its rungs are compared with
 /// their CUDA ports; a rung that takes too long for it is compared on the first case that it does not take too long
 /// for.
 const VERSUS: &[Written] = &[

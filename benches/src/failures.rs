@@ -1,7 +1,7 @@
 //! Contestants that take the GPU down with them, and the processes that go on without them.
 //!
 //! A fault of a kernel ends everything that its process has on a GPU, and a kernel that never ends is ended only with its
-//! process. So [`supervise`] runs `versus` in a process of its own. When a contestant makes the device unusable, that process
+//! process. So [`supervise`] runs `lab versus` in a process of its own. When a contestant makes the device unusable, that process
 //! writes which one it was and why to a file, and the next one begins anew and reports this contestant without launching it.
 
 use std::fs::{self, OpenOptions};

@@ -2,7 +2,7 @@
 //! once more in CUDA C++, and *baselines*, which are NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
 //!
 //! The input are the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. The
-//! output are tables and JSON of the program `versus`, which runs all contestants in turn in one process, and goes on in
+//! output are tables and JSON of `lab versus`, which runs all contestants in turn in one process, and goes on in
 //! another one without the contestant that has taken the device down. Criterion's
 //! benchmarks of the same contestants are in `ladders/`.
 //!

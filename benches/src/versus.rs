@@ -1,46 +1,45 @@
-//! The program `versus`, apart from its process: rungs against their CUDA ports and against NVIDIA's libraries, in one
-//! process and in turn.
+//! `lab versus`: rungs against their CUDA ports and against NVIDIA's libraries, which alternate in one process.
 
-use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
+use std::process::Command as Process;
 use std::time::Duration;
 
 use analysis::document;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
-use cli::targets::{Scope, Targets};
-use cli::{not_run, progress_bar};
-use host::device::DeviceInfo;
+use clap::{ArgMatches, Args, FromArgMatches};
+use cli::command::{Command, Output, WRONG};
+use cli::targets::Targets;
+use cli::{Env, progress_bar};
+use host::device::Choice;
 use host::selection::Selection;
-use host::{Catalog, Device, Ladder, Provenance};
+use host::{Ladder, Provenance};
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
 use crate::cuda_code::CudaCode;
 use crate::error::Error;
-use crate::failures::Failures;
+use crate::failures::{Failures, supervise};
 use crate::show::{self, FailedCase, MeasurementContext, Results};
 
-/// The exit code when a result was wrong or something could not be measured.
-const WRONG: u8 = 1;
+/// How long a process may take to end after a contestant has made the device unusable.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a launch may take: that of the slowest rung of the largest problem takes seconds.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The least rounds that are worth quartiles.
 const FEWEST_RUNS: u32 = 5;
 
-/// The environment of the program.
-pub struct Env<'a> {
-    /// The ladders that can be named.
-    pub catalog: &'static Catalog,
-    /// Opens the GPU.
-    pub open: &'a dyn Fn() -> Result<Box<dyn Device>, host::Error>,
-    /// Finds the compiler of the CUDA C++ to measure against.
-    pub cuda: &'a dyn Fn() -> CudaCode,
-    /// Whether the output is read by a person on a terminal.
-    pub terminal: bool,
-    /// The date, and the compilers for a device.
-    pub provenance: &'a dyn Fn(&DeviceInfo) -> Provenance,
-}
+/// `lab versus`. It measures in processes that this one supervises.
+pub const VERSUS: Command = Command {
+    name: "versus",
+    about: "Measure rungs against the same kernels in CUDA C++, and the top rungs against CUB, cuBLAS and memcpy",
+    arguments: |command, scope| Request::augment_args(scope.targets_without_block(command)),
+    execute: |matches, env, to| match env.command {
+        Some([program, args @ ..]) if Request::from_arg_matches(matches)?.failures.is_none() => {
+            let status = supervise(Process::new(program).args(args), PATIENCE)?;
+            Ok(status.code().and_then(|code| code.try_into().ok()).unwrap_or(WRONG))
+        }
+        _ => execute(&CudaCode::find, matches, env, to),
+    },
+};
 
 #[derive(Args, Debug)]
 struct Request {
@@ -50,56 +49,49 @@ struct Request {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Put each ladder's tables between its markers, ladder:versus-NAME, in a file
-    #[arg(long, value_name = "PATH", conflicts_with = "rung")]
-    update_readme: Option<PathBuf>,
+    /// Put each ladder's tables between its markers, ladder:versus-NAME, in a document
+    #[arg(long, value_name = "PATH")]
+    doc: Option<PathBuf>,
     /// Report the contestants in this file without launching them, and add the one that makes the device unusable
     #[arg(long, value_name = "PATH", hide = true)]
     failures: Option<PathBuf>,
 }
 
-fn program(catalog: &'static Catalog, args: &[OsString]) -> Command {
-    let command = Command::new("versus").version(env!("CARGO_PKG_VERSION"));
-    let command = Scope::of(catalog, args).targets_without_block(command);
-    Request::augment_args(command).about(
-        "Measures rungs against the same kernels in CUDA C++ and the top rungs against CUB, cuBLAS and memcpy, in turn \
-         in one process",
-    )
-}
-
-/// Runs the program and returns its exit code: 0 for success, 1 for a wrong result or a failure, 2 for a request that
-/// cannot be fulfilled.
-pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    let args: Vec<OsString> = args.into_iter().collect();
-    let matches = match program(env.catalog, &args).try_get_matches_from(&args) {
-        Ok(matches) => matches,
-        Err(error) => return not_run(&error, "cargo xtask versus --help", out, err),
-    };
-    // What a person has asked for: `--failures` comes last, from the process that supervises this one.
-    let asked = args.iter().skip(1).take_while(|arg| *arg != "--failures");
-    let command: Vec<_> = asked.map(|arg| arg.to_string_lossy()).collect();
-    let command = format!("cargo xtask versus {}", command.join(" "));
-    match run(&matches, command.trim_end(), env, out, err) {
-        Ok(code) => code,
-        Err(Error::Ladder(cli::Error::Output(error))) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
-        // The process that supervises this one says so.
-        Err(error @ Error::Unusable(_)) if args.iter().any(|arg| arg == "--failures") => error.exit_code(),
-        Err(error) => {
-            let _ = writeln!(err, "error: {error}");
-            error.exit_code()
-        }
+/// Runs the command in this process. `cuda` finds the compiler of the CUDA C++ to measure against.
+///
+/// # Errors
+/// When the request cannot be fulfilled, or nothing can be measured.
+pub fn execute(
+    cuda: &dyn Fn() -> CudaCode,
+    matches: &ArgMatches,
+    env: &Env<'_>,
+    to: &mut Output<'_>,
+) -> Result<u8, cli::Error> {
+    let request = Request::from_arg_matches(matches)?;
+    // The process that supervises this one adds `--failures`.
+    let words = env.command.unwrap_or_default().iter().skip(1).map(|word| word.to_string_lossy());
+    let words: Vec<_> = words.take_while(|word| word != "--failures").collect();
+    let command = format!("cargo lab {}", words.join(" "));
+    match run(cuda, &request, matches, command.trim_end(), env, to) {
+        // The process that supervises this one reports it.
+        Err(error @ Error::Unusable(_)) if request.failures.is_some() => Ok(error.exit_code()),
+        done => done.map_err(|error| match error {
+            Error::Ladder(error) => error,
+            error => cli::Error::Failed { code: error.exit_code(), text: error.to_string() },
+        }),
     }
 }
 
 fn run(
+    cuda: &dyn Fn() -> CudaCode,
+    request: &Request,
     matches: &ArgMatches,
     command: &str,
     env: &Env<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
+    to: &mut Output<'_>,
 ) -> Result<u8, Error> {
+    let Output { out, err } = to;
     let targets = Targets::read(env.catalog, matches);
-    let request = Request::from_arg_matches(matches).map_err(cli::Error::from)?;
     if request.runs < FEWEST_RUNS {
         return Err(Error::Request(format!(
             "{} runs are too few for quartiles; --runs takes {FEWEST_RUNS} or more",
@@ -114,10 +106,12 @@ fn run(
     let cases: Vec<(&Selection, Case)> = selected.iter().flat_map(of_selection).collect();
     let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
-    if let Some(path) = &request.update_readme {
+    if let Some(path) = &request.doc {
         if let Some(part) = selected.iter().find(|own| !own.whole) {
             let ladder = part.ladder.name;
-            return Err(cli::Error::PartOfATable { ladder }.into());
+            return Err(Error::Request(format!(
+                "--doc replaces a whole table: name the ladder {ladder}, not its rungs"
+            )));
         }
         for ladder in &ladders {
             document::check(path, &marker(ladder)).map_err(cli::Error::from)?;
@@ -125,12 +119,12 @@ fn run(
     }
 
     let failures = Failures::read(request.failures.clone()).map_err(cli::Error::from)?;
-    let mut device = (env.open)()?;
+    let mut device = (env.open)(Choice::Gpu)?;
     device.set_time_limit(TIME_LIMIT);
     let bar = progress_bar(cases.len(), env.terminal);
     bar.set_message("nvcc");
     bar.tick();
-    let mut cuda = (env.cuda)();
+    let mut cuda = cuda();
     let names: Vec<&str> = ladders.iter().map(|ladder| ladder.name).collect();
     cuda.prepare(&mut *device, &names, &names);
 
@@ -174,13 +168,13 @@ fn run(
     out.write_all(text.as_bytes()).map_err(cli::Error::from)?;
     out.flush().map_err(cli::Error::from)?;
     if !results.all_right() {
-        if let Some(path) = &request.update_readme {
+        if let Some(path) = &request.doc {
             let why = "is left as it was: not everything is right";
             let _ = writeln!(err, "error: {} {why}", path.display());
         }
         return Ok(WRONG);
     }
-    if let Some(path) = &request.update_readme {
+    if let Some(path) = &request.doc {
         for ladder in ladders {
             let all = results.contests.iter();
             let own = all.filter(|contest| contest.ladder.name == ladder.name);

@@ -8,7 +8,8 @@ use crate::common::{FakeNvcc, LIBRARY};
 
 /// Runs the program: exit code, stdout, stderr.
 fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &str) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_versus"))
+    let output = Command::new(env!("CARGO_BIN_EXE_lab"))
+        .arg("versus")
         .args(args.split(' '))
         .env(libcuda::OVERRIDE, driver)
         .env_remove(libcuda::CHOICE)
@@ -24,7 +25,7 @@ fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &str) -> (i32, Stri
     )
 }
 
-const ARGS: &str = "reduce --n 2^16 --runs 5 --rung reduce_neighbored reduce_shfl";
+const ARGS: &str = "reduce_neighbored reduce_shfl --n 2^16 --runs 5";
 
 #[test]
 fn contestants_take_turns_and_everything_is_given_back() {

@@ -1,4 +1,4 @@
-//! `versus` and what is behind it: a shell script in the place of nvcc, the SIMT machine in the place of a GPU, and a
+//! `lab`, and what is behind `lab versus`: a shell script in the place of nvcc, the SIMT machine in the place of a GPU, and a
 //! driver that is compiled here.
 //!
 //! All of it is one program, because each program of tests takes seconds to link.
@@ -14,6 +14,8 @@ mod cuda_ports;
 mod gpu;
 #[cfg(unix)]
 mod groups;
+#[cfg(unix)]
+mod lab;
 #[cfg(unix)]
 mod nvcc;
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! The program on the SIMT machine with a made-up clock: what it shows, what it says of what is missing or wrong.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,10 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::common::stand_in::clocked::Clocked;
 use crate::common::{FakeNvcc, LIBRARY, clocked};
+use analysis::profile::ncu::System;
 use benches::cuda_code::CudaCode;
 use benches::failures::{Failure, Failures, supervise};
 use benches::nvcc::Nvcc;
-use benches::versus::{self, Env};
+use benches::versus::{self, VERSUS};
+use cli::Env;
+use cli::command::Output;
+use cli::targets::Scope;
 use host::{CATALOG, Catalog, Ladder, Provenance};
 
 /// Runs it: exit code, stdout, stderr.
@@ -20,17 +25,34 @@ fn run(device: fn() -> Clocked, cuda: &dyn Fn() -> CudaCode, args: &[&str]) -> (
 
 /// [`run`], with these ladders.
 fn run_of(
-    catalog: &'static Catalog,
+    shared: &[],
+        catalog: &'static Catalog,
     device: fn() -> Clocked,
     cuda: &dyn Fn() -> CudaCode,
     args: &[&str],
 ) -> (u8, String, String) {
     let provenance =
         |_: &host::device::DeviceInfo| Provenance { date: "2026-04-01".into(), toolchain: "some rustc".into() };
-    let env = Env { catalog, open: &|| Ok(Box::new(device())), cuda, terminal: false, provenance: &provenance };
+    let args: Vec<OsString> = ["lab", "versus"].iter().chain(args).map(Into::into).collect();
+    let env = Env {
+        program: &lab::LAB,
+        catalog,
+        open: &|_| Ok(Box::new(device())),
+        command: Some(&args),
+        terminal: false,
+        markdown: false,
+        runner: &System,
+        explain: &|_| Err(Vec::new()),
+        provenance: &provenance,
+    };
+    let parser = (VERSUS.arguments)(clap::Command::new("versus"), &Scope::of(catalog, &args));
+    let matches = parser.try_get_matches_from(&args[1..]).unwrap();
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let args = ["versus"].iter().chain(args).map(Into::into);
-    let code = versus::main(args, &env, &mut out, &mut err);
+    let code = versus::execute(cuda, &matches, &env, &mut Output { out: &mut out, err: &mut err });
+    let code = code.unwrap_or_else(|error| {
+        err.extend(format!("error: {error}\n").bytes());
+        error.exit_code()
+    });
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (code, text(out), text(err))
 }
@@ -60,7 +82,7 @@ fn rungs_and_cuda_ports_and_baselines_in_a_table() {
 #[test]
 fn the_same_as_json() {
     let nvcc = whole();
-    let args = [&TRANSPOSE[..], &["--rung", "transpose_naive", "--json"]].concat();
+    let args = ["transpose_naive", "--rows", "100", "--cols", "50", "--runs", "5", "--json"];
     let (code, out, err) = run(|| clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let _: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -93,7 +115,7 @@ fn a_wrong_cuda_port_is_named_and_not_timed() {
         device.is_idle = true;
         device
     };
-    let args = [&TRANSPOSE[..], &["--rung", "transpose_naive"]].concat();
+    let args = ["transpose_naive", "--rows", "100", "--cols", "50", "--runs", "5"];
     let (code, out, _) = run(idle, &|| nvcc.cuda(), &args);
     assert_eq!(code, 1);
     assert!(out.contains("wrong: transpose_naive (CUDA C++): "), "{out}");
@@ -120,7 +142,7 @@ fn the_readme_gets_its_tables() {
     let folder = tempfile::tempdir().unwrap();
     let readme = folder.path().join("README.md");
     let path = readme.to_str().unwrap();
-    let args = [&TRANSPOSE[..], &["--update-readme", path]].concat();
+    let args = [&TRANSPOSE[..], &["--doc", path]].concat();
     fs::write(&readme, "no markers\n").unwrap();
     let (code, _, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!(code, 2);
@@ -160,8 +182,8 @@ fn what_cannot_be_asked_for_is_refused() {
     for line in [
         "reduce --runs 4 => 4 runs are too few for quartiles",
         "redcue => did you mean `reduce`?",
-        "reduce --rung reduce_shfll => did you mean `reduce_shfl`?",
-        "--rung nothing_like_it => no ladder or rung is named `nothing_like_it`",
+        "reduce_shfll => did you mean `reduce_shfl`?",
+        "nothing_like_it => no ladder or rung is named `nothing_like_it`",
         "reduce --n many => `many` is not a size",
     ] {
         let (args, message) = line.split_once(" => ").unwrap();
@@ -196,7 +218,7 @@ fn a_contestant_that_takes_the_device_down_is_reported_and_the_others_are_measur
     assert!(out.contains("an illegal address"), "{out}");
     let copy = out.lines().find(|line| line.contains("copy_gmem")).unwrap();
     assert!(copy.contains("100.00 µs"), "{out}");
-    assert!(out.trim_end().ends_with("`cargo xtask versus transpose --rows 100 --cols 50 --runs 5`"), "{out}");
+    assert!(out.trim_end().ends_with("`cargo lab versus transpose --rows 100 --cols 50 --runs 5`"), "{out}");
     assert_eq!(Failures::read(Some(path.into())).unwrap().known().len(), 1);
 
     fs::write(path, "{}\n").unwrap();

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run_process(&host::CATALOG, host::SHARED_LADDERS)
+    cli::run_process(&host::CATALOG, host::SHARED_LADDERS, &cli::LADDER)
 }

@@ -1,5 +1,5 @@
 //! The SIMT machine's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
-//! and what the simulator counted of the same PTX then (crates/simt/tests/fixtures/ncu/agree.json, by `cargo xtask agree`).
+//! and what the simulator counted of the same PTX then (crates/simt/tests/fixtures/ncu/agree.json, by `cargo lab agree`).
 //! Here the simulator has to count the same again.
 //!
 //! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
@@ -25,13 +25,12 @@ const FIXTURE: &str = include_str!("../../crates/simt/tests/fixtures/ncu/agree.j
 const FIXTURE_PATH: &str = "crates/simt/tests/fixtures/ncu/agree.json";
 
 /// How the document is written from the fixture.
-const DOCUMENT: &str = "`cargo xtask agree --from crates/simt/tests/fixtures/ncu/agree.json --update-doc \
-                        docs/agreement.md` writes the document anew";
+const DOCUMENT: &str = "`cargo lab record docs/agreement.md agreement -- agree --from \
+                        crates/simt/tests/fixtures/ncu/agree.json` writes the document anew";
 
 /// What to do where the simulator is right and the fixture is old.
 const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
-                      `cargo xtask agree --update-fixture crates/simt/tests/fixtures/ncu/agree.json --update-doc \
-                      docs/agreement.md`";
+                      `cargo lab agree --update-fixture crates/simt/tests/fixtures/ncu/agree.json`";
 
 static RECORD: LazyLock<Record> = LazyLock::new(|| Record::parse(FIXTURE).unwrap());
 
@@ -89,7 +88,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 
 #[test]
 fn the_fixture_is_as_the_program_writes_it() {
-    assert!(RECORD.text() == FIXTURE, "`cargo xtask agree --update-fixture` writes it anew");
+    assert!(RECORD.text() == FIXTURE, "`cargo lab agree --update-fixture` writes it anew");
 }
 
 #[test]
@@ -141,7 +140,7 @@ fn the_report_is_that_of_the_fixture() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("agreement.md");
     fs::copy(&doc, &copy).unwrap();
-    on_none(&format!("agree --from ../{FIXTURE_PATH} --update-doc {}", copy.display())).printed();
+    on_none(&format!("lab record {} agreement -- agree --from ../{FIXTURE_PATH}", copy.display())).printed();
     assert_eq!(fs::read_to_string(&doc).unwrap(), fs::read_to_string(&copy).unwrap(), "{DOCUMENT}");
 }
 

@@ -95,7 +95,7 @@ fn a_wrong_result_is_no_gain() {
 #[test]
 fn the_table_and_json_have_each_pair() {
     // No other device is opened than the one that counts.
-    let (table, printed) = (on_none("checklist").printed(), on_none("checklist --json").json());
+    let (table, printed) = (on_none("why --checklist").printed(), on_none("why --checklist --json").json());
     let entries = printed.as_array().unwrap();
     assert_eq!(entries.len(), checklist::entries().len());
     for (entry, own) in entries.iter().zip(checklist::entries()) {

@@ -1,4 +1,4 @@
-//! The trace of a rung against the machine's counters. What `ladder dram` shows is in cli/dram.txt.
+//! The trace of a rung against the machine's counters. What `ladder why --dram` shows is in cli/dram.txt.
 
 use crate::common::program::alone;
 use analysis::dram::{Dram, trace};
@@ -16,7 +16,7 @@ fn a_trace_counts_what_the_machine_counts() {
         ("matmul_pipelined", "--m 70 --n 50 --k 33"),
         ("histogram_lanes", "--n 5000"),
     ] {
-        let trace = alone(&format!("dram --json --burst 32 --trace {rung} {options}")).json();
+        let trace = alone(&format!("why {rung} --dram --json --burst 32 {options}")).json();
         let run = alone(&format!("run {rung} --device sim --json {options}")).json();
         let counters = &run[0]["counters"];
         for (kind, op) in [("load", "ld"), ("store", "st")] {

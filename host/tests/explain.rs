@@ -1,4 +1,4 @@
-//! The figures of all rungs against the machine's counters. What `ladder explain` shows is in cli/explain.txt.
+//! The figures of all rungs against the machine's counters. What `ladder why --figures` shows is in cli/figures.txt.
 
 use std::collections::BTreeSet;
 

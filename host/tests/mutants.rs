@@ -7,7 +7,7 @@ use host::{CATALOG, selection};
 use mutate::reasons::{self, Reason};
 use mutate::{Plan, Verdict};
 
-/// How many mutants are run. All of them are by `cargo xtask mutate`.
+/// How many mutants are run. All of them are by `cargo lab mutate`.
 const COUNT: usize = 24;
 
 fn known() -> Vec<Reason> {

@@ -1,4 +1,4 @@
-//! What ptxas is run on for `ladder occupancy`. What it shows and refuses is in cli/*.txt.
+//! What ptxas is run on for `ladder why --occupancy`. What it shows and refuses is in cli/*.txt.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn an_architecture_that_ptxas_does_not_know() {
     let known = toolkit::ptxas::architectures(&ptxas).unwrap();
     // The suffix is not among our tables' names, and of `sm_75` there is none.
     assert!(!known.contains(&"sm_75a".to_owned()));
-    on(right, "occupancy reduce_smem --arch sm_75a").refused("knows no sm_75a; it knows sm_75, sm_80, ");
+    on(right, "why reduce_smem --occupancy --arch sm_75a").refused("knows no sm_75a; it knows sm_75, sm_80, ");
 }
 
 /// The program somewhere else, on a machine without NVIDIA's tools.
@@ -39,8 +39,11 @@ fn without_ptxas_it_is_said_how_to_get_it() {
     for variable in ["CARGO_TARGET_DIR", "CUDA_PATH", "CUDA_HOME", "PATH", libcuda::CHOICE] {
         command.env_remove(variable);
     }
-    let output =
-        command.args(["occupancy", "reduce_smem"]).env(libcuda::OVERRIDE, "no/such/libcuda.so").output().unwrap();
+    let output = command
+        .args(["why", "reduce_smem", "--occupancy"])
+        .env(libcuda::OVERRIDE, "no/such/libcuda.so")
+        .output()
+        .unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert_eq!(err, "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n");

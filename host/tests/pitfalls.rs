@@ -2,15 +2,15 @@
 //! its file, and in each cure no check finds anything.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
-use analysis::pitfalls::Record;
 use host::device::Sim;
-use host::pitfall::{Check, FAULT, OTHER, Outcome, check};
+use host::pitfall::{Check, FAULT, OTHER, check};
 use host::{CATALOG, KERNELS};
 use simt::sanitize::Finding;
 
-use crate::common::program::{alone, assert_has, on_none};
+use crate::common::program::on_none;
 
 #[test]
 fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
@@ -38,7 +38,7 @@ fn descriptions_are_complete() {
     for pitfall in CATALOG.pitfalls {
         let name = pitfall.name;
         assert!(names.insert(name), "two pitfalls are named {name}");
-        assert_eq!(std::fs::read_to_string(root.join(pitfall.source)).unwrap(), pitfall.text);
+        assert_eq!(fs::read_to_string(root.join(pitfall.source)).unwrap(), pitfall.text);
         let count = |mark| pitfall.text.lines().filter(|line| line.ends_with(mark)).count();
         assert_eq!(count(FAULT), 1, "{name} has one fault");
         assert!(count(OTHER) <= 1, "{name}");
@@ -51,45 +51,20 @@ fn descriptions_are_complete() {
     assert!(CATALOG.pitfalls.is_sorted_by_key(|pitfall| pitfall.check), "the list is in the order of the checks");
 }
 
-/// Stands for compute-sanitizer: runs the program behind its own arguments, and finds an error with memcheck.
-const SANITIZER: &str = r#"#!/bin/sh
-[ "$1" = --version ] && { echo "Version 2025.1"; exit; }
-tool=$2; shift 4; "$@"
-[ "$tool" = memcheck ] && echo "========= Invalid __global__ read" && echo "========= ERROR SUMMARY: 1 error" && exit
-echo "========= ERROR SUMMARY: 0 errors"
-"#;
-
 #[test]
-fn what_becomes_of_kernels_is_recorded_by_processes() {
-    let folder = tempfile::tempdir().unwrap();
-    let [path, sanitizer] = ["record.json", "sanitizer"].map(|name| folder.path().join(name));
-    std::fs::write(&sanitizer, SANITIZER).unwrap();
-    std::fs::set_permissions(&sanitizer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let update = |name: &str, more: &str| {
-        let path = path.display();
-        alone(&format!("pitfalls {name} --device sim --update-record {path}{more}")).printed()
-    };
-    update("one_element_too_far", &format!(" --compute-sanitizer {}", sanitizer.display()));
-    let shown = update("divergent_barrier", "");
-    assert_has(&shown, &["measured", "error: barrier reached by some threads", "the cure: right", "SIMT machine"]);
-
-    let record = Record::read(&path).unwrap();
-    assert_eq!(record.pitfalls.len(), 2);
-    let of = |name: &str| &record.pitfalls[name];
-    let too_far = of("one_element_too_far");
-    assert!(matches!(&too_far.faulty, Outcome::Error { says } if says.contains("out of bounds")));
-    assert_eq!(too_far.cure, Outcome::Right);
-    let found: Vec<&str> = too_far.tools.iter().filter(|(_, said)| said.finds).map(|(tool, _)| &**tool).collect();
-    assert_eq!((found, too_far.tools.len()), (vec!["memcheck"], 4));
-    assert!(of("divergent_barrier").tools.is_empty());
-
-    let shown = alone(&format!("pitfalls one_element_too_far --from {}", path.display())).printed();
-    assert_has(&shown, &["memcheck            Invalid __global__ read", "initcheck           nothing"]);
+fn pitfalls_are_refused_with_the_nearest_name() {
+    on_none("learn missing_barier").refused("did you mean `missing_barrier`?");
+    on_none("lab pitfalls missing_barier").refused("did you mean `missing_barrier`?");
+    on_none("lab pitfalls --alone faulty").refused("name it");
+    on_none("lab record no/such/file pitfalls -- pitfalls").refused("no/such/file");
 }
 
 #[test]
-fn pitfalls_are_refused_with_the_nearest_name() {
-    on_none("pitfalls missing_barier").refused("did you mean `missing_barrier`?");
-    on_none("pitfalls --alone faulty").refused("name it");
-    on_none("pitfalls --update-doc no/such/file").refused("no/such/file");
+fn no_pitfall_has_the_name_of_an_exercise() {
+    // `ladder learn NAME` takes both.
+    let exercises = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../exercises")).unwrap();
+    for exercise in exercises.map(|file| file.unwrap().path()) {
+        let name = exercise.file_stem().unwrap().to_str().unwrap();
+        assert!(CATALOG.pitfalls.iter().all(|pitfall| pitfall.name != name), "{name}");
+    }
 }

@@ -1,4 +1,4 @@
-//! `ladder predict`: how near the model comes to measured times, that its constants are those that fit the reduction
+//! `lab predict`: how near the model comes to measured times, that its constants are those that fit the reduction
 //! ladder. What it shows and refuses is in cli/*.txt.
 
 use std::path::{Path, PathBuf};
@@ -151,7 +151,7 @@ fn the_table_and_the_json_have_the_same_numbers() {
         return;
     }
     let predicted = |form: &str| {
-        let args = "predict histogram --n 2^16 --rung histogram_private --against tests/fixtures/times-h100.md";
+        let args = "lab predict histogram_private --n 2^16 --against tests/fixtures/times-h100.md";
         on(right, &format!("{args} {form}"))
     };
     let rows = predicted("--json").json();
@@ -161,6 +161,5 @@ fn the_table_and_the_json_have_the_same_numbers() {
     assert_eq!(row["measured_ns"], 558_030.0);
     assert_eq!(row["alone_ns"].as_object().unwrap().len(), PREDICTED[0].predictions[0].estimate.alone.len());
     let time = format!("{:.2} µs", row["predicted_ns"].as_f64().unwrap() / 1e3);
-    let markdown = predicted("--markdown").printed();
-    assert_has(&markdown, &[&time, "558.03 µs"]);
+    assert_has(&predicted("").printed(), &[&time, "558.03 µs"]);
 }

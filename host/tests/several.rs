@@ -153,7 +153,7 @@ fn a_thread_that_ends_is_missed_by_all_others() {
     assert!(begin.elapsed() < SETTINGS.wait);
 }
 
-/// A rank of the program, as `ladder launch` starts it.
+/// A rank of the program, as `lab launch` starts it.
 fn rank(number: &str, port: &str, wait: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
     command.args(["run", "reduce_atomic", "--n", "100", "--device", "sim", "--no-time", "--wait", wait]);

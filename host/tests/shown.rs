@@ -23,10 +23,10 @@ fn colours_only_on_a_terminal() {
         cli::report::document(&counted(plan.unwrap()), &provenance("some"))
     };
     let document = of("reduce", "reduce_shfl");
-    assert!(document.text(OutputStyle { terminal: true }).contains('\u{1b}'));
+    assert!(document.text(OutputStyle { terminal: true, ..OutputStyle::default() }).contains('\u{1b}'));
     assert!(![document.text(OutputStyle::default()), document.markdown()].concat().contains('\u{1b}'));
     // What a shuffle changed, and what it did not.
-    let text = of("shuffle", "shuffle_up").text(OutputStyle { terminal: true });
+    let text = of("shuffle", "shuffle_up").text(OutputStyle { terminal: true, ..OutputStyle::default() });
     let after = text.lines().nth(2).unwrap();
     for (colour, values) in [("\u{1b}[1m\u{1b}[32m", 14), ("\u{1b}[2m", 2)] {
         assert_eq!(after.matches(colour).count(), values, "{after:?}");

@@ -39,7 +39,7 @@ macro_rules! transcripts {
 }
 
 transcripts! {
-    agree checklist document dram driver explain json learn list occupancy pitfalls predict predict_refused profile ptx refused refused_tools report roofline run several shuffle times
+    agree checklist counters document dram driver figures json lab learn list occupancy ptx refused refused_tools report roofline run several shuffle times why
 }
 
 /// What stands before `ladder`, by name.
@@ -97,7 +97,7 @@ fn is_alike(expected: &str, found: &str) -> bool {
     (0..=tail.len()).any(|skipped| tail.is_char_boundary(skipped) && is_alike(rest, &tail[skipped..]))
 }
 
-/// Runs `ladder`, and what its output is piped to, or anything else in a shell. Variables alone are kept.
+/// Runs `ladder` or `lab`, and what its output is piped to, or anything else in a shell. Variables alone are kept.
 fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
     let in_place = |text: &str| text.replace("[dir]", dir);
     let shell = |command: &str, input: &str| {
@@ -118,8 +118,9 @@ fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
             *variables = own;
             Ended { code: 0, out: String::new(), err: String::new() }
         }
-        Some("ladder") => {
-            let ended = ladder(&own, &in_place(&words.collect::<Vec<_>>().join(" ")));
+        Some(program @ ("ladder" | "lab")) => {
+            let prefix = if program == "lab" { "lab " } else { "" };
+            let ended = ladder(&own, &format!("{prefix}{}", in_place(&words.collect::<Vec<_>>().join(" "))));
             let out = filter.map(|filter| shell(filter, &ended.out).out);
             Ended { out: out.unwrap_or(ended.out), ..ended }
         }
@@ -129,7 +130,7 @@ fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
 
 /// Runs the program. `DRIVER` is the fault of the stand-in for a driver that a process of its own has. Otherwise it runs
 /// in this process; `GPU` is `none`, `closed` where no device is to be opened, `clock` for the simulator with a clock, or
-/// one of [`Fake::named`]; `LADDERS=toys` gives the ladders of toy.rs, `NCU=program` has all that `ladder agree` needs, and
+/// one of [`Fake::named`]; `LADDERS=toys` gives the ladders of toy.rs, `NCU=program` has all that `lab agree` needs, and
 /// `NCU=replay` an Nsight Compute that counts what the simulator does.
 fn ladder(variables: &Variables<'_>, args: &str) -> Ended {
     let variable = |name| variables.get(name).copied().unwrap_or_default();

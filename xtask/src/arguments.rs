@@ -9,9 +9,10 @@ use crate::console::{Failure, Result, nearest};
 pub(crate) const HELP: &str = include_str!("help.txt");
 
 /// The commands of the program `ladder`.
-const LADDER: &str = "run ptx agree list check profile predict occupancy checklist dram devices mutate";
+const LADDER: [&str; 8] = ["list", "run", "check", "why", "ptx", "learn", "report", "devices"];
 
-const OWN: [&str; 10] = ["setup", "doctor", "test", "circles", "new", "versus", "sim", "samples", "playground", "book"];
+const OWN: [&str; 12] =
+    ["setup", "doctor", "test", "circles", "new", "run", "ptx", "lab", "sim", "samples", "playground", "book"];
 
 /// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(crate) enum Task {
     NewProject { folder: String },
     /// Run `ladder` with these arguments.
     Ladder(Vec<OsString>),
-    /// Run `versus` with these arguments.
-    Versus(Vec<OsString>),
+    /// Run `lab` with these arguments.
+    Lab(Vec<OsString>),
     /// Make the book's pages, in this folder.
     Book { folder: Option<String> },
     /// Run a program with its arguments on the simulated GPU.
@@ -60,18 +61,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
     if matches!(task.as_str(), "--help" | "-h" | "help") {
         return Ok(Task::Help);
     }
-    if task == "versus" {
-        return Ok(Task::Versus(rest));
-    }
-    if task == "sim" {
-        return sim(rest);
-    }
-    if LADDER.split(' ').any(|name| name == task) {
-        return Ok(Task::Ladder(ladder(task, rest)));
+    match task.as_str() {
+        "lab" => return Ok(Task::Lab(passed_on(rest))),
+        "sim" => return sim(rest),
+        "run" => return Ok(Task::Ladder(ladder(passed_on(rest)))),
+        "ptx" => return Ok(Task::Ladder([task.into()].into_iter().chain(passed_on(rest)).collect())),
+        _ => {}
     }
     if !OWN.contains(&task.as_str()) {
-        let known = OWN.into_iter().chain(LADDER.split(' '));
-        let hint = match nearest(&task, known) {
+        let hint = match nearest(&task, OWN) {
+            _ if LADDER.contains(&task.as_str()) => format!("`cargo xtask run {task}` runs this command of `ladder`"),
             Some(near) => format!("did you mean `cargo xtask {near}`?"),
             None => "`cargo xtask --help` lists the tasks".to_owned(),
         };
@@ -133,16 +132,25 @@ fn sim(mut rest: Vec<OsString>) -> Result<Task> {
     Ok(Task::Sim(rest))
 }
 
-/// The arguments for `ladder`. `run` without a ladder runs the reduction.
-fn ladder(command: String, mut rest: Vec<OsString>) -> Vec<OsString> {
+/// The arguments of another program, which may follow `--`.
+fn passed_on(mut rest: Vec<OsString>) -> Vec<OsString> {
     if rest.first().is_some_and(|first| first == "--") {
         rest.remove(0);
     }
-    let first = rest.first().map(|first| first.to_string_lossy());
-    let names_ladder =
-        first.as_ref().is_some_and(|first| !first.starts_with('-') || matches!(&**first, "--help" | "-h"));
-    let default = (command == "run" && !names_ladder).then(|| OsString::from("reduce"));
-    [command.into()].into_iter().chain(default).chain(rest).collect()
+    rest
+}
+
+/// The arguments for `ladder`: as they are where they begin with a command. A ladder or a rung alone is run, and so is the
+/// reduction where none is named.
+fn ladder(words: Vec<OsString>) -> Vec<OsString> {
+    let first = words.first().map(|first| first.to_string_lossy());
+    let before: &[&str] = match first.as_deref() {
+        Some("--help" | "-h" | "--version" | "-V") => &[],
+        Some(first) if LADDER.contains(&first) => &[],
+        Some(first) if !first.starts_with('-') => &["run"],
+        _ => &["run", "reduce"],
+    };
+    before.iter().map(OsString::from).chain(words).collect()
 }
 
 #[cfg(test)]
@@ -166,16 +174,20 @@ mod tests {
         assert_eq!(parsed("run --n 2^20"), ladder("run reduce --n 2^20"));
         let line = "run transpose --rows 33 --device sim --json";
         assert_eq!(parsed(line), ladder(line));
-        assert_eq!(parsed("run --help"), ladder("run --help"));
     }
 
     #[test]
-    fn the_other_commands_of_ladder_pass_everything_on() {
-        for line in ["ptx", "ptx --diff a b", "agree --from a.json", "profile all --help"] {
+    fn run_and_lab_pass_every_command_on() {
+        for words in ["why transpose_smem", "learn hint guard", "run reduce --help", "--help", "list"] {
+            assert_eq!(parsed(&format!("run {words}")), ladder(words));
+        }
+        for line in ["ptx", "ptx --diff a b"] {
             assert_eq!(parsed(line), ladder(line));
         }
-        let versus = parsed("versus reduce --json");
-        assert_eq!(versus, Ok(Task::Versus(vec!["reduce".into(), "--json".into()])));
+        let versus = ["versus", "reduce", "--json"].map(Into::into).to_vec();
+        assert_eq!(parsed("lab versus reduce --json"), Ok(Task::Lab(versus)));
+        let why = parsed("why transpose").expect_err("it is a command of ladder");
+        assert_eq!(why.hint.as_deref(), Some("`cargo xtask run why` runs this command of `ladder`"));
     }
 
     #[test]
@@ -240,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_help_names_every_task() {
-        for task in OWN.into_iter().chain(LADDER.split(' ')) {
+        for task in OWN.into_iter().chain(LADDER) {
             assert!(super::HELP.contains(task), "{task}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! It sets a machine up ([`install`]), reports what is installed on it ([`doctor`]), runs all checks ([`check`]), and
 //! writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's own programs: `cargo
-//! xtask run` is `ladder run`.
+//! xtask run` is `ladder`, and a ladder's or a rung's name alone means `ladder run`.
 //!
 //! The input is the command line and this repository's files; the output are runs of other programs. It has to build
 //! from scratch in seconds, so it uses hardly any crate and, of the workspace's, only `locate`; no crate uses it. It
@@ -47,7 +47,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewLadder { name } => new::ladder(name)?,
         Task::NewProject { folder } => new::project(folder)?,
         Task::Ladder(arguments) => return ladder(arguments),
-        Task::Versus(arguments) => return versus(arguments),
+        Task::Lab(arguments) => return lab(arguments),
         Task::Book { folder } => return book(folder.as_deref()),
         Task::Sim(program) => return sim::run(program),
         Task::SimPath => println!("{}", sim::folder()?.display()),
@@ -61,11 +61,11 @@ fn perform(task: &Task) -> Result<ExitCode> {
 
 fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
     install::device()?;
-    let (command, rest) = arguments.split_first().expect("a command of ladder");
     // Machine code and the list's registers take NVIDIA's assembler; `ladder` says what it cannot show without.
-    let assembles = rest.is_empty() || rest.iter().any(|word| word == "--sass" || word == "--json");
-    if command == "ptx"
-        && assembles
+    let assembles = |rest: &[OsString]| rest.is_empty() || rest.iter().any(|word| word == "--sass" || word == "--json");
+    if let Some((command, rest)) = arguments.split_first()
+        && command == "ptx"
+        && assembles(rest)
         && let Err(failure) = install::nvidia::install_if_missing()
     {
         status("Without", format_args!("NVIDIA's tools: {failure}"));
@@ -89,13 +89,17 @@ fn book(folder: Option<&str>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn versus(arguments: &[OsString]) -> Result<ExitCode> {
+fn lab(arguments: &[OsString]) -> Result<ExitCode> {
+    let is_versus = arguments.first().is_some_and(|first| first == "versus");
     let only_help = arguments.iter().any(|word| word == "--help" || word == "-h");
     // Reported now, before minutes of building.
-    if !only_help && let Err(why) = gpu::driver().and_then(|driver| driver.gpus) {
-        return Err(Failure::request(format!("versus measures on a GPU, and there is none here: {why}"))
+    if is_versus
+        && !only_help
+        && let Err(why) = gpu::driver().and_then(|driver| driver.gpus)
+    {
+        return Err(Failure::request(format!("`lab versus` measures on a GPU, and there is none here: {why}"))
             .hint("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
     }
     install::device()?;
-    process::run_program("versus", arguments)
+    process::run_program("lab", arguments)
 }

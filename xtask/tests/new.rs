@@ -196,7 +196,7 @@ fn a_rung_and_a_ladder() {
     let taken = failed(&copy.xtask("new ladder reduce"), 2);
     assert!(taken.contains("already"), "{taken}");
     succeeded(copy.build());
-    let list = succeeded(copy.ladder("list"));
+    let list = succeeded(copy.ladder("list all"));
     assert!(list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"), "{list}");
     // A new rung is a copy of one that is right; the kernel of a new ladder does nothing yet.
     succeeded(copy.ladder("check reduce_new_in_test --n 1000 --device sim"));
@@ -219,12 +219,12 @@ fn a_rung_and_a_ladder() {
     succeeded(copy.build());
     for command in [
         "list ladder_in_test",
-        "check reduce --rung reduce_new_in_test --n 1000 --device sim",
+        "check reduce_new_in_test --n 1000 --device sim",
         "check ladder_in_test --device sim",
-        "run reduce --rung reduce_new_in_test --n 1000 --device sim",
+        "run reduce_new_in_test --n 1000 --device sim",
         "run ladder_in_test --n 1000 --device sim",
-        "profile reduce_new_in_test --n 1000 --device sim",
-        "profile ladder_in_test --n 1000 --device sim",
+        "why reduce_new_in_test --n 1000 --device sim",
+        "why ladder_in_test --n 1000 --device sim",
         "ptx reduce_new_in_test",
         "ptx ladder_in_test_naive",
     ] {

@@ -38,7 +38,7 @@ pub struct FailedCase {
     pub why: String,
 }
 
-/// The results of a run of `versus`.
+/// The results of a run of `lab versus`.
 #[derive(Clone)]
 pub struct Results {
     /// The circumstances.

@@ -79,7 +79,11 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
         let shown = cut(&recorded.printed)?.with_dots();
         return Ok(fenced("console", &format!("{}\n{shown}", body.join("\n"))));
     }
-    let wanted = if has("gpu") { OutputKind::Parsing } else { OutputKind::Text };
+    let wanted = match (has("gpu"), has("rendered")) {
+        (true, _) => OutputKind::Parsing,
+        (false, true) => OutputKind::Markdown,
+        (false, false) => OutputKind::Text,
+    };
     // All are asked for before the first that has not run ends this.
     let ended = commands.iter().map(|(_, line)| {
         let Some(command) = line.strip_prefix("$ ") else { return Ok(None) };
@@ -91,7 +95,7 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     for ((written, _), ended) in commands.iter().zip(ended) {
         text += written;
         text.push('\n');
-        let Some(ended) = ended?.filter(|_| wanted == OutputKind::Text) else { continue };
+        let Some(ended) = ended?.filter(|_| wanted != OutputKind::Parsing) else { continue };
         let shown = cut(&ended.out)?;
         if has("rendered") {
             rendered += &format!("\n{}\n", shown.text);
@@ -102,11 +106,15 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     Ok(fenced("console", &text) + &rendered)
 }
 
-/// What `ladder` is called with, by itself or through cargo.
+/// The arguments of `ladder`, or `lab` with its arguments, whether cargo starts the program or the shell.
 fn arguments_of_ladder(command: &str) -> Result<&str, String> {
-    let callers = ["ladder ", "cargo xtask ", "cargo run --release --bin ladder -- "];
-    let arguments = callers.iter().find_map(|caller| command.strip_prefix(caller));
-    arguments.ok_or_else(|| format!("`{command}` is no command of ladder; `tested=FILE` names the test that runs it"))
+    let program = command.strip_prefix("cargo ").unwrap_or(command).trim_start_matches("xtask run ");
+    match program.strip_prefix("ladder ") {
+        Some(arguments) => Ok(arguments),
+        None if program.starts_with("lab ") || command.starts_with("cargo xtask run ") => Ok(program),
+        None if command.starts_with("cargo xtask ptx ") => Ok(program.trim_start_matches("xtask ")),
+        None => Err(format!("`{command}` is no command of ladder; `tested=FILE` names the test that runs it")),
+    }
 }
 
 /// The commands as they are written and as they are run: a line that ends with a backslash goes on in the next.

@@ -1,4 +1,4 @@
-//! Commands of `ladder`, run in this process on the SIMT machine. Each runs once for the whole book, however many chapters show it.
+//! Commands of `ladder` and `lab`, run in this process on the SIMT machine. Each runs once for the whole book, however many chapters show it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use analysis::profile::ncu::System;
-use cli::Env;
+use cli::{Env, LADDER};
 use engine::device::{Choice, Device, Sim};
 use engine::{Error, Provenance};
 use host::{CATALOG, KERNELS, SHARED_LADDERS};
+use lab::LAB;
 
 use crate::arguments::words;
 
 /// A command, and what is wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CommandUse {
-    /// The arguments of `ladder`.
+    /// The arguments of `ladder`, or `lab` with its arguments.
     pub arguments: String,
     pub wanted: OutputKind,
 }
@@ -26,6 +27,8 @@ pub(crate) struct CommandUse {
 pub(crate) enum OutputKind {
     /// What it prints.
     Text,
+    /// What it prints, as Markdown.
+    Markdown,
     /// The figures that it draws.
     Svg,
     /// Whether its arguments are right: it may lack a GPU, or NVIDIA's tools.
@@ -67,7 +70,7 @@ impl Commands {
         };
         let is_fine = match wanted {
             OutputKind::Parsing => ended.code == 0 || NOT_HERE.iter().any(|why| ended.err.contains(why)),
-            OutputKind::Text | OutputKind::Svg => ended.code == 0,
+            OutputKind::Text | OutputKind::Markdown | OutputKind::Svg => ended.code == 0,
         };
         if is_fine { Ok(ended) } else { Err(format!("`ladder {arguments}`: {}{}", ended.err.trim(), refusal(ended))) }
     }
@@ -103,7 +106,11 @@ fn refusal(ended: &CommandOutput) -> String {
 /// Runs a command.
 pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
     let refused = |err: String| CommandOutput { code: 2, err, ..CommandOutput::default() };
-    let mut arguments = match words(&asked.arguments) {
+    let (is_lab, arguments) = match asked.arguments.strip_prefix("lab ") {
+        Some(arguments) => (true, arguments),
+        None => (false, &*asked.arguments),
+    };
+    let mut arguments = match words(arguments) {
         Ok(words) => words,
         Err(why) => return refused(why),
     };
@@ -122,11 +129,13 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
         }
     };
     let env = Env {
+        program: if is_lab { &LAB } else { &LADDER },
         catalog: &CATALOG,
         shared: SHARED_LADDERS,
         open: &open,
         command: None,
         terminal: false,
+        markdown: asked.wanted == OutputKind::Markdown,
         runner: &System,
         explain: &|_| Err(vec!["the tools are not asked for a book".to_owned()]),
         // Without the day, so that the same sources give the same book.

@@ -117,8 +117,8 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
 /// A number of the SIMT machine's.
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
     let known = analysis::profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
-    let known = known.ok_or_else(|| format!("no metric of `ladder profile` is named `{metric}`"))?;
-    let arguments = [&["profile", name, "--device", "sim", "--json"], options].concat().join(" ");
+    let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
+    let arguments = [&["why", name, "--counters", "--device", "sim", "--json"], options].concat().join(" ");
     let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
     let number = json[0]["metrics"][&known.name]["sim"].as_f64();

@@ -1,4 +1,4 @@
-//! Figures of `ladder explain`, as files beside the pages.
+//! Figures of `ladder why --figures`, as files beside the pages.
 
 use crate::command::OutputKind;
 use crate::context::Context;
@@ -12,7 +12,7 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
         [first, rest @ ..] if first.starts_with(|c: char| c.is_ascii_digit()) => (Some(range(first)?), rest),
         all => (None, all),
     };
-    let command = format!("explain {}", arguments.join(" "));
+    let command = format!("why {}", arguments.join(" "));
     let svg = &context.commands.ended(&command, OutputKind::Svg)?.svg;
     let (svg, described) = chosen(svg, range).map_err(|why| format!("`ladder {command}`: {why}"))?;
     let words = arguments.iter().map(|word| word.trim_start_matches('-')).chain([words[0].as_str()]);

@@ -17,8 +17,8 @@
 //! | `{{lesson RUNG}}` | the rung's lesson |
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
-//! | `{{figure [A-B] RUNG …}}` | the figures of `ladder explain RUNG …` (from the A-th to the B-th), with the command |
-//! | `{{counter RUNG METRIC …}}` | a number of `ladder profile RUNG … --device sim`, by its heading or its name |
+//! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
+//! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
 //! | `{{recorded DOC ROW COLUMN}}` | a cell of a table of `docs/DOC.md`; `h100` and `h200` are the measured times |
 //! | `{{factor DOC ROW COLUMN}}` | the same without its `×` |
 //! | `{{ratio DOC ROW ROW COLUMN}}` | the first row's number over the second's |

@@ -13,9 +13,6 @@ pub enum Error {
     /// An analysis is not possible.
     #[error(transparent)]
     Analysis(#[from] analysis::Error),
-    /// Mutants cannot be made or run.
-    #[error(transparent)]
-    Mutate(#[from] mutate::Error),
     /// An exercise cannot be checked.
     #[error(transparent)]
     Learn(#[from] ::learn::Error),
@@ -31,15 +28,9 @@ pub enum Error {
     /// A kernel's file, or the output of a compiler or a tool, does not have what is to be shown.
     #[error("{0}")]
     Source(String),
-    /// The result would replace a ladder's whole table by only a part of it.
-    #[error("--update-readme replaces a whole table: name the ladder {ladder}, not its rungs")]
-    PartOfATable {
-        /// The ladder.
-        ladder: &'static str,
-    },
-    /// A process that this one has started cannot do its part: its error, and its exit code.
+    /// A part of the program that this crate does not know has failed, or a process that this one has started.
     #[error("{text}")]
-    Worker {
+    Failed {
         /// The text of the error.
         text: String,
         /// The exit code.
@@ -65,7 +56,7 @@ impl Error {
 
     /// The exit code: 1 when the device, a tool or the output failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
-        if let Self::Worker { code, .. } = self {
+        if let Self::Failed { code, .. } = self {
             return *code;
         }
         let has_failed = match self {
@@ -73,7 +64,6 @@ impl Error {
             Self::Ranks(error) => error.is_failure(),
             Self::Analysis(error) => error.is_failure(),
             Self::Tool(error) => !matches!(error, toolkit::Error::UnknownArch { .. }),
-            Self::Mutate(error) => error.is_failure(),
             Self::Learn(error) => error.is_failure(),
             Self::Source(_) | Self::Output(_) => true,
             _ => false,

@@ -1,27 +1,26 @@
 //! `ladder list` and `ladder devices`: the ladders and rungs, and the devices that run them.
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use engine::Kernels;
 use engine::device::{Choice, DeviceInfo};
 use engine::registry::{Ladder, Rung};
 use engine::size::{self, dims};
+use engine::{Catalog, Kernels};
 use serde::Serialize;
 
-use crate::command::{Command, CommandArgs, Output};
-use crate::env::Env;
+use crate::command::{Command, CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{Column, Document, Format, Table};
+use crate::output::{Column, Document, Format, NOTHING, Table};
 
 pub(crate) const LIST: Command = Command {
     name: "list",
-    about: "List the ladders and their rungs: where the device code is and what it teaches",
+    about: "List the ladders, the rungs of one ladder, or all about one rung",
     arguments: |command, scope| Arguments::augment_args(scope.names(command)),
     execute: list,
 };
 
 pub(crate) const DEVICES: Command = Command {
     name: "devices",
-    about: "Describe the devices that there are to run on",
+    about: "Describe the devices of this machine",
     arguments: |command, _| Arguments::augment_args(command),
     execute: devices,
 };
@@ -46,12 +45,82 @@ struct RungRecord<'a> {
 
 fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let args = CommandArgs::<Arguments>::read(env, matches)?;
+    let (kernels, selected) = (env.catalog.kernels, args.targets.select(env.catalog)?);
     let mut document = Document::default();
-    for selected in args.targets.select(env.catalog)? {
-        document.append(rungs(env.catalog.kernels, selected.ladder, &selected.rungs()));
+    match &selected[..] {
+        _ if args.targets.is_empty() => {
+            ladders(env.catalog, &mut document);
+            document.note("`ladder list LADDER` lists its rungs");
+            selected.iter().for_each(|own| records(own.ladder, &own.rungs(), &mut document));
+        }
+        [only] if !only.whole && only.rungs().len() == 1 => card(kernels, only.ladder, only.rungs()[0], &mut document),
+        _ => selected.iter().for_each(|own| document.append(rungs(kernels, own.ladder, &own.rungs()))),
     }
     args.own.format.write(&document, env.style(), to.out)?;
     Ok(0)
+}
+
+/// What `ladder` prints without arguments: the ladders, and what to do next.
+pub(crate) fn overview(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let mut document = Document::default();
+    ladders(env.catalog, &mut document);
+    if let Some((ladder, rung)) = env.catalog.ladders.first().and_then(|ladder| Some((ladder, ladder.rungs.first()?))) {
+        document.note(format!(
+            "next: `ladder run {}` runs a ladder, `ladder why {}` says what bounds a rung,",
+            ladder.name, rung.name
+        ));
+    }
+    document.note("`ladder learn` has exercises, `ladder --help` lists the commands");
+    Format::default().write(&document, env.style(), to.out)?;
+    Ok(0)
+}
+
+/// A row for each ladder.
+fn ladders(catalog: &Catalog, document: &mut Document) {
+    let mut table = Table::new([Column::name("ladder"), Column::number("rungs"), Column::text("computes")]);
+    for ladder in catalog.ladders {
+        table.row([ladder.name.to_owned(), ladder.rungs.len().to_string(), ladder.summary.to_owned()]);
+    }
+    document.table(table);
+}
+
+/// All about one rung.
+fn card(kernels: &'static Kernels, ladder: &Ladder, rung: &Rung, document: &mut Document) {
+    document.heading(rung.name, rung.lesson);
+    let place = ladder.rungs.iter().position(|own| own.name == rung.name).unwrap_or_default();
+    let name = |place: Option<usize>| place.and_then(|place| ladder.rungs.get(place)).map_or(NOTHING, |own| own.name);
+    let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+    document.facts([
+        ("ladder", format!("{}, rung {} of {}", ladder.name, place + 1, ladder.rungs.len())),
+        ("previous rung", name(place.checked_sub(1)).to_owned()),
+        ("next rung", name(Some(place + 1)).to_owned()),
+        ("device code", rung.source.to_owned()),
+        ("kernels", rung.entry_names().join(", ")),
+        ("block", dims(rung.default_block)),
+        ("shared memory", or_none(shared(kernels, rung))),
+        ("input", if rung.in_place { "overwritten" } else { "kept" }.to_owned()),
+    ]);
+    if let Some(published) = rung.published {
+        document.facts([("published", format!("{}×", published.factor))]);
+    }
+    document.note(format!("next: `ladder run {0}`, `ladder why {0}`, `ladder ptx {0}`", rung.name));
+    records(ladder, &[rung], document);
+}
+
+/// A record for each of these rungs.
+fn records(ladder: &Ladder, rungs: &[&Rung], document: &mut Document) {
+    for rung in rungs {
+        document.record(&RungRecord {
+            ladder: ladder.name,
+            rung: rung.name,
+            source: rung.source,
+            entries: rung.entry_names(),
+            block: rung.default_block,
+            shared_bytes: (rung.dynamic_shared)(rung.default_block),
+            in_place: rung.in_place,
+            lesson: rung.lesson,
+        });
+    }
 }
 
 /// Rungs of a ladder: where each one's device code is, how it is launched, what it teaches.
@@ -70,17 +139,8 @@ pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Doc
             if rung.in_place { "yes" } else { "" }.to_owned(),
             rung.lesson.to_owned(),
         ]);
-        document.record(&RungRecord {
-            ladder: ladder.name,
-            rung: rung.name,
-            source: rung.source,
-            entries: rung.entry_names(),
-            block: rung.default_block,
-            shared_bytes: (rung.dynamic_shared)(rung.default_block),
-            in_place: rung.in_place,
-            lesson: rung.lesson,
-        });
     }
+    records(ladder, rungs, &mut document);
     document.table(table);
     document
 }

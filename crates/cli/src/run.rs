@@ -1,8 +1,5 @@
 //! `ladder run`: every rung checked against the CPU, timed or counted, and compared.
 
-use std::path::PathBuf;
-
-use analysis::document;
 use clap::{ArgMatches, Args};
 use engine::DeviceProperties;
 use engine::device::{Checks, Choice, Device, DeviceInfo};
@@ -11,22 +8,20 @@ use engine::selection::Selection;
 use simt::run::is_interrupted;
 
 use crate::check::sanitize;
-use crate::command::{Command, CommandArgs, Output};
-use crate::env::{Env, WRONG, progress_bar};
+use crate::command::{Command, CommandArgs, Env, Output, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Format, Printer};
 use crate::report;
 use crate::several::{self, DeviceGroupArguments};
 use crate::targets::NAMES;
 use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
-use simt::cli::complain;
 
 /// Timed launches of each rung where no other number is asked for.
-pub(crate) const RUNS: u32 = 20;
+pub const RUNS: u32 = 20;
 
 pub(crate) const RUN: Command = Command {
     name: "run",
-    about: "Run ladders or rungs: check every rung against the CPU, time it or count what it does, and compare",
+    about: "Time rungs on a GPU, or count them on the simulator; every result is checked against the CPU",
     arguments: |command, scope| {
         let command = CommandArgs::<Arguments>::arguments(command, scope);
         command.mut_arg("names", |arg| arg.help(NAMES))
@@ -55,29 +50,19 @@ struct Arguments {
     process: ProcessArguments,
     #[command(flatten)]
     format: Format,
-    /// Put each ladder's Markdown table between its two markers in a file
-    #[arg(long, visible_alias = "update-doc", value_name = "PATH", conflicts_with_all = ["rung", "no_time"])]
-    update_readme: Option<PathBuf>,
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
-    if targets.is_empty() {
-        let known: Vec<&str> = env.catalog.ladders.iter().map(|own| own.name).collect();
-        return Err(Error::Request(format!(
-            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
-            known.join(", ")
-        )));
-    }
+    targets.require_names(env.catalog)?;
     if args.runs == Some(0) {
         let why = "0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing";
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
     if let Some(several) = args.several.asked()? {
-        if args.sanitize.is_some() || args.update_readme.is_some() {
-            let why =
-                "--sanitize and --update-readme are for one device; leave out --devices, and RANK in the environment";
+        if args.sanitize.is_some() {
+            let why = "--sanitize is for one device; leave out --devices, and RANK in the environment";
             return Err(Error::Request(why.to_owned()));
         }
         let runs = |own: &Selection| args.runs(own);
@@ -92,16 +77,6 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own), DeviceProperties::default()));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
-    if let Some(readme) = &args.update_readme {
-        for own in &selected {
-            let ladder = own.ladder.name;
-            if !own.whole {
-                return Err(Error::PartOfATable { ladder });
-            }
-            document::check(readme, ladder)?;
-        }
-    }
-
     let mut device = (env.open)(args.device)?;
     device.set_time_limit(args.process.time_limit());
     sanitize(&mut *device, args.sanitize, Checks::NONE)?;
@@ -133,19 +108,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         explain_failures(&mut report, env);
 
         let provenance = (env.provenance)(&report.device);
-        let shown = report::document(&report, &provenance);
-        printer.show(&shown)?;
-        let is_right = report.all_right();
-        match &args.update_readme {
-            Some(path) if is_right => document::update(path, own.ladder.name, &shown.markdown())?,
-            Some(path) => {
-                let path = path.display();
-                let what = if report.not_run.is_empty() { "wrong" } else { "missing" };
-                complain(to.err, &format!("{path} is left as it was: a result is {what}"));
-            }
-            None => {}
-        }
-        if !is_right {
+        printer.show(&report::document(&report, &provenance))?;
+        if !report.all_right() {
             code = WRONG;
         }
     }

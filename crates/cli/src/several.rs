@@ -16,13 +16,12 @@ use ranks::{
 };
 use serde::Serialize;
 
-use crate::command::Output;
-use crate::env::{Env, WRONG};
+use crate::command::{Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
 
 /// The option of a ladder about several ranks that says how many there are: here as many as devices.
-pub(crate) const RANKS: &str = "ranks";
+pub const RANKS: &str = "ranks";
 
 /// The port of the first rank where nobody has named one, as torchrun has it.
 const PORT: u16 = 29_500;
@@ -43,9 +42,9 @@ pub(crate) struct DeviceGroupArguments {
 
 /// The arguments about several devices.
 #[derive(Args, Debug)]
-pub(crate) struct SharedArguments {
+pub struct SharedArguments {
     /// Divide each problem over several devices: all, how many (4), or their numbers (0,2). One process has a rank for each
-    /// of them; with RANK and WORLD_SIZE in the environment (`ladder launch`, torchrun), this process is one rank
+    /// of them; with RANK and WORLD_SIZE in the environment (`lab launch`, torchrun), this process is one rank
     #[arg(long, value_name = "all|N|0,2,…", value_parser = str::parse::<Devices>)]
     devices: Option<Devices>,
     /// How long the ranks wait for one that does not come or does not answer
@@ -74,7 +73,7 @@ pub(crate) struct DeviceGroup {
 }
 
 /// The ranks of a command that has them all in this process.
-pub(crate) struct SharedRanks {
+pub struct SharedRanks {
     /// The numbers of their devices.
     pub numbers: Vec<u32>,
     wait: Duration,
@@ -82,7 +81,8 @@ pub(crate) struct SharedRanks {
 }
 
 impl SharedRanks {
-    pub(crate) fn settings(&self, kernels: &'static Kernels, time_limit: Duration) -> Settings {
+    /// How the ranks run.
+    pub fn settings(&self, kernels: &'static Kernels, time_limit: Duration) -> Settings {
         Settings { kernels, time_limit, wait: self.wait, through_host: self.through_host }
     }
 }
@@ -128,7 +128,7 @@ impl SharedArguments {
     ///
     /// # Errors
     /// [`Error::Request`] when the environment makes this process one rank, [`Error::Engine`] when there are no such devices.
-    pub(crate) fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
+    pub fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
         if process(&|name| env::var(name)).map_err(Error::Request)?.is_some() {
             let why = "this command has all ranks in one process; leave out RANK in the environment";
             return Err(Error::Request(why.to_owned()));
@@ -244,7 +244,7 @@ fn of_ranks(own: &Selection, count: usize) -> Result<Options, Error> {
 
 /// What is said of a rung in JSON.
 #[derive(Serialize)]
-pub(crate) struct Record<'a> {
+pub struct Record<'a> {
     ladder: &'a str,
     rung: &'a str,
     problem: &'a str,
@@ -260,15 +260,18 @@ pub(crate) struct Record<'a> {
 }
 
 /// A rung's rates, in 10^9 a second.
-pub(crate) struct Rates {
+pub struct Rates {
+    /// Bytes.
     pub bytes: Option<f64>,
+    /// Floating-point operations.
     pub flops: Option<f64>,
     /// nccl-tests' algorithm bandwidth and bus bandwidth.
     pub all_reduce: Option<[f64; 2]>,
 }
 
 impl Rates {
-    pub(crate) fn of(report: &GroupReport, outcome: &Measurement) -> Self {
+    /// The rates of a rung.
+    pub fn of(report: &GroupReport, outcome: &Measurement) -> Self {
         let median = outcome.samples.as_ref().map(|samples| samples.median()).filter(|time| *time > 0.0);
         let rate = |amount: u64| median.map(|time| amount as f64 / time);
         let algorithm = report.all_reduced.and_then(rate);
@@ -282,7 +285,7 @@ impl Rates {
 }
 
 /// What is said of a rung in JSON.
-pub(crate) fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> Record<'a> {
+pub fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> Record<'a> {
     let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
     Record {
         ladder: report.ladder.name,

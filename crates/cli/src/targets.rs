@@ -13,7 +13,7 @@ use engine::size::parse_block;
 use engine::{Catalog, DeviceProperties, Error, Ladder};
 
 /// The help text about the names of ladders and rungs.
-pub(crate) const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
+pub const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
                                 differ in it, `all` for every ladder";
 
 /// The ladders that a command line is about.
@@ -27,11 +27,9 @@ pub struct Scope {
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
     /// Ladders and rungs.
-    names: Vec<String>,
-    /// Rungs that were named with `--rung`.
-    rungs: Vec<String>,
+    pub names: Vec<String>,
     /// The options of problems, as they were written on the command line.
-    pub(crate) given: Vec<OptionText>,
+    pub given: Vec<OptionText>,
     /// The blocks.
     pub blocks: Vec<[u32; 3]>,
 }
@@ -68,13 +66,7 @@ impl Scope {
     /// Adds ladders and rungs to a command, and nothing else.
     pub fn names(&self, command: clap::Command) -> clap::Command {
         let names = Arg::new("names").value_name("LADDER|RUNG").num_args(0..).help(format!("{NAMES} [default: all]"));
-        let rung = Arg::new("rung")
-            .long("rung")
-            .value_name("NAME")
-            .num_args(1..)
-            .action(ArgAction::Append)
-            .help("Only these rungs of the ladders");
-        command.args([names, rung])
+        command.arg(names)
     }
 
     /// Adds ladders, rungs and options to a command.
@@ -97,7 +89,7 @@ impl Scope {
     }
 
     /// Whether this is the name of an option of a ladder's problem.
-    pub(crate) fn is_option(&self, name: &str) -> bool {
+    pub fn is_option(&self, name: &str) -> bool {
         options(self.catalog).contains(&name)
     }
 
@@ -164,22 +156,24 @@ impl Targets {
             values.map(move |value| (name, value))
         });
         let blocks = matches.try_get_many("block").ok().flatten();
-        Self {
-            names: texts("names"),
-            rungs: texts("rung"),
-            given: given.collect(),
-            blocks: blocks.into_iter().flatten().copied().collect(),
-        }
+        Self { names: texts("names"), given: given.collect(), blocks: blocks.into_iter().flatten().copied().collect() }
     }
 
     /// Whether no ladder and no rung is named.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.rungs.is_empty()
+        self.names.is_empty()
     }
 
-    /// The names that were given, with `--rung` or without.
-    pub(crate) fn names(&self) -> Vec<String> {
-        [&self.names[..], &self.rungs].concat()
+    /// Makes sure that a ladder or a rung is named, for a command that takes long for all of them.
+    pub(crate) fn require_names(&self, catalog: &Catalog) -> Result<(), crate::Error> {
+        if !self.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = catalog.ladders.iter().map(|own| own.name).collect();
+        Err(crate::Error::Request(format!(
+            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
+            known.join(", ")
+        )))
     }
 
     /// The block, if one was given.
@@ -193,26 +187,9 @@ impl Targets {
     /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's, and when no
     /// selected ladder has a rung or an option.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
-        if self.names.is_empty() || self.rungs.is_empty() {
-            return select_with(catalog, &self.names(), &self.given);
-        }
-        let mut selected = select_with(catalog, &self.names, &self.given)?;
-        for rung in &self.rungs {
-            if let Some(first) = selected.first()
-                && !selected.iter().any(|own| own.ladder.has(rung))
-            {
-                first.ladder.named(std::slice::from_ref(rung))?;
-            }
-        }
-        for own in &mut selected {
-            let rungs = self.rungs.iter().filter(|rung| own.ladder.has(rung));
-            own.named = rungs.cloned().collect();
-            own.whole = false;
-        }
-        // With several ladders, each has some of the rungs.
-        selected.retain(|own| !own.named.is_empty());
-        Ok(selected)
+        select_with(catalog, &self.names, &self.given)
     }
+
     /// The plan of a selection that has one launch, for a command that is about one rung and runs it on the simulator.
     ///
     /// # Errors
@@ -225,7 +202,7 @@ impl Targets {
         }
         let launches = plans.iter().flat_map(|(_, plan)| plan.launches());
         let rungs: Vec<&str> = launches.map(|(rung, _)| rung.name).collect();
-        let (count, rungs, name) = (rungs.len(), rungs.join(", "), self.names().join(" "));
+        let (count, rungs, name) = (rungs.len(), rungs.join(", "), self.names.join(" "));
         match plans.into_iter().find(|(_, plan)| !plan.launches().is_empty()) {
             Some(only) if count == 1 => Ok(only),
             _ => Err(crate::Error::Request(format!("`{name}` is several rungs: {rungs}; which one?"))),

@@ -9,7 +9,7 @@ use engine::run::{self, Plan};
 use engine::selection::Selection;
 use serde::{Deserialize, Serialize};
 
-use crate::env::Env;
+use crate::command::Env;
 use crate::error::Error;
 use crate::run::RUNS;
 use analysis::occupancy;
@@ -19,17 +19,16 @@ use analysis::predict::{self, Description, Prediction, Times, against};
 /// Where times come from.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TimingArguments {
-    /// Where to measure; where there is no GPU, and on sim, times are predicted
+    /// Where to measure. Without a GPU, and on sim, times are predicted
     #[arg(long, value_enum, default_value_t)]
-    device: Choice,
+    pub device: Choice,
     /// The device whose limits are shown and for which times are predicted: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a
-    /// file as crates/devices/known has them [default: the one that was measured on, or else h100]
+    /// file as crates/devices/known has them [default: the measured device, or else h100]
     #[arg(long, value_name = "DEVICE")]
-    on: Option<String>,
-    /// Times that were measured before: what `ladder run --json` printed, or a file with the tables that `ladder run
-    /// --update-readme` wrote
+    pub on: Option<String>,
+    /// Times that were measured before: the output of `ladder run --json`, or a document that `lab record` wrote
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
-    times: Option<PathBuf>,
+    pub times: Option<PathBuf>,
 }
 
 /// The device that is shown where nothing was measured.

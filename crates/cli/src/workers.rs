@@ -19,7 +19,7 @@ use engine::{Device, Ladder};
 use serde::{Deserialize, Serialize};
 use simt::run::is_interrupted;
 
-use crate::env::Env;
+use crate::command::Env;
 use crate::error::Error;
 
 /// What a message begins with: kernels print to the same output.
@@ -36,7 +36,7 @@ const END: Duration = Duration::from_secs(10);
 
 /// How long commands wait for a launch.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct LaunchLimit {
+pub struct LaunchLimit {
     /// How long a launch on a GPU may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
@@ -44,7 +44,7 @@ pub(crate) struct LaunchLimit {
 
 impl LaunchLimit {
     /// How long a launch may take.
-    pub(crate) fn time_limit(self) -> Duration {
+    pub fn time_limit(self) -> Duration {
         Duration::from_secs(self.time_limit)
     }
 }
@@ -179,7 +179,7 @@ impl Workers<'_> {
     /// Waits for the result of the next launch; `None` when the device does not support it, with the reason.
     ///
     /// # Errors
-    /// [`Error::Worker`] with the process's own error when nothing can be run, [`Error::Output`] when no process can be started, and
+    /// [`Error::Failed`] with the process's own error when nothing can be run, [`Error::Output`] when no process can be started, and
     /// [`engine::Error::Interrupted`] when somebody has ended the run.
     pub(crate) fn result(&mut self) -> Result<Result<LaunchResult, String>, Error> {
         let running = match self.running.take() {
@@ -188,7 +188,7 @@ impl Workers<'_> {
         };
         self.next += 1;
         let result = match self.running.insert(running).message(self.silence)? {
-            Ok(Message::Error(text, code)) => return Err(Error::Worker { text, code }),
+            Ok(Message::Error(text, code)) => return Err(Error::Failed { text, code }),
             Ok(Message::NotSupported(why)) => return Ok(Err(why)),
             Ok(Message::Result(result)) => result,
             Err(why) => LaunchResult::failed(&why),

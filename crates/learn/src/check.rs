@@ -106,13 +106,13 @@ impl fmt::Display for WrongResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, index, found, expected, count, of, is_input } = self;
         match (found, is_input) {
-            (Some(found), false) => write!(f, "`{name}[{index}]` is {found}, and {expected} is right")?,
+            (Some(found), false) => write!(f, "`{name}[{index}]` is {found}, expected {expected}")?,
             (Some(found), true) => {
-                write!(f, "`{name}[{index}]` is {found} now, and was {expected}: it is only to be read")?;
+                write!(f, "`{name}[{index}]` is {found}, expected {expected}: the kernel may only read `{name}`")?;
             }
-            (None, _) => write!(f, "nobody has written `{name}[{index}]`, and {expected} is right")?,
+            (None, _) => write!(f, "`{name}[{index}]` was not written, expected {expected}")?,
         }
-        write!(f, "; {count} of {of} are wrong")
+        write!(f, "; {count} of {of} elements are wrong")
     }
 }
 

@@ -104,7 +104,7 @@ fn matrices_take_the_wavefronts_of_their_rows() {
         let way = if stores { "st" } else { "ld" };
         let name = format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum");
         let counters = counted(&kernel(&body)).unwrap();
-        // By instruction, a GPU counts plain loads and stores only (`ladder agree gemm` on an H200).
+        // By instruction, a GPU counts plain loads and stores only (`lab agree gemm` on an H200).
         let by_instruction = format!("smsp__sass_{}", name.replacen("__", "_", 1));
         assert_eq!(counters.get(&by_instruction), Some(Value::Count(0)));
         match counters.get(&name) {

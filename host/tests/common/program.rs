@@ -6,9 +6,10 @@ use std::process::{Command, Output};
 use super::Fake;
 use crate::stand_in::DRIVER;
 use analysis::profile::ncu::System;
-use cli::Env;
+use cli::{Env, LADDER};
 use host::device::Choice;
 use host::{Device, Error, Provenance};
+use lab::LAB;
 use serde_json::Value;
 use toolkit::Tool;
 
@@ -73,21 +74,24 @@ pub fn assert_has(text: &str, parts: &[&str]) {
 /// A machine without a terminal and without NVIDIA's tools.
 pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
     Env {
+        program: &LADDER,
         catalog: &host::CATALOG,
         shared: host::SHARED_LADDERS,
         open,
         command: None,
         terminal: false,
+        markdown: false,
         runner: &System,
         explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
         provenance: &|_| provenance("some compilers"),
     }
 }
 
-/// Runs the program in this process.
+/// Runs the program in this process: `ladder`, or `lab` where that is the first word.
 pub fn within(env: &Env<'_>, args: &str) -> Ended {
+    let (program, args) = args.strip_prefix("lab ").map_or((env.program, args), |args| (&LAB, args));
     let args: Vec<String> = args.split_whitespace().map(Into::into).collect();
-    let (code, out, err) = cli::captured(&args, env);
+    let (code, out, err) = cli::captured(&args, &Env { program, ..*env });
     Ended { code, out, err }
 }
 

@@ -1,4 +1,4 @@
-//! `ladder agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
+//! `lab agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
 //! counts of it.
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use analysis::profile::{Numbers, on_sim};
 use cli::Env;
 use host::device::Sim;
 use host::selection::Selection;
-use host::{Device, DeviceProperties, Error, KERNELS, ladder};
+use host::{Device, DeviceProperties, Error, KERNELS, Ladder, ladders};
 use toolkit::access::Change;
 
 use crate::common::Fake;
@@ -46,7 +46,7 @@ impl Runner for Replay {
             return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
         }
         let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
-        if *after("run") == self.fails_at {
+        if ladder_of(after("run")).name == self.fails_at {
             return said(1, "==ERROR== Out of patience\n".to_owned());
         }
         let metrics: Vec<&str> = after("--metrics").split(',').collect();
@@ -57,12 +57,17 @@ impl Runner for Replay {
     }
 }
 
+/// The ladder of a rung.
+fn ladder_of(rung: &str) -> &'static Ladder {
+    ladders().iter().find(|ladder| ladder.has(rung)).unwrap()
+}
+
 impl Replay {
     /// The table for the rungs and options that this program is run with.
     fn table(&self, args: &[String], metrics: &[&str]) -> String {
         let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
-        let ladder = ladder(&own[1]).unwrap();
-        let rungs = own[3..].iter().take_while(|arg| !arg.starts_with("--"));
+        let ladder = ladder_of(&own[1]);
+        let rungs = own[1..].iter().take_while(|arg| !arg.starts_with("--"));
         let mut selection = Selection { ladder, whole: false, named: rungs.cloned().collect(), given: Vec::new() };
         let mut block = None;
         for (name, value) in own.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')) {
@@ -126,5 +131,5 @@ impl Explain for Made {
 pub fn agree(replay: &Replay, changes: &[Change], args: &str) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
     let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
-    within(&Env { runner: replay, explain: &explain, ..env(&open) }, &format!("agree {args} --ncu {NCU}"))
+    within(&Env { runner: replay, explain: &explain, ..env(&open) }, &format!("lab agree {args} --ncu {NCU}"))
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 fn main() -> ExitCode {
     if env::args().nth(1).is_some_and(|word| ["run", "check"].contains(&&*word)) {
-        return cli::run_process(&ladders::CATALOG, &[]);
+        return cli::run_process(&ladders::CATALOG, &[], &cli::LADDER);
     }
     let tests: &[(&str, fn())] = &[
         ("a_rung_that_fails_is_wrong_and_the_others_run", a_rung_that_fails_is_wrong_and_the_others_run),
@@ -117,8 +117,7 @@ fn a_process_that_dies_is_the_fault_of_its_launch() {
 
 /// A kernel that would run for hours.
 fn ctrl_c_ends_a_run_with_what_it_has() {
-    let mut program =
-        ladder("check words --device sim --schedules 100000000 --rung barrier_count_too_high_cured --json");
+    let mut program = ladder("check barrier_count_too_high_cured --device sim --schedules 100000000 --json");
     let mut program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     thread::sleep(Duration::from_secs(3));
     let begin = Instant::now();

@@ -36,7 +36,7 @@ pub(crate) fn new(name: &str) -> Result<()> {
     changes.write()?;
     let kernel = format!("kernels-gpu/src/{name}/naive.rs");
     let reference = format!("the reference in host/src/ladders/{name}.rs");
-    let next = format!("fill in {kernel} and {reference}, then `cargo xtask check {name}`");
+    let next = format!("fill in {kernel} and {reference}, then `cargo xtask run check {name}`");
     status("Next", next);
     Ok(())
 }

@@ -57,7 +57,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     changes.edit(list, listed);
     changes.write()?;
     let path = from_root(&path);
-    status("Next", format_args!("{path} is a copy of `{after}`: change one idea, then `cargo xtask check {name}`"));
+    status("Next", format_args!("{path} is a copy of `{after}`: change one idea, then `cargo xtask run check {name}`"));
     Ok(())
 }
 

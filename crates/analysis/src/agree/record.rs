@@ -133,7 +133,7 @@ impl Run {
         let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
         if let Some(name) = self.options.keys().find(|name| !is_known(name)) {
             return Err(Error::Request(format!(
-                "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo xtask agree` \
+                "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo lab agree` \
                  records it anew on a GPU",
                 self.ladder
             )));
@@ -238,7 +238,7 @@ impl Record {
     /// When the text is not a record. The message says what is wrong, and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self =
-            serde_json::from_str(text).map_err(|error| format!("it is no record of `cargo xtask agree` ({error})"))?;
+            serde_json::from_str(text).map_err(|error| format!("it is no record of `cargo lab agree` ({error})"))?;
         let mut names = record.runs.iter().flat_map(|run| &run.metrics);
         match names.find(|name| find(name).is_none()) {
             Some(name) => Err(format!("it compares {name}, which is not known here")),

@@ -4,7 +4,7 @@
 //! considerations that the matmul ladder comes from (its table 6.1). The seventh, bank conflicts, is that of the article
 //! that the transpose ladder comes from. The rungs are this repository's.
 //!
-//! [`entries`] are read from data (`checklist.toml`). `ladder checklist` prints them, and the verdict of a profile
+//! [`entries`] are read from data (`checklist.toml`). `ladder why --checklist` prints them, and the verdict of a profile
 //! refers to the entry that addresses its bottleneck.
 //!
 //! ```

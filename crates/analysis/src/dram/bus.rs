@@ -79,7 +79,7 @@ impl Bus {
     pub fn new(ratio: u64, banks: u64, width_bits: u64, clock_ghz: f64, demands: &[f64]) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;
         within("banks", banks, 1..=MOST)?;
-        within("width", width_bits, 1..=65_536)?;
+        within("bits", width_bits, 1..=65_536)?;
         within("clock", clock_ghz, 0.001..=1000.0)?;
         let peak_gb_per_s = width_bits as f64 / 8.0 * 2.0 * clock_ghz;
         let with = |banks: u64| {

@@ -1,4 +1,4 @@
-//! What holds of any memory. The chapter's own numbers are in `host/tests/cli/dram.txt`, as `ladder dram` shows them.
+//! What holds of any memory. The chapter's own numbers are in `host/tests/cli/dram.txt`, as `ladder why --dram` shows them.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

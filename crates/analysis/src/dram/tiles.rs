@@ -78,8 +78,13 @@ impl Tiles {
     /// within an element.
     pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
-        let mut tiles =
-            Self { dram, n: within("n", n, 1..=16)?, tile: within("tile", tile, 1..=n)?, phases: Vec::new(), element };
+        let mut tiles = Self {
+            dram,
+            n: within("side", n, 1..=16)?,
+            tile: within("tile", tile, 1..=n)?,
+            phases: Vec::new(),
+            element,
+        };
         tiles.phases = (0..tiles.side())
             .flat_map(|phase| [Matrix::M, Matrix::N].map(|matrix| tiles.phase(matrix, phase)))
             .collect();

@@ -54,8 +54,10 @@ pub fn check(
     rungs: &[&'static Rung],
 ) -> Result<LadderComparison, Error> {
     let info = device.info();
-    let no_driver =
-        format!("--check asks a GPU's driver, and a {} has none; --arch shows the occupancy without one", info.kind);
+    let no_driver = format!(
+        "the comparison asks a GPU's driver, and a {} has none; `ladder why --occupancy` needs none",
+        info.kind
+    );
     let Some(capability) = info.compute_capability else {
         return Err(Error::Request(no_driver));
     };

@@ -22,7 +22,7 @@ struct Row {
 }
 
 /// The times in a file: one or more arrays as `ladder run --json` prints them, or a text with the tables that
-/// `ladder run --update-readme` writes. A rung that was timed by several programs has the median of its times.
+/// `lab record` writes. A rung that was timed by several programs has the median of its times.
 ///
 /// # Errors
 /// [`Error::Request`] when the file cannot be read, and when it has no times.

@@ -45,8 +45,8 @@ use toolkit::Usage;
 pub fn no_times(path: &Path, ladders: impl Iterator<Item = &'static str>) -> Error {
     let ladders: Vec<&str> = ladders.collect();
     Error::Request(format!(
-        "{} has no times of {}: it is neither what `ladder run --json` prints nor a file with the tables that `ladder \
-         run --update-readme` writes",
+        "{} has no times of {}: it is neither what `ladder run --json` prints nor a file with the tables that `lab \
+         record` writes",
         path.display(),
         ladders.join(", ")
     ))
@@ -121,7 +121,7 @@ pub fn ladder(
         let fits = all.next().is_some_and(|own| own.occupancy.blocks > 0);
         (!fits).then(|| {
             Error::Request(format!(
-                "{launch} does not fit a multiprocessor of {}: `ladder occupancy {}` says why",
+                "{launch} does not fit a multiprocessor of {}: `ladder why {} --occupancy` says why",
                 device.name, rung.name
             ))
         })

@@ -53,7 +53,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Calibrated by `ladder predict reduce --against docs/times.md --calibrate`, on the times of 2026-11-22.
+    /// Calibrated by `lab predict reduce --against docs/times.md --calibrate`, on the times of 2026-11-22.
     pub const CALIBRATED: Self =
         Self { memory_share: 0.909, issue_share: 0.905, write_cost: 1.88, start_cycles: 1713.0, norm: 5.1 };
 }

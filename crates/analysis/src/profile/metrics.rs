@@ -159,7 +159,7 @@ fn unknown(name: &str) -> Error {
             "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
         ));
     }
-    let hint = near(&nearest, "`ladder profile --explain` names those that are shown");
+    let hint = near(&nearest, "`ladder why --counters --explain` names those that are shown");
     Error::Request(format!("no metric is named `{name}`; {hint}"))
 }
 

@@ -37,8 +37,6 @@ pub mod statements;
 mod tests;
 pub mod verdict;
 
-use std::collections::BTreeMap;
-
 use crate::Error;
 use crate::counters::counted;
 pub use crate::counters::{Numbers, Source};
@@ -67,16 +65,16 @@ pub struct Row {
     pub rung: &'static Rung,
     /// How it was launched.
     pub launch: Launch,
-    /// The counters of each device that was asked.
-    pub counted: BTreeMap<Side, Numbers>,
-    /// The resource that bounds it, judged by the GPU's numbers if there are any, and else by the simulator's.
+    /// Its counters.
+    pub numbers: Numbers,
+    /// The resource that bounds it.
     pub verdict: Option<Verdict>,
 }
 
 impl Row {
-    /// The metric's number on that device.
+    /// The metric's number, which this device has counted.
     pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
-        metric.source(side).of(&metric.name, self.counted.get(&side)?)
+        metric.source(side).of(&metric.name, &self.numbers)
     }
 }
 
@@ -95,6 +93,8 @@ impl Metric {
 pub struct Profile {
     /// The ladder.
     pub ladder: &'static Ladder,
+    /// The device that counted.
+    pub side: Side,
     /// The problem in words.
     pub title: String,
     /// The rungs, in the ladder's order.

@@ -94,8 +94,9 @@ impl Statement {
         })
     }
 
-    /// Checks the statement with a device's numbers.
-    pub fn check(&self, metric: &Metric, profile: &Profile, side: Side) -> Finding {
+    /// Checks the statement with the profile's numbers.
+    pub fn check(&self, metric: &Metric, profile: &Profile) -> Finding {
+        let side = profile.side;
         if side == Side::Sim && metric.sim.missing().is_some() {
             return Finding::NeedsGpu;
         }

@@ -93,7 +93,7 @@ fn a_statement_holds_or_not() {
 }
 
 /// A profile of the first rungs of the reduction with made-up instructions.
-fn made_up(instructions: &[f64]) -> Profile {
+fn made_up(instructions: &[f64], side: Side) -> Profile {
     let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
     let plan = plan(&selected[0], None, DeviceProperties::default()).unwrap();
     let rows = plan.launches().iter().zip(instructions);
@@ -101,12 +101,13 @@ fn made_up(instructions: &[f64]) -> Profile {
     let numbers = |number| Numbers::from([(name.to_owned(), number)]);
     Profile {
         ladder: selected[0].ladder,
+        side,
         title: String::new(),
         rows: rows
             .map(|((rung, launch), &number)| Row {
                 rung,
                 launch: launch.clone(),
-                counted: [(Side::Sim, numbers(number))].into(),
+                numbers: numbers(number),
                 verdict: None,
             })
             .collect(),
@@ -117,20 +118,18 @@ fn made_up(instructions: &[f64]) -> Profile {
 #[test]
 fn a_statement_is_checked_where_its_rungs_are() {
     let metric = &METRICS[0];
-    let check = |profile: &Profile, side| {
-        let profiles = [profile.clone()];
+    let check = |instructions: &[f64], side| {
+        let profiles = [made_up(instructions, side)];
         let mut about = Statement::about(&metric.name, &profiles);
         let (statement, profile) = about.next().unwrap();
-        statement.check(metric, profile, side)
+        statement.check(metric, profile)
     };
     let numbers = "reduce_neighbored_less 40.00, reduce_neighbored 100.00".to_owned();
-    let both = made_up(&[100.0, 40.0]);
-    assert_eq!(check(&both, Side::Sim), Finding::Holds(numbers));
-    let found = check(&made_up(&[100.0, 60.0]), Side::Sim);
-    assert!(matches!(found, Finding::DoesNot(_)));
+    assert_eq!(check(&[100.0, 40.0], Side::Sim), Finding::Holds(numbers));
+    assert!(matches!(check(&[100.0, 60.0], Side::Sim), Finding::DoesNot(_)));
     let missing = Finding::Unknown(vec!["reduce_neighbored_less".to_owned()]);
-    assert_eq!(check(&made_up(&[100.0]), Side::Sim), missing);
-    assert!(matches!(check(&both, Side::Gpu), Finding::Unknown(_)));
+    assert_eq!(check(&[100.0], Side::Sim), missing);
+    assert!(matches!(check(&[100.0, 40.0], Side::Gpu), Finding::Unknown(_)));
 }
 
 #[test]

@@ -103,20 +103,85 @@ impl Resource {
         match self {
             Self::Dram => "DRAM bandwidth",
             Self::L2 => "L2 bandwidth",
-            Self::Atomics => "atomics in L2",
+            Self::Atomics => "L2 atomics",
             Self::L1 => "L1 cache",
-            Self::Shared => "shared-memory wavefronts",
+            Self::Shared => "shared memory",
             Self::BankConflicts => "bank conflicts",
             Self::Issue => "issue slots",
             Self::Fma => "FP32 pipe",
             Self::Tensor => "tensor pipe",
-            Self::Warps => "latency, too few warps",
-            Self::Size => "latency, too few blocks",
-            Self::Barriers => "latency, barriers",
+            Self::Warps => "too few warps",
+            Self::Size => "too few blocks",
+            Self::Barriers => "barriers",
             Self::Latency => "latency",
         }
     }
+
+    /// The names of the metrics that show this bound. A device may lack some of them.
+    pub fn evidence(self) -> &'static [&'static str] {
+        match self {
+            Self::Dram => &["dram__throughput.avg.pct_of_peak_sustained_elapsed", USED[0], USED[1], BYTES[0], BYTES[1]],
+            Self::L2 => &["lts__throughput.avg.pct_of_peak_sustained_elapsed", USED[0], USED[1], BYTES[0], BYTES[1]],
+            Self::L1 => &[SECTORS[0], SECTORS[1], USED[0], USED[1]],
+            Self::Atomics => &[
+                "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",
+                "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+                "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+            ],
+            Self::Shared | Self::BankConflicts => &[
+                "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+                "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+                "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+                "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+                "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+            ],
+            Self::Issue => &["smsp__issue_active.avg.pct_of_peak_sustained_active", INSTRUCTIONS, LANES],
+            Self::Fma => &["sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", INSTRUCTIONS],
+            Self::Tensor => &["sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", INSTRUCTIONS],
+            Self::Warps | Self::Size => &[
+                "sm__warps_active.avg.pct_of_peak_sustained_active",
+                "sm__ctas_launched.sum",
+                "smsp__warps_launched.sum",
+            ],
+            Self::Barriers => {
+                &["smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "ptx_barriers_per_warp.ratio"]
+            }
+            Self::Latency => &[
+                "smsp__average_warp_latency_per_inst_issued.ratio",
+                "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+                INSTRUCTIONS,
+                SECTORS[0],
+                SECTORS[1],
+            ],
+        }
+    }
+
+    /// The kind of figure that shows this bound: the name of a [`Drawing`](crate::explain::Drawing).
+    pub fn figure(self) -> &'static str {
+        match self {
+            Self::Dram | Self::L2 | Self::L1 | Self::Atomics => "access",
+            Self::Shared | Self::BankConflicts => "banks",
+            Self::Warps | Self::Size | Self::Barriers | Self::Latency => "timeline",
+            Self::Issue | Self::Fma | Self::Tensor => "source",
+        }
+    }
 }
+
+const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
+const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
+/// Sectors per request, of loads and of stores.
+const SECTORS: [&str; 2] = [
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
+];
+/// The used share of those sectors.
+const USED: [&str; 2] = [
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+];
+/// The bytes of those sectors.
+const BYTES: [&str; 2] =
+    ["l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum"];
 
 /// The verdict about a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]

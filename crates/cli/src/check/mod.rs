@@ -7,8 +7,7 @@ use clap::{ArgMatches, Args};
 use engine::device::{Checks, Choice, Device, Schedule};
 use simt::run::is_interrupted;
 
-use crate::command::{Command, CommandArgs, Output};
-use crate::env::{Env, WRONG};
+use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{Document, Format, Printer};
 use crate::workers::ProcessArguments;
@@ -16,7 +15,7 @@ use sweep::{Plan, Runner};
 
 pub(crate) const CHECK: Command = Command {
     name: "check",
-    about: "Check the results of rungs over many sizes and blocks, one launch each and without timing",
+    about: "Check the results of rungs over many sizes and blocks, one launch each, without timing",
     arguments: CommandArgs::<Arguments>::arguments_of_several,
     execute,
 };

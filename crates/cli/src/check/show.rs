@@ -11,7 +11,7 @@ use serde::Serialize;
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
-use crate::env::Env;
+use crate::command::Env;
 use crate::output::{Cell, Column, Document, NOTHING, Table};
 
 /// The verdicts of one ladder over problems and blocks.

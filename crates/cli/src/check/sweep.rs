@@ -11,8 +11,7 @@ use engine::size::dims;
 use simt::run::is_interrupted;
 
 use super::show::{Check, Sweep};
-use crate::command::Output;
-use crate::env::progress_bar;
+use crate::command::{Output, progress_bar};
 use crate::error::Error;
 use crate::workers::{self, LaunchResult, Message, Workers};
 
@@ -168,7 +167,7 @@ impl<'a> Plan<'a> {
         {
             let random = Schedule::Random(seed);
             if let Verdict::Wrong(why) = session.check_under(random, rung, launch)? {
-                let again = again(self.selected.ladder.name, rung, launch, options);
+                let again = again(rung, launch, options);
                 let hint = format!("`{again} --schedule {random}` does it again");
                 verdict = Verdict::Wrong(format!("under the schedule {random}: {why}; {hint}"));
                 schedule = Some(random.to_string());
@@ -283,8 +282,8 @@ impl From<Attempt> for LaunchResult {
 }
 
 /// The command that checks this launch alone.
-fn again(ladder: &str, rung: &Rung, launch: &Launch, options: &Options) -> String {
+fn again(rung: &Rung, launch: &Launch, options: &Options) -> String {
     let (options, block) = (options.command_line(), dims(launch.block));
     let options = if options.is_empty() { options } else { format!(" {options}") };
-    format!("ladder check {ladder} --rung {}{options} --block {block} --device sim", rung.name)
+    format!("ladder check {}{options} --block {block} --device sim", rung.name)
 }

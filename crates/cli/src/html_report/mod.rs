@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::command::{Command, CommandArgs, Output};
-use crate::env::{Env, WRONG};
+use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::timing::{Timing, TimingArguments};
 use analysis::document::{check_new, replace};
@@ -23,7 +22,7 @@ use data::{Data, GENERATOR};
 
 pub(crate) const REPORT: Command = Command {
     name: "report",
-    about: "Write ladders as one HTML file: times, lessons, code, figures, counters and what each rung changed; or compare two",
+    about: "Write ladders as one HTML file: times, lessons, code, figures and counters; or compare two such files",
     arguments: CommandArgs::<Arguments>::arguments,
     execute: |matches, env, to| execute(&CommandArgs::<Arguments>::read(env, matches)?, env, to),
 };
@@ -35,7 +34,7 @@ struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Compare two reports that were written before
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["names", "rung", "device", "on", "times"])]
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["names", "device", "on", "times"])]
     compare: Option<Vec<PathBuf>>,
     #[command(flatten)]
     timing: TimingArguments,

@@ -51,8 +51,8 @@ pub(super) fn path(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// All exercises with the learner's progress.
-pub(super) fn list(progress: &Progress) -> Document {
+/// All exercises with the learner's progress, and the number of common bugs.
+pub(super) fn list(progress: &Progress, bugs: usize) -> Document {
     let mut document = Document::default();
     let columns = [Column::number("no."), Column::name("exercise").unbroken(), Column::text("state")];
     for topic in learn::TOPICS {
@@ -77,6 +77,7 @@ pub(super) fn list(progress: &Progress) -> Document {
     if let Some(exercise) = next(progress) {
         document.note(format!("next: ladder learn {}", exercise.name));
     }
+    document.note(format!("{bugs} common bugs: ladder learn --bugs"));
     document
 }
 
@@ -159,6 +160,10 @@ fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
         return document.paragraph(trouble_in_words(trouble, file));
     };
     document.paragraph(not_right(launched));
+    // First what is wrong in the result, and then the race or the access that explains it.
+    if let Some(wrong) = &launched.wrong {
+        document.paragraph(wrong.to_string());
+    }
     let mut diagnostics = Diagnostic::of_findings(&launched.findings);
     match &launched.fault {
         Some(LaunchError::Fault(fault)) => diagnostics.push(Diagnostic::of_fault(fault)),
@@ -170,9 +175,6 @@ fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
     document.diagnostics(diagnostics);
     if more > 0 {
         document.paragraph(format!("and {more} more findings"));
-    }
-    if let Some(wrong) = &launched.wrong {
-        document.paragraph(wrong.to_string());
     }
     document.paragraph(launched.advice());
 }

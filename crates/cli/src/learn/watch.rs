@@ -9,8 +9,7 @@ use learn::Progress;
 use simt::run::is_interrupted;
 
 use super::{checked, named, next};
-use crate::command::Output;
-use crate::env::{Env, INTERRUPTED};
+use crate::command::{Env, INTERRUPTED, Output};
 use crate::error::Error;
 use crate::output::Format;
 
@@ -25,7 +24,7 @@ pub(super) fn watch(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let only = name.map(named).transpose()?;
+    let only = name.map(|name| named(name, env.catalog)).transpose()?;
     while let Some(exercise) = only.or_else(|| next(progress)) {
         let file = progress.file(exercise);
         loop {

@@ -76,7 +76,7 @@ impl Document {
 
     /// Adds text that a function draws in the style in which the document will be written.
     pub fn picture(&mut self, drawn: impl Fn(OutputStyle) -> String) {
-        let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal }));
+        let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal, markdown: false }));
         self.blocks.push(Block::Picture { plain, terminal });
     }
 

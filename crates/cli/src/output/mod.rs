@@ -8,7 +8,6 @@ mod table;
 
 pub use document::Document;
 pub use printer::{Format, Printer};
-pub use style::duration;
-pub use style::{NOTHING, OutputStyle};
-pub(crate) use style::{escaped, number};
+pub use style::{NOTHING, OutputStyle, duration, number};
+pub(crate) use style::{escaped, wrapped};
 pub use table::{Cell, Column, Table};

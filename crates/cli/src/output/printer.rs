@@ -11,11 +11,8 @@ use super::style::OutputStyle;
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Format {
     /// Print JSON
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print Markdown
     #[arg(long)]
-    pub markdown: bool,
+    pub json: bool,
 }
 
 impl Format {
@@ -24,7 +21,7 @@ impl Format {
     /// # Errors
     /// When `out` cannot be written.
     pub fn write(self, document: &Document, style: OutputStyle, out: &mut dyn Write) -> std::io::Result<()> {
-        let text = match (self.json, self.markdown) {
+        let text = match (self.json, style.markdown) {
             (true, _) => document.json(),
             (false, true) => document.markdown(),
             (false, false) => document.text(style),

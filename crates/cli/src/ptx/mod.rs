@@ -21,8 +21,7 @@ use clap::{ArgGroup, Args, FromArgMatches};
 use toolkit::{Found, Tool, ptxas};
 
 use self::source::Interleave;
-use crate::command::Command;
-use crate::env::Env;
+use crate::command::{Command, Env};
 use crate::error::Error;
 use crate::source_files::kernel_roots;
 use engine::Kernels;

@@ -23,7 +23,7 @@ const EDGES: &[[u32; 3]] = &[
     [7, 2056, 24],
 ];
 
-/// Further shapes for the kernels that `cargo xtask mutate` changes, each of which showed mutants that no other shape did:
+/// Further shapes for the kernels that `cargo lab mutate` changes, each of which showed mutants that no other shape did:
 /// square tiles of each size, every number of stages and every rest of k, whole and broken tiles of a row.
 const TILES: &[[u32; 3]] = &[
     [15, 15, 15],
@@ -32,6 +32,7 @@ const TILES: &[[u32; 3]] = &[
     [32, 32, 32],
     [64, 64, 64],
     [33, 2, 33],
+    [96, 33, 33],
     [33, 33, 2],
     [33, 16, 33],
     [33, 32, 33],
@@ -99,7 +100,7 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     let mut add = |shape: [u32; 3], variant: usize, turn: usize| {
         all.push(with(shape).with_all(&variants[variant]).with("data", DATA[(turn + variant) % DATA.len()]));
     };
-    // The default variant is that of the kernels that `cargo xtask mutate` changes.
+    // The default variant is that of the kernels that `cargo lab mutate` changes.
     for (turn, &shape) in effort.pick(product::EDGES, product::EDGES, &[]).iter().enumerate() {
         add(shape, 0, turn);
     }

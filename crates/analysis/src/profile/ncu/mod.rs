@@ -193,7 +193,7 @@ fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, own_args
 /// The arguments with which this program launches each of the rungs once: a check of the ladder without times, so that
 /// the kernels for timing are not launched.
 fn own_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
-    let mut args: Vec<OsString> = ["run", selection.ladder.name, "--rung"].map(Into::into).into();
+    let mut args: Vec<OsString> = vec!["run".into()];
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
     let options = selection.given.iter();
     args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));

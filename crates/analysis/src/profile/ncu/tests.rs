@@ -98,7 +98,7 @@ fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
         format!(
             "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name \
              regex:^(reduce_neighbored|reduce_neighbored_less|reduce_interleaved)$ --metrics {LOADS},{INSTRUCTIONS} \
-             ladder run reduce --rung reduce_neighbored reduce_neighbored_less reduce_interleaved --n=2^20 \
+             ladder run reduce_neighbored reduce_neighbored_less reduce_interleaved --n=2^20 \
              --block=512 --no-time --one-process --device gpu"
         )
     );

@@ -26,7 +26,7 @@ fn text_has_every_block_in_its_order() {
         "reduce: a sum\n┌───────┐\n│ rung  │\n╞═══════╡\n│ first │\n└───────┘\non a GPU\ntoday\nleft out: one\n\
          left out: two\n\nBy block\nregisters           7\n                    of 255\n"
     );
-    let bold = document().text(OutputStyle { terminal: true });
+    let bold = document().text(OutputStyle { terminal: true, ..OutputStyle::default() });
     assert!(bold.starts_with("\u{1b}[1mreduce\u{1b}[0m: a sum\n"), "{bold}");
 }
 

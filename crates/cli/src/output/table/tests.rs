@@ -16,7 +16,7 @@ fn text_is_drawn_and_plain_without_a_terminal() {
          │ first  ┆ 1 | 2 │\n│ second ┆       │\n└────────┴───────┘\n"
     );
     assert_eq!(table().width(), 18);
-    let colours = table().text(OutputStyle { terminal: true });
+    let colours = table().text(OutputStyle { terminal: true, ..OutputStyle::default() });
     assert!(colours.contains("\u{1b}["), "{colours}");
 }
 

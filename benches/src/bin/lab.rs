@@ -1,0 +1,11 @@
+//! `lab`: the program for those who maintain Ladder.
+
+use std::process::ExitCode;
+
+use cli::Program;
+
+static LAB: Program = Program { commands: &[lab::COMMANDS, &[benches::versus::VERSUS]], ..lab::LAB };
+
+fn main() -> ExitCode {
+    cli::run_process(&host::CATALOG, host::SHARED_LADDERS, &LAB)
+}

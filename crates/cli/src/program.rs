@@ -1,0 +1,188 @@
+//! A program of commands: its parser, its process, and its exit codes.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write, stdout};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use analysis::agree::{Explain, Tools};
+use analysis::profile::ncu::System;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use engine::device::has_abandoned_work;
+use engine::names::did_you_mean;
+use engine::{Catalog, Provenance};
+use ranks::SharedLadder;
+use signal_hook::consts::SIGINT;
+use simt::cli::{complain, one_line};
+use simt::run::{interruption, is_interrupted};
+
+use crate::command::{Command, Env, INTERRUPTED, Output, Program};
+use crate::error::Error;
+use crate::targets::Scope;
+
+/// The end of each program's help.
+const EXIT_CODES: &str = "\
+Exit codes: 0 success; 1 a wrong result, or a device, tool or file that failed; 2 a request that cannot be fulfilled; \
+130 interrupted by Ctrl-C";
+
+impl Program {
+    fn all(&self) -> impl Iterator<Item = &'static Command> {
+        self.commands.iter().chain(self.hidden).copied().flatten()
+    }
+
+    fn parser(&self, scope: &Scope) -> clap::Command {
+        let subcommand = |command: &Command| {
+            // Last, for arguments bring the documentation of their type.
+            (command.arguments)(clap::Command::new(command.name), scope).about(command.about)
+        };
+        let shown = self.commands.iter().copied().flatten().map(subcommand);
+        let hidden = self.hidden.iter().copied().flatten().map(|command| subcommand(command).hide(true));
+        clap::Command::new(self.name)
+            .version(env!("CARGO_PKG_VERSION"))
+            .about(self.about)
+            .after_help(EXIT_CODES)
+            .disable_help_subcommand(true)
+            .subcommand_required(self.without_arguments.is_none())
+            .arg_required_else_help(self.without_arguments.is_none())
+            .subcommands(shown)
+            .subcommands(hidden)
+    }
+}
+
+/// Runs a program in the environment of this process: its arguments, devices, tools and terminal.
+pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], program: &'static Program) -> ExitCode {
+    end_on_interrupt();
+    // The arguments are those of this program, wherever it lies and however it was called.
+    let command: Option<Vec<OsString>> = std::env::current_exe()
+        .ok()
+        .map(|program| std::iter::once(program.into()).chain(std::env::args_os().skip(1)).collect());
+    let env = Env {
+        program,
+        catalog,
+        shared,
+        open: &|choice| engine::device::open(choice, catalog.kernels),
+        command: command.as_deref(),
+        terminal: stdout().is_terminal(),
+        markdown: false,
+        runner: &System,
+        explain: &|capability| {
+            let tools = Tools::find(catalog.kernels, capability)?;
+            Ok(Box::new(tools) as Box<dyn Explain>)
+        },
+        provenance: &|device| Provenance::now(catalog.kernels, device),
+    };
+    // anstream keeps colours where a terminal shows them and strips them elsewhere; it knows NO_COLOR.
+    let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
+    let code = main(std::env::args_os(), &env, &mut out, &mut err);
+    if has_abandoned_work() && out.flush().is_ok() {
+        signal_hook::low_level::exit(code.into());
+    }
+    ExitCode::from(code)
+}
+
+/// Lets Ctrl-C end what runs, in order, and a second one the process. Without a handler, the first does that.
+fn end_on_interrupt() {
+    let flag = interruption();
+    let _ = signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&flag));
+    let _ = signal_hook::flag::register(SIGINT, flag);
+}
+
+/// Runs the program and keeps what it writes: its exit code, its output without colours, and its messages.
+pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
+    let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
+    let args = [env.program.name].into_iter().chain(args.iter().map(String::as_str)).map(Into::into);
+    let code = main(args, env, &mut out, &mut err);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (code, text(out.into_inner()), text(err.into_inner()))
+}
+
+/// Runs the program and returns its exit code, as its help lists them. Errors are one line on `err`.
+pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let scope = Scope::of(env.catalog, &args);
+    let done = match env.program.parser(&scope).try_get_matches_from(&args) {
+        Ok(matches) => execute(&matches, env, &mut Output { out, err }),
+        Err(error) => Err(error.into()),
+    };
+    let done = done.and_then(|code| Ok((code, out.flush()?)));
+    if is_interrupted() {
+        complain(err, "interrupted: what is shown is all that was done");
+        return INTERRUPTED;
+    }
+    match done {
+        Ok((code, ())) => code,
+        // The reader closed the pipe, as in `ladder list | head`, so there is nobody to report to.
+        Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
+        Err(Error::Arguments(error)) => refuse(&error, env.program, args.get(1), &scope, out, err),
+        Err(error) => {
+            complain(err, &error.to_string());
+            error.exit_code()
+        }
+    }
+}
+
+fn execute(matches: &clap::ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    env.catalog.kernels.check_readable()?;
+    let Some((name, matches)) = matches.subcommand() else {
+        let execute = env.program.without_arguments.expect("the parser requires a subcommand where this is missing");
+        return execute(env, to);
+    };
+    let command = env.program.all().find(|command| command.name == name);
+    (command.expect("every subcommand is one of the program's").execute)(matches, env, to)
+}
+
+/// Reports an error in the arguments in one line with the nearest names, or prints the requested help. Returns the exit
+/// code.
+fn refuse(
+    error: &clap::Error,
+    program: &Program,
+    command: Option<&OsString>,
+    scope: &Scope,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let line = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = write!(err, "{}", error.render().ansi());
+            return 2;
+        }
+        // clap suggests the subcommands of a command.
+        ErrorKind::InvalidSubcommand if command.is_some_and(|own| *own == *text(ContextKind::InvalidSubcommand)) => {
+            let name = text(ContextKind::InvalidSubcommand);
+            let known: Vec<&str> = program.commands.iter().copied().flatten().map(|command| command.name).collect();
+            let is_named = scope.catalog.ladders.iter().any(|own| own.name == name || own.has(&name));
+            let hint = match is_named && known.contains(&"run") {
+                true => format!("did you mean `{} run {name}`?", program.name),
+                false => did_you_mean(&name, "commands", &known),
+            };
+            format!("unrecognized subcommand '{name}'; {hint}")
+        }
+        ErrorKind::UnknownArgument => {
+            let similar = match &*text(ContextKind::SuggestedArg) {
+                "" => String::new(),
+                similar => format!("a similar argument exists: '{similar}'; "),
+            };
+            let (name, hint) = (text(ContextKind::InvalidArg), scope.hint());
+            format!("unexpected argument '{name}' found; {similar}{hint}; `--help` says more")
+        }
+        _ => return not_run(error, &format!("{} --help", program.name), out, err),
+    };
+    complain(err, &line);
+    2
+}
+
+/// Reports the error that keeps a program from running (for wrong arguments with the hint `help`), or prints the
+/// requested help. Returns the exit code.
+fn not_run(error: &clap::Error, help: &str, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    if error.use_stderr() {
+        complain(err, &one_line(error, help));
+        return 2;
+    }
+    // The reader closed the pipe, so it has read all that it wanted.
+    let _ = write!(out, "{}", error.render().ansi());
+    0
+}

@@ -1,0 +1,199 @@
+//! `ladder why --counters`: tables of counters with their legend and explanations.
+
+use super::Arguments;
+use super::measure::Measurement;
+use crate::command::{CommandArgs, Env, Output};
+use crate::error::Error;
+use crate::output::{self, Document, NOTHING, OutputStyle, Printer, Table};
+use analysis::profile::metrics::{self, Group, Metric};
+use analysis::profile::statements::{Finding, Statement};
+use analysis::profile::{Profile, Row, Side};
+
+/// The choices for showing profiles.
+#[derive(Clone, Copy, Debug)]
+struct View<'a> {
+    /// The metrics, in their order.
+    metrics: &'a [Metric],
+    /// Whether they were requested by name.
+    is_requested: bool,
+    /// The device that counted.
+    side: Side,
+    /// The form of the output: tables are divided to fit.
+    style: OutputStyle,
+}
+
+pub(super) fn show(
+    names: &[String],
+    args: &CommandArgs<Arguments>,
+    env: &Env<'_>,
+    to: &mut Output<'_>,
+) -> Result<u8, Error> {
+    let own = &args.own;
+    let (mut measurement, metrics) = Measurement::open(args, env, |side| requested(names, side))?;
+    let view =
+        View { metrics: &metrics, is_requested: !names.is_empty(), side: measurement.side(), style: env.style() };
+    let mut printer = Printer::new(own.format, env.style(), to.out);
+    let mut profiles = Vec::new();
+    // A ladder can take a minute: each is shown when it is done.
+    measurement.each(|measurement, measured| {
+        let mut document = view.profile(&measured.profile);
+        let records = measured.records(&metrics, measurement.model());
+        records.for_each(|record| document.record(&record));
+        printer.show(&document)?;
+        profiles.push(measured.profile);
+        Ok(())
+    })?;
+    let mut below = Document::default();
+    view.legend(&profiles, &mut below);
+    if own.explain {
+        view.explain(&profiles, &mut below);
+    }
+    measurement.provenance(&mut below);
+    printer.show(&below)?;
+    printer.finish()?;
+    Ok(0)
+}
+
+/// The metrics of these names, each once, or those that are shown where none is named.
+pub(super) fn requested(names: &[String], side: Side) -> Result<Vec<Metric>, Error> {
+    if names.is_empty() {
+        return Ok(metrics::defaults());
+    }
+    let mut requested: Vec<Metric> = Vec::new();
+    for name in names {
+        if requested.iter().all(|other| other.name != *name) {
+            requested.push(metrics::find(name, side == Side::Gpu)?);
+        }
+    }
+    Ok(requested)
+}
+
+impl<'a> View<'a> {
+    /// The tables of a ladder's counters, and what was left out.
+    fn profile(&self, profile: &Profile) -> Document {
+        let mut document = Document::default();
+        document.heading(profile.ladder.name, &profile.title);
+        for table in self.tables(profile) {
+            document.table(table);
+        }
+        for why in &profile.left_out {
+            document.note(format!("left out: {why}"));
+        }
+        document.paragraph("");
+        document
+    }
+
+    /// Whether a metric has a column: always where it was requested by name, and otherwise if the device has it.
+    fn is_shown(&self, metric: &Metric) -> bool {
+        self.is_requested || metric.source(self.side).missing().is_none()
+    }
+
+    /// As many tables as it takes for none to be too wide. Groups of metrics stay together where they fit.
+    fn tables(&self, profile: &Profile) -> Vec<Table> {
+        let mut groups: Vec<(Group, Vec<&Metric>)> = Vec::new();
+        for metric in self.metrics.iter().filter(|metric| self.is_shown(metric)) {
+            // Requested metrics stay in their order.
+            let group = if self.is_requested { Group::Other } else { metric.group };
+            match groups.iter_mut().find(|(own, _)| *own == group) {
+                Some((_, metrics)) => metrics.push(metric),
+                None => groups.push((group, vec![metric])),
+            }
+        }
+        groups.sort_by_key(|(group, _)| *group);
+        let width = Table::available_width(self.style);
+        let fits = |columns: &[&Metric]| self.table(profile, columns).width() <= width;
+        let mut tables: Vec<Vec<&Metric>> = Vec::new();
+        for (_, group) in &groups {
+            let parts: Vec<&[&Metric]> = if fits(group) { vec![group] } else { group.chunks(1).collect() };
+            for part in parts {
+                match tables.last_mut() {
+                    Some(last) if fits(&[last, part].concat()) => last.extend(part),
+                    _ => tables.push(part.to_vec()),
+                }
+            }
+        }
+        tables.iter().map(|columns| self.table(profile, columns)).collect()
+    }
+
+    fn table(&self, profile: &Profile, columns: &[&Metric]) -> Table {
+        let first = output::Column::name(profile.ladder.name);
+        let numbers = columns.iter().map(|metric| output::Column::number(self.heading(metric)));
+        let mut table = Table::new([first].into_iter().chain(numbers));
+        for row in &profile.rows {
+            let cells = columns.iter().map(|metric| self.cell(row, metric));
+            table.row([row.rung.name.to_owned()].into_iter().chain(cells));
+        }
+        table
+    }
+
+    fn heading(&self, metric: &Metric) -> String {
+        let prefix = if metric.of_ptx && self.side == Side::Sim { "PTX " } else { "" };
+        format!("{prefix}{}", metric.heading)
+    }
+
+    fn cell(&self, row: &Row, metric: &Metric) -> String {
+        row.number(metric, self.side).map_or(NOTHING.to_owned(), |number| metric.form.write(number))
+    }
+
+    /// The meaning of the columns, below all tables.
+    fn legend(&self, profiles: &[Profile], document: &mut Document) {
+        let side = self.side;
+        let mut elsewhere = "";
+        for metric in self.metrics.iter().filter(|_| self.is_requested) {
+            if let Some(why) = metric.source(side).missing() {
+                document.note(format!("{NOTHING} for {} on {}: {why}", metric.heading, side.name()));
+                elsewhere = " elsewhere";
+            }
+        }
+        let is_without = |metric: &Metric| {
+            let mut rows = profiles.iter().flat_map(|profile| &profile.rows);
+            metric.source(side).missing().is_none() && rows.any(|row| row.number(metric, side).is_none())
+        };
+        if self.metrics.iter().any(is_without) {
+            document.note(format!("{NOTHING}{elsewhere}: the rung has no such access or branch"));
+        }
+        if side == Side::Sim && self.metrics.iter().any(|metric| metric.of_ptx) {
+            document.note("PTX: ptxas makes other instructions and branches of it");
+        }
+        let hidden = self.metrics.iter().filter(|metric| !self.is_shown(metric));
+        let hidden: Vec<&str> = hidden.map(|metric| metric.heading.as_str()).collect();
+        if side == Side::Sim && !hidden.is_empty() {
+            document.note(format!("needs a GPU: {}", hidden.join(", ")));
+        }
+        document.note("--explain says what each column means");
+    }
+
+    /// Each metric: its name, its meaning, where its numbers come from, and what the texts say about it.
+    fn explain(&self, profiles: &[Profile], document: &mut Document) {
+        for metric in self.metrics {
+            document.section(format!("{} ({})", metric.heading, metric.name), "");
+            document.note(format!("  {}", metric.meaning));
+            if metric.of_ptx {
+                document.note("  sim: that of the PTX, of which ptxas makes other instructions and branches");
+            }
+            if !metric.sim_note.is_empty() {
+                document.note(format!("  {}", metric.sim_note));
+            }
+            for side in [Side::Sim, Side::Gpu] {
+                if let Some(why) = metric.source(side).missing() {
+                    document.note(format!("  not on {}: {why}", side.name()));
+                }
+            }
+            for (statement, profile) in Statement::about(&metric.name, profiles) {
+                document.note(format!("  {}'s text: {}", statement.ladder, statement.text));
+                let found = in_words(&statement.check(metric, profile));
+                document.note(format!("    {}: {found}", self.side.name()));
+            }
+        }
+        document.paragraph("");
+    }
+}
+
+fn in_words(found: &Finding) -> String {
+    match found {
+        Finding::Holds(numbers) => format!("holds ({numbers})"),
+        Finding::DoesNot(numbers) => format!("does not hold ({numbers})"),
+        Finding::NeedsGpu => "needs a GPU".to_owned(),
+        Finding::Unknown(rungs) => format!("not known: no number of {}", rungs.join(", ")),
+    }
+}

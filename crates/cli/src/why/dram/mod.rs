@@ -1,0 +1,98 @@
+//! `ladder why --dram`: the figures of bursts, banks and channels, and the trace of a rung.
+
+mod args;
+mod figures;
+mod trace;
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum as _;
+use serde_json::{Value, to_value};
+
+use crate::command::{CommandArgs, Env, Output, WRONG};
+use crate::error::Error;
+use crate::output::Document;
+use analysis::dram::trace::{Trace, trace as run_traced};
+use analysis::dram::{Bus, Dram, Map, Tiles};
+pub(super) use args::{DramArguments, Figure};
+use engine::device::Sim;
+
+pub(super) fn show(
+    figure: Option<Figure>,
+    args: &CommandArgs<super::Arguments>,
+    env: &Env<'_>,
+    to: &mut Output<'_>,
+) -> Result<u8, Error> {
+    let (own, mut code) = (&args.own.memory, 0);
+    let document = match figure {
+        Some(_) if !args.targets.is_empty() => {
+            let why = "a figure of --dram is not about a rung: leave out the figure, or the rung";
+            return Err(Error::Request(why.to_owned()));
+        }
+        _ if args.targets.is_empty() && !(args.targets.given.is_empty() && args.targets.blocks.is_empty()) => {
+            let why = "the options of a ladder and --block are for a rung's accesses: name the rung";
+            return Err(Error::Request(why.to_owned()));
+        }
+        _ if !args.targets.is_empty() => {
+            let trace = traced(args, env)?;
+            code = if trace.correct { 0 } else { WRONG };
+            trace::document(&trace)
+        }
+        Some(figure) => {
+            let (_, data, mut document) = parts(figure, own)?;
+            document.value(&data);
+            document
+        }
+        None => {
+            let (mut all, mut values) = (Document::default(), BTreeMap::new());
+            for figure in Figure::value_variants() {
+                let (what, data, document) = parts(*figure, own)?;
+                let name = figure.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
+                all.section(format!("ladder why --dram={name}"), what);
+                all.append(document);
+                values.insert(name, data);
+            }
+            all.value(&values);
+            all
+        }
+    };
+    args.own.format.write(&document, env.style(), to.out)?;
+    Ok(code)
+}
+
+/// A figure: what it shows, its data, and how they are drawn.
+fn parts(figure: Figure, own: &DramArguments) -> Result<(&'static str, Value, Document), analysis::Error> {
+    let element = own.element.unwrap_or(4);
+    let (what, data, document) = match figure {
+        Figure::Map => {
+            let map = Map::new(own.memory.or(Dram::FIGURE)?, element, own.elements.unwrap_or(16))?;
+            ("an array's elements in channels and banks", to_value(&map), figures::map(&map))
+        }
+        Figure::Tiles => {
+            let (side, tile) = (own.side.unwrap_or(4), own.tile.unwrap_or(2));
+            let tiles = Tiles::new(own.memory.or(Dram::FIGURE)?, element, side, tile)?;
+            let what = "what the blocks of a tiled product load, phase by phase";
+            (what, to_value(&tiles), figures::tiles(&tiles))
+        }
+        Figure::Bus => {
+            let demand = if own.demand.is_empty() { &[32.0, 256.0] } else { &own.demand[..] };
+            let (ratio, banks) = (own.ratio.unwrap_or(20), own.memory.banks.unwrap_or(1));
+            let bus = Bus::new(ratio, banks, own.bits.unwrap_or(64), own.clock.unwrap_or(1.0), demand)?;
+            ("how many banks keep a channel busy", to_value(&bus), figures::bus(&bus))
+        }
+    };
+    let data = data.expect("names, numbers and arrays serialize");
+    Ok((what, data, document))
+}
+
+/// Runs the selected rung on its problem.
+fn traced(args: &CommandArgs<super::Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
+    let CommandArgs { targets, own } = args;
+    let memory = own.memory.memory.or(Dram::H100)?;
+    let (ladder, plan) = targets.only_launch(targets.select(env.catalog)?)?;
+    let (rung, launch) = &plan.launches()[0];
+    // Of all devices only the simulator reports each access.
+    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let (problem, windows) = (plan.problem(), own.memory.windows.unwrap_or(16));
+    Ok(run_traced(&mut sim, ladder, rung, problem, launch, memory, windows)?)
+}

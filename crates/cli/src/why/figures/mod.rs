@@ -1,0 +1,256 @@
+//! `ladder why --figures`: drawings of what a rung does, in the terminal and as SVG.
+
+pub(crate) mod svg;
+mod text;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+
+use crate::command::{CommandArgs, Env, Output, WRONG};
+use crate::error::Error;
+use crate::output::{Document, Table, wrapped};
+use crate::source_files::{SourceFiles, kernel_roots};
+use analysis::document::replace;
+use analysis::dram::Dram;
+use analysis::explain::{DRAWINGS, Description, Drawing, Figure, Recording, Watch, record, small_enough};
+use engine::device::Sim;
+use engine::launch::Launch;
+use engine::problem::Verdict;
+use engine::selection::Selection;
+use engine::size::parse_size;
+
+/// The device whose latencies the timeline models.
+const MODEL: &str = "h100";
+
+/// The arguments about figures alone.
+#[derive(Args, Debug)]
+pub(super) struct FigureArguments {
+    /// The block of the warp, by its number in the grid [default: 0]
+    #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
+    block_index: Option<u64>,
+    /// The warp, by its number in its block [default: 0]
+    #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
+    warp: Option<u64>,
+    /// With the source lines, show the PTX that was made of each
+    #[arg(long, requires = "figures")]
+    ptx: bool,
+}
+
+/// Reads the name of a drawing.
+pub(super) fn drawings() -> impl TypedValueParser<Value = &'static str> {
+    let names = DRAWINGS.iter().map(|own| PossibleValue::new(own.name).help(own.about));
+    PossibleValuesParser::new(names).map(|name| {
+        let drawing = DRAWINGS.iter().find(|own| own.name == name);
+        drawing.expect("the name is one of those that are possible").name
+    })
+}
+
+/// The most figures that are shown in a terminal.
+const MOST: usize = 24;
+
+/// A figure with the texts of its source lines.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sourced {
+    #[serde(flatten)]
+    pub(crate) figure: Figure,
+    /// `src/reduce/smem.rs:12  let value = …`; empty where the PTX does not say it.
+    pub(crate) line: String,
+}
+
+impl Sourced {
+    /// A figure with the texts that these files have.
+    pub(crate) fn new(mut figure: Figure, files: &mut SourceFiles) -> Self {
+        let source = figure.source.as_ref();
+        let line = source.map_or(String::new(), |(path, line)| files.with_text(path, *line));
+        for own in figure.listing.iter_mut().flat_map(|listing| &mut listing.lines) {
+            if let Some((path, line)) = &mut own.source {
+                own.text = match line {
+                    0 => "(instructions of several lines)".to_owned(),
+                    _ => files.indented(path, *line).unwrap_or_default().to_owned(),
+                };
+                *path = files.path_shown(path);
+            }
+        }
+        Self { figure, line }
+    }
+
+    /// Removes the PTX below each source line.
+    fn leave_out_ptx(&mut self) {
+        let lines = self.figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
+        lines.for_each(|line| line.ptx.clear());
+    }
+}
+
+pub(super) fn show(
+    chosen: &[&'static str],
+    args: &CommandArgs<super::Arguments>,
+    env: &Env<'_>,
+    to: &mut Output<'_>,
+) -> Result<u8, Error> {
+    let CommandArgs { targets, own } = args;
+    let mut selections = targets.select(env.catalog)?;
+    selections.iter_mut().try_for_each(small_enough)?;
+    let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
+    let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
+
+    let is_requested = |drawing: &&Drawing| chosen.is_empty() || chosen.contains(&drawing.name);
+    let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
+    let mut figures = Vec::new();
+    for drawing in DRAWINGS.iter().filter(is_requested) {
+        figures.extend((drawing.draw)(&recording).into_iter().map(|figure| Sourced::new(figure, &mut lines)));
+    }
+    if figures.is_empty() {
+        let has = |drawing: &&Drawing| !(drawing.draw)(&recording).is_empty();
+        let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|own| own.name).collect();
+        let what = if chosen.is_empty() { "anything".to_owned() } else { chosen.join(" or ") };
+        let has = if others.is_empty() { "nothing; try another one".to_owned() } else { others.join(", ") };
+        return Err(Error::Request(format!(
+            "warp {warp} of block {block} of {launch} has no {what} to draw; it has {has}{}",
+            recording.left_out().map_or(String::new(), |why| format!("; {why}"))
+        )));
+    }
+    let title = format!("{launch}, {size}: warp {warp} of block {block}");
+    let mut document = Document::default();
+    document.value(&figures);
+    if !own.figure.ptx {
+        figures.iter_mut().for_each(Sourced::leave_out_ptx);
+    }
+    if let Some(path) = &own.svg {
+        let text = svg::document(&title, &figures);
+        replace(path, &text).map_err(|why| analysis::Error::file("write", path, why))?;
+    }
+    document.paragraph(&title);
+    figures.iter().take(MOST).for_each(|figure| add(&mut document, figure, usize::MAX));
+    if let Some(more) = figures.len().checked_sub(MOST).filter(|more| *more > 0) {
+        document.note(format!("{more} more figures are left out; --figures=NAME chooses, --svg and --json have all"));
+    }
+    recording.left_out().into_iter().for_each(|why| document.note(why));
+    let mut code = 0;
+    if let Verdict::Wrong(why) = &verdict {
+        document.note(format!("wrong: {launch}: {why}"));
+        code = WRONG;
+    }
+    own.format.write(&document, env.style(), to.out)?;
+    Ok(code)
+}
+
+/// A launch that was recorded.
+struct Recorded {
+    recording: Recording,
+    launch: Launch,
+    size: String,
+    verdict: Verdict,
+}
+
+/// Runs the one rung that is selected, and records a warp of a block.
+fn recorded(
+    args: &CommandArgs<super::Arguments>,
+    selections: Vec<Selection>,
+    at: (u64, u64),
+    env: &Env<'_>,
+) -> Result<Recorded, Error> {
+    let CommandArgs { targets, own } = args;
+    let (_, plan) = targets.only_launch(selections)?;
+    let (rung, launch) = &plan.launches()[0];
+    // Of all devices only the simulator reports each access.
+    let mut sim = Sim::open(env.catalog.kernels, 0)?;
+    let on = own.timing.on.as_deref().unwrap_or(MODEL);
+    let watch = Watch {
+        on: Some(Description::open(on).map_err(analysis::Error::from)?),
+        kernels: Some(env.catalog.kernels),
+        dram: own.memory.memory.or(Dram::FIGURE)?,
+        ..Watch::from(at)
+    };
+    let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, watch)?;
+    Ok(Recorded { recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
+}
+
+/// Adds the figure of this kind with the largest first count, on a problem that is small enough to draw. A rung without
+/// such a figure gets that of its accesses or of its source; a note says why there is none at all.
+pub(super) fn add_worst(
+    document: &mut Document,
+    kind: &str,
+    mut selection: Selection,
+    args: &CommandArgs<super::Arguments>,
+    env: &Env<'_>,
+) {
+    let drawn = small_enough(&mut selection).map_err(Error::from);
+    let drawn = drawn.and_then(|()| recorded(args, vec![selection], (0, 0), env));
+    let Recorded { recording, launch, size, .. } = match drawn {
+        Ok(recorded) => recorded,
+        Err(why) => {
+            document.section("figure", format!("none: {why}"));
+            return;
+        }
+    };
+    let draw = |name: &str| {
+        let drawing = DRAWINGS.iter().find(|own| own.name == name)?;
+        (drawing.draw)(&recording).into_iter().max_by_key(cost)
+    };
+    let Some(mut figure) = [kind, "access", "source"].into_iter().find_map(draw) else {
+        document.section("figure", "none: a warp of this rung does nothing that is drawn");
+        return;
+    };
+    // The wavefronts are the last grid of a figure of banks; elsewhere the first grid shows most.
+    let grids = std::mem::take(&mut figure.grids);
+    figure.grids =
+        if kind == "banks" { grids.into_iter().last() } else { grids.into_iter().next() }.into_iter().collect();
+    if let Some(listing) = &mut figure.listing {
+        let mut counts: Vec<u64> = listing.lines.iter().filter_map(|line| line.counts.first().copied()).collect();
+        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+        let least = counts.get(LINES - 1).copied().unwrap_or(0);
+        listing.lines.retain(|line| line.counts.first().is_some_and(|count| *count >= least.max(1)));
+        listing.lines.truncate(LINES);
+    }
+    for grid in figure.grids.iter_mut().filter(|grid| grid.rows.len() > ROWS) {
+        grid.caption += &format!("; the first {ROWS} of {} rows", grid.rows.len());
+        grid.rows.truncate(ROWS);
+    }
+    let mut sourced = Sourced::new(figure, &mut SourceFiles::new(&kernel_roots(env.catalog.kernels)));
+    sourced.leave_out_ptx();
+    sourced.figure.notes.clear();
+    sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}, {size}"));
+    add(document, &sourced, WIDTH);
+}
+
+/// The columns of a verdict.
+pub(super) const WIDTH: usize = 100;
+
+/// The most lines of source, and rows of a grid, in a verdict's figure.
+const LINES: usize = 8;
+const ROWS: usize = 12;
+
+/// What makes one figure of a kind worse than another: wavefronts, sectors, or whatever is counted first.
+fn cost(figure: &Figure) -> u64 {
+    let of = |name: &str| figure.counts.iter().find(|(own, _)| *own == name).map(|(_, count)| *count);
+    let first = || figure.counts.first().map(|(_, count)| *count);
+    of("wavefronts").or(of("sectors")).or(first()).unwrap_or(0)
+}
+
+/// Adds a figure as text of at most this width.
+fn add(document: &mut Document, sourced: &Sourced, width: usize) {
+    let available = |style| Table::available_width(style).min(width);
+    let paragraph = |document: &mut Document, text: &str| document.paragraph(wrapped(text, width).join("\n"));
+    let own = &sourced.figure;
+    let place = if own.ptx_line > 0 { format!("PTX line {}", own.ptx_line) } else { String::new() };
+    document.section(format!("{}: {}", own.what, own.title), place);
+    if !sourced.line.is_empty() {
+        paragraph(document, &sourced.line);
+    }
+    for grid in &own.grids {
+        paragraph(document, &grid.caption);
+        document.picture(|style| text::grid(grid, style, available(style)));
+    }
+    if let Some(listing) = &own.listing {
+        document.picture(|style| text::listing(listing, style, available(style)));
+    }
+    paragraph(document, &counts(own));
+    own.notes.iter().flat_map(|note| wrapped(note, width)).for_each(|note| document.note(note));
+}
+
+/// What is counted in a figure, in one line: `lanes 32, sectors 4`.
+pub(crate) fn counts(figure: &Figure) -> String {
+    let counts = figure.counts.iter().map(|(name, count)| format!("{name} {count}"));
+    counts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,290 @@
+//! The measurement behind verdicts and counters: a launch of each rung, counted by the simulator or by Nsight Compute.
+
+use std::collections::BTreeMap;
+
+use super::Arguments;
+use super::figures::WIDTH;
+use crate::command::{CommandArgs, Env, progress_bar};
+use crate::error::Error;
+use crate::output::{Document, wrapped};
+use analysis::checklist::Optimization;
+use analysis::occupancy;
+use analysis::predict::model::Constants;
+use analysis::predict::{self, Description, Prediction};
+use analysis::profile::ncu::{self, MetricSet, Ncu};
+use analysis::profile::verdict::{Utilization, next_rung, verdict};
+use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, on_sim, plan};
+use engine::device::{Choice, Device, DeviceInfo, Sim};
+use engine::run::Plan;
+use engine::selection::Selection;
+use engine::{DeviceProperties, Provenance};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+/// The device whose model gives verdicts where there is no GPU and none is named.
+const MODEL: &str = "h100";
+
+/// Selected rungs, and what counts their launches.
+pub(super) struct Measurement<'a> {
+    env: &'a Env<'a>,
+    block: Option<[u32; 3]>,
+    pub selected: Vec<Selection>,
+    plans: Vec<Plan>,
+    counter: CountingDevice<'a>,
+    info: DeviceInfo,
+    wanted: MetricSet,
+    bar: ProgressBar,
+    is_of_named_device: bool,
+}
+
+/// What counts launches.
+enum CountingDevice<'a> {
+    /// The simulator, and the device that the model predicts times for.
+    Sim(Box<dyn Device>, Box<Description>),
+    /// A GPU, through Nsight Compute.
+    Gpu(Ncu<'a>),
+}
+
+/// A ladder's profile, and the predictions that its verdicts rest on where no GPU was measured.
+pub(super) struct Measured {
+    pub profile: Profile,
+    /// By the rung's name.
+    pub predictions: BTreeMap<&'static str, Prediction>,
+}
+
+impl<'a> Measurement<'a> {
+    /// Opens the device that counts, and returns the metrics with it, which depend on whether it is a GPU.
+    ///
+    /// # Errors
+    /// When the request is not possible, or the device cannot be opened.
+    pub(super) fn open(
+        args: &'a CommandArgs<Arguments>,
+        env: &'a Env<'a>,
+        metrics: impl Fn(Side) -> Result<Vec<Metric>, Error>,
+    ) -> Result<(Self, Vec<Metric>), Error> {
+        let (own, block) = (&args.own, args.targets.block());
+        let selected = args.targets.select(env.catalog)?;
+        let named = own.timing.on.as_deref();
+        let model = Description::open(named.unwrap_or(MODEL)).map_err(analysis::Error::from)?;
+        let choice = match (named, own.timing.device) {
+            (Some(_), Choice::Gpu) => {
+                let why = "--on predicts by counts of the simulator, and --device gpu measures: leave out one of them";
+                return Err(Error::Request(why.to_owned()));
+            }
+            (Some(_), _) => Choice::Sim,
+            (None, choice) => choice,
+        };
+        let properties = named.map_or(DeviceProperties::default(), |_| predict::properties(&model));
+        let plans = selected.iter().map(|one| plan(one, block, properties));
+        let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
+        if named.is_some() {
+            for (one, plan) in selected.iter().zip(&mut plans) {
+                plan.leave_out(|_, launch| occupancy::source(env.catalog.kernels, launch, &model.arch).err())?;
+                if plan.launches().is_empty() {
+                    let why = plan.left_out().join("; ");
+                    return Err(Error::Request(format!("no rung of {} is left: {why}", one.ladder.name)));
+                }
+            }
+        }
+        // A name that no device knows is refused before a device is opened.
+        metrics(if choice == Choice::Sim { Side::Sim } else { Side::Gpu })?;
+        let device = match properties == DeviceProperties::default() {
+            true => (env.open)(choice)?,
+            false => Box::new(Sim::open_like(env.catalog.kernels, 0, None, properties)?),
+        };
+        let info = device.info().clone();
+        let side = if info.kind == "sim" { Side::Sim } else { Side::Gpu };
+        let metrics = metrics(side)?;
+        let counter = match side {
+            Side::Sim => CountingDevice::Sim(device, Box::new(model)),
+            Side::Gpu => {
+                for plan in &mut plans {
+                    plan.leave_out_unsupported(&*device)?;
+                }
+                // The GPU is closed here, before another process is profiled on it.
+                CountingDevice::Gpu(env.ncu(ncu::find(own.ncu.as_deref())?, &info)?)
+            }
+        };
+        let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
+        let wanted = MetricSet { needed: needed.collect(), optional: bounds::metrics() };
+        let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
+        let bar = progress_bar(steps, env.terminal);
+        let is_of_named_device = named.is_some();
+        Ok((Self { env, block, selected, plans, counter, info, wanted, bar, is_of_named_device }, metrics))
+    }
+
+    /// Whether one rung is selected.
+    pub(super) fn is_one_rung(&self) -> bool {
+        matches!(&self.plans[..], [plan] if plan.launches().len() == 1)
+    }
+
+    /// Whether the verdicts are for a device that was named.
+    pub(super) fn is_of_named_device(&self) -> bool {
+        self.is_of_named_device
+    }
+
+    /// The device that counts.
+    pub(super) fn side(&self) -> Side {
+        match self.counter {
+            CountingDevice::Sim(..) => Side::Sim,
+            CountingDevice::Gpu(_) => Side::Gpu,
+        }
+    }
+
+    /// Where the numbers of verdicts come from, in words.
+    pub(super) fn origin(&self) -> String {
+        match &self.counter {
+            CountingDevice::Sim(_, model) => format!("predicted for {}, not measured", model.name),
+            CountingDevice::Gpu(_) => format!("measured on {}", self.info.name),
+        }
+    }
+
+    /// The device that the model predicts times for.
+    pub(super) fn model(&self) -> Option<&Description> {
+        match &self.counter {
+            CountingDevice::Sim(_, model) => Some(model),
+            CountingDevice::Gpu(_) => None,
+        }
+    }
+
+    /// Measures each ladder, and passes it on as soon as it is done.
+    ///
+    /// # Errors
+    /// When the device, the simulator or Nsight Compute fails, and the errors of `show`.
+    pub(super) fn each(&mut self, mut show: impl FnMut(&Self, Measured) -> Result<(), Error>) -> Result<(), Error> {
+        for index in 0..self.plans.len() {
+            let measured = self.measure(index)?;
+            let bar = self.bar.clone();
+            bar.suspend(|| show(self, measured))?;
+        }
+        self.bar.finish_and_clear();
+        Ok(())
+    }
+
+    fn measure(&mut self, index: usize) -> Result<Measured, Error> {
+        let (selection, plan, bar) = (&self.selected[index], &self.plans[index], &self.bar);
+        let (problem, launches) = (plan.problem(), plan.launches());
+        let bytes = problem.facts().bytes;
+        let kernels = self.env.catalog.kernels;
+        let (side, counted, predictions, utilizations): (_, Vec<Numbers>, Vec<Prediction>, Vec<Utilization>) =
+            match &mut self.counter {
+                CountingDevice::Sim(device, model) => {
+                    let counted = on_sim(&mut **device, plan, |rung| {
+                        bar.set_message(rung.name);
+                        bar.inc(1);
+                    })?;
+                    let predictions = predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches)?;
+                    let both = predictions.iter().zip(&counted);
+                    let utilizations = both.map(|(own, numbers)| {
+                        Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes)
+                    });
+                    let utilizations = utilizations.collect();
+                    (Side::Sim, counted, predictions, utilizations)
+                }
+                CountingDevice::Gpu(ncu) => {
+                    bar.set_message(format!("{} under ncu", selection.ladder.name));
+                    let counted = ncu.profile(selection, launches, self.block, &self.wanted)?;
+                    bar.inc(launches.len() as u64);
+                    let utilizations = counted.iter().map(|numbers| Utilization::from_ncu(numbers, bytes)).collect();
+                    (Side::Gpu, counted, Vec::new(), utilizations)
+                }
+            };
+        let rows = launches.iter().zip(counted).zip(&utilizations).map(|(((rung, launch), numbers), utilization)| {
+            Row { rung, launch: launch.clone(), numbers, verdict: verdict(utilization) }
+        });
+        Ok(Measured {
+            profile: Profile {
+                ladder: selection.ladder,
+                side,
+                title: problem.labels().title,
+                rows: rows.collect(),
+                left_out: plan.left_out().to_vec(),
+            },
+            predictions: predictions.into_iter().map(|own| (own.rung.name, own)).collect(),
+        })
+    }
+
+    /// Adds where and when the counters were counted.
+    pub(super) fn provenance(&self, document: &mut Document) {
+        let Provenance { date, toolchain } = (self.env.provenance)(&self.info);
+        for line in wrapped(&format!("on {}; {date}; {toolchain}", self.info), WIDTH) {
+            document.note(line);
+        }
+    }
+}
+
+/// A rung for programs: `metrics` has the number of each metric on `sim` and on `gpu`, in Nsight Compute's base unit:
+/// bytes, bytes a second, nanoseconds, per cent. A number is `null` on the device that did not count, and where the device
+/// does not have the metric or has nothing to divide by.
+#[derive(Serialize)]
+pub(super) struct Record<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    metrics: BTreeMap<&'a str, SimAndGpu>,
+    #[serde(flatten)]
+    verdict: Option<VerdictRecord>,
+    #[serde(flatten)]
+    prediction: Option<PredictionRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct SimAndGpu {
+    sim: Option<f64>,
+    gpu: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct VerdictRecord {
+    bound_by: &'static str,
+    /// How near the rung is to that bound, from 0 to 1.
+    share: f64,
+    fix: Option<Optimization>,
+    next_rung: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct PredictionRecord<'a> {
+    device: &'a str,
+    resident_blocks: u32,
+    predicted_ns: f64,
+    /// The time that each resource alone would take.
+    alone_ns: BTreeMap<&'static str, f64>,
+}
+
+impl Measured {
+    /// A record of each rung, with these metrics.
+    pub(super) fn records<'a>(
+        &'a self,
+        metrics: &'a [Metric],
+        model: Option<&'a Description>,
+    ) -> impl Iterator<Item = Record<'a>> {
+        let (ladder, side) = (self.profile.ladder, self.profile.side);
+        self.profile.rows.iter().map(move |row| Record {
+            ladder: ladder.name,
+            rung: row.rung.name,
+            grid: row.launch.grid,
+            block: row.launch.block,
+            metrics: metrics
+                .iter()
+                .map(|metric| {
+                    let number = |own| row.number(metric, side).filter(|_| own == side);
+                    (metric.name.as_str(), SimAndGpu { sim: number(Side::Sim), gpu: number(Side::Gpu) })
+                })
+                .collect(),
+            verdict: row.verdict.map(|found| VerdictRecord {
+                bound_by: found.bound.name(),
+                share: found.share,
+                fix: found.helps,
+                next_rung: found.helps.and_then(|fix| next_rung(ladder, row.rung, fix)),
+            }),
+            prediction: model.zip(self.predictions.get(row.rung.name)).map(|(device, own)| PredictionRecord {
+                device: &device.name,
+                resident_blocks: own.estimate.resident,
+                predicted_ns: own.estimate.us * 1e3,
+                alone_ns: own.estimate.alone.iter().map(|(own, us)| (own.name(), us * 1e3)).collect(),
+            }),
+        })
+    }
+}

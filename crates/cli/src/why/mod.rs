@@ -1,0 +1,115 @@
+//! `ladder why`: what bounds a rung, how the counters show it, and what to do about it.
+//!
+//! The verdict is the default. Each other view answers one further question with its own module: all [`counters`], the
+//! [`occupancy`], the [`roofline`], the [`figures`], [`dram`], and the [`checklist`] of optimizations.
+
+mod checklist;
+mod counters;
+mod dram;
+pub(crate) mod figures;
+mod measure;
+mod occupancy;
+pub(crate) mod roofline;
+mod verdict;
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, ArgMatches, Args};
+
+use crate::command::{Command, CommandArgs, Env, Output};
+use crate::error::Error;
+use crate::output::Format;
+use crate::targets::NAMES;
+use crate::timing::TimingArguments;
+
+pub(crate) use verdict::how_near;
+
+pub(crate) const WHY: Command = Command {
+    name: "why",
+    about: "Say what bounds a rung: the verdict, the counters and the figure that show it, the fix, the next rung",
+    arguments: |command, scope| {
+        CommandArgs::<Arguments>::arguments(command, scope)
+            .mut_arg("names", |arg| arg.help(NAMES))
+            .mut_arg("times", |arg| arg.requires("roofline"))
+    },
+    execute,
+};
+
+const FIGURES: &str = "With --figures";
+const DRAM: &str = "With --dram";
+
+/// The arguments of `ladder why` alone.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("view").args(["counters", "occupancy", "roofline", "figures", "dram", "checklist"])))]
+struct Arguments {
+    /// Show the counters of each rung: the usual ones, or these. The names are Nsight Compute's; on a GPU any of its
+    /// metrics can be named
+    #[arg(long, value_name = "NAME,…", num_args = 0.., require_equals = true, value_delimiter = ',')]
+    counters: Option<Vec<String>>,
+    /// Show how many blocks a multiprocessor holds at once, and what limits that
+    #[arg(long)]
+    occupancy: bool,
+    /// Draw the rungs of a ladder under a device's roofs, with measured or predicted times
+    #[arg(long)]
+    roofline: bool,
+    /// Draw what a warp of one rung does: all figures, or these
+    #[arg(long, value_name = "FIGURE,…", value_parser = figures::drawings(), num_args = 0.., require_equals = true,
+        value_delimiter = ',')]
+    figures: Option<Vec<&'static str>>,
+    /// Count how evenly a rung's accesses spread over the channels and banks of DRAM. Without a rung, draw the figures
+    /// of DRAM, or one of them
+    #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true)]
+    dram: Option<Option<dram::Figure>>,
+    /// List seven optimizations, with rungs that show each
+    #[arg(long)]
+    checklist: bool,
+    #[command(flatten)]
+    timing: TimingArguments,
+    /// With --counters, say what each means, and whether the texts' statements about it hold here
+    #[arg(long, requires = "counters", conflicts_with = "json")]
+    explain: bool,
+    /// Nsight Compute's program [default: the one in PATH or where it installs itself]
+    #[arg(long, value_name = "PATH")]
+    ncu: Option<PathBuf>,
+    /// With --occupancy, the architecture to assemble for [default: the device's where there is a GPU, else sm_90]
+    #[arg(long, value_name = "sm_XX", requires = "occupancy", conflicts_with = "on")]
+    arch: Option<String>,
+    /// With --figures or --roofline, also write an SVG file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+    #[command(flatten, next_help_heading = FIGURES)]
+    figure: figures::FigureArguments,
+    #[command(flatten, next_help_heading = DRAM)]
+    memory: dram::DramArguments,
+}
+
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let args = CommandArgs::<Arguments>::read(env, matches)?;
+    let own = &args.own;
+    if own.svg.is_some() && own.figures.is_none() && !own.roofline {
+        return Err(Error::Request("--svg writes a file of --figures or of --roofline; add one of them".to_owned()));
+    }
+    if own.memory.memory.is_given() && own.figures.is_none() && own.dram.is_none() {
+        let why = "--channels, --banks and --burst describe the memory of --dram and of --figures; add one of them";
+        return Err(Error::Request(why.to_owned()));
+    }
+    if own.checklist && !args.targets.is_empty() {
+        return Err(Error::Request("the checklist is about all ladders: leave out the names".to_owned()));
+    }
+    if own.checklist {
+        return checklist::show(own.format, env, to);
+    }
+    if let Some(figure) = own.dram {
+        return dram::show(figure, &args, env, to);
+    }
+    args.targets.require_names(env.catalog)?;
+    match own {
+        Arguments { figures: Some(chosen), .. } => figures::show(chosen, &args, env, to),
+        Arguments { occupancy: true, .. } => occupancy::show(&args, env, to),
+        Arguments { roofline: true, .. } => roofline::show(&args, env, to),
+        Arguments { counters: Some(names), .. } => counters::show(names, &args, env, to),
+        _ => verdict::show(&args, env, to),
+    }
+}

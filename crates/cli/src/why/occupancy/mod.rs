@@ -1,0 +1,79 @@
+//! `ladder why --occupancy`: the number of a rung's blocks that a multiprocessor holds, and the resource that limits it.
+
+mod text;
+
+use crate::command::{CommandArgs, Env, Output, progress_bar};
+use crate::error::Error;
+use crate::output::Document;
+use analysis::explain::Description;
+use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
+use engine::DeviceProperties;
+use engine::device::Choice;
+
+/// The architecture where none is named and there is no GPU.
+const ARCH: &str = "sm_90";
+
+pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own: args } = args;
+    let selected = targets.select(env.catalog)?;
+    let named = match (&args.arch, &args.timing.on) {
+        (None, Some(on)) => Some(Description::open(on).map_err(analysis::Error::from)?.arch),
+        (arch, _) => arch.clone(),
+    };
+    // A GPU is not needed for another architecture than its own.
+    let mut device = match (&named, args.timing.device) {
+        (Some(_), Choice::Auto | Choice::Sim) => None,
+        (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),
+    };
+    let capability = device.as_ref().and_then(|own| own.info().compute_capability);
+    let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
+    let arch = named.or_else(own_arch).unwrap_or(ARCH.to_owned());
+    let limits = Limits::named(&arch).map_err(analysis::Error::from)?;
+
+    let (kernels, style) = (env.catalog.kernels, env.style());
+    let is_one = matches!(&selected[..], [one] if one.rungs().len() == 1);
+    let (mut document, mut left_out, mut is_empty) = (Document::default(), Vec::new(), true);
+    for own in &selected {
+        let mut plan = own.plan(targets.block(), None, DeviceProperties::default())?;
+        plan.leave_out(|_, launch| source(kernels, launch, &arch).err())?;
+        left_out.extend_from_slice(plan.left_out());
+        let bar = progress_bar(plan.launches().len(), env.terminal);
+        let mut rungs = Vec::new();
+        for (rung, launch) in plan.launches() {
+            bar.set_message(rung.name);
+            bar.inc(1);
+            if !is_one && !args.format.json {
+                rungs.push((rung.name, EntryOccupancy::new(kernels, launch, &arch)?));
+                continue;
+            }
+            let problem = plan.problem();
+            let mut report = RungOccupancy::new(kernels, own.ladder, rung, problem, launch, &arch)?;
+            // The driver answers for its own architecture only.
+            if let Some(device) = &mut device
+                && capability == Some(limits.capability)
+            {
+                report.driver = device.resident(launch)?;
+            }
+            document.record(&report);
+            document.append(text::details(&report, style));
+        }
+        bar.finish_and_clear();
+        is_empty &= plan.launches().is_empty();
+        if !rungs.is_empty() {
+            document.heading(format!("{} on {arch}", own.ladder.name), "");
+            document.table(text::summary(&rungs, style));
+        }
+    }
+    if is_empty {
+        return Err(Error::Request(left_out.join("; ")));
+    }
+    for why in left_out {
+        // JSON has no place for it.
+        match args.format.json {
+            true => writeln!(to.err, "left out: {why}")?,
+            false => document.note(format!("left out: {why}")),
+        }
+    }
+    args.format.write(&document, style, to.out)?;
+    Ok(0)
+}

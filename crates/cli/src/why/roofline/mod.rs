@@ -1,0 +1,115 @@
+//! `ladder why --roofline`: the rungs of a ladder under the roofs of a device.
+//!
+//! A figure is about a warp of one rung and a problem small enough to draw. A roofline compares all rungs of a ladder on a
+//! problem of its usual size, and has times.
+
+mod chart;
+mod text;
+
+use serde::Serialize;
+
+pub(crate) use chart::Chart;
+
+use crate::charts;
+use crate::command::{CommandArgs, Env, Output, WRONG};
+use crate::error::Error;
+use crate::output::{Column, Document, NOTHING, Printer, Table, duration};
+use crate::timing::{Origin, Timing};
+use analysis::document::replace;
+use analysis::roofline::{Roofline, roofline};
+
+/// A ladder's roofline in JSON.
+#[derive(Serialize)]
+struct Record<'a> {
+    ladder: &'a str,
+    problem: &'a str,
+    #[serde(flatten)]
+    origin: &'a Origin,
+    #[serde(flatten)]
+    roofline: &'a Roofline,
+}
+
+pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own } = args;
+    let mut selected = targets.select(env.catalog)?;
+    // What is shown as pictures is not timed.
+    if selected.len() > 1 {
+        selected.retain(|own| !own.ladder.shown.pictures);
+    }
+    if let Some(only) = selected.iter().find(|own| own.ladder.shown.pictures) {
+        let name = only.ladder.name;
+        return Err(Error::Request(format!("{name} is shown as pictures and not timed, so it has no roofline")));
+    }
+    if own.svg.is_some() && selected.len() > 1 {
+        return Err(Error::Request("a file has the roofline of one ladder: name one with --svg".to_owned()));
+    }
+    let mut timing = Timing::open(&own.timing, env)?;
+    let mut printer = Printer::new(own.format, env.style(), to.out);
+    let mut code = 0;
+    for selection in &selected {
+        let timed = timing.of(env, selection, targets.block())?;
+        let problem = timed.plan.problem();
+        let (title, flops) = (problem.labels().title, problem.facts().flops);
+        let ladder = selection.ladder.name;
+        let found = roofline(&timing.description, flops, &timed.predictions, timed.measured.as_ref());
+        let about = format!("{title}, {}", timing.origin.words);
+        let chart = Chart::new(ladder, &about, &found);
+        if let Some(path) = &own.svg {
+            replace(path, &charts::file(&chart)).map_err(|why| analysis::Error::file("write", path, why))?;
+        }
+        let mut document = Document::default();
+        document.heading(ladder, &about);
+        document.picture(|style| text::chart(&found, style, Table::available_width(style)));
+        document.table(table(&found));
+        document.note(format!("roofs of {}: {}", timing.description.name, roofs(&found).join(", ")));
+        let left_out = timed.plan.left_out().iter().map(|why| format!("left out: {why}"));
+        left_out.chain(timed.wrong.iter().map(|why| format!("wrong: {why}"))).for_each(|line| document.note(line));
+        document.record(&Record { ladder, problem: &title, origin: &timing.origin, roofline: &found });
+        printer.show(&document)?;
+        code = if timed.wrong.is_empty() { code } else { WRONG };
+    }
+    printer.finish()?;
+    Ok(code)
+}
+
+/// A row for each rung.
+fn table(found: &Roofline) -> Table {
+    let mut columns = vec![Column::text("in chart"), Column::name("rung"), Column::number("time")];
+    columns.push(Column::number(format!("{}s/s", found.unit)));
+    columns.extend(found.memory.iter().map(|roof| Column::number(format!("of {}", roof.name))));
+    columns.push(Column::text("nearest roof"));
+    let mut table = Table::new(columns);
+    for (number, point) in found.points.iter().enumerate() {
+        let mut row = vec![
+            letter(number).to_string(),
+            point.rung.to_owned(),
+            duration(point.time_ns),
+            charts::per_second(point.per_second, ""),
+        ];
+        row.extend(point.memory.iter().map(|level| match level.intensity {
+            Some(_) => percent(level.of_roof),
+            None => NOTHING.to_owned(),
+        }));
+        row.push(format!("{} {}", point.bound, percent(point.of_bound)));
+        table.row(row);
+    }
+    table
+}
+
+/// `DRAM 3352 GB/s`.
+fn roofs(found: &Roofline) -> Vec<String> {
+    let memory = found.memory.iter().map(|roof| format!("{} {}", roof.name, charts::per_second(roof.per_second, "B")));
+    let compute = found.compute.iter();
+    let compute = compute.map(|roof| format!("{} {}", roof.name, charts::per_second(roof.per_second, found.unit)));
+    memory.chain(compute).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", charts::plain(share * 100.0))
+}
+
+/// What stands for a rung in a chart: `a` to `z`, then `A`.
+fn letter(number: usize) -> char {
+    let letters = ('a'..='z').chain('A'..='Z');
+    letters.cycle().nth(number).unwrap_or('?')
+}

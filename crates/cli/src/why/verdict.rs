@@ -1,0 +1,187 @@
+//! The verdict of `ladder why`: of one rung as text with a figure, of several as a table.
+
+use super::measure::{Measured, Measurement};
+use super::{Arguments, counters, figures};
+use crate::command::{CommandArgs, Env, Output};
+use crate::error::Error;
+use crate::output::{Column, Document, NOTHING, Printer, Table, duration, wrapped};
+use analysis::checklist::Optimization;
+use analysis::profile::metrics::{self, Metric};
+use analysis::profile::verdict::{Resource, Verdict, next_rung};
+use analysis::profile::{Row, Side};
+use engine::registry::{Ladder, Rung};
+
+pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let (mut measurement, metrics) = Measurement::open(args, env, |side| counters::requested(&[], side))?;
+    let mut printer = Printer::new(args.own.format, env.style(), to.out);
+    let is_one = measurement.is_one_rung();
+    measurement.each(|measurement, measured| {
+        let mut document = match (is_one, &measured.profile.rows[..]) {
+            (true, [row]) => one(row, &measured, measurement, args, env)?,
+            _ => table(&measured, measurement),
+        };
+        measured.records(&metrics, measurement.model()).for_each(|record| document.record(&record));
+        Ok(printer.show(&document)?)
+    })?;
+    let mut below = Document::default();
+    below.note(match is_one {
+        true => "more: --counters, --occupancy, --figures, --dram; --on DEVICE predicts another device",
+        false => "more: `ladder why RUNG`, --counters, --occupancy, --roofline; --on DEVICE predicts another device",
+    });
+    measurement.provenance(&mut below);
+    printer.show(&below)?;
+    printer.finish()?;
+    Ok(0)
+}
+
+/// A row for each rung of a ladder.
+fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
+    let profile = &measured.profile;
+    let mut document = Document::default();
+    document.heading(profile.ladder.name, format!("{}, {}", profile.title, measurement.origin()));
+    let is_predicted = measurement.is_of_named_device();
+    let mut columns = vec![
+        Column::name("rung"),
+        Column::text("bound by"),
+        Column::number("near"),
+        Column::text("fix"),
+        Column::text("next rung"),
+    ];
+    if is_predicted {
+        columns.insert(1, Column::number("time"));
+    }
+    let mut table = Table::new(columns);
+    for row in &profile.rows {
+        let Some(found) = row.verdict else {
+            table.row([row.rung.name, NOTHING]);
+            continue;
+        };
+        let next = found.helps.and_then(|fix| next_rung(profile.ladder, row.rung, fix));
+        let mut cells = vec![
+            row.rung.name.to_owned(),
+            found.bound.name().to_owned(),
+            percent(found.share),
+            found.helps.map_or(NOTHING.to_owned(), |fix| fix.to_string()),
+            next.unwrap_or(NOTHING).to_owned(),
+        ];
+        if is_predicted {
+            cells.insert(1, found.predicted_ns.map_or(String::new(), duration));
+        }
+        table.row(cells);
+    }
+    document.table(table);
+    for why in &profile.left_out {
+        document.note(format!("left out: {why}"));
+    }
+    document.note("near: the share of the bound that is used, or the share of the time that it costs");
+    document
+}
+
+/// The verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
+fn one(
+    row: &Row,
+    measured: &Measured,
+    measurement: &Measurement<'_>,
+    args: &CommandArgs<Arguments>,
+    env: &Env<'_>,
+) -> Result<Document, Error> {
+    let (profile, rung) = (&measured.profile, row.rung);
+    let mut document = Document::default();
+    document.heading(row.launch.to_string(), &profile.title);
+    let Some(found) = row.verdict else {
+        document.paragraph("the device has no counter that shows what bounds this rung");
+        return Ok(document);
+    };
+    let time = found.predicted_ns.map_or(String::new(), |ns| format!("{}, ", duration(ns)));
+    document.paragraph(format!("{}.", sentence(&found)));
+    document.paragraph(format!("{time}{}", measurement.origin()));
+
+    document.section("counters", "");
+    let evidence = found.bound.evidence().iter().filter_map(|name| number(name, row, profile.side));
+    document.facts(evidence.map(|(metric, text)| {
+        let heading = if metric.heading == metric.name { "" } else { &metric.heading };
+        (format!("  {}", metric.name), format!("{text:>9}  {heading}").trim_end().to_owned())
+    }));
+
+    let place = measurement.selected.iter().position(|own| own.ladder.name == profile.ladder.name);
+    let selection = place.map(|place| measurement.selected[place].clone());
+    if let Some(selection) = selection {
+        figures::add_worst(&mut document, found.bound.figure(), selection, args, env);
+    }
+
+    match found.helps {
+        Some(fix) => document.section("fix", how(fix)),
+        None if found.bound == Resource::Size => document.section("fix", "none: a larger problem fills the device"),
+        None => document.section("fix", "none: what is left is the traffic or arithmetic of the problem itself"),
+    }
+    let (label, next) = match found.helps.and_then(|fix| next_rung(profile.ladder, rung, fix)) {
+        Some(name) => ("next rung", profile.ladder.rungs.iter().find(|own| own.name == name)),
+        None => ("the ladder goes on with", following(profile.ladder, rung)),
+    };
+    if let Some(next) = next {
+        document.section(label, next.name);
+        document.paragraph(format!("  {}", wrapped(next.lesson, figures::WIDTH - 2).join("\n")));
+    }
+    Ok(document)
+}
+
+/// A metric that shows the verdict, and its number if that is not 0.
+fn number(name: &str, row: &Row, side: Side) -> Option<(Metric, String)> {
+    let metric = metrics::find(name, side == Side::Gpu).ok()?;
+    let number = row.number(&metric, side).filter(|number| *number != 0.0)?;
+    let text = metric.form.write(number);
+    Some((metric, text))
+}
+
+/// An optimization, and the ways to do it.
+fn how(fix: Optimization) -> String {
+    let ways = fix.entry().strategies.iter().map(|way| wrapped(way, figures::WIDTH - 4).join("\n  "));
+    let ways = ways.map(|way| format!("\n  - {way}"));
+    format!("{fix}{}", ways.collect::<String>())
+}
+
+/// The rung after this one.
+fn following(ladder: &Ladder, rung: &Rung) -> Option<&'static Rung> {
+    let place = ladder.rungs.iter().position(|own| own.name == rung.name)?;
+    ladder.rungs.get(place + 1)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// What bounds a launch, in a sentence.
+fn sentence(found: &Verdict) -> String {
+    let share = percent(found.share);
+    match found.bound {
+        Resource::Warps => {
+            format!("bound by latency: only {share} of the possible warps are active, too few to hide it")
+        }
+        Resource::Size => {
+            format!(
+                "bound by latency: the problem has too few blocks, so only {share} of the possible warps are active"
+            )
+        }
+        Resource::Barriers => format!("bound by latency: warps wait at barriers for {share} of the time"),
+        Resource::BankConflicts => {
+            format!(
+                "bound by bank conflicts: the wavefronts that they add occupy shared memory for {share} of the time"
+            )
+        }
+        Resource::Latency => {
+            format!("bound by latency: each warp waits for its own data, and no resource is used for more than {share}")
+        }
+        other => format!("bound by {}, at {share} of its limit", other.name()),
+    }
+}
+
+/// How near a rung is to its bound, in words.
+pub(crate) fn how_near(found: &Verdict) -> String {
+    let share = percent(found.share);
+    match found.bound {
+        Resource::Warps | Resource::Size => format!("{share} occupancy"),
+        Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
+        Resource::Latency => format!("nothing above {share}"),
+        _ => share,
+    }
+}

@@ -1,0 +1,193 @@
+//! The report of `lab agree`, which is Markdown.
+
+use analysis::agree::class::Class;
+use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
+use analysis::agree::record::{COUNTED, Comparison, MeasurementContext, Record, Run};
+
+use cli::output::{Column, Document, Table, number};
+
+/// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
+/// cannot be compared, and where the record was measured.
+pub(super) fn report(record: &Record) -> Document {
+    let mut report = Document::default();
+    if record.runs.is_empty() {
+        report.paragraph("Nothing has been compared yet.");
+        return report;
+    }
+    report.table(summary(record));
+    report.heading("What is not exact", "");
+    differences(record, &mut report);
+    report.heading("What counts different things", "");
+    for run in &record.runs {
+        report.paragraph(format!("{}: {}", run.ladder, run.case()));
+        report.table(information(run));
+    }
+    report.heading("What is compared", "");
+    report.table(compared());
+    report.heading("Where it was measured", "");
+    circumstances(record, &mut report);
+    report
+}
+
+/// Adds the rungs without numbers in a record.
+pub(super) fn not_measured(missing: &[(&str, Vec<&str>)], report: &mut Document) {
+    if !missing.is_empty() {
+        report.heading("What has not been measured yet", "");
+    }
+    for (ladder, rungs) in missing {
+        report.note(format!("{ladder}: `{}`", rungs.join("`, `")));
+    }
+}
+
+fn summary(record: &Record) -> Table {
+    let names = COUNTED.map(|class| class.map_or("0 on both".to_owned(), |own| own.to_string()));
+    let words = ["ladder", "problem"].map(Column::text);
+    let numbers = ["rungs".to_owned()].into_iter().chain(names);
+    let mut table = Table::new(words.into_iter().chain(numbers.map(Column::number)));
+    let mut row = |ladder: &str, case: String, runs: &[Run]| {
+        let rungs: usize = runs.iter().map(|run| run.rungs.len()).sum();
+        let count = |class| runs.iter().map(|run| run.count(class)).sum();
+        let numbers = [rungs].into_iter().chain(COUNTED.map(count));
+        let numbers = numbers.map(|number| number.to_string());
+        table.row([ladder.to_owned(), case].into_iter().chain(numbers));
+    };
+    for run in &record.runs {
+        row(&run.ladder, run.case(), std::slice::from_ref(run));
+    }
+    row("all", String::new(), &record.runs);
+    table
+}
+
+/// Adds every comparison that is not exact.
+fn differences(record: &Record, report: &mut Document) {
+    let mut is_exact = true;
+    for run in &record.runs {
+        let words = ["metric", "how"].map(Column::text);
+        let numbers = ["sim", "GPU", "difference"].map(Column::number);
+        let columns = [Column::name("rung")].into_iter().chain(words);
+        let mut table = Table::new(columns.chain(numbers));
+        let all = run.rungs.iter().flat_map(|row| {
+            let comparisons = row.comparisons(run);
+            comparisons.filter_map(move |(metric, both)| Some((row, metric, both?)))
+        });
+        let is_equal = |class| matches!(class, Class::Exact | Class::Information);
+        for (row, metric, both) in all.filter(|(.., both)| !is_equal(both.class)) {
+            table.row([
+                row.rung.clone(),
+                metric.heading.clone(),
+                class(both),
+                or_none(both.sim),
+                or_none(both.ncu),
+                difference(both),
+            ]);
+        }
+        if !table.is_empty() {
+            is_exact = false;
+            report.paragraph(format!("{}: {}", run.ladder, run.case()));
+            report.table(table);
+        }
+    }
+    if is_exact {
+        report.paragraph("Nothing: all numbers are the same on both sides.");
+    }
+}
+
+fn class(comparison: &Comparison) -> String {
+    let class = comparison.class;
+    match &comparison.why[..] {
+        [] => class.to_string(),
+        why => format!("{class}: {}", why.join("; ")),
+    }
+}
+
+fn or_none(value: Option<f64>) -> String {
+    value.map_or("none".to_owned(), number)
+}
+
+fn difference(comparison: &Comparison) -> String {
+    match (comparison.sim, comparison.ncu) {
+        (Some(sim), Some(gpu)) if sim != 0.0 => format!("{:+.1} %", (gpu - sim) / sim * 100.0),
+        _ => String::new(),
+    }
+}
+
+/// Instructions and branches, which are those of PTX on one side and of SASS on the other.
+fn information(run: &Run) -> Table {
+    let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
+    let here = names.filter(|name| run.metrics.iter().any(|own| own == name));
+    let here: Vec<_> = here.filter_map(find).collect();
+    let headings = here.iter().flat_map(|metric| {
+        let ptx = format!("{} (PTX)", metric.heading);
+        [Column::number(ptx), Column::number("(SASS)")]
+    });
+    let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
+    for row in &run.rungs {
+        let numbers = here.iter().flat_map(|metric| {
+            let zeros = (Some(0.0), Some(0.0));
+            let both = row.metrics.get(&metric.name);
+            let (sim, ncu) = both.map_or(zeros, |both| (both.sim, both.ncu));
+            [or_none(sim), or_none(ncu)]
+        });
+        table.row([row.rung.clone()].into_iter().chain(numbers));
+    }
+    table
+}
+
+/// The metrics, with the rule for when each agrees.
+fn compared() -> Table {
+    let mut table = Table::new([Column::text("metric"), Column::name("name"), Column::text("the GPU's has to be")]);
+    for metric in METRICS.iter() {
+        let rule = match metric.rule {
+            Rule::Requests | Rule::Counts => "the same",
+            Rule::TwoPlaces => "the same to two places",
+            Rule::Arbitrated => "on the GPU up to 6 % more, for arbitration",
+            Rule::Information => "not compared: PTX on one side, SASS on the other",
+        };
+        table.row([metric.heading.as_str(), &metric.name, rule]);
+    }
+    table
+}
+
+/// Adds each place of measurement once, with the runs that were measured there and the rungs that they lack.
+fn circumstances(record: &Record, report: &mut Document) {
+    let mut places: Vec<(&MeasurementContext, Vec<&str>)> = Vec::new();
+    for run in &record.runs {
+        match places.iter_mut().find(|(own, _)| **own == run.measured) {
+            Some((_, ladders)) => ladders.push(&run.ladder),
+            None => places.push((&run.measured, vec![&run.ladder])),
+        }
+    }
+    for (measured, mut ladders) in places {
+        ladders.dedup();
+        report.note(format!("{}: {}", ladders.join(", "), place(measured)));
+    }
+    let mut last = String::new();
+    for run in &record.runs {
+        let is_lacking = |name: &String| run.metrics.iter().all(|own| own != name);
+        let lacking = METRICS.iter().filter(|metric| is_lacking(&metric.name));
+        let lacking: Vec<&str> = lacking.map(|metric| metric.heading.as_str()).collect();
+        let line = format!("{}: not counted: {}", run.ladder, lacking.join("; "));
+        // Several runs on the same GPU are listed once.
+        if !lacking.is_empty() && line != last {
+            report.note(line.clone());
+            last = line;
+        }
+        for why in &run.left_out {
+            report.note(format!("{}: {}: left out: {why}", run.ladder, run.case()));
+        }
+    }
+}
+
+fn place(measured: &MeasurementContext) -> String {
+    let mut place = measured.device.clone();
+    if let Some((major, minor)) = measured.capability {
+        place += &format!(", compute capability {major}.{minor}");
+    }
+    let MeasurementContext { ncu, ptxas, .. } = measured;
+    for (label, version) in [("driver ", &measured.driver), ("", ncu), ("ptxas ", ptxas)] {
+        if let Some(version) = version {
+            place += &format!(", {label}{version}");
+        }
+    }
+    format!("{place}; {}; {}", measured.date, measured.toolchain)
+}

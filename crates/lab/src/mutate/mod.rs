@@ -1,0 +1,111 @@
+//! `lab mutate`: changes the PTX of rungs one instruction at a time, and tests whether the checks notice.
+
+mod show;
+
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use clap::{ArgMatches, Args};
+use engine::device::DeviceInfo;
+use indicatif::ProgressStyle;
+use mutate::reasons::{self, Reason};
+use mutate::{Outcome, Plan};
+use simt::run::is_interrupted;
+
+use cli::Env;
+use cli::Error;
+use cli::command::{Command, Output, WRONG, progress_bar};
+use cli::output::{Format, Printer};
+use cli::targets::Targets;
+
+pub(crate) const MUTATE: Command = Command {
+    name: "mutate",
+    about: "Mutation-test the checks: change one instruction at a time; exit code 1 if a mutant survives without an \
+            explanation",
+    arguments: |command, scope| Arguments::augment_args(scope.names(command)),
+    execute,
+};
+
+#[derive(Args, Debug)]
+struct Arguments {
+    /// The changes that are known to remain unnoticed, with their reasons
+    #[arg(long, value_name = "PATH", default_value = "host/mutants.toml")]
+    reasons: PathBuf,
+    /// Where verdicts are kept, so that the next run goes on
+    #[arg(long, value_name = "PATH", default_value = "target/mutants.jsonl")]
+    kept: PathBuf,
+    /// Forget the verdicts that were kept
+    #[arg(long)]
+    again: bool,
+    /// Run only so many mutants, spread evenly over the rungs
+    #[arg(long, value_name = "COUNT")]
+    sample: Option<usize>,
+    /// Which sample: the same number takes the same mutants
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "sample")]
+    seed: u64,
+    /// Threads of this machine [default: one for each core]
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<usize>,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// A run of mutants, and what it took.
+struct Run<'a> {
+    outcomes: &'a [Outcome<'a>],
+    /// The reasons that are about no mutant of this run.
+    unused: Vec<&'a Reason>,
+    threads: usize,
+    took: Duration,
+}
+
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let args = <Arguments as clap::FromArgMatches>::from_arg_matches(matches)?;
+    let targets = Targets::read(env.catalog, matches);
+    let reasons = reasons::read(&args.reasons).map_err(failed)?;
+    let plan = Plan::new(env.catalog, &targets.select(env.catalog)?).map_err(failed)?;
+    let plan = match args.sample {
+        Some(count) => plan.sample(count, args.seed),
+        None => plan,
+    };
+    if args.again && args.kept.exists() {
+        std::fs::remove_file(&args.kept)?;
+    }
+    let threads = args.threads.or_else(|| available_parallelism().ok().map(usize::from)).unwrap_or(1);
+    let bar = progress_bar(plan.count(), env.terminal);
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} of about {duration}")
+            .expect("the template has only fields that indicatif documents"),
+    );
+    let begin = Instant::now();
+    let outcomes = plan.run(env.catalog, threads, Some(&args.kept), &reasons, |count| bar.inc(count as u64));
+    let outcomes = outcomes.map_err(failed)?;
+    bar.finish_and_clear();
+
+    let is_used =
+        |reason: &Reason| outcomes.iter().any(|own| own.reason.is_some_and(|used| std::ptr::eq(used, reason)));
+    let unused = if targets.is_empty() && args.sample.is_none() && !is_interrupted() {
+        reasons.iter().filter(|own| !is_used(own)).collect()
+    } else {
+        Vec::new()
+    };
+    let run = Run { outcomes: &outcomes, unused, threads, took: begin.elapsed() };
+    let document = match env.markdown {
+        true => {
+            let device = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
+            show::report(&run, &(env.provenance)(&device))
+        }
+        false => show::document(&run),
+    };
+    let mut printer = Printer::new(args.format, env.style(), to.out);
+    printer.show(&document)?;
+    printer.finish()?;
+    to.out.flush()?;
+    let is_fine = run.unused.is_empty() && !outcomes.iter().any(Outcome::is_unexplained);
+    Ok(if is_fine { 0 } else { WRONG })
+}
+
+fn failed(error: mutate::Error) -> Error {
+    Error::Failed { code: if error.is_failure() { 1 } else { 2 }, text: error.to_string() }
+}

@@ -1,0 +1,177 @@
+//! What became of mutants, in tables: for each ladder how many were caught and by what, and those that were not.
+
+use std::collections::BTreeMap;
+
+use engine::Provenance;
+use mutate::{Caught, Outcome, Verdict};
+use serde::Serialize;
+
+use super::Run;
+use cli::output::{Column, Document, Table};
+
+/// A mutant, for programs.
+#[derive(Serialize)]
+struct Record<'a> {
+    ladder: &'a str,
+    rung: &'a str,
+    entry: &'a str,
+    mutation: &'a str,
+    instruction: &'a str,
+    occurrence: usize,
+    edit: &'a str,
+    verdict: &'a Verdict,
+    reason: Option<&'a str>,
+    equivalent: Option<bool>,
+}
+
+/// How many mutants there are of each kind of verdict.
+#[derive(Default)]
+struct Counts {
+    caught: BTreeMap<Caught, usize>,
+    unchanged: usize,
+    same_memory: usize,
+    /// Those that mean the same, for a reason that is written down.
+    equivalent: usize,
+    /// Those that remain unnoticed, for a reason that is written down.
+    known: usize,
+    unexplained: usize,
+    unreached: usize,
+    refused: usize,
+}
+
+impl Counts {
+    fn of<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Self {
+        let mut counts = Self::default();
+        for own in outcomes {
+            match (&own.verdict, own.reason) {
+                (Verdict::Caught { by, .. }, _) => *counts.caught.entry(*by).or_default() += 1,
+                (Verdict::Unchanged { .. }, _) => counts.unchanged += 1,
+                (Verdict::SameMemory { .. }, _) => counts.same_memory += 1,
+                (Verdict::Unreached { .. }, _) => counts.unreached += 1,
+                (Verdict::Refused { .. }, _) => counts.refused += 1,
+                (Verdict::Survived { .. }, Some(reason)) if reason.equivalent => counts.equivalent += 1,
+                (Verdict::Survived { .. }, Some(_)) => counts.known += 1,
+                (Verdict::Survived { .. }, None) => counts.unexplained += 1,
+            }
+        }
+        counts
+    }
+
+    fn all_caught(&self) -> usize {
+        self.caught.values().sum()
+    }
+
+    /// Those that change what the kernel does.
+    fn changing(&self) -> usize {
+        self.all_caught() + self.known + self.unexplained
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let changing = self.changing();
+        let share = match changing {
+            0 => String::new(),
+            _ => format!("{:.1} %", 100.0 * self.all_caught() as f64 / changing as f64),
+        };
+        let by = Caught::ALL.map(|by| self.caught.get(&by).copied().unwrap_or(0).to_string());
+        let counts = [changing.to_string(), share].into_iter().chain(by);
+        let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged, self.unreached]
+            .map(|count| count.to_string());
+        [name.to_owned()].into_iter().chain(counts).chain(others).collect()
+    }
+}
+
+/// The tables, and a record of each mutant.
+pub(super) fn document(run: &Run<'_>) -> Document {
+    let mut document = tables(run);
+    for own in run.outcomes {
+        document.record(&Record {
+            ladder: own.kernel.ladder.name,
+            rung: own.kernel.rung.name,
+            entry: &own.kernel.entry,
+            mutation: own.mutant.mutation.name,
+            instruction: &own.mutant.instruction,
+            occurrence: own.mutant.occurrence,
+            edit: &own.mutant.edit.what,
+            verdict: &own.verdict,
+            reason: own.reason.map(|own| own.reason.as_str()),
+            equivalent: own.reason.map(|own| own.equivalent),
+        });
+    }
+    for own in run.outcomes.iter().filter(|own| own.is_unexplained()) {
+        let Verdict::Survived { what } = &own.verdict else { continue };
+        let (rung, mutation) = (own.kernel.rung.name, own.mutant.mutation.name);
+        let (instruction, edit) = (&own.mutant.instruction, &own.mutant.edit.what);
+        document.note(format!("not noticed: {rung}, {mutation} at `{instruction}` ({edit}): {what}"));
+    }
+    for own in &run.unused {
+        let (rung, mutation, instruction) = (&own.rung, &own.mutation, &own.instruction);
+        document.note(format!("a reason that no mutant needs: {rung}, {mutation} at `{instruction}`"));
+    }
+    let (threads, seconds) = (run.threads, run.took.as_secs_f64());
+    document.note(format!("{} mutants on {threads} threads in {seconds:.1} s", run.outcomes.len()));
+    document
+}
+
+/// The tables, the reasons, and where and when they were made.
+pub(super) fn report(run: &Run<'_>, provenance: &Provenance) -> Document {
+    let mut document = tables(run);
+    document.table(reasons(run));
+    let Provenance { date, toolchain } = provenance;
+    document.caption(vec![format!("{date}, on the SIMT machine, {toolchain}")]);
+    document
+}
+
+fn tables(run: &Run<'_>) -> Document {
+    let mut document = Document::default();
+    let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()));
+    let headings = |first: &str| {
+        let counts = ["change something", "caught"].map(Column::number);
+        let others = ["known", "unexplained", "equivalent", "same memory", "same accesses", "not executed"];
+        let others = others.map(Column::number);
+        [Column::name(first)].into_iter().chain(counts).chain(by.clone()).chain(others).collect::<Vec<_>>()
+    };
+    let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
+
+    let mut table = Table::new(headings("ladder"));
+    let mut names: Vec<&str> = run.outcomes.iter().map(|own| own.kernel.ladder.name).collect();
+    names.dedup();
+    for name in &names {
+        table.row(of(&|own| own.kernel.ladder.name == *name).row(name));
+    }
+    if names.len() > 1 {
+        table.row(of(&|_| true).row("all"));
+    }
+    document.table(table);
+
+    let mut table = Table::new(headings("mutation"));
+    for mutation in mutate::mutations::ALL {
+        let counts = of(&|own| own.mutant.mutation.name == mutation.name);
+        if counts.changing() + counts.equivalent + counts.same_memory + counts.unchanged + counts.unreached > 0 {
+            table.row(counts.row(mutation.name));
+        }
+    }
+    document.table(table);
+    document
+}
+
+/// The mutants that remain unnoticed, by their reasons.
+fn reasons(run: &Run<'_>) -> Table {
+    let words = [Column::name("rung"), Column::name("mutation"), Column::name("instruction")];
+    let others = [Column::number("mutants"), Column::text("means the same"), Column::text("why it is not noticed")];
+    let mut table = Table::new(words.into_iter().chain(others));
+    let mut seen: Vec<(&mutate::reasons::Reason, usize)> = Vec::new();
+    for reason in run.outcomes.iter().filter_map(|own| own.reason) {
+        match seen.iter_mut().find(|own| std::ptr::eq(own.0, reason)) {
+            Some((_, count)) => *count += 1,
+            None => seen.push((reason, 1)),
+        }
+    }
+    for (reason, count) in seen {
+        let same = if reason.equivalent { "yes" } else { "no" };
+        let count = count.to_string();
+        table.row(
+            [&reason.rung, &reason.mutation, &reason.instruction, &count, same, &reason.reason].map(str::to_owned),
+        );
+    }
+    table
+}

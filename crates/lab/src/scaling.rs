@@ -1,0 +1,279 @@
+//! `lab scaling`: how much faster more devices are, and what sums over all of them take at each size.
+
+use clap::{ArgMatches, Args};
+use engine::Options;
+use engine::device::{Choice, DeviceInfo};
+use engine::problem::Verdict;
+use engine::selection::Selection;
+use indicatif::ProgressBar;
+use ranks::{Devices, GroupReport, GroupRequest, Measurement, Member, SharedLadder, Side};
+
+use cli::Env;
+use cli::Error;
+use cli::command::{Command, CommandArgs, Output, WRONG, progress_bar};
+use cli::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
+use cli::run::RUNS;
+use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
+use cli::workers::LaunchLimit;
+
+pub(crate) const SCALING: Command = Command {
+    name: "scaling",
+    about: "Measure problems on one device and on more, and sums over all devices at each size",
+    arguments: CommandArgs::<Arguments>::arguments_of_several,
+    execute,
+};
+
+#[derive(Args, Debug)]
+struct Arguments {
+    /// Where to run
+    #[arg(long, value_enum, default_value_t)]
+    device: Choice,
+    /// How many timed launches to take the median of
+    #[arg(long, value_name = "K", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    #[command(flatten)]
+    limit: LaunchLimit,
+    #[command(flatten)]
+    several: SharedArguments,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let selected = targets.select(env.catalog)?;
+    let shared = args.several.ranks(args.device)?;
+    let mut printer = Printer::new(args.format, env.style(), to.out);
+    let mut code = 0;
+    for own in &selected {
+        let bar = progress_bar(0, env.terminal);
+        let measured = Measured { own, shared: &shared, env, args: &args, bar };
+        let is_of_ranks = own.ladder.options.iter().any(|option| option.name == RANKS);
+        let (shown, is_right) = if is_of_ranks { measured.sizes()? } else { measured.devices()? };
+        measured.bar.finish_and_clear();
+        printer.show(&shown)?;
+        code = if is_right { code } else { WRONG };
+    }
+    printer.finish()?;
+    Ok(code)
+}
+
+/// The options that are sizes.
+const SIZES: [&str; 3] = ["m", "n", "k"];
+
+/// How products are divided: along which side, and into how many pieces each part is cut.
+const PRODUCTS: [(Side, usize); 3] = [(Side::Rows, 1), (Side::Rows, 4), (Side::K, 1)];
+
+/// What is measured of a ladder.
+struct Measured<'a> {
+    own: &'a Selection,
+    shared: &'a SharedRanks,
+    env: &'a Env<'a>,
+    args: &'a Arguments,
+    /// Counts the problems on so many devices.
+    bar: ProgressBar,
+}
+
+impl Measured<'_> {
+    /// The problems that were asked for; where their sizes were not given, each of these.
+    fn problems(&self, usual: &[u64]) -> Result<Vec<Options>, Error> {
+        let given = self.own.combinations()?.unwrap_or_else(|| vec![Options::default()]);
+        let has = |name: &&&str| self.own.ladder.options.iter().any(|option| option.name == **name);
+        let missing = |options: &Options| -> Vec<&'static str> {
+            SIZES.iter().filter(has).filter(|name| options.get(name).is_none()).copied().collect()
+        };
+        let each = given.iter().flat_map(|options| {
+            let missing = missing(options);
+            let sizes = if missing.is_empty() { &usual[..1] } else { usual };
+            let with = move |size: &u64| missing.iter().fold(options.clone(), |all, name| all.with(name, size));
+            sizes.iter().map(with)
+        });
+        Ok(each.collect())
+    }
+
+    /// Runs these rungs of problems on so many devices, which are opened once.
+    fn reports(
+        &self,
+        problems: &[Options],
+        rungs: &[String],
+        count: usize,
+        (side, pieces): (Side, usize),
+    ) -> Result<Vec<GroupReport>, Error> {
+        let settings = self.shared.settings(self.env.catalog.kernels, self.args.limit.time_limit());
+        let devices = Devices::Numbers(self.shared.numbers[..count].to_vec());
+        let (ladder, runs) = (self.own.ladder, Some(self.args.runs));
+        let made = problems.iter().map(|options| SharedLadder::problem_of(self.env.shared, ladder, options));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let request = |whole| GroupRequest { ladder, rungs, whole, block: None, runs, side, pieces };
+        made.iter().try_for_each(|whole| ranks::check(&request(whole), count))?;
+        let bar = &self.bar;
+        let job = |member: &mut Member| {
+            let is_first = member.rank().index == 0;
+            let mut reports = Vec::new();
+            for whole in &made {
+                if is_first {
+                    bar.set_message(format!("{} on {count}", whole.problem().labels().title));
+                }
+                reports.push(ranks::measure(member, &request(whole))?);
+                if is_first {
+                    bar.inc(1);
+                }
+            }
+            Ok(reports)
+        };
+        Ok(ranks::run_threads(self.args.device, &devices, settings, job)?.swap_remove(0))
+    }
+
+    /// Sums of all devices' arrays, of every size from 8 bytes to a GiB: what each rung takes, and nccl-tests' bus bandwidth.
+    fn sizes(&self) -> Result<(Document, bool), Error> {
+        let count = self.shared.numbers.len();
+        // 8 and 16 bytes, then four times as many each.
+        let usual: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
+        let rungs = self.own.rung_names();
+        let problems: Vec<_> = self.problems(&usual)?.into_iter().map(|options| options.with(RANKS, count)).collect();
+        self.bar.inc_length(problems.len() as u64);
+        let reports = self.reports(&problems, rungs, count, (Side::Rows, 1))?;
+        let names: Vec<&str> =
+            reports.first().map_or(Vec::new(), |report| report.measurements.iter().map(|own| &*own.name).collect());
+        let columns = || {
+            let names = names.iter().map(|name| Column::number(name.trim_start_matches("allreduce_")));
+            Table::new([Column::number("bytes")].into_iter().chain(names))
+        };
+        let (mut times, mut rates) = (columns(), columns());
+        let mut document = Document::default();
+        for report in &reports {
+            let bytes = report.all_reduced.unwrap_or_default();
+            let cells = |cell: &dyn Fn(&Measurement) -> Cell| -> Vec<Cell> {
+                let of_name = |name: &&str| report.measurements.iter().find(|own| own.name == *name);
+                let own = names.iter().map(|name| match of_name(name) {
+                    Some(own) if own.verdict.is_right() => cell(own),
+                    Some(_) => Cell::bad("WRONG"),
+                    // Left out: it would take too long.
+                    None => NOTHING.into(),
+                });
+                [Cell::from(bytes.to_string())].into_iter().chain(own).collect()
+            };
+            let median = |own: &Measurement| own.samples.as_ref().map(|samples| samples.median());
+            times.row(cells(&|own| median(own).map_or(NOTHING.to_owned(), duration).into()));
+            let rate = |own: &Measurement| Rates::of(report, own).all_reduce.map(|[_, bus]| format!("{bus:.2}"));
+            rates.row(cells(&|own| rate(own).unwrap_or(NOTHING.to_owned()).into()));
+            report.measurements.iter().for_each(|own| document.record(&record(report, own)));
+        }
+        document.paragraph("Time of an all-reduce:");
+        document.table(times);
+        document.paragraph("Bus bandwidth in GB/s:");
+        document.table(rates);
+        let timing = format!(
+            "median of {} times 20 in a row as nccl-tests counts them, the slowest device's; `through the host` and `copies to \
+             one device` of 3, one at a time, by the host's clock",
+            self.args.runs
+        );
+        let reports: Vec<&GroupReport> = reports.iter().collect();
+        self.caption(&mut document, &reports, &timing);
+        Ok((document, reports.iter().all(|report| report.all_right())))
+    }
+
+    /// Problems on one device, two, four and so on, and problems that grow with the devices.
+    fn devices(&self) -> Result<(Document, bool), Error> {
+        let Self { own, shared, .. } = self;
+        let is_product = own.ladder.options.iter().any(|option| option.name == "m");
+        let grows = if is_product { "m" } else { "n" };
+        let ways = if is_product { &PRODUCTS[..] } else { &[(Side::Rows, 1)] };
+        let usual: &[u64] = match own.ladder.name {
+            "reduce" => &[1 << 30, 1 << 32],
+            "histogram" => &[1 << 30],
+            _ => &[8192],
+        };
+        let mut counts: Vec<usize> =
+            (0..).map(|power| 1 << power).take_while(|count| *count < shared.numbers.len()).collect();
+        counts.push(shared.numbers.len());
+        let rungs: Vec<String> = match own.rung_names() {
+            [] => {
+                let whole = own.ladder.rungs.iter().rfind(|rung| rung.single_pass);
+                let last = whole.or(own.ladder.rungs.last());
+                last.map(|rung| rung.name.to_owned()).into_iter().collect()
+            }
+            named => named.to_vec(),
+        };
+        let problems = self.problems(usual)?;
+        let columns = ["rung", "problem", "divided"].map(Column::text).into_iter();
+        let numbers = ["devices", "time", "rate", "× one device", "of linear"].map(Column::number);
+        let mut table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
+        let mut document = Document::default();
+        let mut all = Vec::new();
+        self.bar.inc_length((problems.len() * ways.len() * (2 * counts.len() - 1)) as u64);
+        let each = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
+        for (options, way) in each {
+            let complete = own.ladder.complete(options)?;
+            let size = complete.maybe_size(grows).unwrap_or_default();
+            let grown = |count: usize| options.clone().with(grows, size * count as u64);
+            let strong = counts.iter().map(|count| ("strong", options.clone(), *count));
+            let weak = counts[1..].iter().map(|count| ("weak", grown(*count), *count));
+            let measured = strong
+                .chain(weak)
+                .map(|(name, options, count)| Ok((name, self.reports(&[options], &rungs, count, way)?.swap_remove(0))));
+            let measured: Vec<(&str, GroupReport)> = measured.collect::<Result<_, Error>>()?;
+            for place in 0..rungs.len() {
+                let one = rate(&measured[0].1, place);
+                for (divided, report) in &measured {
+                    let Some(outcome) = report.measurements.get(place) else { continue };
+                    let own = rate(report, place);
+                    let times = one.zip(own).map(|((one, _), (own, _))| own / one);
+                    let linear = times.map(|times| times / report.rank.count as f64);
+                    let median = outcome.samples.as_ref().map(|samples| samples.median());
+                    let or_nothing = |text: Option<String>| Cell::from(text.unwrap_or(NOTHING.to_owned()));
+                    let divided = match way {
+                        _ if !is_product => (*divided).to_owned(),
+                        (Side::K, _) => format!("{divided}, k"),
+                        (Side::Rows, 1) => format!("{divided}, rows"),
+                        (Side::Rows, pieces) => format!("{divided}, rows, {pieces} pieces"),
+                    };
+                    table.row([
+                        Cell::from(outcome.name.clone()),
+                        report.title.clone().into(),
+                        divided.into(),
+                        if outcome.verdict.is_right() { Cell::good("right") } else { Cell::bad("WRONG") },
+                        report.rank.count.to_string().into(),
+                        or_nothing(median.map(duration)),
+                        or_nothing(own.map(|(rate, unit)| format!("{rate:.1} {unit}"))),
+                        or_nothing(times.map(|times| format!("{times:.3}"))),
+                        or_nothing(linear.map(|share| format!("{:.1} %", share * 100.0))),
+                    ]);
+                    document.record(&record(report, outcome));
+                }
+            }
+            all.extend(measured.into_iter().map(|(_, report)| report));
+        }
+        document.table(table);
+        let timing =
+            format!("median of {} runs, each the slowest device's, with what combines the results", self.args.runs);
+        let all: Vec<&GroupReport> = all.iter().collect();
+        self.caption(&mut document, &all, &timing);
+        Ok((document, all.iter().all(|report| report.all_right())))
+    }
+
+    fn caption(&self, document: &mut Document, reports: &[&GroupReport], timing: &str) {
+        let Some(last) = reports.last() else { return };
+        let provenance = (self.env.provenance)(&last.device);
+        let device: &DeviceInfo = &last.device;
+        let devices = self.shared.numbers.len();
+        let links = ranks::links(self.args.device, &self.shared.numbers);
+        document.caption(vec![
+            format!("{} on up to {devices} devices, each {device}{links}", self.own.ladder.name),
+            format!("combined by {}; {timing}; {}; {}", last.combined_by, provenance.date, provenance.toolchain),
+        ]);
+        for report in reports {
+            for own in &report.measurements {
+                if let Verdict::Wrong(why) = &own.verdict {
+                    document.note(format!("wrong: {}, {}: {why}", own.name, report.title));
+                }
+            }
+        }
+    }
+}
+
+/// The rate of an outcome, and its unit: floating-point operations, or bytes.
+fn rate(report: &GroupReport, place: usize) -> Option<(f64, &'static str)> {
+    let rates = Rates::of(report, report.measurements.get(place)?);
+    rates.flops.map(|rate| (rate, "GFLOP/s")).or(rates.bytes.map(|rate| (rate, "GB/s")))
+}
