@@ -25,8 +25,7 @@ fn run(device: fn() -> Clocked, cuda: &dyn Fn() -> CudaCode, args: &[&str]) -> (
 
 /// [`run`], with these ladders.
 fn run_of(
-    shared: &[],
-        catalog: &'static Catalog,
+    catalog: &'static Catalog,
     device: fn() -> Clocked,
     cuda: &dyn Fn() -> CudaCode,
     args: &[&str],
@@ -37,6 +36,7 @@ fn run_of(
     let env = Env {
         program: &lab::LAB,
         catalog,
+        shared: &[],
         open: &|_| Ok(Box::new(device())),
         command: Some(&args),
         terminal: false,
