@@ -96,7 +96,10 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
             self.restore(self.sets.len() - 1)?;
         }
         if SCRATCH * l2 <= self.room() {
-            self.scratch = Some(self.device.alloc(host_size(SCRATCH * l2))?);
+            let scratch = self.device.alloc(host_size(SCRATCH * l2))?;
+            // A read of uninitialized memory would be reported by `compute-sanitizer --tool initcheck`, millions of times.
+            self.device.fill(scratch, 0)?;
+            self.scratch = Some(scratch);
             self.l2_contaminated = true;
         }
         Ok(())
