@@ -20,6 +20,7 @@ mod mutants;
 mod occupancy;
 mod pitfalls;
 mod predict;
+mod process;
 mod ptx;
 mod registry;
 mod report;

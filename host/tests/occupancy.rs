@@ -19,7 +19,7 @@ fn an_architecture_that_ptxas_does_not_know() {
     let known = toolkit::ptxas::architectures(&ptxas).unwrap();
     // The suffix is not among our tables' names, and of `sm_75` there is none.
     assert!(!known.contains(&"sm_75a".to_owned()));
-    on(right, "why reduce_smem --occupancy --arch sm_75a").refused("knows no sm_75a; it knows sm_75, sm_80, ");
+    on(right, "why reduce_smem --occupancy --arch sm_75a").refused("knows no sm_75a\nnote: it knows sm_75, sm_80, ");
 }
 
 /// The program somewhere else, on a machine without NVIDIA's tools.
@@ -46,7 +46,7 @@ fn without_ptxas_it_is_said_how_to_get_it() {
         .unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{err}");
-    assert_eq!(err, "error: no ptxas was found; `cargo xtask setup --nvidia` installs NVIDIA's tools\n");
+    assert_eq!(err, "error: no ptxas was found\nhelp: `cargo xtask setup --nvidia` installs NVIDIA's tools\n");
     assert!(output.stdout.is_empty());
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::counted;
-use crate::common::program::provenance;
+use crate::common::program::{alone, provenance};
 use analysis::document;
 use cli::output::OutputStyle;
 use host::run::Plan;
@@ -20,7 +20,7 @@ fn colours_only_on_a_terminal() {
             None,
             DeviceProperties::default(),
         );
-        cli::report::document(&counted(plan.unwrap()), &provenance("some"))
+        cli::report::document(&counted(plan.unwrap()), None, &provenance("some"))
     };
     let document = of("reduce", "reduce_shfl");
     assert!(document.text(OutputStyle { terminal: true, ..OutputStyle::default() }).contains('\u{1b}'));
@@ -41,4 +41,17 @@ fn a_text_without_a_newline_gets_one_between_the_markers() {
     fs::write(&path, format!("{begin}{end}")).unwrap();
     document::update(&path, "reduce", "new").unwrap();
     assert!(fs::read_to_string(&path).unwrap().contains(&format!("{begin}\nnew\n{end}")));
+}
+
+#[test]
+fn the_simulators_tables_fit_100_columns_and_predict_what_why_predicts() {
+    let rungs = "reduce transpose histogram matmul gemm --n 64 --m 64 --k 64 --rows 64 --cols 64";
+    let table = alone(&format!("run {rungs} --device sim")).printed();
+    for line in table.lines().filter(|line| line.starts_with('│')) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let ns = |command: &str| alone(&format!("{command} --json")).json()[0]["predicted_ns"].as_f64().unwrap();
+    let [h100, t4] = ["", " --on t4"].map(|on| ns(&format!("run reduce_shfl --n 100k{on} --device sim")));
+    assert_eq!(h100, ns("why reduce_shfl --n 100k --device sim"));
+    assert!(t4 > h100, "{t4} {h100}");
 }

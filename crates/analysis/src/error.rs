@@ -62,7 +62,7 @@ pub enum Error {
         said: String,
     },
     /// The output of `ncu` has an unknown format.
-    #[error("cannot read what {version} wrote: {why}; it begins: {}", lines(.text))]
+    #[error("cannot read what {version} wrote: {why}; note: it begins: {}", lines(.text))]
     Form {
         /// Its version.
         version: String,

@@ -13,7 +13,7 @@ use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
 use ranks::SharedLadder;
 use signal_hook::consts::SIGINT;
-use simt::cli::{complain, one_line};
+use simt::cli::{complain, complain_about_arguments};
 use simt::run::{interruption, is_interrupted};
 
 use crate::command::{Command, Env, INTERRUPTED, Output, Program};
@@ -96,7 +96,8 @@ pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
     (code, text(out.into_inner()), text(err.into_inner()))
 }
 
-/// Runs the program and returns its exit code, as its help lists them. Errors are one line on `err`.
+/// Runs the program and returns its exit code, as its help lists them. Errors are lines on `err`, as
+/// [`complain`] writes them.
 pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let scope = Scope::of(env.catalog, &args);
@@ -104,16 +105,19 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
         Ok(matches) => execute(&matches, env, &mut Output { out, err }),
         Err(error) => Err(error.into()),
     };
+    let done = match done {
+        Err(Error::Arguments(error)) => refuse(&error, env.program, args.get(1), &scope, &mut Output { out, err }),
+        done => done,
+    };
     let done = done.and_then(|code| Ok((code, out.flush()?)));
     if is_interrupted() {
-        complain(err, "interrupted: what is shown is all that was done");
+        complain(err, "interrupted; note: what is shown is all that was done");
         return INTERRUPTED;
     }
     match done {
         Ok((code, ())) => code,
         // The reader closed the pipe, as in `ladder list | head`, so there is nobody to report to.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
-        Err(Error::Arguments(error)) => refuse(&error, env.program, args.get(1), &scope, out, err),
         Err(error) => {
             complain(err, &error.to_string());
             error.exit_code()
@@ -131,27 +135,36 @@ fn execute(matches: &clap::ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Re
     (command.expect("every subcommand is one of the program's").execute)(matches, env, to)
 }
 
-/// Reports an error in the arguments in one line with the nearest names, or prints the requested help. Returns the exit
-/// code.
+/// Reports an error in the arguments with the nearest names, or prints the requested help. Returns the exit code.
+///
+/// # Errors
+/// When the help cannot be written.
 fn refuse(
     error: &clap::Error,
     program: &Program,
     command: Option<&OsString>,
     scope: &Scope,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
+    to: &mut Output<'_>,
+) -> Result<u8, Error> {
+    if !error.use_stderr() {
+        write!(to.out, "{}", error.render().ansi())?;
+        return Ok(0);
+    }
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    let line = match error.kind() {
+    let command = program.all().find(|own| command.is_some_and(|name| *name == *own.name));
+    let help = match command {
+        Some(command) => format!("{} {} --help", program.name, command.name),
+        None => format!("{} --help", program.name),
+    };
+    match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = write!(err, "{}", error.render().ansi());
-            return 2;
+            let _ = write!(to.err, "{}", error.render().ansi());
         }
         // clap suggests the subcommands of a command.
-        ErrorKind::InvalidSubcommand if command.is_some_and(|own| *own == *text(ContextKind::InvalidSubcommand)) => {
+        ErrorKind::InvalidSubcommand if command.is_none() => {
             let name = text(ContextKind::InvalidSubcommand);
             let known: Vec<&str> = program.commands.iter().copied().flatten().map(|command| command.name).collect();
             let is_named = scope.catalog.ladders.iter().any(|own| own.name == name || own.has(&name));
@@ -159,30 +172,19 @@ fn refuse(
                 true => format!("did you mean `{} run {name}`?", program.name),
                 false => did_you_mean(&name, "commands", &known),
             };
-            format!("unrecognized subcommand '{name}'; {hint}")
+            complain(to.err, &format!("unrecognized subcommand '{name}'; {hint}"));
         }
         ErrorKind::UnknownArgument => {
             let similar = match &*text(ContextKind::SuggestedArg) {
                 "" => String::new(),
-                similar => format!("a similar argument exists: '{similar}'; "),
+                similar => format!("; a similar argument exists: '{similar}'"),
             };
             let (name, hint) = (text(ContextKind::InvalidArg), scope.hint());
-            format!("unexpected argument '{name}' found; {similar}{hint}; `--help` says more")
+            let message =
+                format!("unexpected argument '{name}' found; note: {hint}{similar}; `{help}` shows the arguments");
+            complain(to.err, &message);
         }
-        _ => return not_run(error, &format!("{} --help", program.name), out, err),
-    };
-    complain(err, &line);
-    2
-}
-
-/// Reports the error that keeps a program from running (for wrong arguments with the hint `help`), or prints the
-/// requested help. Returns the exit code.
-fn not_run(error: &clap::Error, help: &str, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    if error.use_stderr() {
-        complain(err, &one_line(error, help));
-        return 2;
+        _ => complain_about_arguments(to.err, error, &help),
     }
-    // The reader closed the pipe, so it has read all that it wanted.
-    let _ = write!(out, "{}", error.render().ansi());
-    0
+    Ok(2)
 }

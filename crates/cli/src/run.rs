@@ -1,5 +1,6 @@
 //! `ladder run`: every rung checked against the CPU, timed or counted, and compared.
 
+use analysis::predict::{self, Description};
 use clap::{ArgMatches, Args};
 use engine::DeviceProperties;
 use engine::device::{Checks, Choice, Device, DeviceInfo};
@@ -11,9 +12,10 @@ use crate::check::sanitize;
 use crate::command::{Command, CommandArgs, Env, Output, WRONG, progress_bar};
 use crate::error::Error;
 use crate::output::{Format, Printer};
-use crate::report;
+use crate::report::{self, Predictions};
 use crate::several::{self, DeviceGroupArguments};
 use crate::targets::NAMES;
+use crate::timing::{self, MODEL};
 use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
 
 /// Timed launches of each rung where no other number is asked for.
@@ -38,6 +40,10 @@ struct Arguments {
     /// none for ladders that are shown as pictures]
     #[arg(long, value_name = "K", conflicts_with = "no_time")]
     runs: Option<u32>,
+    /// The device to predict times for, from the counts of sim: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a file
+    /// as crates/devices/known has them [default: h100]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["no_time", "devices"])]
+    on: Option<String>,
     /// Check only: neither time nor count
     #[arg(long)]
     no_time: bool,
@@ -75,9 +81,18 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         };
         return several::run(several, &selected, &request, env, to);
     }
-    let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own), DeviceProperties::default()));
+    let on = args.on.as_deref();
+    let choice = timing::choice(on, args.device)?;
+    let model = Description::open(on.unwrap_or(MODEL)).map_err(analysis::Error::from)?;
+    let properties = on.map_or(DeviceProperties::default(), |_| predict::properties(&model));
+    let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own), properties));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
-    let mut device = (env.open)(args.device)?;
+    if on.is_some() {
+        for (own, plan) in selected.iter().zip(&mut plans) {
+            timing::leave_out_unsupported(plan, own.ladder, env, &model)?;
+        }
+    }
+    let mut device = timing::open(env, choice, properties)?;
     device.set_time_limit(args.process.time_limit());
     sanitize(&mut *device, args.sanitize, Checks::NONE)?;
     for plan in &mut plans {
@@ -103,12 +118,14 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             Some(device) => run::run(&mut **device, plan, |rung| progress(rung.name)).map_err(Error::from),
             None => run_elsewhere(args.process.workers(env, own.ladder), plan, info.clone(), progress),
         };
-        bar.finish_and_clear();
         let mut report = report?;
         explain_failures(&mut report, env);
+        let is_predicted = report.counted() && report.runs.is_none() && !own.ladder.shown.pictures;
+        let predictions = is_predicted.then(|| Predictions::new(&report, env.catalog.kernels, &model));
+        bar.finish_and_clear();
 
         let provenance = (env.provenance)(&report.device);
-        printer.show(&report::document(&report, &provenance))?;
+        printer.show(&report::document(&report, predictions.as_ref(), &provenance))?;
         if !report.all_right() {
             code = WRONG;
         }

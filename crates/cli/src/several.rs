@@ -350,16 +350,16 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
         1 => "1 device".to_owned(),
         count => format!("{count} devices"),
     };
-    let mut lines = vec![
+    let lines = vec![
         format!(
             "{} on {devices}, rank 0's: {}; results combined by {}",
             report.ladder.name, report.device, report.combined_by
         ),
         format!("{}, {timing}; {}; {}", report.title, provenance.date, provenance.toolchain),
     ];
-    lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
     document.caption(lines);
-    notes.into_iter().for_each(|note| document.note(note));
+    let left_out = report.left_out.iter().map(|why| format!("note: left out: {why}"));
+    left_out.chain(notes).for_each(|note| document.note(note));
     document
 }
 

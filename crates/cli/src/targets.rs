@@ -100,7 +100,7 @@ impl Scope {
             format!("{} has --{}", ladder.name, names.join(", --"))
         };
         let ladders: Vec<String> = self.described.iter().map(of).collect();
-        ladders.join("; ")
+        ladders.join(", ")
     }
 }
 

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use engine::device::{Choice, Device};
+use engine::device::{Choice, Device, Sim};
 use engine::problem::Verdict;
 use engine::run::{self, Plan};
 use engine::selection::Selection;
+use engine::{DeviceProperties, Ladder};
 use serde::{Deserialize, Serialize};
 
 use crate::command::Env;
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::run::RUNS;
 use analysis::occupancy;
 use analysis::predict::model::Constants;
+use analysis::predict::sample::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction, Times, against};
 
 /// Where times come from.
@@ -31,8 +33,54 @@ pub(crate) struct TimingArguments {
     pub times: Option<PathBuf>,
 }
 
-/// The device that is shown where nothing was measured.
-const MODEL: &str = "h100";
+/// The device whose times are predicted where nothing was measured and no device is named.
+pub(crate) const MODEL: &str = "h100";
+
+/// The device to open: the simulator, when a device to predict for is named.
+///
+/// # Errors
+/// When a GPU is requested too.
+pub(crate) fn choice(on: Option<&str>, device: Choice) -> Result<Choice, Error> {
+    match (on, device) {
+        (Some(_), Choice::Gpu) => {
+            let why = "--on predicts times from counts of the simulator, and --device gpu measures them; leave out one";
+            Err(Error::Request(why.to_owned()))
+        }
+        (Some(_), _) => Ok(Choice::Sim),
+        (None, choice) => Ok(choice),
+    }
+}
+
+/// Opens a device; the simulator for launches that are made for a device with these properties.
+///
+/// # Errors
+/// When there is no such device.
+pub(crate) fn open(env: &Env<'_>, choice: Choice, device: DeviceProperties) -> Result<Box<dyn Device>, engine::Error> {
+    match device == DeviceProperties::default() {
+        true => (env.open)(choice),
+        false => Ok(Box::new(Sim::open_like(env.catalog.kernels, 0, None, device)?)),
+    }
+}
+
+/// Leaves out the rungs that a described device does not run.
+///
+/// # Errors
+/// When no rung is left, and when a rung that was named does not run there.
+pub(crate) fn leave_out_unsupported(
+    plan: &mut Plan,
+    ladder: &Ladder,
+    env: &Env<'_>,
+    device: &Description,
+) -> Result<(), Error> {
+    plan.leave_out(|_, launch| occupancy::source(env.catalog.kernels, launch, &device.arch).err())?;
+    match plan.launches().is_empty() {
+        true => {
+            let why = plan.left_out().join(", ");
+            Err(Error::Request(format!("no rung of {} is left: {why}", ladder.name)))
+        }
+        false => Ok(()),
+    }
+}
 
 /// Where times come from, ready to give them.
 pub(crate) struct Timing<'a> {
@@ -148,11 +196,7 @@ impl<'a> Timing<'a> {
         let (kernels, ladder) = (env.catalog.kernels, selection.ladder);
         let device = predict::properties(&self.description);
         let mut plan = selection.plan(block, Some(RUNS), device)?;
-        plan.leave_out(|_, launch| occupancy::source(kernels, launch, &self.description.arch).err())?;
-        if plan.launches().is_empty() {
-            let why = plan.left_out().join("; ");
-            return Err(Error::Request(format!("no rung of {} is left: {why}", ladder.name)));
-        }
+        leave_out_unsupported(&mut plan, ladder, env, &self.description)?;
         let (mut measured, mut wrong) = (None, Vec::new());
         if let Some(TimesFile { path, times, origin }) = &self.given {
             origin.check(ladder, plan.problem(), path)?;
@@ -172,8 +216,9 @@ impl<'a> Timing<'a> {
             }
             wrong.extend(report.not_run.iter().map(|name| format!("{name} has not run")));
         }
-        let constants = &Constants::CALIBRATED;
-        let predictions = predict::launches(kernels, &self.description, constants, plan.problem(), plan.launches())?;
+        let (constants, problem) = (&Constants::CALIBRATED, plan.problem());
+        let predictions =
+            predict::launches(kernels, &self.description, constants, problem, plan.launches(), INSTRUCTIONS)?;
         Ok(Timed { plan, predictions, measured, wrong })
     }
 }

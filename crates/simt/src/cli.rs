@@ -84,17 +84,21 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are one line on `err`, and a [`Diagnostic`] where they are about a place in the kernel. Colors are always written:
+/// Errors are lines on `err` as [`complain`] writes them, and a [`Diagnostic`] where they are about a place in the kernel.
+/// Colors are always written:
 /// `out` and `err` have to take them out where they are not shown.
 pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    let arguments = match Arguments::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let arguments = match Arguments::try_parse_from(&args) {
         Ok(arguments) => arguments,
         Err(error) if error.kind() == DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = write!(err, "{}", error.render().ansi());
             return 2;
         }
         Err(error) if error.use_stderr() => {
-            complain(err, &one_line(&error, "simt --help"));
+            let command = args.get(1).and_then(|word| word.to_str()).filter(|word| ["run", "check"].contains(word));
+            let help = command.map_or("simt --help".to_owned(), |command| format!("simt {command} --help"));
+            complain_about_arguments(err, &error, &help);
             return 2;
         }
         Err(help) => {
@@ -180,22 +184,86 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes an error.
+/// Writes an error as rustc does: the message, and below it a line for each `note:` and `help:`.
+///
+/// A message is one text, so that it can also be part of another one: `message: it is the reason; what to do`. What
+/// follows `: it ` or `: they ` is a note. What follows a semicolon is a note too if it begins with `note: `, `it `, `they `
+/// or `there `, and otherwise help.
 pub fn complain(err: &mut dyn Write, message: &str) {
-    let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-    // If stderr is closed, only the exit code can report the error.
-    let _ = writeln!(err, "{red}error:{red:#} {message}");
+    for (label, text) in labeled(message) {
+        let color = match label {
+            "error" => AnsiColor::Red,
+            "note" => AnsiColor::Green,
+            _ => AnsiColor::Cyan,
+        };
+        let style = Style::new().bold().fg_color(Some(color.into()));
+        // If stderr is closed, only the exit code can report the error.
+        let _ = writeln!(err, "{style}{label}:{style:#} {text}");
+    }
 }
 
-/// clap's message without its paragraphs: what was wrong, its tips, and which command says more.
-pub fn one_line(error: &clap::Error, help: &str) -> String {
+/// The lines of an error, each with its label. Text in backticks or parentheses is not split.
+fn labeled(message: &str) -> Vec<(&'static str, &str)> {
+    let (mut lines, mut start, mut label) = (Vec::new(), 0, "error");
+    let (mut is_quoted, mut depth) = (false, 0_usize);
+    for (place, character) in message.char_indices() {
+        match character {
+            '`' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let rest = &message[place..];
+        let (next, separator) = match rest {
+            _ if is_quoted || depth > 0 => continue,
+            _ if rest.starts_with("; note: ") => ("note", "; note: "),
+            _ if ["; it ", "; they ", "; there "].iter().any(|fact| rest.starts_with(fact)) => ("note", "; "),
+            _ if rest.starts_with("; ") => ("help", "; "),
+            _ if label == "error" && [": it ", ": they "].iter().any(|reason| rest.starts_with(reason)) => {
+                ("note", ": ")
+            }
+            _ => continue,
+        };
+        lines.push((label, &message[start..place]));
+        (start, label) = (place + separator.len(), next);
+    }
+    lines.push((label, &message[start..]));
+    lines
+}
+
+/// Writes clap's error for wrong arguments like [`complain`]; `help` is the command that shows the help.
+pub fn complain_about_arguments(err: &mut dyn Write, error: &clap::Error, help: &str) {
     let text = error.render().to_string();
-    let parts: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .filter(|line| !line.is_empty())
-        .collect();
-    let message = parts.join("; ").replace(":; ", ": ");
-    format!("{}; `{help}` says more", message.trim_start_matches("error: "))
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut message = String::new();
+    for line in lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")) {
+        match (line.strip_prefix("tip: "), line.strip_prefix('[').and_then(|line| line.strip_suffix(']'))) {
+            (Some(tip), _) => message += &format!("; {tip}"),
+            (None, Some(values)) => message += &format!("; note: {values}"),
+            (None, None) if message.is_empty() => line.trim_start_matches("error: ").clone_into(&mut message),
+            (None, None) => message += &format!("{} {line}", if message.ends_with(':') { "" } else { "," }),
+        }
+    }
+    complain(err, &format!("{message}; `{help}` shows the arguments"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::labeled;
+
+    #[test]
+    fn reasons_become_notes_and_hints_become_help() {
+        assert_eq!(labeled("no rung"), [("error", "no rung")]);
+        assert_eq!(
+            labeled("`a: it b; c` is no size (2; 3): it is: it; write 4; note: or 5; there is 6"),
+            [
+                ("error", "`a: it b; c` is no size (2; 3)"),
+                ("note", "it is: it"),
+                ("help", "write 4"),
+                ("note", "or 5"),
+                ("note", "there is 6")
+            ]
+        );
+        assert_eq!(labeled("cannot read é: no such file; ok")[1], ("help", "ok"));
+    }
 }

@@ -37,7 +37,7 @@ use engine::registry::{Ladder, Rung};
 use engine::run::Plan;
 use engine::{DeviceProperties, Kernels};
 use model::{Constants, Estimate, estimate};
-use sample::{Sample, Sampler};
+use sample::{INSTRUCTIONS, Sample, Sampler};
 pub use score::{RESOLUTION_US, Score, observations, score};
 use toolkit::Usage;
 
@@ -137,13 +137,21 @@ pub fn ladder(
         ladder,
         title,
         bytes,
-        predictions: predictions(kernels, device, constants, problem, plan.launches(), &entries)?,
+        predictions: predictions(
+            kernels,
+            device,
+            constants,
+            problem,
+            plan.launches().iter().zip(&entries),
+            INSTRUCTIONS,
+        )?,
         left_out: plan.left_out().to_vec(),
     })
 }
 
-/// Predicts the times of launches of one problem, which are made for the device. Without `ptxas`, registers are assumed not to limit the number of
-/// blocks on a multiprocessor.
+/// Predicts the times of launches of one problem, which are made for the device, from samples of up to
+/// `most_instructions` warp instructions. Without `ptxas`, registers are assumed not to limit the number of blocks on a
+/// multiprocessor.
 ///
 /// # Errors
 /// [`Error::Engine`] when the SIMT machine fails.
@@ -153,10 +161,11 @@ pub fn launches(
     constants: &Constants,
     problem: &dyn Problem,
     launches: &[(&'static Rung, Launch)],
+    most_instructions: u64,
 ) -> Result<Vec<Prediction>, Error> {
     let entry = |(_, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, launch)?.0);
     let entries: Vec<EntryOccupancy> = launches.iter().map(entry).collect::<Result<_, Error>>()?;
-    predictions(kernels, device, constants, problem, launches, &entries)
+    predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)
 }
 
 /// The occupancy of a launch on a device, and whether `ptxas` has said how many registers it takes; otherwise they are
@@ -182,16 +191,16 @@ pub(crate) fn l1_bytes(device: &Description, entry: &EntryOccupancy) -> u64 {
 }
 
 /// Predicts launches of one problem that have these occupancies.
-fn predictions(
+fn predictions<'a>(
     kernels: &'static Kernels,
     device: &Description,
     constants: &Constants,
     problem: &dyn Problem,
-    launches: &[(&'static Rung, Launch)],
-    entries: &[EntryOccupancy],
+    launches: impl Iterator<Item = (&'a (&'static Rung, Launch), &'a EntryOccupancy)>,
+    most_instructions: u64,
 ) -> Result<Vec<Prediction>, Error> {
     let mut sim = Sim::open_like(kernels, 0, None, properties(device))?;
-    let mut sampler = Sampler::new(&mut sim, problem, device)?;
+    let mut sampler = Sampler::new(&mut sim, problem, device, most_instructions)?;
     let predict = |((rung, launch), entry): (&(&'static Rung, Launch), &EntryOccupancy)| {
         let resident = entry.occupancy.blocks.max(1);
         let is_alone = model::is_alone(device, launch.blocks(), resident);
@@ -204,5 +213,5 @@ fn predictions(
             sample,
         })
     };
-    launches.iter().zip(entries).map(predict).collect()
+    launches.map(predict).collect()
 }

@@ -14,8 +14,10 @@ use engine::run::Session;
 /// The number of blocks that are run of a larger launch. The blocks of a launch are alike, except those at the edges
 /// of a problem.
 const BLOCKS: u64 = 24;
-/// The most warp instructions of a sample, unless a single block takes more. They take seconds.
-const INSTRUCTIONS: u64 = 20_000_000;
+/// The most warp instructions of a sample for a prediction, unless a single block takes more. They take seconds.
+pub const INSTRUCTIONS: u64 = 20_000_000;
+/// The most warp instructions of a sample next to a run, which a prediction must not slow down.
+pub const FEW_INSTRUCTIONS: u64 = 500_000;
 /// Products of matrices that take the SIMT machine as long as an instruction of a warp.
 const PRODUCTS: u64 = 2;
 /// Bytes of a sector.
@@ -30,6 +32,7 @@ pub struct Sampler<'a> {
     rates: Rates,
     /// The places of its buffers in memory.
     ranges: Vec<(u64, u64)>,
+    most_instructions: u64,
 }
 
 /// The resources that a launch uses, estimated from a sample of its blocks.
@@ -89,13 +92,20 @@ impl Sample {
 }
 
 impl<'a> Sampler<'a> {
-    /// Puts a problem's buffers on a machine whose operations take as long as on this device.
+    /// Puts a problem's buffers on a machine whose operations take as long as on this device. A sample has up to
+    /// `most_instructions` warp instructions, unless a single block takes more.
     ///
     /// # Errors
     /// [`Error::Engine`] when the buffers do not fit into memory.
-    pub fn new(sim: &'a mut Sim, problem: &'a dyn Problem, device: &Description) -> Result<Self, Error> {
+    pub fn new(
+        sim: &'a mut Sim,
+        problem: &'a dyn Problem,
+        device: &Description,
+        most_instructions: u64,
+    ) -> Result<Self, Error> {
         let session = Session::new(sim, problem, false)?;
-        Ok(Self { latencies: device.latency, rates: device.multiprocessor.rates(), ranges: session.ranges()?, session })
+        let (latencies, rates, ranges) = (device.latency, device.multiprocessor.rates(), session.ranges()?);
+        Ok(Self { latencies, rates, ranges, session, most_instructions })
     }
 
     /// Runs a sample of a launch's blocks, spread evenly over the grid. A block has `l1_bytes` of the L1; it may be alone on
@@ -136,7 +146,7 @@ impl<'a> Sampler<'a> {
         chosen.swap(0, (most / 2) as usize);
         let mut path = observe(Some(&chosen[..1]))?;
         let one = (path.instructions() + path.products() / PRODUCTS).max(1);
-        let more = (INSTRUCTIONS / one).clamp(1, most) as usize;
+        let more = (self.most_instructions / one).clamp(1, most) as usize;
         if let Some(others @ [_, ..]) = chosen.get(1..more) {
             path.merge(observe(Some(others))?);
         }

@@ -141,11 +141,11 @@ impl Sweep {
         notes.into_iter().for_each(|note| document.note(note));
         document.diagnostics(Diagnostic::of_findings(self.checks.iter().flat_map(|check| &check.findings)));
         for why in &self.left_out {
-            document.note(format!("left out: {why}"));
+            document.note(format!("note: left out: {why}"));
         }
         for (why, others) in self.refused.values() {
             let others = if *others > 0 { format!("; so with {others} other problems") } else { String::new() };
-            document.note(format!("left out: {why}{others}"));
+            document.note(format!("note: left out: {why}{others}"));
         }
         if let Some(why) = self.ended {
             document.note(format!("not all was checked: {why}"));

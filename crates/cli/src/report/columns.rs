@@ -8,6 +8,7 @@ use engine::run::{Outcome, Report};
 use engine::size;
 use serde::Deserialize;
 
+use super::Predictions;
 use crate::output::{self, NOTHING, duration};
 
 /// A column: its heading, and how the text of each row is made.
@@ -62,25 +63,31 @@ impl ColumnText {
         }
     }
 
-    /// The text of the report's outcome at `index`.
-    pub(super) fn cell(&self, report: &Report, index: usize) -> String {
-        self.text_of(report, index).unwrap_or(NOTHING.to_owned())
+    /// The text of the report's outcome at `index`, with predicted times where nothing was measured.
+    pub(super) fn cell(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> String {
+        self.text_of(report, predictions, index).unwrap_or(NOTHING.to_owned())
     }
 
-    fn text_of(&self, report: &Report, index: usize) -> Option<String> {
+    fn text_of(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Option<String> {
         let own = report.outcomes.get(index)?;
         let times = |factor: f64| format!("{factor:.2}×");
         let share = |part: f64| format!("{:.1} %", part * 100.0);
-        Some(match self.column {
-            Column::Time => duration(own.median_ns()?),
-            Column::OverFirst => times(report.speedup_vs_first(own)?),
-            Column::OfCopy => share(report.speedup_vs_first(own)?),
-            Column::OverBefore => times(report.speedup_vs_before(index)?),
-            Column::Bandwidth => format!("{:.1}", report.bytes_per_s(own)? / 1e9),
-            Column::OfPeak => share(report.bytes_per_s(own)? / report.device.peak_bytes_per_s?),
-            Column::Flops => format!("{:.1}", report.flops_per_s(own)? / 1e9),
-            Column::Published => published(report, own),
-            Column::PublishedCount => own.rung.published_count.to_owned(),
+        let first = report.ladder.rungs.first()?.name;
+        let first = report.outcomes.iter().position(|other| other.rung.name == first);
+        Some(match (self.column, predictions) {
+            (Column::Time, Some(predictions)) => duration(predictions.times_ns[index]?),
+            (Column::OverFirst, Some(predictions)) => times(predictions.speedup(first?, index)?),
+            (Column::OfCopy, Some(predictions)) => share(predictions.speedup(first?, index)?),
+            (Column::OverBefore, Some(predictions)) => times(predictions.speedup(index.checked_sub(1)?, index)?),
+            (Column::Time, _) => duration(own.median_ns()?),
+            (Column::OverFirst, _) => times(report.speedup_vs_first(own)?),
+            (Column::OfCopy, _) => share(report.speedup_vs_first(own)?),
+            (Column::OverBefore, _) => times(report.speedup_vs_before(index)?),
+            (Column::Bandwidth, _) => format!("{:.1}", report.bytes_per_s(own)? / 1e9),
+            (Column::OfPeak, _) => share(report.bytes_per_s(own)? / report.device.peak_bytes_per_s?),
+            (Column::Flops, _) => format!("{:.1}", report.flops_per_s(own)? / 1e9),
+            (Column::Published, _) => published(report, own),
+            (Column::PublishedCount, _) => own.rung.published_count.to_owned(),
             _ => self.counted(own)?,
         })
     }

@@ -2,8 +2,10 @@
 
 mod columns;
 mod picture;
+mod predictions;
 mod record;
 
+use engine::Column::{OfCopy, OverBefore, OverFirst, Time};
 use engine::Provenance;
 use engine::problem::Verdict;
 use engine::run::{Report, WARM_UP};
@@ -13,16 +15,26 @@ use simt::run::is_interrupted;
 
 use crate::output::{Cell, Column, Document, Table};
 use columns::ColumnText;
+pub use predictions::Predictions;
 
 /// The report of a run: a row for each rung or a picture of its launch, followed by the caption and the wrong results.
 /// In JSON one object per rung.
-pub fn document(report: &Report, provenance: &Provenance) -> Document {
+pub fn document(report: &Report, predictions: Option<&Predictions>, provenance: &Provenance) -> Document {
     let mut document = Document::default();
+    let counted = report.ladder.shown.counted;
+    let counters = match (report.counted(), predictions) {
+        (false, _) => &[],
+        (true, None) => counted,
+        (true, Some(_)) => &counted[..counted.len().min(SHOWN_COUNTERS)],
+    };
     match report.ladder.shown.pictures {
         true => picture::add(&mut document, report),
-        false => document.table(table(report)),
+        false => document.table(table(report, predictions, counters)),
     }
-    document.caption(caption(report, provenance));
+    document.caption(caption(report, predictions, counters, provenance));
+    let notes = predictions.into_iter().flat_map(|own| &own.notes).cloned();
+    let left_out = report.left_out.iter().map(|why| format!("left out: {why}"));
+    left_out.chain(notes).for_each(|note| document.note(format!("note: {note}")));
     for outcome in &report.outcomes {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
@@ -36,9 +48,12 @@ pub fn document(report: &Report, provenance: &Provenance) -> Document {
         let (why, rungs) = (incomplete(), report.not_run.join(", "));
         document.note(format!("{why}; not run: {rungs}"));
     }
-    record::add(&mut document, report);
+    record::add(&mut document, report, predictions);
     document
 }
+
+/// The number of counters next to predicted times: the first of a ladder's columns. JSON has all.
+const SHOWN_COUNTERS: usize = 2;
 
 /// Why not all rungs of a report have run.
 fn incomplete() -> &'static str {
@@ -48,35 +63,42 @@ fn incomplete() -> &'static str {
     }
 }
 
-fn table(report: &Report) -> Table {
-    let shown = &report.ladder.shown;
-    let counted = report.counted().then_some(shown.counted);
-    let timed = report.runs.is_some().then_some(shown.timed);
-    let texts = counted.into_iter().chain(timed).flatten();
-    let texts: Vec<_> = texts.map(|&column| ColumnText::of(column)).collect();
+/// The table of the rungs, with these columns of counters. Predictions take the place of the launch, which is in JSON.
+fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine::Column]) -> Table {
+    let timed = report.ladder.shown.timed;
+    let speedup = timed.iter().find(|own| matches!(own, OverFirst | OfCopy | OverBefore)).copied();
+    let predicted: Vec<_> = predictions.into_iter().flat_map(|_| [Some(Time), speedup]).flatten().collect();
+    let timed = if report.runs.is_some() { timed } else { &[] };
+    let columns = predicted.iter().chain(counters).chain(timed);
+    let texts: Vec<_> = columns.map(|&column| ColumnText::of(column)).collect();
 
-    let columns = [Column::name("rung"), Column::text("grid × block"), Column::text("result")];
+    let launch = predictions.is_none().then(|| Column::text("grid × block"));
+    let columns = [Column::name("rung")].into_iter().chain(launch).chain([Column::text("result")]);
     let headings = texts.iter().map(|text| text.heading());
-    let mut table = Table::new(columns.into_iter().chain(headings));
+    let mut table = Table::new(columns.chain(headings));
     for (index, outcome) in report.outcomes.iter().enumerate() {
         let launch = &outcome.launch;
-        let cells = [
-            outcome.rung.name.into(),
-            format!("{} × {}", dims(launch.grid), dims(launch.block)).into(),
+        let launch = predictions.is_none().then(|| format!("{} × {}", dims(launch.grid), dims(launch.block)).into());
+        let cells = [outcome.rung.name.into()].into_iter().chain(launch).chain([
             match (outcome.verdict.is_right(), outcome.findings.is_empty()) {
                 (true, true) => Cell::good("right"),
                 (true, false) => Cell::bad("right, but see below"),
                 (false, _) => Cell::bad("WRONG"),
             },
-        ];
-        let others = texts.iter().map(|text| text.cell(report, index).into());
-        table.row(cells.into_iter().chain(others));
+        ]);
+        let others = texts.iter().map(|text| text.cell(report, predictions, index).into());
+        table.row(cells.chain(others));
     }
     table
 }
 
 /// The caption of a table: the device, the problem, the date, the compilers, and whether the data are in the L2 cache.
-fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
+fn caption(
+    report: &Report,
+    predictions: Option<&Predictions>,
+    counters: &[engine::Column],
+    provenance: &Provenance,
+) -> Vec<String> {
     let (ladder, device) = (report.ladder, &report.device);
     let timing = match report.runs {
         Some(1) => "1 timed run, device events".to_owned(),
@@ -88,10 +110,11 @@ fn caption(report: &Report, provenance: &Provenance) -> Vec<String> {
         format!("{} on {device}", ladder.name),
         format!("{}, {timing}; {}; {}", report.title, provenance.date, provenance.toolchain),
     ];
-    lines.extend(report.left_out.iter().map(|why| format!("left out: {why}")));
+    if let Some(Predictions { device, .. }) = predictions {
+        lines.push(format!("times are predicted for {device}, not measured; --on DEVICE predicts another device"));
+    }
     if report.counted() {
-        let columns = ladder.shown.counted.iter();
-        let legends = columns.map(|&column| &*ColumnText::of(column).legend);
+        let legends = counters.iter().map(|&column| &*ColumnText::of(column).legend);
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
         lines.push(legends.join("; "));
     }

@@ -9,6 +9,7 @@ use engine::options::Options;
 use engine::problem::{Picture, Verdict};
 use engine::run::{Outcome, Report};
 
+use super::Predictions;
 use crate::output::Document;
 
 #[derive(Serialize)]
@@ -31,6 +32,10 @@ struct Row<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     gflop_per_s: Option<f64>,
     speedup_vs_first: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_for: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<&'a Picture>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,13 +76,15 @@ fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
 /// The ladder's options are fields of their own names: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared
 /// memory of the launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes a
 /// second; they are `null` where nothing was timed, and so is `speedup_vs_first` where the ladder's first rung did not
-/// run. On a device that counts there is `counters` too, an object with each of its
+/// run. `predicted_ns` is the time that the model predicts for the device `predicted_for`, in a run that is counted.
+/// On a device that counts there is `counters` too, an object with each of its
 /// [`Metric`](engine::device::Metric)s; a ratio is `null` where it has nothing to divide by. `gflop_per_s` is there
 /// where the ladder is measured by it, `picture` with the values before and after where there is something to see, `findings`
 /// where kernels were checked, `notes` where there is more to say of the checks, and `wrong` with the reason where `correct` is false.
 /// The last object of a run that ended early has `incomplete`, the reason, and the rungs that were `not_run`.
-pub(super) fn add(document: &mut Document, report: &Report) {
-    for outcome in &report.outcomes {
+pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<&Predictions>) {
+    for (index, outcome) in report.outcomes.iter().enumerate() {
+        let predicted_ns = predictions.and_then(|own| own.times_ns[index]);
         document.record(&Row {
             ladder: report.ladder.name,
             rung: outcome.rung.name,
@@ -97,6 +104,8 @@ pub(super) fn add(document: &mut Document, report: &Report) {
             gb_per_s: report.bytes_per_s(outcome).map(|bytes| bytes / 1e9),
             gflop_per_s: report.flops_per_s(outcome).map(|flops| flops / 1e9),
             speedup_vs_first: report.speedup_vs_first(outcome),
+            predicted_ns,
+            predicted_for: predictions.filter(|_| predicted_ns.is_some()).map(|own| &*own.device),
             picture: outcome.picture.as_ref(),
             counters: counters(outcome),
             findings: (!report.checks.is_empty() || outcome.has_failed).then_some(&outcome.findings),

@@ -7,22 +7,20 @@ use super::figures::WIDTH;
 use crate::command::{CommandArgs, Env, progress_bar};
 use crate::error::Error;
 use crate::output::{Document, wrapped};
+use crate::timing::{self, MODEL};
 use analysis::checklist::Optimization;
-use analysis::occupancy;
 use analysis::predict::model::Constants;
+use analysis::predict::sample::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction};
 use analysis::profile::ncu::{self, MetricSet, Ncu};
 use analysis::profile::verdict::{Utilization, next_rung, verdict};
 use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, on_sim, plan};
-use engine::device::{Choice, Device, DeviceInfo, Sim};
+use engine::device::{Choice, Device, DeviceInfo};
 use engine::run::Plan;
 use engine::selection::Selection;
 use engine::{DeviceProperties, Provenance};
 use indicatif::ProgressBar;
 use serde::Serialize;
-
-/// The device whose model gives verdicts where there is no GPU and none is named.
-const MODEL: &str = "h100";
 
 /// Selected rungs, and what counts their launches.
 pub(super) struct Measurement<'a> {
@@ -66,32 +64,18 @@ impl<'a> Measurement<'a> {
         let selected = args.targets.select(env.catalog)?;
         let named = own.timing.on.as_deref();
         let model = Description::open(named.unwrap_or(MODEL)).map_err(analysis::Error::from)?;
-        let choice = match (named, own.timing.device) {
-            (Some(_), Choice::Gpu) => {
-                let why = "--on predicts by counts of the simulator, and --device gpu measures: leave out one of them";
-                return Err(Error::Request(why.to_owned()));
-            }
-            (Some(_), _) => Choice::Sim,
-            (None, choice) => choice,
-        };
+        let choice = timing::choice(named, own.timing.device)?;
         let properties = named.map_or(DeviceProperties::default(), |_| predict::properties(&model));
         let plans = selected.iter().map(|one| plan(one, block, properties));
         let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
         if named.is_some() {
             for (one, plan) in selected.iter().zip(&mut plans) {
-                plan.leave_out(|_, launch| occupancy::source(env.catalog.kernels, launch, &model.arch).err())?;
-                if plan.launches().is_empty() {
-                    let why = plan.left_out().join("; ");
-                    return Err(Error::Request(format!("no rung of {} is left: {why}", one.ladder.name)));
-                }
+                timing::leave_out_unsupported(plan, one.ladder, env, &model)?;
             }
         }
         // A name that no device knows is refused before a device is opened.
         metrics(if choice == Choice::Sim { Side::Sim } else { Side::Gpu })?;
-        let device = match properties == DeviceProperties::default() {
-            true => (env.open)(choice)?,
-            false => Box::new(Sim::open_like(env.catalog.kernels, 0, None, properties)?),
-        };
+        let device = timing::open(env, choice, properties)?;
         let info = device.info().clone();
         let side = if info.kind == "sim" { Side::Sim } else { Side::Gpu };
         let metrics = metrics(side)?;
@@ -173,7 +157,8 @@ impl<'a> Measurement<'a> {
                         bar.set_message(rung.name);
                         bar.inc(1);
                     })?;
-                    let predictions = predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches)?;
+                    let predictions =
+                        predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches, INSTRUCTIONS)?;
                     let both = predictions.iter().zip(&counted);
                     let utilizations = both.map(|(own, numbers)| {
                         Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes)

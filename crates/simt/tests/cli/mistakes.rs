@@ -1,4 +1,4 @@
-//! Mistakes of the user are reported in one line or with their place, with a hint, and end the program with code 2.
+//! Mistakes of the user are reported as an error with help or with their place, and end the program with code 2.
 
 use proptest::prelude::*;
 
@@ -8,15 +8,16 @@ use super::{Ended, FILE, VARIABLES, run, run_file, simt};
 #[track_caller]
 fn assert_mistake(ended: &Ended, words: &str, of: &str) {
     assert_eq!(ended.code, 2, "{of}: {}", ended.err);
-    assert!(is_line_or_place(ended), "{of}: {}", ended.err);
+    assert!(is_diagnostic(ended), "{of}: {}", ended.err);
     assert!(ended.err.starts_with("error: "), "{of}: {}", ended.err);
     assert!(ended.err.contains(words), "{of}: {}", ended.err);
     assert_eq!(ended.out, "", "{of}");
 }
 
-/// Whether an error is one line, or shows a place in a text.
-fn is_line_or_place(ended: &Ended) -> bool {
-    ended.err.lines().count() == 1 || ended.err.contains("--> ")
+/// Whether an error has only notes and help below it, or shows a place in a text.
+fn is_diagnostic(ended: &Ended) -> bool {
+    let is_labeled = |line: &str| line.starts_with("note: ") || line.starts_with("help: ");
+    ended.err.lines().skip(1).all(is_labeled) || ended.err.contains("--> ")
 }
 
 /// Rows: arguments behind `simt run small.ptx`, and words of the error.
@@ -31,7 +32,7 @@ fn scale(line: &str) -> Ended {
 }
 
 #[test]
-fn bad_arguments_are_one_line_with_a_hint_and_exit_code_2() {
+fn bad_arguments_are_an_error_with_help_and_exit_code_2() {
     let rows = |table: &'static str| table.lines().map(|row| row.split_once(" => ").unwrap());
     for (line, expected) in rows(ARGUMENTS) {
         assert_mistake(&run(line), expected, line);
@@ -115,7 +116,7 @@ proptest! {
         ]);
         prop_assert!(ended.code <= 2);
         if ended.code > 0 {
-            prop_assert!(is_line_or_place(&ended), "{}", ended.err);
+            prop_assert!(is_diagnostic(&ended), "{}", ended.err);
         }
     }
 }

@@ -58,11 +58,11 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns {
         timed: ShownColumns::MEMORY.timed,
         counted: &[
+            Column::GlobalAtomics,
+            Column::SharedAtomics,
+            Column::AtomicSectors,
             Column::Instructions,
             Column::SectorsLoaded,
-            Column::GlobalAtomics,
-            Column::AtomicSectors,
-            Column::SharedAtomics,
         ],
         pictures: false,
     },

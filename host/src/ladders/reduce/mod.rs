@@ -84,7 +84,7 @@ pub(super) const LADDER: Ladder = Ladder {
             Column::OfPeak,
             Column::Published,
         ],
-        counted: &[Column::Instructions, Column::Sectors, Column::Used, Column::Conflicts, Column::Uniform],
+        counted: &[Column::Instructions, Column::Used, Column::Sectors, Column::Uniform, Column::Conflicts],
         pictures: false,
     },
 };

@@ -45,11 +45,11 @@ pub(super) const LADDER: Ladder = Ladder {
             Column::Published,
         ],
         counted: &[
-            Column::Instructions,
             Column::Sectors,
-            Column::Used,
             Column::Wavefronts,
             Column::Conflicts,
+            Column::Instructions,
+            Column::Used,
             Column::PublishedCount,
         ],
         pictures: false,

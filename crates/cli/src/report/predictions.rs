@@ -1,0 +1,57 @@
+//! The times that the model predicts for the rungs that the simulator has counted.
+
+use analysis::occupancy;
+use analysis::predict::model::Constants;
+use analysis::predict::sample::FEW_INSTRUCTIONS;
+use analysis::predict::{self, Description};
+use engine::Kernels;
+use engine::run::Report;
+
+/// The predicted times of a report's rungs on a device.
+pub struct Predictions {
+    /// The name of the device.
+    pub(super) device: String,
+    /// The time of each outcome in nanoseconds; `None` for a launch that is not predicted.
+    pub(super) times_ns: Vec<Option<f64>>,
+    /// The reasons why times are missing or less exact.
+    pub(super) notes: Vec<String>,
+}
+
+impl Predictions {
+    /// Predicts the times of the rungs with right results from small samples of their blocks.
+    pub fn new(report: &Report, kernels: &'static Kernels, device: &Description) -> Self {
+        let mut notes = Vec::new();
+        let right = report.outcomes.iter().filter(|own| own.verdict.is_right());
+        let (waiting, sampled): (Vec<_>, Vec<_>) = right.partition(|own| own.rung.blocks_wait);
+        let launches: Vec<_> = sampled.iter().map(|own| (own.rung, own.launch.clone())).collect();
+        let predictions = report.ladder.problem(&report.options).map_err(analysis::Error::from).and_then(|problem| {
+            predict::launches(kernels, device, &Constants::CALIBRATED, &*problem, &launches, FEW_INSTRUCTIONS)
+        });
+        let predictions = predictions.unwrap_or_else(|error| {
+            notes.push(format!("times are not predicted: {error}"));
+            Vec::new()
+        });
+        if let Some((_, launch)) = launches.first()
+            && let Err(error) = occupancy::usage(kernels, launch, &device.arch)
+        {
+            notes.push(format!("times are predicted as if registers did not limit occupancy: {error}"));
+        }
+        let waiting: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
+        if let [first, ..] = waiting[..] {
+            let rungs = waiting.join(", ");
+            notes.push(format!("not predicted from samples, because blocks wait for each other: {rungs}"));
+            notes.push(format!("`ladder why {first}` takes longer and predicts it"));
+        }
+        let times = report.outcomes.iter().map(|own| {
+            let prediction = predictions.iter().find(|other| other.rung.name == own.rung.name)?;
+            Some(prediction.estimate.us * 1e3)
+        });
+        Self { device: device.name.clone(), times_ns: times.collect(), notes }
+    }
+
+    /// The predicted speedup of the outcome at `index` over the one at `base`.
+    pub(super) fn speedup(&self, base: usize, index: usize) -> Option<f64> {
+        let [base, own] = [base, index].map(|index| self.times_ns.get(index).copied().flatten());
+        Some(base? / own?)
+    }
+}
