@@ -1,42 +1,38 @@
-//! Common bugs: kernels with a fault and their fixed versions, what the sanitizers find in each, and what a GPU did.
+//! What the sanitizers find in the common bugs, and what a GPU did.
 
 use std::collections::BTreeMap;
 
-use analysis::pitfalls::{Record, Recorded, TOOLS, ToolReport};
-use engine::device::Sim;
-use engine::pitfall::{self, Check, Checked, FAULT, OTHER, Outcome, Pitfall};
+use analysis::pitfalls::{Outcome, Record, Recorded, TOOLS, ToolReport};
+use cli::command::WRONG;
+use cli::output::{Cell, Column, Document, Table};
+use cli::{Env, Error, progress_bar};
+use learn::CheckedBug;
+use rung::Pitfall;
+use rung::pitfall::{Check, FAULT, OTHER};
 use serde::Serialize;
+use simt::Module;
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 use simt::sanitize::Finding;
-
-use crate::command::{Env, WRONG, progress_bar};
-use crate::error::Error;
-use crate::output::{Cell, Column, Document, Table};
-
-/// A bug with what the sanitizers find in it.
-pub struct CheckedPitfall {
-    pitfall: &'static Pitfall,
-    checked: Checked,
-}
 
 /// Runs the sanitizers on both kernels of each bug.
 ///
 /// # Errors
 /// When the simulator fails.
-pub fn check(pitfalls: Vec<&'static Pitfall>, env: &Env<'_>) -> Result<Vec<CheckedPitfall>, Error> {
+pub(super) fn check(pitfalls: Vec<&'static Pitfall>, env: &Env<'_>) -> Result<Vec<CheckedBug>, Error> {
     let bar = progress_bar(pitfalls.len(), env.terminal);
-    // One thread, as the sanitizers run on one.
-    let mut sim = Sim::open(env.catalog.kernels, 1)?;
+    env.catalog.kernels.check_readable()?;
+    let text = env.catalog.kernels.newest_for(None).map_or("", |ptx| ptx.text());
+    let module = Module::from_ptx(text).map_err(|why| learn::Error::Machine(why.to_string()))?;
     let mut shown = Vec::with_capacity(pitfalls.len());
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
-        let checked = pitfall::check(&mut sim, pitfall)?;
+        let checked = CheckedBug::new(pitfall, &module)?;
         // An interrupted launch says nothing about the bug.
         if is_interrupted() {
             break;
         }
-        shown.push(CheckedPitfall { pitfall, checked });
+        shown.push(checked);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -44,8 +40,8 @@ pub fn check(pitfalls: Vec<&'static Pitfall>, env: &Env<'_>) -> Result<Vec<Check
 }
 
 /// The exit code: whether each fault was found, and each fixed version is clean.
-pub fn exit_code(shown: &[CheckedPitfall]) -> u8 {
-    let is_right = shown.iter().all(|own| own.checked.is_found() && own.checked.is_clean());
+pub(super) fn exit_code(shown: &[CheckedBug]) -> u8 {
+    let is_right = shown.iter().all(|own| own.is_found() && own.fixed.is_right());
     if is_right { 0 } else { WRONG }
 }
 
@@ -76,8 +72,7 @@ struct Row<'a> {
 #[derive(Serialize)]
 struct Cure<'a> {
     kernel: &'a str,
-    #[serde(flatten)]
-    outcome: &'a Outcome,
+    right: bool,
     findings: &'a [Finding],
 }
 
@@ -88,20 +83,20 @@ struct Measured<'a> {
 }
 
 /// All bugs: for each check a table of them, and then one of what compute-sanitizer says.
-pub fn tables(shown: &[CheckedPitfall], record: &Record) -> Document {
+pub(super) fn tables(shown: &[CheckedBug], record: &Record) -> Document {
     let mut document = Document::default();
     for check in Check::ALL {
-        let own: Vec<&CheckedPitfall> = shown.iter().filter(|own| own.pitfall.check == check).collect();
+        let own: Vec<&CheckedBug> = shown.iter().filter(|own| own.bug.check == check).collect();
         if own.is_empty() {
             continue;
         }
-        document.section(check.name(), about(check));
+        document.section(check.name(), check.about());
         let headings = ["lesson", "found", "cure", "on a GPU"].map(Column::text);
         let mut table = Table::new([Column::name("pitfall").unbroken()].into_iter().chain(headings)).wrapped();
         for own in own {
-            let recorded = record.pitfalls.get(own.pitfall.name);
-            let gpu = recorded.map_or(NOT_MEASURED.to_owned(), |recorded| in_words(&recorded.faulty));
-            table.row([own.pitfall.name.into(), own.pitfall.lesson.into(), found(own), clean(own), Cell::from(gpu)]);
+            let recorded = record.pitfalls.get(own.bug.name);
+            let gpu = recorded.map_or(NOT_MEASURED.to_owned(), |recorded| recorded.faulty.to_string());
+            table.row([own.bug.name.into(), own.bug.lesson.into(), found(own), clean(own), Cell::from(gpu)]);
         }
         document.table(table);
     }
@@ -111,7 +106,7 @@ pub fn tables(shown: &[CheckedPitfall], record: &Record) -> Document {
     } else {
         document.note(format!("compute-sanitizer: {NOT_MEASURED}"));
     }
-    let found = shown.iter().filter(|own| own.checked.is_found());
+    let found = shown.iter().filter(|own| own.is_found());
     document.note(format!("{} of {} are found here", found.count(), shown.len()));
     for tool in TOOLS {
         let said: Vec<&ToolReport> = shown.iter().filter_map(|own| said(own, record, tool)).collect();
@@ -126,115 +121,88 @@ pub fn tables(shown: &[CheckedPitfall], record: &Record) -> Document {
 }
 
 /// The pitfalls one after the other, each with everything that is known of it.
-pub fn one_by_one(shown: &[CheckedPitfall], record: &Record) -> Document {
+pub(super) fn one_by_one(shown: &[CheckedBug], record: &Record) -> Document {
     let mut document = Document::default();
     for own in shown {
-        let pitfall = own.pitfall;
+        let pitfall = own.bug;
         document.section(pitfall.name, pitfall.lesson);
         let recorded = record.pitfalls.get(pitfall.name);
         let mut facts = vec![("fault", place(pitfall, FAULT))];
         if pitfall.marked(OTHER).is_some() {
             facts.push(("and", place(pitfall, OTHER)));
         }
-        facts.push(("check", format!("{}: {}", pitfall.check.name(), about(pitfall.check))));
-        facts.extend(lines("the cure", cured(own)));
+        facts.push(("check", format!("{}: {}", pitfall.check.name(), pitfall.check.about())));
+        facts.push(("the cure", fixed(own)));
         facts.push(("a GPU", pitfall.on_gpu.to_owned()));
         facts.push(("measured", measured(recorded)));
         for (tool, said) in recorded.iter().flat_map(|recorded| &recorded.tools) {
             facts.push((TOOLS.into_iter().find(|own| own == tool).unwrap_or_default(), said.says.clone()));
         }
-        if !own.checked.is_found() {
+        if !own.is_found() {
             facts.push(("found", "no, not at that line".to_owned()));
         }
         document.facts(facts);
-        document.diagnostics(Diagnostic::of_findings(&own.checked.findings));
+        document.diagnostics(Diagnostic::of_findings(&own.faulty.findings));
         add_record(own, record, &mut document);
     }
     circumstances(record, &mut document);
     document
 }
 
-/// What a check looks for.
-fn about(check: Check) -> &'static str {
-    match check {
-        Check::Memory => "accesses outside of the object that the pointer came from",
-        Check::Init => "values that depend on memory or registers which nobody has written",
-        Check::Race => "accesses to the same bytes that nothing orders",
-        Check::Sync => "threads that wait for others in a way in which they do not meet",
-    }
-}
-
 /// A marked line: `kernels-gpu/src/pitfalls/missing_barrier.rs:20: *tile.add(i) = …`.
 fn place(pitfall: &Pitfall, mark: &str) -> String {
-    let Some(line) = pitfall.marked(mark) else { return pitfall.source.to_owned() };
-    let text = pitfall.text.lines().nth(line as usize - 1).unwrap_or_default();
-    format!("{}:{line}: {}", pitfall.source, text.trim().trim_end_matches(mark).trim_end())
+    let (line, text) = (pitfall.marked(mark).unwrap_or(0), pitfall.marked_text(mark).unwrap_or_default());
+    format!("{}:{line}: {text}", pitfall.source)
 }
 
-/// A fact of several lines.
-fn lines(label: &'static str, texts: Vec<String>) -> impl Iterator<Item = (&'static str, String)> {
-    let labels = [label].into_iter().chain(std::iter::repeat(""));
-    labels.zip(texts.into_iter().flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()))
-}
-
-fn cured(own: &CheckedPitfall) -> Vec<String> {
-    let findings = match own.checked.in_cure.len() {
-        0 => "no check finds anything".to_owned(),
-        count => format!("{count} findings:"),
-    };
-    let outcome = format!("{}, and {findings}", in_words(&own.checked.cure));
-    [outcome].into_iter().chain(own.checked.in_cure.iter().map(ToString::to_string)).collect()
+/// What the fixed version does, in a line.
+fn fixed(own: &CheckedBug) -> String {
+    let wrong = own.fixed.wrong.iter().map(ToString::to_string);
+    let found = own.fixed.findings.iter().map(ToString::to_string);
+    let problems: Vec<String> = wrong.chain(found).chain(own.fixed.fault.iter().map(ToString::to_string)).collect();
+    if problems.is_empty() { "right, and no check finds anything".to_owned() } else { problems.join("; ") }
 }
 
 fn measured(recorded: Option<&Recorded>) -> String {
     match recorded {
         None => NOT_MEASURED.to_owned(),
-        Some(Recorded { faulty, cure, .. }) => format!("{}; the cure: {}", in_words(faulty), in_words(cure)),
+        Some(Recorded { faulty, cure, .. }) => format!("{faulty}; the cure: {cure}"),
     }
 }
 
-fn in_words(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Right => "right".to_owned(),
-        Outcome::Wrong { elements, of } => format!("wrong: {elements} of {of}"),
-        Outcome::Error { says } => format!("error: {says}"),
-        Outcome::TimeOut => "does not end".to_owned(),
-    }
-}
-
-fn found(own: &CheckedPitfall) -> Cell {
-    match (own.checked.is_found(), own.pitfall.marked(FAULT)) {
+fn found(own: &CheckedBug) -> Cell {
+    match (own.is_found(), own.bug.marked(FAULT)) {
         (true, Some(line)) => Cell::good(format!("line {line}")),
         _ => Cell::bad("NO"),
     }
 }
 
-fn clean(own: &CheckedPitfall) -> Cell {
-    if own.checked.is_clean() { Cell::good("clean") } else { Cell::bad("NOT CLEAN") }
+fn clean(own: &CheckedBug) -> Cell {
+    if own.fixed.is_right() { Cell::good("clean") } else { Cell::bad("NOT CLEAN") }
 }
 
 /// What finds which fault: the checks here, and each tool of compute-sanitizer.
-fn beside(shown: &[CheckedPitfall], record: &Record) -> Table {
+fn beside(shown: &[CheckedBug], record: &Record) -> Table {
     let headings = ["here"].into_iter().chain(TOOLS).map(Column::text);
     let mut table = Table::new([Column::name("pitfall")].into_iter().chain(headings));
     for own in shown {
-        let here = if own.checked.is_found() { own.pitfall.check.name() } else { "no" };
+        let here = if own.is_found() { own.bug.check.name() } else { "no" };
         let tools = TOOLS.map(|tool| match said(own, record, tool) {
             None => NOT_MEASURED,
             Some(ToolReport { finds: true, .. }) => "yes",
             Some(_) => "no",
         });
-        table.row([own.pitfall.name, here].into_iter().chain(tools));
+        table.row([own.bug.name, here].into_iter().chain(tools));
     }
     table
 }
 
 /// What a tool of compute-sanitizer says of a pitfall.
-fn said<'r>(own: &CheckedPitfall, record: &'r Record, tool: &str) -> Option<&'r ToolReport> {
-    record.pitfalls.get(own.pitfall.name)?.tools.get(tool)
+fn said<'r>(own: &CheckedBug, record: &'r Record, tool: &str) -> Option<&'r ToolReport> {
+    record.pitfalls.get(own.bug.name)?.tools.get(tool)
 }
 
-fn has_tools(own: &CheckedPitfall, record: &Record) -> bool {
+fn has_tools(own: &CheckedBug, record: &Record) -> bool {
     TOOLS.iter().any(|tool| said(own, record, tool).is_some())
 }
 
@@ -244,8 +212,8 @@ fn circumstances(record: &Record, document: &mut Document) {
     }
 }
 
-fn add_record(own: &CheckedPitfall, record: &Record, document: &mut Document) {
-    let (pitfall, checked) = (own.pitfall, &own.checked);
+fn add_record(own: &CheckedBug, record: &Record, document: &mut Document) {
+    let pitfall = own.bug;
     let recorded = record.pitfalls.get(pitfall.name);
     document.record(&Row {
         pitfall: pitfall.name,
@@ -254,9 +222,9 @@ fn add_record(own: &CheckedPitfall, record: &Record, document: &mut Document) {
         source: pitfall.source,
         line: pitfall.marked(FAULT),
         other_line: pitfall.marked(OTHER),
-        found: checked.is_found(),
-        findings: &checked.findings,
-        cure: Cure { kernel: pitfall.cure, outcome: &checked.cure, findings: &checked.in_cure },
+        found: own.is_found(),
+        findings: &own.faulty.findings,
+        cure: Cure { kernel: pitfall.cure, right: own.fixed.wrong.is_none(), findings: &own.fixed.findings },
         on_gpu: pitfall.on_gpu,
         measured: recorded.map(|own| Measured { faulty: &own.faulty, cure: &own.cure }),
         tools: recorded.map(|own| &own.tools).filter(|tools| !tools.is_empty()),
