@@ -26,24 +26,25 @@ impl Exercise {
             .fold(String::new(), |code, line| {
                 code + line.trim_end_matches(FAULT).trim_end_matches(OTHER).trim_end() + "\n"
             });
-        let (title, (blocks, threads)) = (bug.text.lines().next().unwrap_or_default(), bug.launch);
+        let (faulty, fixed) = ("/// The faulty kernel.\n", "/// The fixed version.\n");
         let text = format!(
-            "{title}\n//!\n//! This kernel has a bug. Find it and fix it with as small a change as possible.\n//! The grid has {blocks} \
-             blocks of {threads} threads. On a GPU: {}.\n{}",
+            "{}\n//!\n//! This kernel has a bug. Find it and fix it with as small a change as possible. On a GPU:\n//! {}.\n{}",
+            bug.text.lines().next().unwrap_or_default(),
             bug.on_gpu,
-            without(&code, "/// The fixed version.\n", "\n}\n").replace("/// The faulty kernel.\n", "")
+            without(&code, &format!("\n{fixed}"), "\n}\n").replace(faulty, "")
         );
         let lines = [FAULT, OTHER].into_iter().filter_map(|mark| bug.marked_text(mark));
-        let lines: Vec<String> = lines.map(|line| format!("`{line}`")).collect();
-        let (check, about, explanation) = (bug.check.name(), bug.check.about(), head(bug.text));
         let hints = format!(
-            "Hints:\n\n1. The {check} check finds it: {about}.\n2. Look at {}.\n3. The lesson: {}.\n\n{explanation}",
-            lines.join(" and at "),
-            bug.lesson
+            "Hints:\n\n1. The {} check finds it: {}.\n2. Look at {}.\n3. The lesson: {}.\n\n{}",
+            bug.check.name(),
+            bug.check.about(),
+            lines.map(|line| format!("`{line}`")).collect::<Vec<_>>().join(" and at "),
+            bug.lesson,
+            head(bug.text)
         );
         let hints: String = hints.lines().map(|line| format!("//! {line}").trim_end().to_owned() + "\n").collect();
-        let fixed = without(&code, "/// The faulty kernel.\n", "\n}\n").replace("/// The fixed version.\n", "");
-        let solution = hints + &fixed.replace(bug.cure, bug.name);
+        let answer = without(&code, &format!("\n{faulty}"), "\n}\n").replace(fixed, "").replace(bug.cure, bug.name);
+        let solution = hints + &answer;
         Self {
             name: bug.name,
             topic: TOPIC,

@@ -122,7 +122,15 @@ impl Launched {
     /// Whether the result is right and nothing was found.
     #[must_use]
     pub fn is_right(&self) -> bool {
-        self.findings.is_empty() && self.fault.is_none() && self.wrong.is_none()
+        self.problems().is_empty()
+    }
+
+    /// What is wrong: first the result, and then what explains it.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let wrong = self.wrong.iter().map(ToString::to_string);
+        let findings = self.findings.iter().map(ToString::to_string);
+        wrong.chain(findings).chain(self.fault.iter().map(ToString::to_string)).collect()
     }
 
     /// What usually is the reason, in a sentence.

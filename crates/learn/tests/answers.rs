@@ -98,10 +98,7 @@ fn in_words(verdict: &Verdict) -> String {
         Some(AnswerError::Compiler(text) | AnswerError::Signature(text)) => text.clone(),
         Some(AnswerError::Goal) => format!("goal; {}", reached.join("; ")),
         Some(AnswerError::Launch(launched)) => {
-            let findings = launched.findings.iter().map(|finding| format!("{finding}\n"));
-            let fault = launched.fault.as_ref().map_or(String::new(), ToString::to_string);
-            let wrong = launched.wrong.as_ref().map_or(String::new(), ToString::to_string);
-            format!("n = {:?}: {}{fault} {wrong} {}", launched.size, findings.collect::<String>(), launched.advice())
+            format!("n = {:?}: {} {}", launched.size, launched.problems().join("\n"), launched.advice())
         }
     }
 }

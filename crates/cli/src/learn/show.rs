@@ -152,10 +152,7 @@ fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
         AnswerError::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
         AnswerError::Signature(problem) => problem.clone(),
         AnswerError::Launch(launched) => {
-            let findings = launched.findings.iter().map(ToString::to_string);
-            let fault = launched.fault.iter().map(ToString::to_string);
-            let lines = [not_right(launched)].into_iter().chain(findings).chain(fault);
-            let lines = lines.chain(launched.wrong.iter().map(ToString::to_string));
+            let lines = [not_right(launched)].into_iter().chain(launched.problems());
             lines.chain([launched.advice().to_owned()]).collect::<Vec<_>>().join("\n")
         }
         AnswerError::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),

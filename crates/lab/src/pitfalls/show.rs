@@ -1,8 +1,6 @@
 //! What the sanitizers find in the common bugs, and what a GPU did.
 
-use std::collections::BTreeMap;
-
-use analysis::pitfalls::{Outcome, Record, Recorded, TOOLS, ToolReport};
+use analysis::pitfalls::{Record, Recorded, TOOLS, ToolReport};
 use cli::command::WRONG;
 use cli::output::{Cell, Column, Document, Table};
 use cli::{Env, Error, progress_bar};
@@ -52,34 +50,19 @@ const NOT_MEASURED: &str = "not yet measured";
 #[derive(Serialize)]
 struct Row<'a> {
     pitfall: &'a str,
-    /// The check that is to find it.
+    /// The check that must find it.
     check: &'a str,
     lesson: &'a str,
     source: &'a str,
-    /// The marked lines of the source: that of the fault, and that of the second party if there is one.
+    /// The marked lines of the source: the faulty line, and the line that conflicts with it, if any.
     line: Option<u32>,
     other_line: Option<u32>,
     found: bool,
     findings: &'a [Finding],
-    cure: Cure<'a>,
-    /// What a GPU is expected to do.
-    on_gpu: &'a str,
-    /// What one did: `null` where it was not measured.
-    measured: Option<Measured<'a>>,
-    tools: Option<&'a BTreeMap<String, ToolReport>>,
-}
-
-#[derive(Serialize)]
-struct Cure<'a> {
-    kernel: &'a str,
-    right: bool,
-    findings: &'a [Finding],
-}
-
-#[derive(Serialize)]
-struct Measured<'a> {
-    faulty: &'a Outcome,
-    cure: &'a Outcome,
+    /// Whether the fixed version is right and clean.
+    clean: bool,
+    /// What a GPU did: `null` where it was not measured.
+    measured: Option<&'a Recorded>,
 }
 
 /// All bugs: for each check a table of them, and then one of what compute-sanitizer says.
@@ -157,10 +140,10 @@ fn place(pitfall: &Pitfall, mark: &str) -> String {
 
 /// What the fixed version does, in a line.
 fn fixed(own: &CheckedBug) -> String {
-    let wrong = own.fixed.wrong.iter().map(ToString::to_string);
-    let found = own.fixed.findings.iter().map(ToString::to_string);
-    let problems: Vec<String> = wrong.chain(found).chain(own.fixed.fault.iter().map(ToString::to_string)).collect();
-    if problems.is_empty() { "right, and no check finds anything".to_owned() } else { problems.join("; ") }
+    match own.fixed.problems() {
+        problems if problems.is_empty() => "right, and no check finds anything".to_owned(),
+        problems => problems.join("; "),
+    }
 }
 
 fn measured(recorded: Option<&Recorded>) -> String {
@@ -213,20 +196,17 @@ fn circumstances(record: &Record, document: &mut Document) {
 }
 
 fn add_record(own: &CheckedBug, record: &Record, document: &mut Document) {
-    let pitfall = own.bug;
-    let recorded = record.pitfalls.get(pitfall.name);
+    let bug = own.bug;
     document.record(&Row {
-        pitfall: pitfall.name,
-        check: pitfall.check.name(),
-        lesson: pitfall.lesson,
-        source: pitfall.source,
-        line: pitfall.marked(FAULT),
-        other_line: pitfall.marked(OTHER),
+        pitfall: bug.name,
+        check: bug.check.name(),
+        lesson: bug.lesson,
+        source: bug.source,
+        line: bug.marked(FAULT),
+        other_line: bug.marked(OTHER),
         found: own.is_found(),
         findings: &own.faulty.findings,
-        cure: Cure { kernel: pitfall.cure, right: own.fixed.wrong.is_none(), findings: &own.fixed.findings },
-        on_gpu: pitfall.on_gpu,
-        measured: recorded.map(|own| Measured { faulty: &own.faulty, cure: &own.cure }),
-        tools: recorded.map(|own| &own.tools).filter(|tools| !tools.is_empty()),
+        clean: own.fixed.is_right(),
+        measured: record.pitfalls.get(bug.name),
     });
 }
