@@ -8,16 +8,15 @@ use std::path::Path;
 use host::{CATALOG, KERNELS};
 use learn::CheckedBug;
 use rung::pitfall::{Check, FAULT, OTHER};
-use simt::Module;
 
 use crate::common::program::on_none;
 
 #[test]
 fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
-    let module = Module::from_ptx(KERNELS.newest_for(None).unwrap().text()).unwrap();
+    let kernels = KERNELS.newest_for(None).unwrap();
     let mut wrong = Vec::new();
     for pitfall in CATALOG.pitfalls {
-        let checked = CheckedBug::new(pitfall, &module).unwrap();
+        let checked = CheckedBug::new(pitfall, |kernel| kernels.part_with_lines(kernel)).unwrap();
         if !checked.is_found() {
             let (name, check, fault) = (pitfall.name, pitfall.check.name(), pitfall.marked(FAULT));
             wrong.push(format!("{name}: {check} does not find line {fault:?}: {:?}", checked.faulty));

@@ -1,5 +1,6 @@
 //! Common bugs as exercises: the learner finds the bug of a faulty kernel and fixes it.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use rung::Pitfall;
@@ -117,12 +118,13 @@ pub struct CheckedBug {
 }
 
 impl CheckedBug {
-    /// Launches both kernels, which are in this module.
+    /// Launches both kernels; `ptx` returns the text of a kernel.
     ///
     /// # Errors
-    /// When the simulator cannot be started or the module lacks a kernel.
-    pub fn new(bug: &'static Pitfall, module: &Module) -> Result<Self, Error> {
+    /// When the simulator cannot be started or a text lacks its kernel.
+    pub fn new(bug: &'static Pitfall, ptx: impl Fn(&str) -> Cow<'static, str>) -> Result<Self, Error> {
         let launched = |name: &str| {
+            let module = Module::from_ptx(ptx(name)).map_err(|why| Error::Machine(why.to_string()))?;
             let function = module.function(name).map_err(|why| Error::Machine(why.to_string()))?;
             launch(&function, &Case::of_bug(bug, name), simt::Schedule::Fixed)?.map_err(Error::Machine)
         };

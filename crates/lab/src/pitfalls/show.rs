@@ -1,5 +1,7 @@
 //! What the sanitizers find in the common bugs, and what a GPU did.
 
+use std::borrow::Cow;
+
 use analysis::pitfalls::{Record, Recorded, TOOLS, ToolReport};
 use cli::command::WRONG;
 use cli::output::{Cell, Column, Document, Table};
@@ -8,7 +10,6 @@ use learn::CheckedBug;
 use rung::Pitfall;
 use rung::pitfall::{Check, FAULT, OTHER};
 use serde::Serialize;
-use simt::Module;
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 use simt::sanitize::Finding;
@@ -20,12 +21,12 @@ use simt::sanitize::Finding;
 pub(super) fn check(pitfalls: Vec<&'static Pitfall>, env: &Env<'_>) -> Result<Vec<CheckedBug>, Error> {
     let bar = progress_bar(pitfalls.len(), env.terminal);
     env.catalog.kernels.check_readable()?;
-    let text = env.catalog.kernels.newest_for(None).map_or("", |ptx| ptx.text());
-    let module = Module::from_ptx(text).map_err(|why| learn::Error::Machine(why.to_string()))?;
+    let kernels = env.catalog.kernels.newest_for(None);
+    let text = |kernel: &str| kernels.map_or(Cow::Borrowed(""), |ptx| ptx.part_with_lines(kernel));
     let mut shown = Vec::with_capacity(pitfalls.len());
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
-        let checked = CheckedBug::new(pitfall, &module)?;
+        let checked = CheckedBug::new(pitfall, text)?;
         // An interrupted launch says nothing about the bug.
         if is_interrupted() {
             break;
