@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use analysis::pitfalls::Record;
-use host::pitfall::Outcome;
+use analysis::pitfalls::{Outcome, Record};
 
 use crate::common::stand_in::DRIVER;
 

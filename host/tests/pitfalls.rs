@@ -1,30 +1,28 @@
-//! The pitfalls on the SIMT machine: each fault is found by the check that is to find it, on the line that is marked in
-//! its file, and in each cure no check finds anything.
+//! The common bugs on the simulator: the right check finds each fault in the line that is marked in its file, and no check
+//! finds anything in the fixed version.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use host::device::Sim;
-use host::pitfall::{Check, FAULT, OTHER, check};
 use host::{CATALOG, KERNELS};
-use simt::sanitize::Finding;
+use learn::CheckedBug;
+use rung::pitfall::{Check, FAULT, OTHER};
 
 use crate::common::program::on_none;
 
 #[test]
 fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
-    let mut sim = Sim::open(&KERNELS, 1).unwrap();
+    let kernels = KERNELS.newest_for(None).unwrap();
     let mut wrong = Vec::new();
     for pitfall in CATALOG.pitfalls {
-        let shown = |findings: &[Finding]| findings.iter().map(|own| format!("\n    {own}")).collect::<String>();
-        let checked = check(&mut sim, pitfall).unwrap();
+        let checked = CheckedBug::new(pitfall, |kernel| kernels.part_with_lines(kernel)).unwrap();
         if !checked.is_found() {
             let (name, check, fault) = (pitfall.name, pitfall.check.name(), pitfall.marked(FAULT));
-            wrong.push(format!("{name}: {check} does not find line {fault:?}, but{}", shown(&checked.findings)));
+            wrong.push(format!("{name}: {check} does not find line {fault:?}: {:?}", checked.faulty));
         }
-        if !checked.is_clean() {
-            wrong.push(format!("{}: {:?}{}", pitfall.cure, checked.cure, shown(&checked.in_cure)));
+        if !checked.fixed.is_right() {
+            wrong.push(format!("{}: {:?}", pitfall.cure, checked.fixed));
         }
     }
     let (count, all) = (wrong.len(), CATALOG.pitfalls.len());
@@ -55,16 +53,7 @@ fn descriptions_are_complete() {
 fn pitfalls_are_refused_with_the_nearest_name() {
     on_none("learn missing_barier").refused("did you mean `missing_barrier`?");
     on_none("lab pitfalls missing_barier").refused("did you mean `missing_barrier`?");
-    on_none("lab pitfalls --alone faulty").refused("name it");
+    on_none("lab pitfalls --alone faulty").refused("no pitfall has a kernel `faulty`");
+    on_none("learn use_after_free").refused("is in the host's code");
     on_none("lab record no/such/file pitfalls -- pitfalls").refused("no/such/file");
-}
-
-#[test]
-fn no_pitfall_has_the_name_of_an_exercise() {
-    // `ladder learn NAME` takes both.
-    let exercises = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../exercises")).unwrap();
-    for exercise in exercises.map(|file| file.unwrap().path()) {
-        let name = exercise.file_stem().unwrap().to_str().unwrap();
-        assert!(CATALOG.pitfalls.iter().all(|pitfall| pitfall.name != name), "{name}");
-    }
 }

@@ -17,6 +17,7 @@
 #![allow(clippy::undocumented_unsafe_blocks, reason = "no reason can be given for the faulty kernels")]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused, reason = "inline PTX is left out on the host"))]
 
+use inline::shared_address;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Pitfall;
 
@@ -55,14 +56,8 @@ macro_rules! pitfall {
     };
 }
 
-/// Inline PTX on the GPU, and nothing on the host. Debug information names the line of the call.
-#[collapse_debuginfo(yes)]
-macro_rules! ptx {
-    ($($text:literal),+ $(, $direction:ident($class:ident) $operand:expr)* $(,)?) => {
-        #[cfg(target_arch = "nvptx64")]
-        core::arch::asm!($($text),+ $(, $direction($class) $operand)*, options(nostack, preserves_flags));
-    };
-}
+#[macro_use]
+pub mod inline;
 
 pub mod atomic_mixed_with_plain;
 pub mod atomic_of_narrow_scope;
@@ -161,27 +156,3 @@ pub const PITFALLS: &[Pitfall] = &[
     ballot_in_a_loop::PITFALL,
     copy_left_under_way::PITFALL,
 ];
-
-/// Returns the address of `pointer` in the shared window, as operands of PTX's `.shared` instructions need it.
-///
-/// `cuda_builder` replaces the instruction by an LLVM cast, so that the compiler can optimize it.
-#[inline(always)]
-fn shared_address<T>(pointer: *const T) -> u32 {
-    let address: u64;
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the instruction converts an address and accesses no memory.
-    unsafe {
-        core::arch::asm!(
-            "cvta.to.shared.u64 {}, {};",
-            out(reg64) address,
-            in(reg64) pointer,
-            options(pure, nomem, nostack, preserves_flags)
-        );
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        address = pointer as u64;
-    }
-    // Addresses in the shared window have 32 bits (PTX ISA, "Generic Addressing").
-    address as u32
-}

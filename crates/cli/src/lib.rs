@@ -12,7 +12,7 @@ mod check;
 pub mod command;
 mod error;
 mod html_report;
-pub mod learn;
+mod learn;
 pub mod list;
 pub mod output;
 mod program;

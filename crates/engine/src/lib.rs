@@ -14,7 +14,6 @@ mod error;
 pub mod launch;
 pub mod names;
 pub mod options;
-pub mod pitfall;
 pub mod problem;
 #[cfg(not(target_family = "wasm"))]
 mod provenance;

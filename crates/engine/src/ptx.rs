@@ -118,6 +118,14 @@ impl Ptx {
         extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
 
+    /// Like [`part`](Self::part), with source lines.
+    ///
+    /// # Panics
+    /// When [`check_readable`](Self::check_readable) fails.
+    pub fn part_with_lines(&'static self, entry: &str) -> Cow<'static, str> {
+        extract(self.outline(), entry, SourceLines::Keep).map_or(Cow::Borrowed(self.text()), Cow::Owned)
+    }
+
     /// The bytes of shared memory that an entry declares statically, with those of the functions that it calls. `None`
     /// when the text has no such entry, or the entry cannot stand alone.
     ///

@@ -8,7 +8,7 @@ use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
 
 use crate::Error;
-use crate::exercise::{Argument, Case, Exercise, Goal};
+use crate::exercise::{Argument, BufferState, Case, Exercise, Goal};
 use crate::values::Values;
 
 /// A goal with what an answer has reached.
@@ -39,7 +39,7 @@ impl fmt::Display for GoalResult {
 /// What is to be said of an answer.
 #[derive(Debug)]
 pub struct Verdict {
-    /// The sizes at which it is right.
+    /// The sizes at which it is right; none for an exercise of one size.
     pub right: Vec<usize>,
     /// What counters have reached, if it came to that.
     pub reached: Vec<GoalResult>,
@@ -68,11 +68,11 @@ pub enum AnswerError {
     Goal,
 }
 
-/// A launch that is wrong.
+/// A launch that has ended.
 #[derive(Debug)]
 pub struct Launched {
-    /// The problem size.
-    pub size: usize,
+    /// The problem size, if the exercise has several.
+    pub size: Option<usize>,
     /// Blocks, and threads of a block.
     pub geometry: String,
     /// What the checks have found.
@@ -81,6 +81,8 @@ pub struct Launched {
     pub fault: Option<LaunchError>,
     /// The result that differs from what is right.
     pub wrong: Option<WrongResult>,
+    /// The counters, if no fault ended it.
+    pub counters: Option<simt::Counters>,
 }
 
 /// A result that differs from what is right.
@@ -117,6 +119,20 @@ impl fmt::Display for WrongResult {
 }
 
 impl Launched {
+    /// Whether the result is right and nothing was found.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.problems().is_empty()
+    }
+
+    /// What is wrong: first the result, and then what explains it.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let wrong = self.wrong.iter().map(ToString::to_string);
+        let findings = self.findings.iter().map(ToString::to_string);
+        wrong.chain(findings).chain(self.fault.iter().map(ToString::to_string)).collect()
+    }
+
     /// What usually is the reason, in a sentence.
     #[must_use]
     pub fn advice(&self) -> &'static str {
@@ -168,8 +184,7 @@ const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule
 /// When the SIMT machine cannot be started.
 pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict, Error> {
     let mut verdict = Verdict { right: Vec::new(), reached: Vec::new(), trouble: None };
-    for &size in exercise.sizes {
-        let case = (exercise.case)(size);
+    for case in exercise.cases() {
         let kernel = format!("{name}{}", case.kernel.unwrap_or_default());
         let function = match module.function(&kernel) {
             Ok(function) if function.name() == kernel => function,
@@ -180,23 +195,23 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict
             Err(error) => return Ok(Verdict::of(AnswerError::Signature(error.to_string()))),
         };
         for schedule in SCHEDULES {
-            let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
-            let config = Config { time_limit: Some(Duration::from_secs(20)), ..config };
-            let machine = Machine::new(config).map_err(|why| Error::Machine(why.to_string()))?;
-            match run(machine, &function, &case, size).map_err(Error::Machine)? {
-                Ok(counters) if schedule == Schedule::Fixed => {
-                    verdict.reached = exercise.goals.iter().map(|goal| reached(goal, &counters)).collect();
+            let mut launched = match launch(&function, &case, schedule)? {
+                Ok(launched) => launched,
+                Err(problem) => return Ok(Verdict::of(AnswerError::Signature(problem))),
+            };
+            let is_fixed = schedule == Schedule::Fixed;
+            if !launched.is_right() {
+                if !is_fixed {
+                    launched.geometry += ", when they run in another order";
                 }
-                Ok(_) => {}
-                Err(mut trouble) => {
-                    if let (AnswerError::Launch(launched), true) = (&mut trouble, schedule != Schedule::Fixed) {
-                        launched.geometry += ", when they run in another order";
-                    }
-                    return Ok(Verdict { reached: Vec::new(), trouble: Some(trouble), ..verdict });
-                }
+                let trouble = Some(AnswerError::Launch(Box::new(launched)));
+                return Ok(Verdict { reached: Vec::new(), trouble, ..verdict });
+            }
+            if let (Some(counters), true) = (&launched.counters, is_fixed) {
+                verdict.reached = exercise.goals().iter().map(|goal| reached(goal, counters)).collect();
             }
         }
-        verdict.right.push(size);
+        verdict.right.extend(case.size);
     }
     if !verdict.reached.iter().all(GoalResult::is_met) {
         verdict.trouble = Some(AnswerError::Goal);
@@ -218,39 +233,42 @@ struct Checked<'c> {
     is_input: bool,
 }
 
-/// Runs a launch, and compares what is in its buffers with what is right.
-fn run(
-    mut machine: Machine,
-    function: &Function,
-    case: &Case,
-    size: usize,
-) -> Result<Result<simt::Counters, AnswerError>, String> {
+/// Runs a launch with all checks and compares its buffers with the right result. The inner error is a problem with the
+/// kernel's parameters.
+pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Result<Result<Launched, String>, Error> {
+    let failed = |why: &dyn fmt::Display| Error::Machine(why.to_string());
+    let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
+    let config = Config { time_limit: Some(Duration::from_secs(20)), ..config };
+    let mut machine = Machine::new(config).map_err(|why| failed(&why))?;
     let (mut args, mut names) = (Vec::new(), Vec::new());
-    let mut buffers = Vec::new();
+    let (mut buffers, mut freed) = (Vec::new(), Vec::new());
     for argument in &case.arguments {
         match argument {
             Argument::Value(value) => args.push(value.clone()),
-            Argument::Buffer { name, before, after, slice } => {
-                let elements = before.as_ref().or(after.as_ref()).ok_or("a buffer has elements before or after")?;
-                let bytes = before.clone().unwrap_or_else(|| elements.poison());
-                let buffer = machine.upload(bytes.bytes()).map_err(|error| error.to_string())?;
-                if before.is_none() {
-                    machine.memory_mut().set_unwritten(buffer.address());
+            Argument::Buffer { name, before, state, after, slice } => {
+                let buffer = machine.upload(before.bytes()).map_err(|why| failed(&why))?;
+                match state {
+                    BufferState::Written => {}
+                    BufferState::Unwritten => machine.memory_mut().set_unwritten(buffer.address()),
+                    BufferState::Freed => freed.push(buffer),
                 }
                 names.push((args.len(), *name));
                 args.push(buffer.into());
                 if *slice {
-                    args.push(Arg::U64(elements.len() as u64));
+                    args.push(Arg::U64(before.len() as u64));
                 }
                 if let Some(after) = after {
-                    let is_input = before.as_ref() == Some(after);
-                    buffers.push(Checked { name, buffer, after, is_input });
+                    buffers.push(Checked { name, buffer, after, is_input: before == after });
                 }
             }
         }
     }
+    // After the others are allocated, so that none of them gets this memory.
+    for buffer in freed {
+        machine.free(buffer).map_err(|why| failed(&why))?;
+    }
     if let Err(problem) = signature(function, &args) {
-        return Ok(Err(AnswerError::Signature(problem)));
+        return Ok(Err(problem));
     }
     let launch = Launch::new(function, case.grid, case.block, &args).with_shared_bytes(case.shared_bytes);
     let Sanitized { result, mut findings, .. } = machine.launch_sanitized(&launch, Checks::ALL);
@@ -262,18 +280,12 @@ fn run(
     let mut wrong = None;
     if fault.is_none() {
         for own in &buffers {
-            let bytes = machine.read(own.buffer).map_err(|error| error.to_string())?;
+            let bytes = machine.read(own.buffer).map_err(|why| failed(&why))?;
             wrong = wrong.or_else(|| compare(own, own.after.like(&bytes), case));
         }
     }
-    match counters {
-        Some(counters) if findings.is_empty() && wrong.is_none() => Ok(Ok(counters)),
-        _ => {
-            let fault = fault.filter(|_| findings.is_empty());
-            let geometry = geometry(case);
-            Ok(Err(AnswerError::Launch(Box::new(Launched { size, geometry, findings, fault, wrong }))))
-        }
-    }
+    let fault = fault.filter(|_| findings.is_empty());
+    Ok(Ok(Launched { size: case.size, geometry: geometry(case), findings, fault, wrong, counters }))
 }
 
 /// Has a finding call buffers as the kernel does.

@@ -11,11 +11,13 @@ use crate::Error;
 use crate::check::AnswerError;
 use crate::exercise::Exercise;
 
-/// The modules of [`SUPPORT`] that exercises use. [`build`] copies them into each crate with an answer.
-const HELPERS: [&str; 3] = ["warp", "wide", "copy_async"];
-
-/// The folder with these modules, in the repository.
-const SUPPORT: &str = "crates/learn/support";
+/// The modules that exercises use, and the folders with their files. [`build`] copies them into each crate with an answer.
+const HELPERS: [(&str, &str); 4] = [
+    ("inline", "kernels-gpu/src/pitfalls"),
+    ("warp", "crates/learn/support"),
+    ("wide", "crates/learn/support"),
+    ("copy_async", "crates/learn/support"),
+];
 
 /// The root of a crate with the helpers and these modules, each a name and the path of a file.
 #[must_use]
@@ -25,8 +27,9 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
         "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
         // With it comes what a panic does, also for a file that does not use it.
         "extern crate cuda_std as _;\n",
+        "#[allow(unused)] use inline::shared_address;\n",
     ];
-    let helpers = HELPERS.map(|name| format!("pub mod {name};\n"));
+    let helpers = HELPERS.map(|(name, _)| format!("#[macro_use] pub mod {name};\n"));
     let module = |(name, path): (&str, &Path)| format!("#[path = {:?}]\npub mod {name};\n", path.display().to_string());
     attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
 }
@@ -63,8 +66,8 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     fs::create_dir_all(&source).map_err(Error::file("make", &source))?;
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&source.join("lib.rs"), root)?;
-    for name in HELPERS {
-        let from = repository.join(SUPPORT).join(name).with_extension("rs");
+    for (name, support) in HELPERS {
+        let from = repository.join(support).join(name).with_extension("rs");
         let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
         write(&source.join(name).with_extension("rs"), &text)?;
     }

@@ -1,8 +1,12 @@
 //! An exercise as data: its texts, and the launches that an answer has to do right.
 
+use std::borrow::Cow;
+
+use rung::Pitfall;
+
 use crate::values::Values;
 
-/// Exercises about one thing.
+/// Exercises about one subject.
 #[derive(Debug)]
 pub struct Topic {
     /// Its name: `memory`.
@@ -10,26 +14,38 @@ pub struct Topic {
     /// In a few words: `How threads read and write memory`.
     pub title: &'static str,
     /// Its exercises, in the order in which they are taught.
-    pub exercises: &'static [Exercise],
+    pub exercises: Vec<Exercise>,
 }
 
-/// An exercise.
+/// An exercise: a kernel with blanks to fill in, or with a bug to find and fix.
 #[derive(Debug)]
 pub struct Exercise {
     /// Its name, which is that of its files and of its kernel.
     pub name: &'static str,
     /// The name of its topic.
     pub topic: &'static str,
-    /// The kernel with holes, and the task at its head.
-    pub text: &'static str,
+    /// The kernel to complete or to fix, and the task at its head.
+    pub text: Cow<'static, str>,
     /// The answer, with hints and an explanation at its head.
-    pub solution: &'static str,
-    /// The problem sizes, from small to large.
-    pub sizes: &'static [usize],
-    /// The launch for a size.
-    pub case: fn(usize) -> Case,
-    /// What counters have to reach, at the last size.
-    pub goals: &'static [Goal],
+    pub solution: Cow<'static, str>,
+    /// The launches that an answer must do right.
+    pub launches: Launches,
+}
+
+/// The launches of an exercise.
+#[derive(Debug)]
+pub enum Launches {
+    /// A launch for each problem size.
+    Sizes {
+        /// The problem sizes, from small to large.
+        sizes: &'static [usize],
+        /// The launch for a size.
+        case: fn(usize) -> Case,
+        /// What counters have to reach, at the last size.
+        goals: &'static [Goal],
+    },
+    /// The launch of a common bug.
+    Bug(&'static Pitfall),
 }
 
 /// What a counter has to reach, at an exercise's last size.
@@ -46,20 +62,48 @@ pub struct Goal {
 impl Exercise {
     /// The task in one line: the first line of the text.
     #[must_use]
-    pub fn title(&self) -> &'static str {
+    pub fn title(&self) -> &str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("//!").trim()
     }
 
     /// The task: the comment at the head of the text.
     #[must_use]
     pub fn task(&self) -> String {
-        head(self.text)
+        head(&self.text)
+    }
+
+    /// The common bug that it is about.
+    #[must_use]
+    pub fn bug(&self) -> Option<&'static Pitfall> {
+        match self.launches {
+            Launches::Bug(bug) => Some(bug),
+            Launches::Sizes { .. } => None,
+        }
+    }
+
+    /// What counters have to reach, at the last size.
+    #[must_use]
+    pub fn goals(&self) -> &'static [Goal] {
+        match self.launches {
+            Launches::Sizes { goals, .. } => goals,
+            Launches::Bug(_) => &[],
+        }
+    }
+
+    /// The launches, from small to large.
+    pub(crate) fn cases(&self) -> Vec<Case> {
+        match self.launches {
+            Launches::Sizes { sizes, case, .. } => {
+                sizes.iter().map(|size| Case { size: Some(*size), ..case(*size) }).collect()
+            }
+            Launches::Bug(bug) => vec![Case::of_bug(bug, bug.cure)],
+        }
     }
 
     /// The hints, one after the other: the numbered list at the head of the solution.
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
-        let head = head(self.solution);
+        let head = head(&self.solution);
         let list = head.split("\n\n").find(|part| part.starts_with("1. ")).unwrap_or_default();
         let mut hints: Vec<String> = Vec::new();
         for line in list.lines() {
@@ -75,7 +119,7 @@ impl Exercise {
 }
 
 /// The comment at the head of a file, without its marks.
-fn head(text: &str) -> String {
+pub(crate) fn head(text: &str) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
@@ -83,11 +127,17 @@ fn head(text: &str) -> String {
 /// A launch, and what is right after it.
 #[derive(Debug, Clone)]
 pub struct Case {
+    /// The problem size, if the exercise has several.
+    pub(crate) size: Option<usize>,
     pub(crate) kernel: Option<&'static str>,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared_bytes: u32,
-    pub(crate) arguments: Vec<Argument>,
+    /// The number of blocks in each dimension.
+    pub grid: [u32; 3],
+    /// The threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// The bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// The arguments, in the order of the parameters.
+    pub arguments: Vec<Argument>,
     pub(crate) tolerance: f32,
     pub(crate) any_order: bool,
 }
@@ -101,13 +151,26 @@ pub enum Argument {
     Buffer {
         /// The name of the parameter.
         name: &'static str,
-        /// Its elements before the launch; nobody has written them if there are none.
-        before: Option<Values>,
+        /// Its elements before the launch; placeholders unless the buffer is written.
+        before: Values,
+        /// What the host has done with the buffer before the launch.
+        state: BufferState,
         /// Its elements after it; any, if there are none.
         after: Option<Values>,
         /// Whether the parameter is a slice, which is a pointer and a length.
         slice: bool,
     },
+}
+
+/// What the host has done with a buffer before a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferState {
+    /// It has written all elements.
+    Written,
+    /// It has only allocated it.
+    Unwritten,
+    /// It has written all elements, and then freed it.
+    Freed,
 }
 
 impl Case {
@@ -116,8 +179,8 @@ impl Case {
     pub fn new(blocks: [usize; 2], threads: [u32; 2]) -> Self {
         let grid = [blocks[0] as u32, blocks[1] as u32, 1];
         let block = [threads[0], threads[1], 1];
-        let (kernel, shared_bytes, tolerance) = (None, 0, 0.0);
-        Self { kernel, grid, block, shared_bytes, arguments: Vec::new(), tolerance, any_order: false }
+        let (size, kernel, shared_bytes, tolerance) = (None, None, 0, 0.0);
+        Self { size, kernel, grid, block, shared_bytes, arguments: Vec::new(), tolerance, any_order: false }
     }
 
     /// A launch of one dimension.
@@ -167,40 +230,43 @@ impl Case {
         self.with(Argument::Value(value.into()))
     }
 
+    /// Appends a pointer to a buffer in this state.
+    #[must_use]
+    pub fn buffer(self, name: &'static str, state: BufferState, before: Values, after: Option<Values>) -> Self {
+        self.with(Argument::Buffer { name, before, state, after, slice: false })
+    }
+
     /// Appends a pointer to elements that stay as they are.
     #[must_use]
     pub fn input(self, name: &'static str, elements: impl Into<Values>) -> Self {
         let elements = elements.into();
-        let (before, after) = (Some(elements.clone()), Some(elements));
-        self.with(Argument::Buffer { name, before, after, slice: false })
+        self.buffer(name, BufferState::Written, elements.clone(), Some(elements))
     }
 
     /// Appends a slice of elements that stay as they are.
     #[must_use]
     pub fn slice(self, name: &'static str, elements: impl Into<Values>) -> Self {
-        let elements = elements.into();
-        let (before, after) = (Some(elements.clone()), Some(elements));
-        self.with(Argument::Buffer { name, before, after, slice: true })
+        let before = elements.into();
+        let after = Some(before.clone());
+        self.with(Argument::Buffer { name, before, state: BufferState::Written, after, slice: true })
     }
 
-    /// Appends a pointer to elements that nobody has written before, and what they are to be.
+    /// Appends a pointer to unwritten elements, and the elements that the kernel must write.
     #[must_use]
     pub fn output(self, name: &'static str, expected: impl Into<Values>) -> Self {
-        let (before, after) = (None, Some(expected.into()));
-        self.with(Argument::Buffer { name, before, after, slice: false })
+        let expected = expected.into();
+        self.buffer(name, BufferState::Unwritten, expected.poison(), Some(expected))
     }
 
     /// Appends a pointer to elements, and what they are to become.
     #[must_use]
     pub fn in_place(self, name: &'static str, before: impl Into<Values>, expected: impl Into<Values>) -> Self {
-        let (before, after) = (Some(before.into()), Some(expected.into()));
-        self.with(Argument::Buffer { name, before, after, slice: false })
+        self.buffer(name, BufferState::Written, before.into(), Some(expected.into()))
     }
 
     /// Appends a pointer to elements that may become anything.
     #[must_use]
     pub fn scratch(self, name: &'static str, before: impl Into<Values>) -> Self {
-        let before = Some(before.into());
-        self.with(Argument::Buffer { name, before, after: None, slice: false })
+        self.buffer(name, BufferState::Written, before.into(), None)
     }
 }

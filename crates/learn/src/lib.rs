@@ -1,4 +1,4 @@
-//! Exercises: kernels with holes, which a learner fills, and the checks that tell whether they are filled right.
+//! Exercises: kernels with blanks or with a bug, and the checks of a learner's answer.
 //!
 //! In: an [`Exercise`] and the file with a learner's answer. Out: a [`Verdict`], which says that the answer is right, or
 //! the first thing that is wrong with it, in words. An answer is compiled by itself ([`compile()`]) and runs on the SIMT
@@ -9,15 +9,19 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | the kernel with holes, with the task at its head | `exercises/NAME.rs` |
+//! | the kernel with blanks, with the task at its head | `exercises/NAME.rs` |
 //! | the answer, with hints and an explanation at its head | `crates/learn/solutions/NAME.rs` |
 //! | modules that kernels and answers use | `crates/learn/support/NAME.rs` |
 //! | inputs, sizes, what is right, and limits of counters | an entry in `crates/learn/src/topics/TOPIC.rs` |
+//!
+//! A common bug ([`rung::Pitfall`]) is an exercise, too: its one file has both kernels and the launch, and the module `bug`
+//! makes the two texts from it.
 //!
 //! Solutions are plain files, so that contributors edit them and compilers check them, in a folder where nobody comes by
 //! who looks at exercises. Learners edit copies in a folder of their own ([`Progress`]): what they write is in nobody's
 //! way, and the originals are always there.
 
+mod bug;
 mod check;
 mod compile;
 mod exercise;
@@ -25,24 +29,53 @@ mod progress;
 mod topics;
 mod values;
 
+pub use bug::CheckedBug;
 pub use check::{AnswerError, GoalResult, Launched, Verdict, WrongResult, check};
 pub use compile::{build, compile, library};
-pub use exercise::{Argument, Case, Exercise, Goal, Topic};
+pub use exercise::{Argument, BufferState, Case, Exercise, Goal, Launches, Topic};
 pub use progress::{Progress, State};
-pub use topics::TOPICS;
 pub use values::{Values, floats, integers, words};
 
 use std::path::PathBuf;
 
-/// All exercises, in the order in which they are taught.
-pub fn exercises() -> impl Iterator<Item = &'static Exercise> + Clone {
-    TOPICS.iter().flat_map(|topic| topic.exercises)
+use rung::Pitfall;
+
+/// All exercises.
+#[derive(Debug)]
+pub struct Course {
+    /// The topics, in the order in which they are taught.
+    pub topics: Vec<Topic>,
 }
 
-/// The exercise of this name.
-#[must_use]
-pub fn exercise(name: &str) -> Option<&'static Exercise> {
-    exercises().find(|exercise| exercise.name == name)
+impl Course {
+    /// The kernels with blanks, and then these common bugs, except those of the host: no kernel can fix them.
+    #[must_use]
+    pub fn new(bugs: &'static [Pitfall]) -> Self {
+        let mut topics = topics::topics();
+        topics.push(Topic {
+            name: bug::TOPIC,
+            title: "kernels with a bug: find it and fix it",
+            exercises: bugs.iter().filter(|bug| !bug.is_of_host()).map(Exercise::of_bug).collect(),
+        });
+        Self { topics }
+    }
+
+    /// All exercises, in the order in which they are taught.
+    pub fn exercises(&self) -> impl Iterator<Item = &Exercise> + Clone {
+        self.topics.iter().flat_map(|topic| &topic.exercises)
+    }
+
+    /// The exercise of this name.
+    #[must_use]
+    pub fn exercise(&self, name: &str) -> Option<&Exercise> {
+        self.exercises().find(|exercise| exercise.name == name)
+    }
+
+    /// The first exercise that is not solved.
+    #[must_use]
+    pub fn next(&self, progress: &Progress) -> Option<&Exercise> {
+        self.exercises().find(|exercise| progress.state(exercise) != State::Solved)
+    }
 }
 
 /// What keeps an answer from being checked, whatever is in it.

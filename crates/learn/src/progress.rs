@@ -96,7 +96,7 @@ impl Progress {
         }
     }
 
-    /// Puts the kernel with holes into the learner's folder, if there is no file of this name. Returns whether it did.
+    /// Puts the kernel to complete or to fix into the learner's folder, if there is no file of this name. Returns whether it did.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -113,7 +113,7 @@ impl Progress {
         }
     }
 
-    /// Puts the kernel with holes into the learner's folder, and what was there under another name, which is returned.
+    /// Puts the kernel to complete or to fix into the learner's folder, and what was there under another name, which is returned.
     ///
     /// # Errors
     /// When a file cannot be renamed or written.

@@ -8,12 +8,10 @@ macro_rules! topics {
     ($($file:ident: $title:literal),* $(,)?) => {
         $(mod $file;)*
 
-        /// The topics, in the order in which they are taught.
-        pub static TOPICS: &[Topic] = &[$(Topic {
-            name: stringify!($file),
-            title: $title,
-            exercises: $file::EXERCISES,
-        }),*];
+        /// The topics of the kernels with blanks, in the order in which they are taught.
+        pub(crate) fn topics() -> Vec<Topic> {
+            vec![$(Topic { name: stringify!($file), title: $title, exercises: $file::exercises() }),*]
+        }
     };
 }
 
@@ -21,15 +19,19 @@ macro_rules! topics {
 /// it has some, and the launch for a size.
 macro_rules! exercises {
     ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident <= $most:expr)* => $case:expr;)*) => {
-        pub(super) const EXERCISES: &[crate::exercise::Exercise] = &[$(crate::exercise::Exercise {
-            name: stringify!($name),
-            topic: super::last_part(module_path!()),
-            text: include_str!(concat!("../../../../exercises/", stringify!($name), ".rs")),
-            solution: include_str!(concat!("../../solutions/", stringify!($name), ".rs")),
-            sizes: &[$($size),*],
-            case: $case,
-            goals: &[$(crate::exercise::Goal { counter: super::$counter, at_most: $most, what: $what }),*],
-        }),*];
+        pub(super) fn exercises() -> Vec<crate::exercise::Exercise> {
+            vec![$(crate::exercise::Exercise {
+                name: stringify!($name),
+                topic: super::last_part(module_path!()),
+                text: include_str!(concat!("../../../../exercises/", stringify!($name), ".rs")).into(),
+                solution: include_str!(concat!("../../solutions/", stringify!($name), ".rs")).into(),
+                launches: crate::exercise::Launches::Sizes {
+                    sizes: &[$($size),*],
+                    case: $case,
+                    goals: &[$(crate::exercise::Goal { counter: super::$counter, at_most: $most, what: $what }),*],
+                },
+            }),*]
+        }
     };
 }
 
@@ -48,12 +50,8 @@ topics! {
 }
 
 /// The last part of a module's path.
-const fn last_part(path: &'static str) -> &'static str {
-    let mut at = path.len();
-    while path.as_bytes()[at - 1] != b':' {
-        at -= 1;
-    }
-    path.split_at(at).1
+fn last_part(path: &'static str) -> &'static str {
+    path.rsplit(':').next().unwrap_or_default()
 }
 
 const SECTORS_A_LOAD: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";

@@ -53,7 +53,9 @@ impl Values {
         self.len() == 0
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// Their bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         match self {
             Self::F32(own) => cast_slice(own),
             Self::I32(own) => cast_slice(own),
@@ -63,7 +65,8 @@ impl Values {
     }
 
     /// The elements of these bytes, of the same type.
-    pub(crate) fn like(&self, bytes: &[u8]) -> Self {
+    #[must_use]
+    pub fn like(&self, bytes: &[u8]) -> Self {
         match self {
             Self::F32(_) => Self::F32(bytemuck::pod_collect_to_vec(bytes)),
             Self::I32(_) => Self::I32(bytemuck::pod_collect_to_vec(bytes)),
@@ -100,7 +103,8 @@ impl Values {
 
     /// The index of the first element that differs, both elements as text, and how many differ. Floats may be off by
     /// `tolerance`, relative to `expected`, and absolute for those below 1.
-    pub(crate) fn difference(&self, expected: &Self, tolerance: f32) -> Option<(usize, [String; 2], usize)> {
+    #[must_use]
+    pub fn difference(&self, expected: &Self, tolerance: f32) -> Option<(usize, [String; 2], usize)> {
         fn first<T: Copy + ToString>(
             own: &[T],
             expected: &[T],

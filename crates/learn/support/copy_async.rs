@@ -16,28 +16,10 @@ pub struct Shared(pub(crate) u32);
 
 impl Shared {
     /// Returns the address of a pointer to shared memory.
-    ///
-    /// `cuda_builder` turns this instruction into a cast, so that the compiler can optimize through it.
     #[inline(always)]
     #[must_use]
     pub fn of<T>(pointer: *const T) -> Self {
-        let address: u64;
-        #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the conversion of an address accesses no memory.
-        unsafe {
-            core::arch::asm!(
-                "cvta.to.shared.u64 {}, {};",
-                out(reg64) address,
-                in(reg64) pointer,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-        }
-        #[cfg(not(target_arch = "nvptx64"))]
-        {
-            address = pointer as u64;
-        }
-        // The window has 32 bits (PTX ISA, "Generic Addressing").
-        Self(address as u32)
+        Self(crate::inline::shared_address(pointer))
     }
 
     /// Returns the address `bytes` higher.

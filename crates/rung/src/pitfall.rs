@@ -83,6 +83,16 @@ impl Check {
             Self::Sync => "sync",
         }
     }
+
+    /// What the check looks for, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Memory => "accesses outside of the object that the pointer came from",
+            Self::Init => "values that depend on memory or registers which nobody has written",
+            Self::Race => "accesses to the same bytes that nothing orders",
+            Self::Sync => "threads that wait for others in a way in which they do not meet",
+        }
+    }
 }
 
 impl Argument {
@@ -112,5 +122,17 @@ impl Pitfall {
     pub fn marked(&self, mark: &str) -> Option<u32> {
         let place = self.text.lines().position(|line| line.trim_end().ends_with(mark))?;
         u32::try_from(place + 1).ok()
+    }
+
+    /// The code of the first line that ends with this mark.
+    pub fn marked_text(&self, mark: &str) -> Option<&'static str> {
+        let line = self.text.lines().map(str::trim).find(|line| line.ends_with(mark))?;
+        Some(line.trim_end_matches(mark).trim_end())
+    }
+
+    /// Whether the bug is in the host's code: both kernels are right, and their launches differ.
+    pub fn is_of_host(&self) -> bool {
+        let is_forgotten = |own: &Argument| matches!(own, Argument::Forgotten(_) | Argument::Freed(_));
+        self.shared.0 != self.shared.1 || self.arguments.iter().any(is_forgotten)
     }
 }

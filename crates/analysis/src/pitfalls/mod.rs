@@ -4,10 +4,10 @@
 mod process;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use engine::pitfall::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -39,6 +39,39 @@ pub struct Recorded {
     /// What the tools of compute-sanitizer say of the faulty kernel, by their names. Empty if they were not run.
     #[serde(default)]
     pub tools: BTreeMap<String, ToolReport>,
+}
+
+/// What became of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The result is right.
+    Right,
+    /// Some elements of the result are wrong.
+    Wrong {
+        /// How many.
+        elements: u32,
+        /// How many there are.
+        of: u32,
+    },
+    /// The device refused or ended the launch.
+    Error {
+        /// The device's words.
+        says: String,
+    },
+    /// The launch was not over in time.
+    TimeOut,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Right => f.write_str("right"),
+            Self::Wrong { elements, of } => write!(f, "wrong: {elements} of {of}"),
+            Self::Error { says } => write!(f, "error: {says}"),
+            Self::TimeOut => f.write_str("does not end"),
+        }
+    }
 }
 
 /// What a tool says of a kernel.

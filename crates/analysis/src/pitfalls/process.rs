@@ -7,9 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use engine::pitfall::Outcome;
-
-use super::ToolReport;
+use super::{Outcome, ToolReport};
 use crate::Error;
 
 /// What stands before each line of compute-sanitizer's.

@@ -1,13 +1,11 @@
-//! `ladder learn`: exercises, whose answers are checked on the simulator, and common bugs.
+//! `ladder learn`: exercises, whose answers are checked on the simulator: kernels with blanks, and kernels with a bug.
 
-pub mod bugs;
 mod show;
 mod watch;
 
 use std::path::{Path, PathBuf};
 
-use ::learn::{Exercise, Progress, State, Verdict};
-use analysis::pitfalls::Record;
+use ::learn::{Course, Exercise, Progress, Verdict};
 use clap::{Args, FromArgMatches, Subcommand};
 use engine::Catalog;
 use engine::names::did_you_mean;
@@ -18,7 +16,7 @@ use crate::output::{Document, Format};
 
 pub(crate) const LEARN: Command = Command {
     name: "learn",
-    about: "Exercises, which are checked on the simulator, and common bugs: list them, or check or show one",
+    about: "Exercises, which are checked on the simulator: fill in blanks, find and fix bugs",
     arguments: |command, _| Arguments::augment_args(command).after_help(AFTER_HELP).disable_help_subcommand(true),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };
@@ -30,17 +28,14 @@ repository is built with.";
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// The exercise to check, or the bug to show [default: list the exercises]
+    /// The exercise to check [default: list the exercises]
     name: Option<String>,
     /// Check the exercise, or without a name the next one, again whenever you save it
-    #[arg(long, conflicts_with_all = ["list", "bugs", "json"])]
+    #[arg(long, conflicts_with_all = ["list", "json"])]
     watch: bool,
     /// List the exercises: what happens without a name
     #[arg(long, conflicts_with = "name")]
     list: bool,
-    /// List common bugs: what the sanitizers find in each, and what a GPU did
-    #[arg(long, conflicts_with_all = ["name", "list"])]
-    bugs: bool,
     #[command(flatten)]
     format: Format,
     /// The folder with your files [default: exercises/mine, beside the exercises]
@@ -78,16 +73,16 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     if let (Some(name), Some(_)) = (&args.name, &args.action) {
         return Err(Error::Request(format!("the action comes before the name: `ladder learn hint {name}`")));
     }
-    let mut progress = Progress::read(folder)?;
+    let (mut progress, course) = (Progress::read(folder)?, Course::new(env.catalog.pitfalls));
     match &args.action {
         None => {}
         Some(Action::Hint { name }) => {
-            let exercise = named_or_next(name.as_deref(), &progress, env.catalog)?;
+            let exercise = named_or_next(name.as_deref(), &progress, &course, env.catalog)?;
             write!(to.out, "{}", show::hint(exercise, &mut progress)?)?;
             return Ok(0);
         }
         Some(Action::Reset { name }) => {
-            let exercise = named(name, env.catalog)?;
+            let exercise = named(name, &course, env.catalog)?;
             let kept = progress.reset(exercise)?;
             let file = show::path(&progress.file(exercise));
             match kept {
@@ -97,66 +92,59 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
             return Ok(0);
         }
         Some(Action::Solution { name }) => {
-            let exercise = named_or_next(name.as_deref(), &progress, env.catalog)?;
+            let exercise = named_or_next(name.as_deref(), &progress, &course, env.catalog)?;
             write!(to.out, "{}", exercise.solution)?;
             return Ok(0);
         }
     }
     match &args.name {
-        _ if args.watch => watch::watch(args.name.as_deref(), &mut progress, env, to),
-        None if args.bugs => show_bugs(&[], args.format, env, to),
+        _ if args.watch => watch::watch(args.name.as_deref(), &mut progress, &course, env, to),
         None => {
-            args.format.write(&show::list(&progress, env.catalog.pitfalls.len()), env.style(), to.out)?;
+            args.format.write(&show::list(&progress, &course), env.style(), to.out)?;
             Ok(0)
         }
-        Some(name) if env.catalog.pitfalls.iter().any(|bug| bug.name == *name) => {
-            show_bugs(std::slice::from_ref(name), args.format, env, to)
-        }
         Some(name) => {
-            let (document, is_solved) = checked(named(name, env.catalog)?, &mut progress, env)?;
+            let (document, is_solved) = checked(named(name, &course, env.catalog)?, &mut progress, &course, env)?;
             args.format.write(&document, env.style(), to.out)?;
             Ok(if is_solved { 0 } else { WRONG })
         }
     }
 }
 
-/// Checks bugs and shows them: all in tables, or one with all that is known about it.
-fn show_bugs(names: &[String], format: Format, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let checked = bugs::check(env.catalog.pitfalls(names)?, env)?;
-    let record = Record::embedded();
-    let document = match names.is_empty() {
-        true => bugs::tables(&checked, record),
-        false => bugs::one_by_one(&checked, record),
-    };
-    format.write(&document, env.style(), to.out)?;
-    Ok(bugs::exit_code(&checked))
-}
-
 /// The exercise of this name.
-fn named(name: &str, catalog: &Catalog) -> Result<&'static Exercise, Error> {
-    ::learn::exercise(name).ok_or_else(|| {
-        let exercises = ::learn::exercises().map(|exercise| exercise.name);
-        let known: Vec<&str> = exercises.chain(catalog.pitfalls.iter().map(|bug| bug.name)).collect();
-        let hint = did_you_mean(name, "exercises and bugs", &known);
-        Error::Request(format!("there is no exercise `{name}`; {hint}"))
+fn named<'c>(name: &str, course: &'c Course, catalog: &Catalog) -> Result<&'c Exercise, Error> {
+    course.exercise(name).ok_or_else(|| match catalog.pitfalls.iter().find(|bug| bug.name == name) {
+        Some(bug) => {
+            let source = bug.source;
+            Error::Request(format!("the bug `{name}` is in the host's code, so it is not an exercise; read {source}"))
+        }
+        None => {
+            let known: Vec<&str> = course.exercises().map(|exercise| exercise.name).collect();
+            Error::Request(format!("there is no exercise `{name}`; {}", did_you_mean(name, "exercises", &known)))
+        }
     })
 }
 
 /// The exercise of this name, or the next one.
-fn named_or_next(name: Option<&str>, progress: &Progress, catalog: &Catalog) -> Result<&'static Exercise, Error> {
+fn named_or_next<'c>(
+    name: Option<&str>,
+    progress: &Progress,
+    course: &'c Course,
+    catalog: &Catalog,
+) -> Result<&'c Exercise, Error> {
     match name {
-        Some(name) => named(name, catalog),
-        None => next(progress).ok_or_else(|| Error::Request("all exercises are solved: name one".to_owned())),
+        Some(name) => named(name, course, catalog),
+        None => course.next(progress).ok_or_else(|| Error::Request("all exercises are solved: name one".to_owned())),
     }
 }
 
-/// The first exercise that is not solved.
-fn next(progress: &Progress) -> Option<&'static Exercise> {
-    ::learn::exercises().find(|exercise| progress.state(exercise) != State::Solved)
-}
-
 /// Checks a learner's answer and records it; returns what is to be shown, and whether it is solved.
-fn checked(exercise: &'static Exercise, progress: &mut Progress, env: &Env<'_>) -> Result<(Document, bool), Error> {
+fn checked(
+    exercise: &Exercise,
+    progress: &mut Progress,
+    course: &Course,
+    env: &Env<'_>,
+) -> Result<(Document, bool), Error> {
     let repository = Path::new(env.catalog.kernels.package_folder).parent().unwrap_or(Path::new(""));
     let is_new = progress.begin(exercise)?;
     let file = progress.file(exercise);
@@ -166,5 +154,5 @@ fn checked(exercise: &'static Exercise, progress: &mut Progress, env: &Env<'_>) 
     };
     let is_solved = verdict.trouble.is_none();
     progress.record(exercise, is_solved)?;
-    Ok((show::verdict(exercise, &verdict, is_new, progress), is_solved))
+    Ok((show::verdict(exercise, &verdict, is_new, progress, course), is_solved))
 }

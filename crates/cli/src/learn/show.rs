@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use learn::{AnswerError, Exercise, Launched, Progress, State, Verdict};
+use analysis::pitfalls::Record;
+use learn::{AnswerError, Course, Exercise, Launched, Progress, State, Verdict};
 use serde::Serialize;
 use simt::LaunchError;
 use simt::diagnostic::Diagnostic;
 use simt::sanitize::Finding;
 
-use super::next;
 use crate::error::Error;
 use crate::output::{Cell, Column, Document, Table};
 
 /// An exercise for programs.
 #[derive(Serialize)]
-struct Row {
+struct Row<'e> {
     name: &'static str,
     topic: &'static str,
     state: State,
     /// The task in one line.
-    title: &'static str,
+    title: &'e str,
 }
 
 /// A verdict for programs.
@@ -51,47 +51,49 @@ pub(super) fn path(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// All exercises with the learner's progress, and the number of common bugs.
-pub(super) fn list(progress: &Progress, bugs: usize) -> Document {
+/// All exercises with the learner's progress.
+pub(super) fn list(progress: &Progress, course: &Course) -> Document {
     let mut document = Document::default();
     let columns = [Column::number("no."), Column::name("exercise").unbroken(), Column::text("state")];
-    for topic in learn::TOPICS {
+    let mut number = 0;
+    for topic in &course.topics {
         document.section(topic.name, topic.title);
         let mut table = Table::new(columns.iter().cloned().chain([Column::text("task")]));
-        for exercise in topic.exercises {
+        for exercise in &topic.exercises {
             let state = progress.state(exercise);
             let cell = match state {
                 State::Solved => Cell::good(state.name()),
                 _ => state.name().into(),
             };
-            let number = number(exercise).to_string();
-            table.row([number.into(), exercise.name.into(), cell, Cell::from(exercise.title())]);
+            number += 1;
+            table.row([number.to_string().into(), exercise.name.into(), cell, Cell::from(exercise.title())]);
             let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
             document.record(&Row { name, topic, state, title });
         }
         document.table(table);
     }
     let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
-    let (solved, all) = (learn::exercises().filter(is_solved).count(), learn::exercises().count());
+    let (solved, all) = (course.exercises().filter(is_solved).count(), number);
     document.note(format!("{solved} of {all} are solved"));
-    if let Some(exercise) = next(progress) {
+    if let Some(exercise) = course.next(progress) {
         document.note(format!("next: ladder learn {}", exercise.name));
     }
-    document.note(format!("{bugs} common bugs: ladder learn --bugs"));
     document
 }
 
-/// The place of an exercise among all, from 1.
-fn number(exercise: &Exercise) -> usize {
-    1 + learn::exercises().take_while(|own| own.name != exercise.name).count()
-}
-
 /// What a check has said.
-pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bool, progress: &Progress) -> Document {
+pub(super) fn verdict(
+    exercise: &Exercise,
+    verdict: &Verdict,
+    is_new: bool,
+    progress: &Progress,
+    course: &Course,
+) -> Document {
     let file = path(&progress.file(exercise));
     let mut document = Document::default();
-    let all = learn::exercises().count();
-    document.heading(exercise.name, format!("exercise {} of {all}, {}: {file}", number(exercise), exercise.topic));
+    let all = course.exercises().count();
+    let number = 1 + course.exercises().take_while(|own| own.name != exercise.name).count();
+    document.heading(exercise.name, format!("exercise {number} of {all}, {}: {file}", exercise.topic));
     if is_new {
         document.paragraph(format!("\n{}\n", exercise.task()));
         document.paragraph(format!("This file is yours now: edit {file}. As it is, it is not right yet:\n"));
@@ -106,7 +108,13 @@ pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bo
     match &verdict.trouble {
         None => {
             document.note("solved");
-            if let Some(next) = next(progress) {
+            if let Some(bug) = exercise.bug() {
+                let mut facts = vec![("lesson", bug.lesson.to_owned()), ("a GPU", bug.on_gpu.to_owned())];
+                let recorded = Record::embedded().pitfalls.get(bug.name);
+                facts.extend(recorded.map(|recorded| ("measured", recorded.faulty.to_string())));
+                document.facts(facts);
+            }
+            if let Some(next) = course.next(progress) {
                 document.note(format!("next: ladder learn {}", next.name));
             }
         }
@@ -144,10 +152,7 @@ fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
         AnswerError::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
         AnswerError::Signature(problem) => problem.clone(),
         AnswerError::Launch(launched) => {
-            let findings = launched.findings.iter().map(ToString::to_string);
-            let fault = launched.fault.iter().map(ToString::to_string);
-            let lines = [not_right(launched)].into_iter().chain(findings).chain(fault);
-            let lines = lines.chain(launched.wrong.iter().map(ToString::to_string));
+            let lines = [not_right(launched)].into_iter().chain(launched.problems());
             lines.chain([launched.advice().to_owned()]).collect::<Vec<_>>().join("\n")
         }
         AnswerError::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),
@@ -181,8 +186,8 @@ fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
 
 /// `not right for n = 0, 1 block of 64 threads:`.
 fn not_right(launched: &Launched) -> String {
-    let Launched { size, geometry, .. } = launched;
-    format!("not right for n = {size}, {geometry}:")
+    let size = launched.size.map_or(String::new(), |size| format!(" n = {size},"));
+    format!("not right for{size} {}:", launched.geometry)
 }
 
 /// The next hint, and how many there are.

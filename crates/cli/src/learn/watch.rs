@@ -5,10 +5,10 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use learn::Progress;
+use learn::{Course, Progress};
 use simt::run::is_interrupted;
 
-use super::{checked, named, next};
+use super::{checked, named};
 use crate::command::{Env, INTERRUPTED, Output};
 use crate::error::Error;
 use crate::output::Format;
@@ -21,16 +21,17 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(super) fn watch(
     name: Option<&str>,
     progress: &mut Progress,
+    course: &Course,
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let only = name.map(|name| named(name, env.catalog)).transpose()?;
-    while let Some(exercise) = only.or_else(|| next(progress)) {
+    let only = name.map(|name| named(name, course, env.catalog)).transpose()?;
+    while let Some(exercise) = only.or_else(|| course.next(progress)) {
         let file = progress.file(exercise);
         loop {
             let seen = saved(&file);
             let start = Instant::now();
-            let (document, is_solved) = checked(exercise, progress, env)?;
+            let (document, is_solved) = checked(exercise, progress, course, env)?;
             let seconds = start.elapsed().as_secs_f64();
             // A file that the check itself has put there was not saved by anybody.
             let seen = seen.or_else(|| saved(&file));

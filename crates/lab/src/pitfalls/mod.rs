@@ -1,15 +1,14 @@
 //! `lab pitfalls`: launches the common bugs on a GPU and records what happens, or shows such a record.
 
 mod record;
+mod show;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use analysis::pitfalls::Record;
 use clap::{Args, FromArgMatches};
-use cli::learn::bugs;
 use engine::device::Choice;
-use engine::pitfall::Kernel;
 
 use cli::Env;
 use cli::Error;
@@ -45,16 +44,16 @@ struct Arguments {
     /// How long a kernel may take there
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     time_limit: u64,
-    /// Launch one of the kernels of the one pitfall that is named, and print what became of it
-    #[arg(long, value_enum, hide = true)]
-    alone: Option<Kernel>,
+    /// Launch this kernel of a pitfall, the faulty one or the fixed one, and print what became of it
+    #[arg(long, value_name = "KERNEL", hide = true)]
+    alone: Option<String>,
 }
 
 fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let pitfalls = env.catalog.pitfalls(&args.names)?;
     let limit = Duration::from_secs(args.time_limit.max(1));
-    if let Some(kernel) = args.alone {
-        return record::alone(&pitfalls, kernel, args.device, limit, env, to.out);
+    if let Some(kernel) = &args.alone {
+        return record::alone(kernel, args.device, limit, env, to.out);
     }
     let record = match (&args.update_record, &args.from) {
         (Some(path), _) => record::update(path, &pitfalls, args, limit, env)?,
@@ -62,11 +61,11 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
         (None, None) => Record::embedded().clone(),
     };
 
-    let checked = bugs::check(pitfalls, env)?;
+    let checked = show::check(pitfalls, env)?;
     let document = match args.names.is_empty() {
-        true => bugs::tables(&checked, &record),
-        false => bugs::one_by_one(&checked, &record),
+        true => show::tables(&checked, &record),
+        false => show::one_by_one(&checked, &record),
     };
     args.format.write(&document, env.style(), to.out)?;
-    Ok(bugs::exit_code(&checked))
+    Ok(show::exit_code(&checked))
 }

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 use std::{process, thread};
 
-use analysis::pitfalls::{Record, Recorded, TOOLS, measure, sanitize, version};
+use analysis::pitfalls::{Outcome, Record, Recorded, TOOLS, measure, sanitize, version};
 use clap::ValueEnum;
-use engine::device::{Choice, DeviceInfo};
-use engine::pitfall::{Kernel, Outcome, Pitfall, run};
+use engine::device::{BufferId, Choice, Device, DeviceInfo};
+use engine::launch::{Arg, Code, Launch};
+use learn::{Argument, BufferState, Case};
+use rung::Pitfall;
 
 use super::Arguments;
 use cli::Env;
@@ -23,16 +25,15 @@ const SLACK: Duration = Duration::from_secs(60);
 
 /// Launches one kernel and prints what became of it, as JSON in a line. A kernel that takes too long ends the process.
 pub(super) fn alone(
-    pitfalls: &[&Pitfall],
-    kernel: Kernel,
+    kernel: &str,
     device: Choice,
     limit: Duration,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let [pitfall] = pitfalls else {
-        return Err(Error::Request("--alone launches one pitfall: name it".to_owned()));
-    };
+    let has_kernel = |own: &&Pitfall| [own.name, own.cure].contains(&kernel);
+    let pitfall = env.catalog.pitfalls.iter().find(has_kernel);
+    let pitfall = pitfall.ok_or_else(|| Error::Request(format!("no pitfall has a kernel `{kernel}`")))?;
     let mut device = (env.open)(device)?;
     thread::spawn(move || {
         thread::sleep(limit);
@@ -40,10 +41,64 @@ pub(super) fn alone(
         // What a process does to end in order waits for its kernels.
         process::abort();
     });
-    let outcome = run(&mut *device, pitfall, kernel)?;
+    let outcome = launch(&mut *device, kernel, &Case::of_bug(pitfall, kernel))?;
     writeln!(out, "{}", json(&outcome))?;
     out.flush()?;
     Ok(0)
+}
+
+/// Launches a kernel once. The buffers have the requested size and no guard after them, and outputs keep what the device left
+/// there: pitfalls are about both.
+///
+/// # Errors
+/// Returns [`Error::Engine`] when the device fails before the launch. A failing launch is an [`Outcome`].
+fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<Outcome, Error> {
+    let (mut args, mut buffers, mut freed, mut result) = (Vec::new(), Vec::new(), Vec::new(), None);
+    for argument in &case.arguments {
+        // The one number among the arguments is a null pointer.
+        let Argument::Buffer { before, state, after, .. } = argument else {
+            args.push(Arg::U64(0));
+            continue;
+        };
+        let buffer: BufferId = device.alloc(before.bytes().len())?;
+        if *state != BufferState::Unwritten {
+            device.upload(buffer, before.bytes())?;
+        }
+        if *state == BufferState::Freed {
+            freed.push(buffer);
+            args.push(Arg::U64(device.address(buffer)?));
+            continue;
+        }
+        if let Some(after) = after.as_ref().filter(|after| *after != before) {
+            result = Some((buffer, after));
+        }
+        args.push(Arg::Buffer(buffers.len()));
+        buffers.push(buffer);
+    }
+    // After the others are allocated, so that none of them gets this memory.
+    freed.into_iter().for_each(|buffer| device.free(buffer));
+    let entry = kernel.to_owned();
+    let (grid, block, shared_bytes) = (case.grid, case.block, case.shared_bytes);
+    let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
+    // SAFETY: the kernels that a GPU launches are meant to fail, and do it in a process that does nothing else: they can only
+    // spoil elements that are compared. The simulator checks each address.
+    if let Err(error) = unsafe { device.launch(&launch, &buffers) } {
+        return Ok(Outcome::Error {
+            says: match error {
+                engine::Error::Launch { reason, .. } => reason,
+                other => other.to_string(),
+            },
+        });
+    }
+    let Some((buffer, after)) = result else { return Ok(Outcome::Right) };
+    let mut bytes = vec![0; after.bytes().len()];
+    if let Err(error) = device.download(buffer, &mut bytes) {
+        return Ok(Outcome::Error { says: error.to_string() });
+    }
+    Ok(match after.like(&bytes).difference(after, 0.0) {
+        None => Outcome::Right,
+        Some((_, _, elements)) => Outcome::Wrong { elements: elements as u32, of: after.len() as u32 },
+    })
 }
 
 fn json(outcome: &Outcome) -> String {
@@ -66,16 +121,16 @@ pub(super) fn update(
     let bar = progress_bar(pitfalls.len(), env.terminal);
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
-        let own = |kernel| arguments(pitfall, kernel, args.device, limit);
+        let own = |kernel| arguments(kernel, args.device, limit);
         let outcome = |kernel| measure(&program, &own(kernel), limit + SLACK);
-        let (faulty, cure) = (outcome(Kernel::Faulty)?, outcome(Kernel::Cure)?);
+        let (faulty, cure) = (outcome(pitfall.name)?, outcome(pitfall.cure)?);
         let mut tools = match record.pitfalls.remove(pitfall.name) {
             Some(before) => before.tools,
             None => BTreeMap::new(),
         };
         for tool in TOOLS {
             if let Some(sanitizer) = &args.compute_sanitizer {
-                let said = sanitize(sanitizer, tool, &program, &own(Kernel::Faulty), limit + SLACK)?;
+                let said = sanitize(sanitizer, tool, &program, &own(pitfall.name), limit + SLACK)?;
                 tools.insert(tool.to_owned(), said);
             }
         }
@@ -88,12 +143,10 @@ pub(super) fn update(
 }
 
 /// The arguments with which this program launches one kernel.
-fn arguments(pitfall: &Pitfall, kernel: Kernel, device: Choice, limit: Duration) -> Vec<OsString> {
-    let word =
-        |value: Option<clap::builder::PossibleValue>| value.map_or(String::new(), |value| value.get_name().to_owned());
-    let (kernel, device) = (word(kernel.to_possible_value()), word(device.to_possible_value()));
+fn arguments(kernel: &str, device: Choice, limit: Duration) -> Vec<OsString> {
+    let device = device.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
     let limit = limit.as_secs().to_string();
-    let args = ["pitfalls", pitfall.name, "--device", &device, "--alone", &kernel, "--time-limit", &limit];
+    let args = ["pitfalls", "--device", &device, "--alone", kernel, "--time-limit", &limit];
     args.map(OsString::from).to_vec()
 }
 

@@ -14,11 +14,6 @@ exercises! {
         let output: Vec<f32> = input.iter().map(|x| 2.0 * x).collect();
         Case::covering(n, 64).input("input", input).output("output", output)
     };
-    copies_of_others: [64, 192] => |n| {
-        let input = floats(n, 2);
-        let output = turned(&input);
-        Case::covering(n, 64).input("input", input).output("output", output)
-    };
     groups_of_copies: [64] => |n| {
         let input = floats(n, 3);
         let output: Vec<f32> = (0..32).map(|i| input[i] * input[i + 32]).collect();

@@ -19,22 +19,6 @@ exercises! {
         let output: Vec<u32> = (0..n).map(|i| input[i / 256 * 256 + (i + 100) % 256]).collect();
         Case::covering(n, 256).input("input", &input).output("output", output)
     };
-    barrier_for_all: [64] => |n| {
-        let input = words(n, 3);
-        let output: Vec<u32> = (0..n).map(|i| if i < 40 { input[39 - i] } else { input[i] }).collect();
-        Case::line(1, 64).input("input", &input).output("output", output)
-    };
-    stay_to_the_end: [128, 0, 1, 100, 300] => |n| {
-        let input = words(n, 4);
-        let other = |i: usize| input.get(i / 128 * 128 + 127 - i % 128).copied().unwrap_or(0);
-        let output: Vec<u32> = (0..n).map(|i| input[i].wrapping_add(other(i))).collect();
-        Case::covering(n, 128).input("input", &input).output("output", output).value(n as u32)
-    };
-    second_barrier: [0, 1, 2, 5] => |turns| {
-        let input = words(turns * 128, 5);
-        let output = turned(&input, 128);
-        Case::line(1, 128).input("input", input).output("output", output).value(turns as u32)
-    };
     dynamic_shared: [32, 64, 128, 256] => |threads| {
         let before = words(3 * threads, 6);
         let after = turned(&before, threads);

@@ -55,19 +55,4 @@ exercises! {
         }
         Case::covering(n, 64).input("input", input).output("output", output)
     };
-    shuffle_for_all: [64, 192] => |n| by_warp(n, |warp| {
-        for pair in warp.chunks_mut(2) {
-            pair[0] += pair[1];
-        }
-    });
-    partial_warp: [64, 40, 1, 70] => |n| {
-        let input = integers(n, 6);
-        let output: Vec<i32> = input.chunks(32).map(|warp| warp.iter().sum()).collect();
-        Case::line(1, n as u32).input("input", input).output("output", output)
-    };
-    lanes_do_not_wait: [32] => |n| {
-        let input = integers(n, 7);
-        let sum: i32 = input.iter().sum();
-        Case::line(1, 32).input("input", input).output("output", vec![sum])
-    };
 }

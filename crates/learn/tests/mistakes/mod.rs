@@ -35,8 +35,6 @@ mistakes! {
     even_and_odd: "2 * (t % 64) + t / 64" => "2 * (t % 64)", "race";
     shared_static: "#[address_space(shared)]" => "", "race";
     first_barrier: "thread::sync_threads();" => "cuda_std::warp::sync_warp(u32::MAX);", "race";
-    stay_to_the_end: "if i < n {\n            *output" => "{\n            *output", "a guard";
-    second_barrier: "        thread::sync_threads();\n    }" => "    }", "race";
     halo: "if t < 6" => "if t < 3", "has written";
     halo: "    thread::sync_threads();\n" => "", "race";
     dynamic_shared: "threads - 1 - t" => "threads - t", "a guard";
@@ -52,8 +50,6 @@ mistakes! {
     reduce_warps: "thread::sync_threads();" => "", "race";
     count_votes: ".count_ones()" => "", "expected ";
     compact: "(1 << lane) - 1" => "(2 << lane) - 1", "wrong";
-    partial_warp: "lane + distance < lanes" => "lane + distance < 32", "nobody has written before";
-    lanes_do_not_wait: "            warp::sync_warp(u32::MAX);\n" => "", "race";
     bank_stride: "t + 128))" => "t + 64))", "expected ";
     transpose_tile: "*tile.add((x * 32 + y) as usize)" => "*tile.add((y * 32 + x) as usize)", "expected ";
     bank_padding: "const PITCH: u32 = 33" => "const PITCH: u32 = 34", "a guard";
@@ -70,9 +66,6 @@ mistakes! {
     last_block: "        thread::device_fence();\n        let" => "        let", "race";
     last_block: "before == blocks - 1" => "block as u32 == blocks - 1", "race";
     async_copy: "        wait::<0>();\n" => "", "race";
-    copies_of_others: "        wait::<0>();\n" => "", "race";
-    copies_of_others: "        thread::sync_threads();\n" => "", "race";
     copy_pipeline: "        thread::sync_threads();\n" => "", "race";
     generic_operation: "i32::MIN" => "0", "expected ";
-    overflowing_index: "% u64::from(n)" => "% (u64::from(n) + 1)", "a guard";
 }
