@@ -97,7 +97,7 @@ pub fn tables(shown: &[CheckedPitfall], record: &Record) -> Document {
         }
         document.section(check.name(), about(check));
         let headings = ["lesson", "found", "cure", "on a GPU"].map(Column::text);
-        let mut table = Table::new([Column::name("pitfall").unbroken()].into_iter().chain(headings)).wrapped();
+        let mut table = Table::new([Column::name("pitfall")].into_iter().chain(headings));
         for own in own {
             let recorded = record.pitfalls.get(own.pitfall.name);
             let gpu = recorded.map_or(NOT_MEASURED.to_owned(), |recorded| in_words(&recorded.faulty));

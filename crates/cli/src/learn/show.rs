@@ -54,7 +54,7 @@ pub(super) fn path(path: &Path) -> String {
 /// All exercises with the learner's progress, and the number of common bugs.
 pub(super) fn list(progress: &Progress, bugs: usize) -> Document {
     let mut document = Document::default();
-    let columns = [Column::number("no."), Column::name("exercise").unbroken(), Column::text("state")];
+    let columns = [Column::number("no."), Column::name("exercise"), Column::text("state")];
     for topic in learn::TOPICS {
         document.section(topic.name, topic.title);
         let mut table = Table::new(columns.iter().cloned().chain([Column::text("task")]));

@@ -11,7 +11,7 @@ use engine::size::{self, dims};
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
-use crate::output::{Cell, Column, Document, Table};
+use crate::output::{Cell, Column, Document, Importance, Table};
 use columns::ColumnText;
 
 /// The report of a run: a row for each rung or a picture of its launch, followed by the caption and the wrong results.
@@ -55,7 +55,7 @@ fn table(report: &Report) -> Table {
     let texts = counted.into_iter().chain(timed).flatten();
     let texts: Vec<_> = texts.map(|&column| ColumnText::of(column)).collect();
 
-    let columns = [Column::name("rung"), Column::text("grid × block"), Column::text("result")];
+    let columns = [Column::name("rung"), Column::text("grid × block").unbroken().of(Importance::Medium), Column::text("result")];
     let headings = texts.iter().map(|text| text.heading());
     let mut table = Table::new(columns.into_iter().chain(headings));
     for (index, outcome) in report.outcomes.iter().enumerate() {

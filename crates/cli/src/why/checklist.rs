@@ -27,7 +27,7 @@ pub(super) fn show(format: Format, env: &Env<'_>, to: &mut Output<'_>) -> Result
 fn document(measured: &[MeasuredPair]) -> Document {
     let mut document = Document::default();
     let headings = ["optimization", "for the cores", "for the memory", "how"];
-    let mut table = Table::new(headings.map(Column::text)).wrapped();
+    let mut table = Table::new(headings.map(Column::text));
     for entry in entries() {
         let or_nothing = |text: &'static str| if text.is_empty() { NOTHING } else { text };
         table.row([

@@ -100,7 +100,7 @@ impl<'a> View<'a> {
             }
         }
         groups.sort_by_key(|(group, _)| *group);
-        let width = Table::available_width(self.style);
+        let width = self.style.width;
         let fits = |columns: &[&Metric]| self.table(profile, columns).width() <= width;
         let mut tables: Vec<Vec<&Metric>> = Vec::new();
         for (_, group) in &groups {
