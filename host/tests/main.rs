@@ -31,3 +31,4 @@ mod stand_in;
 mod transcripts;
 mod transpose;
 mod why;
+mod widths;

@@ -33,13 +33,13 @@ struct Arguments {
     /// The exercise to check, or the bug to show [default: list the exercises]
     name: Option<String>,
     /// Check the exercise, or without a name the next one, again whenever you save it
-    #[arg(long, conflicts_with_all = ["list", "bugs", "json"])]
+    #[arg(long, conflicts_with_all = ["all", "bugs", "json"])]
     watch: bool,
-    /// List the exercises: what happens without a name
+    /// List every exercise with its task
     #[arg(long, conflicts_with = "name")]
-    list: bool,
+    all: bool,
     /// List common bugs: what the sanitizers find in each, and what a GPU did
-    #[arg(long, conflicts_with_all = ["name", "list"])]
+    #[arg(long, conflicts_with_all = ["name", "all"])]
     bugs: bool,
     #[command(flatten)]
     format: Format,
@@ -106,7 +106,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
         _ if args.watch => watch::watch(args.name.as_deref(), &mut progress, env, to),
         None if args.bugs => show_bugs(&[], args.format, env, to),
         None => {
-            args.format.write(&show::list(&progress, env.catalog.pitfalls.len()), env.style(), to.out)?;
+            args.format.write(&show::list(&progress, env.catalog.pitfalls.len(), args.all), env.style(), to.out)?;
             Ok(0)
         }
         Some(name) if env.catalog.pitfalls.iter().any(|bug| bug.name == *name) => {

@@ -51,12 +51,16 @@ pub(super) fn path(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// All exercises with the learner's progress, and the number of common bugs.
-pub(super) fn list(progress: &Progress, bugs: usize) -> Document {
+/// The exercises with the learner's progress: a row for each topic, or with `all` a table for each topic.
+pub(super) fn list(progress: &Progress, bugs: usize, all: bool) -> Document {
     let mut document = Document::default();
     let columns = [Column::number("no."), Column::name("exercise"), Column::text("state")];
+    let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
+    let mut topics = Table::new([Column::name("topic"), Column::number("solved"), Column::text("exercises")]);
     for topic in learn::TOPICS {
-        document.section(topic.name, topic.title);
+        let names = topic.exercises.iter().map(|exercise| exercise.name).collect::<Vec<_>>().join(", ");
+        let solved = format!("{} of {}", topic.exercises.iter().filter(is_solved).count(), topic.exercises.len());
+        topics.row([topic.name.to_owned(), solved, names]);
         let mut table = Table::new(columns.iter().cloned().chain([Column::text("task")]));
         for exercise in topic.exercises {
             let state = progress.state(exercise);
@@ -69,13 +73,21 @@ pub(super) fn list(progress: &Progress, bugs: usize) -> Document {
             let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
             document.record(&Row { name, topic, state, title });
         }
-        document.table(table);
+        if all {
+            document.section(topic.name, topic.title);
+            document.table(table);
+        }
     }
-    let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
-    let (solved, all) = (learn::exercises().filter(is_solved).count(), learn::exercises().count());
-    document.note(format!("{solved} of {all} are solved"));
+    if !all {
+        document.table(topics);
+    }
+    let (solved, count) = (learn::exercises().filter(is_solved).count(), learn::exercises().count());
+    document.note(format!("{solved} of {count} are solved"));
     if let Some(exercise) = next(progress) {
         document.note(format!("next: ladder learn {}", exercise.name));
+    }
+    if !all {
+        document.note("the task of each exercise: ladder learn --all");
     }
     document.note(format!("{bugs} common bugs: ladder learn --bugs"));
     document

@@ -7,7 +7,7 @@ use comfy_table::{
 use serde::Deserialize;
 use textwrap::core::display_width;
 
-use super::style::OutputStyle;
+use super::style::{OutputStyle, wrapped};
 
 /// A line below the headings, and no others.
 const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));
@@ -204,7 +204,10 @@ impl Table {
     fn least_width(&self, index: usize) -> usize {
         let column = &self.columns[index];
         let word = |line: &str| line.split(' ').map(display_width).max().unwrap_or(0);
-        let heading = column.heading.lines().map(word).max().unwrap_or(0);
+        let words = column.heading.lines().map(word).max().unwrap_or(0);
+        // A heading has two lines at most.
+        let heading = (words..display_width(&column.heading)).find(|&width| wrapped(&column.heading, width).len() <= 2);
+        let heading = heading.unwrap_or(words);
         let cells = self.cells(index).map(|line| match column.is_unbroken {
             true => display_width(line),
             false => display_width(line).min(word(line).max(NARROWEST)),
