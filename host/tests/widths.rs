@@ -52,9 +52,11 @@ fn check(command: &str, width: usize) {
     let is_letter = |line: &str| (1..=2).contains(&line.trim().len()) && line.trim().chars().all(char::is_alphabetic);
     assert!(!lines.windows(2).any(|two| two.iter().all(|line| is_letter(line))), "stacked letters: {context}");
     let rungs = || CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs).map(|rung| rung.name);
-    for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| word.contains('_')) {
-        let is_part = rungs().any(|name| name.starts_with(word) || name.ends_with(word));
-        assert!(!is_part || rungs().any(|name| name == word), "broken name: {word}\n{context}");
+    for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| word.contains('_'))
+    {
+        let is_start = rungs().any(|name| name.starts_with(word));
+        // Exercises have similar names.
+        assert!(!is_start || command == "learn" || rungs().any(|name| name == word), "broken name: {word}\n{context}");
     }
 }
 

@@ -26,6 +26,9 @@ use crate::targets::Scope;
 /// The least width of text on a terminal.
 const NARROWEST: usize = 80;
 
+/// The place of an option after all others in the help.
+const LAST: usize = 900;
+
 /// The name of the option that shows all columns of tables.
 const WIDE: &str = "wide";
 
@@ -46,7 +49,7 @@ impl Program {
         };
         let shown = self.commands.iter().copied().flatten().map(subcommand);
         let hidden = self.hidden.iter().copied().flatten().map(|command| subcommand(command).hide(true));
-        let wide = clap::Arg::new(WIDE).long(WIDE).global(true).action(ArgAction::SetTrue);
+        let wide = clap::Arg::new(WIDE).long(WIDE).global(true).display_order(LAST).action(ArgAction::SetTrue);
         let wide = wide.help("Show all columns of tables, however wide");
         clap::Command::new(self.name)
             .version(env!("CARGO_PKG_VERSION"))

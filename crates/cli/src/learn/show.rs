@@ -10,7 +10,7 @@ use simt::sanitize::Finding;
 
 use super::next;
 use crate::error::Error;
-use crate::output::{Cell, Column, Document, Table};
+use crate::output::{Cell, Column, Document, Table, unfilled};
 
 /// An exercise for programs.
 #[derive(Serialize)]
@@ -105,7 +105,7 @@ pub(super) fn verdict(exercise: &'static Exercise, verdict: &Verdict, is_new: bo
     let all = learn::exercises().count();
     document.heading(exercise.name, format!("exercise {} of {all}, {}: {file}", number(exercise), exercise.topic));
     if is_new {
-        document.paragraph(format!("\n{}\n", exercise.task()));
+        document.paragraph(format!("\n{}\n", unfilled(&exercise.task())));
         document.paragraph(format!("This file is yours now: edit {file}. As it is, it is not right yet:\n"));
     }
     if !verdict.right.is_empty() {

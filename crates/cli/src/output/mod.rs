@@ -9,5 +9,5 @@ mod table;
 pub use document::Document;
 pub use printer::{Format, Printer};
 pub use style::{NOTHING, OutputStyle, WIDTH, duration, number};
-pub(crate) use style::{escaped, wrapped};
+pub(crate) use style::{escaped, unfilled, wrapped};
 pub use table::{Cell, Column, Importance, Table};

@@ -62,6 +62,21 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines.collect()
 }
 
+/// Text whose paragraphs are lines of any length. Lines of lists and code stay lines.
+pub(crate) fn unfilled(text: &str) -> String {
+    let mut unfilled = String::new();
+    let mut is_in_paragraph = false;
+    for line in text.lines() {
+        let is_prose = line.starts_with(|first: char| !" -|".contains(first));
+        if !unfilled.is_empty() {
+            unfilled.push(if is_prose && is_in_paragraph { ' ' } else { '\n' });
+        }
+        unfilled += line;
+        is_in_paragraph = !line.is_empty();
+    }
+    unfilled
+}
+
 /// Text as XML and HTML have it.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

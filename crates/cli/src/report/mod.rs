@@ -55,7 +55,8 @@ fn table(report: &Report) -> Table {
     let texts = counted.into_iter().chain(timed).flatten();
     let texts: Vec<_> = texts.map(|&column| ColumnText::of(column)).collect();
 
-    let columns = [Column::name("rung"), Column::text("grid × block").unbroken().of(Importance::Medium), Column::text("result")];
+    let columns =
+        [Column::name("rung"), Column::text("grid × block").unbroken().of(Importance::Medium), Column::text("result")];
     let headings = texts.iter().map(|text| text.heading());
     let mut table = Table::new(columns.into_iter().chain(headings));
     for (index, outcome) in report.outcomes.iter().enumerate() {

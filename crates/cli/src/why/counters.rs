@@ -94,8 +94,8 @@ impl<'a> View<'a> {
         let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
         let mut shown: Vec<&Metric> = shown.collect();
         if let [row] = &profile.rows[..] {
-            let columns = [output::Column::text("counter"), output::Column::number("value"), output::Column::name("name")];
-            let mut table = Table::new(columns);
+            let name = output::Column::name("name").of(Importance::Medium);
+            let mut table = Table::new([output::Column::text("counter"), output::Column::number("value"), name]);
             for metric in shown {
                 table.row([self.heading(metric), self.cell(row, metric), metric.name.clone()]);
             }

@@ -98,7 +98,8 @@ pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
             named.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
         }
     };
-    let cut = |text: &str| match text.char_indices().nth(style.width.saturating_sub(if is_wide { lead } else { 0 } + 1)) {
+    let cut = |text: &str| match text.char_indices().nth(style.width.saturating_sub(if is_wide { lead } else { 0 } + 1))
+    {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     };
