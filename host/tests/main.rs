@@ -32,3 +32,4 @@ mod stand_in;
 mod transcripts;
 mod transpose;
 mod why;
+mod widths;

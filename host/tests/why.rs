@@ -33,11 +33,11 @@ fn every_rung_has_a_verdict() {
     for ladder in host::ladders() {
         assert!(out.contains(&format!("\n{}: ", ladder.name)) || out.starts_with(ladder.name));
         for rung in ladder.rungs {
-            let row = format!("│ {} ", rung.name);
+            let row = format!("\n{} ", rung.name);
             assert!(out.contains(&row), "{}: {out}", rung.name);
         }
     }
-    assert!(!out.contains("┆ –              ┆"), "{out}");
+    assert!(out.lines().all(|line| line.split_whitespace().nth(1) != Some("–")), "{out}");
 }
 
 /// A problem of each ladder that fills an H100 and is counted in seconds.

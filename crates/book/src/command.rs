@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use analysis::profile::ncu::System;
+use cli::output::WIDTH;
 use cli::{Env, LADDER};
 use engine::device::{Choice, Device, Sim};
 use engine::{Error, Provenance};
@@ -136,6 +137,8 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
         command: None,
         terminal: false,
         markdown: asked.wanted == OutputKind::Markdown,
+        width: WIDTH,
+        wide: false,
         runner: &System,
         explain: &|_| Err(vec!["the tools are not asked for a book".to_owned()]),
         // Without the day, so that the same sources give the same book.

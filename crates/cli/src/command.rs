@@ -78,6 +78,10 @@ pub struct Env<'a> {
     pub terminal: bool,
     /// Whether the output is Markdown instead of text.
     pub markdown: bool,
+    /// The most columns of a line of text.
+    pub width: usize,
+    /// Whether tables have all of their columns, however wide.
+    pub wide: bool,
     /// Starts Nsight Compute.
     pub runner: &'a dyn Runner,
     /// Finds the tools that explain differences between the simulator and a GPU.
@@ -101,7 +105,7 @@ impl<'a> Env<'a> {
 
     /// The form of the output.
     pub fn style(&self) -> OutputStyle {
-        OutputStyle { terminal: self.terminal, markdown: self.markdown }
+        OutputStyle { terminal: self.terminal, markdown: self.markdown, width: self.width, wide: self.wide }
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::command::{Command, CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{Column, Document, Format, NOTHING, Table};
+use crate::output::{Column, Document, Format, Importance, NOTHING, Table};
 
 pub(crate) const LIST: Command = Command {
     name: "list",
@@ -125,9 +125,14 @@ fn records(ladder: &Ladder, rungs: &[&Rung], document: &mut Document) {
 
 /// Rungs of a ladder: where each one's device code is, how it is launched, what it teaches.
 pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Document {
-    let headings = ["device code", "block", "shared", "in place", "lesson"];
-    let headings = headings.map(Column::text);
-    let mut table = Table::new([Column::name("rung")].into_iter().chain(headings));
+    let mut table = Table::new([
+        Column::name("rung"),
+        Column::name("device code").of(Importance::Wide),
+        Column::text("block").unbroken(),
+        Column::text("shared").of(Importance::Wide),
+        Column::text("in place").of(Importance::Wide),
+        Column::text("lesson"),
+    ]);
     let mut document = Document::default();
     document.heading(ladder.name, ladder.summary);
     for rung in rungs {

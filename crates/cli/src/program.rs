@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use analysis::agree::{Explain, Tools};
 use analysis::profile::ncu::System;
+use clap::ArgAction;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use comfy_table::Table;
 use engine::device::has_abandoned_work;
 use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
@@ -18,7 +20,17 @@ use simt::run::{interruption, is_interrupted};
 
 use crate::command::{Command, Env, INTERRUPTED, Output, Program};
 use crate::error::Error;
+use crate::output::WIDTH;
 use crate::targets::Scope;
+
+/// The least width of text on a terminal.
+const NARROWEST: usize = 80;
+
+/// The place of an option after all others in the help.
+const LAST: usize = 900;
+
+/// The name of the option that shows all columns of tables.
+const WIDE: &str = "wide";
 
 /// The end of each program's help.
 const EXIT_CODES: &str = "\
@@ -37,10 +49,13 @@ impl Program {
         };
         let shown = self.commands.iter().copied().flatten().map(subcommand);
         let hidden = self.hidden.iter().copied().flatten().map(|command| subcommand(command).hide(true));
+        let wide = clap::Arg::new(WIDE).long(WIDE).global(true).display_order(LAST).action(ArgAction::SetTrue);
+        let wide = wide.help("Show all columns of tables, however wide");
         clap::Command::new(self.name)
             .version(env!("CARGO_PKG_VERSION"))
             .about(self.about)
             .after_help(EXIT_CODES)
+            .arg(wide)
             .disable_help_subcommand(true)
             .subcommand_required(self.without_arguments.is_none())
             .arg_required_else_help(self.without_arguments.is_none())
@@ -64,6 +79,8 @@ pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], p
         command: command.as_deref(),
         terminal: stdout().is_terminal(),
         markdown: false,
+        width: Table::new().width().map_or(WIDTH, |width| usize::from(width).max(NARROWEST)),
+        wide: false,
         runner: &System,
         explain: &|capability| {
             let tools = Tools::find(catalog.kernels, capability)?;
@@ -127,6 +144,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
 
 fn execute(matches: &clap::ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     env.catalog.kernels.check_readable()?;
+    let env = &Env { wide: matches.get_flag(WIDE), ..*env };
     let Some((name, matches)) = matches.subcommand() else {
         let execute = env.program.without_arguments.expect("the parser requires a subcommand where this is missing");
         return execute(env, to);

@@ -229,12 +229,12 @@ pub struct Labels {
     pub size: String,
     /// The caption of a table: the size, with whatever else it should say about the problem.
     pub title: String,
-    /// The column of a sweep's matrix that the problem belongs to.
+    /// The row of a sweep's table that the problem belongs to.
     pub column: String,
 }
 
 impl Labels {
-    /// The labels of a problem whose title and column are its size.
+    /// The labels of a problem whose title and row are its size.
     pub fn new(size: String) -> Self {
         Self { title: size.clone(), column: size.clone(), size }
     }

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use super::Fake;
 use crate::stand_in::DRIVER;
 use analysis::profile::ncu::System;
+use cli::output::WIDTH;
 use cli::{Env, LADDER};
 use host::device::Choice;
 use host::{Device, Error, Provenance};
@@ -83,6 +84,8 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
         command: None,
         terminal: false,
         markdown: false,
+        width: WIDTH,
+        wide: false,
         runner: &System,
         explain: &|_| Err(vec!["no ptxas was found".to_owned()]),
         provenance: &|_| provenance("some compilers"),

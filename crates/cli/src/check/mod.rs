@@ -9,8 +9,9 @@ use simt::run::is_interrupted;
 
 use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{Document, Format, Printer};
+use crate::output::Format;
 use crate::workers::ProcessArguments;
+use show::Sweep;
 use sweep::{Plan, Runner};
 
 pub(crate) const CHECK: Command = Command {
@@ -36,6 +37,9 @@ struct Arguments {
     /// In which order sim runs blocks, warps and diverged lanes: fixed, round-robin or random:SEED
     #[arg(long, value_name = "ORDER", default_value_t)]
     schedule: Schedule,
+    /// Show a table of all sizes, and every wrong result instead of each rung's first
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
     #[command(flatten)]
     process: ProcessArguments,
     #[command(flatten)]
@@ -63,8 +67,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     let info = device.info().clone();
     let mut device = args.process.close(env, device);
-    let mut printer = Printer::new(args.format, env.style(), to.out);
-    let mut code = 0;
+    let mut sweeps = Vec::new();
+    let mut failed = None;
     for plan in plans {
         if is_interrupted() {
             break;
@@ -73,20 +77,29 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             Some(device) => Runner::Device(&mut **device),
             None => Runner::Workers(args.process.workers(env, plan.selected.ladder)),
         };
-        let mut sweep = plan.sweep(runner, &info, env.terminal)?;
+        let mut sweep = match plan.sweep(runner, &info, env.terminal) {
+            Ok(sweep) => sweep,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        };
         if info.kind != "sim" {
             sweep.explain_failures(plan.selected.ladder, info.properties(), env);
         }
-        printer.show(&sweep.document(plan.selected))?;
-        if !sweep.all_right() {
-            code = WRONG;
-        }
+        sweeps.push(sweep);
     }
-    let mut place = Document::default();
-    place.paragraph(format!("on {info}"));
-    printer.show(&place)?;
-    printer.finish()?;
-    Ok(code)
+    // The results before an error are worth showing.
+    if failed.is_none() || !sweeps.is_empty() && !args.format.json {
+        let mut document = show::document(&sweeps, args.all);
+        document.note(format!("on {info}"));
+        args.format.write(&document, env.style(), to.out)?;
+    }
+    match failed {
+        Some(error) => Err(error),
+        None if sweeps.iter().all(Sweep::all_right) => Ok(0),
+        None => Ok(WRONG),
+    }
 }
 
 /// The most bytes of a problem whose kernels sim checks when nobody has asked for it: enough for every edge of every rung, while

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::device::Finding;
 use engine::options::Options;
 use engine::registry::{DeviceProperties, Ladder, Rung};
-use engine::selection::Selection;
-use engine::size::dims;
+use engine::size::{dims, plural};
 use serde::Serialize;
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
 use crate::command::Env;
-use crate::output::{Cell, Column, Document, NOTHING, Table};
+use crate::output::{Cell, Column, Document, Importance, Table};
 
 /// The verdicts of one ladder over problems and blocks.
 #[derive(Default)]
 pub(super) struct Sweep {
+    pub(super) ladder: &'static str,
     pub(super) checks: Vec<Check>,
     /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
     /// out.
@@ -49,7 +49,7 @@ pub(super) struct Check {
     /// What else there is to say of the checks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
-    /// The column that it belongs to: [`Problem::column`].
+    /// The size that the table shows: [`Problem::column`].
     #[serde(skip)]
     pub(super) column: String,
     /// What was wrong, and where.
@@ -99,72 +99,134 @@ impl Sweep {
         }
     }
 
-    /// A matrix of rungs and problems, and below it each check that was wrong.
-    pub(super) fn document(&self, selected: &Selection) -> Document {
-        let ladder = selected.ladder;
-        let mut columns: Vec<&str> = Vec::new();
+    /// A row for each size of the problem.
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            Column::text("size").unbroken(),
+            Column::number("checks"),
+            Column::number("rungs"),
+            Column::text("blocks").of(Importance::Medium),
+            Column::text("result"),
+        ]);
+        let mut sizes: Vec<(&str, Vec<&Check>)> = Vec::new();
         for check in &self.checks {
-            if !columns.contains(&check.column.as_str()) {
-                columns.push(&check.column);
+            match sizes.iter_mut().find(|(size, _)| *size == check.column) {
+                Some((_, checks)) => checks.push(check),
+                None => sizes.push((&check.column, vec![check])),
             }
         }
-        let headings = columns.iter().copied().map(Column::text);
-        let mut table = Table::new([Column::name(ladder.name)].into_iter().chain(headings));
-        for rung in selected.rungs() {
-            let own = self.checks.iter().filter(|check| check.rung == rung.name);
-            let own: Vec<&Check> = own.collect();
-            if !own.is_empty() {
-                let cells = columns.iter().map(|&column| cell(&own, column));
-                table.row([rung.name.into()].into_iter().chain(cells));
-            }
+        for (size, checks) in sizes {
+            let rungs = checks.iter().map(|check| check.rung).collect::<BTreeSet<_>>().len();
+            table.row([
+                size.into(),
+                checks.len().to_string().into(),
+                rungs.to_string().into(),
+                blocks(&checks).into(),
+                result(&checks),
+            ]);
         }
-        let mut document = Document::default();
-        document.table(table);
-        let blocks = self.checks.iter().map(|check| check.block);
-        let blocks: BTreeSet<[u32; 3]> = blocks.collect();
-        let blocks: Vec<String> = blocks.into_iter().map(dims).collect();
-        let (count, blocks) = (self.checks.len(), blocks.join(", "));
-        let schedules = match self.schedules {
-            0 => String::new(),
-            1 => ", each also under a random schedule".to_owned(),
-            several => format!(", each also under {several} random schedules"),
-        };
-        document.note(format!("{count} checks, with blocks of {blocks}{schedules}"));
-        let mut notes = BTreeSet::new();
-        for check in &self.checks {
-            if let Some(wrong) = &check.wrong {
-                document.note(wrong);
-            }
-            notes.extend(check.notes.iter().map(|note| format!("{}: {note}", check.rung)));
-            document.record(check);
-        }
-        notes.into_iter().for_each(|note| document.note(note));
-        document.diagnostics(Diagnostic::of_findings(self.checks.iter().flat_map(|check| &check.findings)));
-        for why in &self.left_out {
-            document.note(format!("note: left out: {why}"));
-        }
-        for (why, others) in self.refused.values() {
-            let others = if *others > 0 { format!("; so with {others} other problems") } else { String::new() };
-            document.note(format!("note: left out: {why}{others}"));
-        }
-        if let Some(why) = self.ended {
-            document.note(format!("not all was checked: {why}"));
-            document.record(&Incomplete { ladder: ladder.name, incomplete: why });
-        }
-        document
+        table
     }
 }
 
-/// The result of a rung's checks in a column: no check, right, or the blocks with which it was wrong or had findings.
-fn cell(checks: &[&Check], column: &str) -> Cell {
-    let here = || checks.iter().filter(|check| check.column == column);
-    let blocks = |is_meant: fn(&Check) -> bool| {
-        let mut blocks: Vec<String> = here().filter(|check| is_meant(check)).map(|check| dims(check.block)).collect();
-        blocks.dedup();
-        blocks.join(", ")
+/// A summary of the checks, and what was wrong or left out. With `all`, a table for each ladder and every wrong result
+/// instead of each rung's first.
+pub(super) fn document(sweeps: &[Sweep], all: bool) -> Document {
+    let checks = || sweeps.iter().flat_map(|sweep| &sweep.checks);
+    let mut document = Document::default();
+    document.heading(summary(sweeps), "");
+    if all {
+        for sweep in sweeps {
+            document.section(sweep.ladder, "");
+            document.table(sweep.table());
+        }
+    }
+    let mut wrong: BTreeMap<&str, usize> = BTreeMap::new();
+    for check in checks().filter(|check| check.wrong.is_some()) {
+        let count = wrong.entry(check.rung).or_default();
+        *count += 1;
+        if all || *count == 1 {
+            document.note(check.wrong.as_deref().unwrap_or_default());
+        }
+    }
+    for (rung, count) in wrong.iter().filter(|(_, count)| **count > 1 && !all) {
+        let more = plural(*count as u64 - 1, "more check");
+        document.note(format!("wrong: {rung} in {more}; --all shows all"));
+    }
+    let notes = checks().flat_map(|check| check.notes.iter().map(|note| format!("{}: {note}", check.rung)));
+    notes.collect::<BTreeSet<_>>().into_iter().for_each(|note| document.note(note));
+    document.diagnostics(Diagnostic::of_findings(checks().flat_map(|check| &check.findings)));
+    let left_out = sweeps.iter().flat_map(|sweep| &sweep.left_out).collect::<BTreeSet<_>>();
+    left_out.into_iter().for_each(|why| document.note(format!("note: left out: {why}")));
+    for (why, others) in sweeps.iter().flat_map(|sweep| sweep.refused.values()) {
+        let others = if *others > 0 { format!("; so with {others} other problems") } else { String::new() };
+        document.note(format!("note: left out: {why}{others}"));
+    }
+    for sweep in sweeps {
+        sweep.checks.iter().for_each(|check| document.record(check));
+        if let Some(why) = sweep.ended {
+            document.note(format!("not all was checked: {why}"));
+            document.record(&Incomplete { ladder: sweep.ladder, incomplete: why });
+        }
+    }
+    document
+}
+
+/// `625 checks of 9 rungs of transpose: all right`.
+fn summary(sweeps: &[Sweep]) -> String {
+    let checks: Vec<&Check> = sweeps.iter().flat_map(|sweep| &sweep.checks).collect();
+    let rungs = checks.iter().map(|check| check.rung).collect::<BTreeSet<_>>().len();
+    let ladder = match sweeps {
+        [only] => format!(" of {}", only.ladder),
+        _ => String::new(),
     };
-    match (blocks(|check| !check.correct), blocks(|check| !check.is_good())) {
-        _ if here().count() == 0 => NOTHING.into(),
+    let schedules = match sweeps.first().map_or(0, |sweep| sweep.schedules) {
+        0 => String::new(),
+        1 => ", each also under a random schedule".to_owned(),
+        several => format!(", each also under {several} random schedules"),
+    };
+    let wrong = checks.iter().filter(|check| !check.correct).count();
+    let found = checks.iter().filter(|check| check.correct && !check.is_good()).count();
+    let so_far = if is_interrupted() || sweeps.iter().any(|sweep| sweep.ended.is_some()) { " so far" } else { "" };
+    let result = match (wrong, found) {
+        (0, 0) => "all right".to_owned(),
+        (wrong, 0) => format!("{} wrong", grouped(wrong)),
+        (0, found) => format!("{} right, but with findings", grouped(found)),
+        (wrong, found) => format!("{} wrong, and {} right, but with findings", grouped(wrong), grouped(found)),
+    };
+    let (count, rungs) = (checks.len(), plural(rungs as u64, "rung"));
+    let noun = if count == 1 { "check" } else { "checks" };
+    format!("{} {noun} of {rungs}{ladder}{schedules}: {result}{so_far}", grouped(count))
+}
+
+/// A count with commas: `52,871`.
+fn grouped(count: usize) -> String {
+    match count / 1000 {
+        0 => count.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), count % 1000),
+    }
+}
+
+/// The blocks of checks, each once.
+fn blocks(checks: &[&Check]) -> String {
+    let blocks: BTreeSet<[u32; 3]> = checks.iter().map(|check| check.block).collect();
+    blocks.into_iter().map(dims).collect::<Vec<_>>().join(", ")
+}
+
+/// The result of the checks of one size: right, or the rungs that were wrong or had findings, with their blocks.
+fn result(checks: &[&Check]) -> Cell {
+    let rungs = |is_meant: fn(&Check) -> bool| {
+        let mut rungs: Vec<(&str, Vec<&Check>)> = Vec::new();
+        for check in checks.iter().filter(|check| is_meant(check)) {
+            match rungs.iter_mut().find(|(rung, _)| *rung == check.rung) {
+                Some((_, own)) => own.push(check),
+                None => rungs.push((check.rung, vec![check])),
+            }
+        }
+        let named = rungs.iter().map(|(rung, own)| format!("{rung} ({})", blocks(own)));
+        named.collect::<Vec<_>>().join(", ")
+    };
+    match (rungs(|check| !check.correct), rungs(|check| !check.is_good())) {
         (wrong, _) if !wrong.is_empty() => Cell::bad(format!("WRONG: {wrong}")),
         (_, found) if !found.is_empty() => Cell::bad(format!("right, but see below: {found}")),
         _ => Cell::good("right"),

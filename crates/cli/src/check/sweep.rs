@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
         let ladder = self.selected.ladder;
         let (problems, device) = (self.problems(info.kind == "sim"), info.properties());
         let bar = progress_bar(problems.len(), terminal);
-        let mut sweep = Sweep { schedules: self.schedules, ..Sweep::default() };
+        let mut sweep = Sweep { ladder: ladder.name, schedules: self.schedules, ..Sweep::default() };
         let usual = runner.checks();
         'problems: for options in &problems {
             let problem = ladder.problem(options)?;

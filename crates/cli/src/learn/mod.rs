@@ -31,11 +31,14 @@ struct Arguments {
     /// The exercise to check [default: list the exercises]
     name: Option<String>,
     /// Check the exercise, or without a name the next one, again whenever you save it
-    #[arg(long, conflicts_with_all = ["list", "json"])]
+    #[arg(long, conflicts_with_all = ["list", "all", "json"])]
     watch: bool,
     /// List the exercises: what happens without a name
     #[arg(long, conflicts_with = "name")]
     list: bool,
+    /// List every exercise with its task
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
     #[command(flatten)]
     format: Format,
     /// The folder with your files [default: exercises/mine, beside the exercises]
@@ -100,7 +103,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     match &args.name {
         _ if args.watch => watch::watch(args.name.as_deref(), &mut progress, &course, env, to),
         None => {
-            args.format.write(&show::list(&progress, &course), env.style(), to.out)?;
+            args.format.write(&show::list(&progress, &course, args.all), env.style(), to.out)?;
             Ok(0)
         }
         Some(name) => {

@@ -10,7 +10,7 @@ use simt::diagnostic::Diagnostic;
 use simt::sanitize::Finding;
 
 use crate::error::Error;
-use crate::output::{Cell, Column, Document, Table};
+use crate::output::{Cell, Column, Document, Table, unfilled};
 
 /// An exercise for programs.
 #[derive(Serialize)]
@@ -51,13 +51,17 @@ pub(super) fn path(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// All exercises with the learner's progress.
-pub(super) fn list(progress: &Progress, course: &Course) -> Document {
+/// The exercises with the learner's progress: a row for each topic, or with `all` a table for each topic.
+pub(super) fn list(progress: &Progress, course: &Course, all: bool) -> Document {
     let mut document = Document::default();
-    let columns = [Column::number("no."), Column::name("exercise").unbroken(), Column::text("state")];
+    let columns = [Column::number("no."), Column::name("exercise"), Column::text("state")];
     let mut number = 0;
+    let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
+    let mut topics = Table::new([Column::name("topic"), Column::number("solved"), Column::text("exercises")]);
     for topic in &course.topics {
-        document.section(topic.name, topic.title);
+        let names = topic.exercises.iter().map(|exercise| exercise.name).collect::<Vec<_>>().join(", ");
+        let solved = format!("{} of {}", topic.exercises.iter().filter(is_solved).count(), topic.exercises.len());
+        topics.row([topic.name.to_owned(), solved, names]);
         let mut table = Table::new(columns.iter().cloned().chain([Column::text("task")]));
         for exercise in &topic.exercises {
             let state = progress.state(exercise);
@@ -70,13 +74,21 @@ pub(super) fn list(progress: &Progress, course: &Course) -> Document {
             let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
             document.record(&Row { name, topic, state, title });
         }
-        document.table(table);
+        if all {
+            document.section(topic.name, topic.title);
+            document.table(table);
+        }
     }
-    let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
-    let (solved, all) = (course.exercises().filter(is_solved).count(), number);
-    document.note(format!("{solved} of {all} are solved"));
+    if !all {
+        document.table(topics);
+    }
+    let solved = course.exercises().filter(is_solved).count();
+    document.note(format!("{solved} of {number} are solved"));
     if let Some(exercise) = course.next(progress) {
         document.note(format!("next: ladder learn {}", exercise.name));
+    }
+    if !all {
+        document.note("the task of each exercise: ladder learn --all");
     }
     document
 }
@@ -95,7 +107,7 @@ pub(super) fn verdict(
     let number = 1 + course.exercises().take_while(|own| own.name != exercise.name).count();
     document.heading(exercise.name, format!("exercise {number} of {all}, {}: {file}", exercise.topic));
     if is_new {
-        document.paragraph(format!("\n{}\n", exercise.task()));
+        document.paragraph(format!("\n{}\n", unfilled(&exercise.task())));
         document.paragraph(format!("This file is yours now: edit {file}. As it is, it is not right yet:\n"));
     }
     if !verdict.right.is_empty() {

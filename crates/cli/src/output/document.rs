@@ -3,7 +3,7 @@
 use serde::Serialize;
 use simt::diagnostic::{Diagnostic, Style, texts};
 
-use super::style::OutputStyle;
+use super::style::{OutputStyle, wrapped};
 use super::table::Table;
 
 /// The output of a command: blocks for people, records for programs.
@@ -44,7 +44,7 @@ impl Document {
         self.blocks.push(Block::Heading { title, rest, is_apart });
     }
 
-    /// Adds a paragraph; as text, its line breaks are kept.
+    /// Adds a paragraph. Its line breaks are kept as text.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Paragraph(text.into()));
     }
@@ -74,9 +74,9 @@ impl Document {
         }
     }
 
-    /// Adds text that a function draws in the style in which the document will be written.
-    pub fn picture(&mut self, drawn: impl Fn(OutputStyle) -> String) {
-        let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal, markdown: false }));
+    /// Adds text that a function draws, with color for a terminal, in the width of this style.
+    pub fn picture(&mut self, style: OutputStyle, drawn: impl Fn(OutputStyle) -> String) {
+        let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal, ..style }));
         self.blocks.push(Block::Picture { plain, terminal });
     }
 
@@ -104,8 +104,14 @@ impl Document {
         self.value = other.value.or(self.value.take());
     }
 
-    /// Writes the document as text.
+    /// Whether tables of the document have columns that are left out in this style.
+    pub(super) fn is_cut(&self, style: OutputStyle) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Table(table) if table.is_cut(style)))
+    }
+
+    /// Writes the document as text. Prose is broken between words.
     pub fn text(&self, style: OutputStyle) -> String {
+        let lines = |text: &str| wrapped(text, style.width).join("\n") + "\n";
         let mut text = String::new();
         let mut is_after_diagnostics = false;
         for block in &self.blocks {
@@ -117,20 +123,19 @@ impl Document {
                 Block::Heading { title, rest, is_apart } => {
                     let is_apart = *is_apart && !text.is_empty();
                     text += if is_apart { "\n" } else { "" };
-                    text += &format!("{}{}\n", style.bold(title), after_colon(rest));
+                    text += &lines(&format!("{}{}", style.bold(title), after_colon(rest)));
                 }
-                Block::Paragraph(line) => text += &format!("{line}\n"),
+                Block::Paragraph(paragraph) => text += &lines(paragraph),
                 Block::Table(table) => text += &table.text(style),
                 Block::Facts(facts) => {
                     let widths = facts.iter().map(|(what, _)| what.chars().count());
                     let width = widths.max().unwrap_or(0).max(FACTS) + 2;
                     for (what, value) in facts {
-                        text += &format!("{what:width$}{value}\n");
+                        let values = wrapped(value, style.width.saturating_sub(width));
+                        text += &format!("{what:width$}{}\n", values.join(&format!("\n{:width$}", "")));
                     }
                 }
-                Block::Caption(lines) | Block::Notes(lines) => {
-                    text.extend(lines.iter().map(|line| format!("{line}\n")));
-                }
+                Block::Caption(notes) | Block::Notes(notes) => text.extend(notes.iter().map(|note| lines(note))),
                 Block::Picture { plain, terminal } => {
                     text += if style.terminal { terminal } else { plain };
                 }

@@ -8,6 +8,6 @@ mod table;
 
 pub use document::Document;
 pub use printer::{Format, Printer};
-pub use style::{NOTHING, OutputStyle, duration, number};
-pub(crate) use style::{escaped, wrapped};
-pub use table::{Cell, Column, Table};
+pub use style::{NOTHING, OutputStyle, WIDTH, duration, number};
+pub(crate) use style::{escaped, unfilled, wrapped};
+pub use table::{Cell, Column, Importance, Table};

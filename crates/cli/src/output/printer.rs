@@ -7,6 +7,9 @@ use clap::Args;
 use super::document::Document;
 use super::style::OutputStyle;
 
+/// What is written below tables that have further columns.
+const MORE_COLUMNS: &str = "more columns: --wide, --json\n";
+
 /// In which form a command prints what it found.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Format {
@@ -21,12 +24,9 @@ impl Format {
     /// # Errors
     /// When `out` cannot be written.
     pub fn write(self, document: &Document, style: OutputStyle, out: &mut dyn Write) -> std::io::Result<()> {
-        let text = match (self.json, style.markdown) {
-            (true, _) => document.json(),
-            (false, true) => document.markdown(),
-            (false, false) => document.text(style),
-        };
-        out.write_all(text.as_bytes())
+        let mut printer = Printer::new(self, style, out);
+        printer.show(document)?;
+        printer.finish()
     }
 }
 
@@ -37,12 +37,14 @@ pub struct Printer<'a> {
     out: &'a mut dyn Write,
     /// The records that will be written as JSON.
     records: Document,
+    /// Whether tables had columns that were left out.
+    is_cut: bool,
 }
 
 impl<'a> Printer<'a> {
     /// A printer that writes to `out`.
     pub fn new(format: Format, style: OutputStyle, out: &'a mut dyn Write) -> Self {
-        Self { format, style, out, records: Document::default() }
+        Self { format, style, out, records: Document::default(), is_cut: false }
     }
 
     /// Writes a document or, for JSON, keeps its records.
@@ -54,18 +56,24 @@ impl<'a> Printer<'a> {
             self.records.append(document.clone());
             return Ok(());
         }
-        self.format.write(document, self.style, self.out)?;
+        let text = match self.style.markdown {
+            true => document.markdown(),
+            false => document.text(self.style),
+        };
+        self.is_cut |= !self.style.markdown && document.is_cut(self.style);
+        self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
-    /// Writes the records.
+    /// Writes the records or, below text, how to see the columns that were left out.
     ///
     /// # Errors
     /// When the output cannot be written.
     pub fn finish(self) -> std::io::Result<()> {
-        match self.format.json {
-            true => self.out.write_all(self.records.json().as_bytes()),
-            false => Ok(()),
+        match (self.format.json, self.is_cut) {
+            (true, _) => self.out.write_all(self.records.json().as_bytes()),
+            (false, true) => self.out.write_all(MORE_COLUMNS.as_bytes()),
+            (false, false) => Ok(()),
         }
     }
 }

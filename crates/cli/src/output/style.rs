@@ -1,18 +1,31 @@
 //! The style of text output.
 
 use anstyle::Style;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// The cell of a missing value.
 pub const NOTHING: &str = "–";
 
+/// The width of text that is not written to a terminal.
+pub const WIDTH: usize = 100;
+
 /// Who reads the text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputStyle {
-    /// A person at a terminal: tables fit its width, and there is colour. Otherwise the text is plain, and tables are
-    /// as wide as they need to be.
+    /// A person at a terminal: there is color. Otherwise the text is plain.
     pub terminal: bool,
     /// A document: the output is Markdown.
     pub markdown: bool,
+    /// The most columns of a line.
+    pub width: usize,
+    /// Whether tables have all of their columns, however wide.
+    pub wide: bool,
+}
+
+impl Default for OutputStyle {
+    fn default() -> Self {
+        Self { terminal: false, markdown: false, width: WIDTH, wide: false }
+    }
 }
 
 impl OutputStyle {
@@ -34,19 +47,34 @@ pub fn duration(nanoseconds: f64) -> String {
     }
 }
 
-/// Text in lines of at most `width` characters; lines after the first are indented. A longer word has a line of its own.
+/// Text in lines of at most `width` columns, broken between words. Line breaks are kept. The continuation of a line has
+/// the indentation of that line, and two blanks more in an item of a list. A longer word has a line to itself.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is a first line");
-        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > width {
-            lines.push(format!("  {word}"));
-        } else {
-            *last += if last.is_empty() { "" } else { " " };
-            *last += word;
+    let lines = text.split('\n').flat_map(|line| {
+        let item = line.trim_start_matches(' ');
+        let hanging = if item.starts_with("- ") { "  " } else { "" };
+        let indent = " ".repeat(line.len() - item.len()) + hanging;
+        let options = Options::new(width).subsequent_indent(&indent).break_words(false);
+        let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+        let lines = textwrap::wrap(line, options.wrap_algorithm(textwrap::WrapAlgorithm::FirstFit));
+        lines.into_iter().map(|line| line.into_owned()).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
+/// Text whose paragraphs are lines of any length. Lines of lists and code stay lines.
+pub(crate) fn unfilled(text: &str) -> String {
+    let mut unfilled = String::new();
+    let mut is_in_paragraph = false;
+    for line in text.lines() {
+        let is_prose = line.starts_with(|first: char| !" -|".contains(first));
+        if !unfilled.is_empty() {
+            unfilled.push(if is_prose && is_in_paragraph { ' ' } else { '\n' });
         }
+        unfilled += line;
+        is_in_paragraph = !line.is_empty();
     }
-    lines
+    unfilled
 }
 
 /// Text as XML and HTML have it.

@@ -1,19 +1,28 @@
-//! Tables of headed columns, drawn with lines or written as Markdown.
+//! Tables of headed columns, as text or Markdown.
 
-use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
-use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement};
+use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
+use comfy_table::{
+    Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
+};
+use serde::Deserialize;
+use textwrap::core::display_width;
 
-use super::style::OutputStyle;
+use super::style::{OutputStyle, wrapped};
 
-/// The width of a [wrapped](Table::wrapped) table when there is no terminal.
-const WIDTH: u16 = 120;
+/// A line below the headings, and no others.
+const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));
+
+/// The blanks between two columns.
+const GAP: u16 = 2;
+
+/// Text columns are not narrower than this, unless their text is shorter.
+const NARROWEST: usize = 24;
 
 /// A table: headed columns and rows of cells. A row may have fewer cells than there are columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    is_wrapped: bool,
 }
 
 /// A column, by its heading.
@@ -22,6 +31,23 @@ pub struct Column {
     heading: String,
     content: Content,
     is_unbroken: bool,
+    importance: Importance,
+}
+
+/// Which columns of a table are left out first where the table is too wide. The order is that of importance, from high
+/// to low. Of equally important columns, the last is left out first.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum Importance {
+    /// Always shown.
+    #[default]
+    High,
+    /// Left out where the table does not fit.
+    Medium,
+    /// Left out before all columns of medium importance.
+    Low,
+    /// Shown only with `--wide`, and in Markdown.
+    Wide,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +59,8 @@ enum Content {
 
 impl Column {
     fn new(heading: impl Into<String>, content: Content) -> Self {
-        let (heading, is_unbroken) = (heading.into(), false);
-        Self { heading, content, is_unbroken }
+        let is_unbroken = content != Content::Text;
+        Self { heading: heading.into(), content, is_unbroken, importance: Importance::High }
     }
 
     /// A column of words.
@@ -56,6 +82,13 @@ impl Column {
     #[must_use]
     pub fn unbroken(mut self) -> Self {
         self.is_unbroken = true;
+        self
+    }
+
+    /// The same column, with this importance.
+    #[must_use]
+    pub fn of(mut self, importance: Importance) -> Self {
+        self.importance = importance;
         self
     }
 }
@@ -94,13 +127,6 @@ impl Table {
         Self { columns: columns.into_iter().collect(), ..Self::default() }
     }
 
-    /// The same table, wrapped to 120 columns when there is no terminal, for tables of many words.
-    #[must_use]
-    pub fn wrapped(mut self) -> Self {
-        self.is_wrapped = true;
-        self
-    }
-
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
@@ -111,39 +137,33 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The width of the table when no cell is broken into lines.
+    /// The width of the table with all of its columns, when no cell is broken into lines.
     pub fn width(&self) -> usize {
-        let drawn = self.drawn(OutputStyle::default());
-        // Each cell has a blank on both sides, and there is a line between cells.
-        let widths = drawn.column_max_content_widths();
-        1 + widths.iter().map(|&own| usize::from(own) + 3).sum::<usize>()
+        let columns = 0..self.columns.len();
+        with_gaps(columns.map(|index| self.lines(index).map(display_width).max().unwrap_or(0)))
     }
 
-    /// The width of tables in this style.
-    pub fn available_width(style: OutputStyle) -> usize {
-        let terminal = style.terminal.then(|| comfy_table::Table::new().width());
-        usize::from(terminal.flatten().unwrap_or(WIDTH))
+    /// Whether columns are left out in this style.
+    pub(super) fn is_cut(&self, style: OutputStyle) -> bool {
+        self.shown(style).len() < self.columns.len()
     }
 
     pub(super) fn text(&self, style: OutputStyle) -> String {
-        format!("{}\n", self.drawn(style).trim_fmt())
-    }
-
-    fn drawn(&self, style: OutputStyle) -> comfy_table::Table {
+        let shown = self.shown(style);
         let mut table = comfy_table::Table::new();
-        table.load_style(UTF8_FULL_CONDENSED);
-        if style.terminal || self.is_wrapped {
-            table.set_content_arrangement(ContentArrangement::Dynamic);
-        }
-        match (style.terminal, self.is_wrapped) {
-            (true, _) => table.enforce_styling(),
-            (false, true) => table.force_no_tty().set_width(WIDTH),
-            (false, false) => table.force_no_tty(),
+        table.load_style(STYLE);
+        match style.terminal {
+            true => table.enforce_styling(),
+            false => table.force_no_tty(),
         };
-        let bold = |text: &String| comfy_table::Cell::new(text).add_attribute(Attribute::Bold);
-        table.set_header(self.columns.iter().map(|column| bold(&column.heading)));
+        if !style.wide {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
+        }
+        let bold = |text: &str| comfy_table::Cell::new(text).add_attribute(Attribute::Bold);
+        table.set_header(shown.iter().map(|&index| bold(&self.columns[index].heading)));
         for row in &self.rows {
-            table.add_row(row.iter().map(|cell| {
+            table.add_row(shown.iter().filter_map(|&index| row.get(index)).map(|cell| {
                 let drawn = comfy_table::Cell::new(&cell.text);
                 match cell.color {
                     Some(color) => drawn.fg(color),
@@ -151,8 +171,58 @@ impl Table {
                 }
             }));
         }
-        self.align(&mut table);
-        table
+        for (place, &index) in shown.iter().enumerate() {
+            let Some(drawn) = table.column_mut(place) else { continue };
+            let gap = if place + 1 < shown.len() { GAP } else { 0 };
+            drawn.set_padding((0, gap));
+            let least = u16::try_from(self.least_width(index)).unwrap_or(u16::MAX);
+            drawn.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least.saturating_add(gap))));
+            self.align(drawn, index);
+        }
+        format!("{}\n", table.trim_fmt())
+    }
+
+    /// The columns that fit, by their indices.
+    fn shown(&self, style: OutputStyle) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        if style.wide {
+            return shown;
+        }
+        let importance = |index: usize| self.columns[index].importance;
+        shown.retain(|&index| importance(index) != Importance::Wide);
+        while with_gaps(shown.iter().map(|&index| self.least_width(index))) > style.width {
+            let least = shown.iter().copied().max_by_key(|&index| importance(index));
+            match least.filter(|&index| importance(index) != Importance::High) {
+                Some(least) => shown.retain(|&index| index != least),
+                None => break,
+            }
+        }
+        shown
+    }
+
+    /// The width that a column needs. Headings and text are broken between words.
+    fn least_width(&self, index: usize) -> usize {
+        let column = &self.columns[index];
+        let word = |line: &str| line.split(' ').map(display_width).max().unwrap_or(0);
+        let words = column.heading.lines().map(word).max().unwrap_or(0);
+        // A heading has two lines at most.
+        let heading = (words..display_width(&column.heading)).find(|&width| wrapped(&column.heading, width).len() <= 2);
+        let heading = heading.unwrap_or(words);
+        let cells = self.cells(index).map(|line| match column.is_unbroken {
+            true => display_width(line),
+            false => display_width(line).min(word(line).max(NARROWEST)),
+        });
+        cells.max().unwrap_or(0).max(heading)
+    }
+
+    /// The lines of a column's heading and cells.
+    fn lines(&self, index: usize) -> impl Iterator<Item = &str> {
+        self.columns[index].heading.lines().chain(self.cells(index))
+    }
+
+    /// The lines of a column's cells.
+    fn cells(&self, index: usize) -> impl Iterator<Item = &str> {
+        self.rows.iter().filter_map(move |row| row.get(index)).flat_map(|cell| cell.text.lines())
     }
 
     pub(super) fn markdown(&self) -> String {
@@ -170,20 +240,21 @@ impl Table {
             });
             table.add_row(cells);
         }
-        self.align(&mut table);
+        table.column_iter_mut().enumerate().for_each(|(index, drawn)| self.align(drawn, index));
         format!("{}\n", table.trim_fmt())
     }
 
-    fn align(&self, table: &mut comfy_table::Table) {
-        for (drawn, column) in table.column_iter_mut().zip(&self.columns) {
-            if column.content == Content::Number {
-                drawn.set_cell_alignment(CellAlignment::Right);
-            }
-            if column.is_unbroken {
-                drawn.set_constraint(ColumnConstraint::ContentWidth);
-            }
+    fn align(&self, drawn: &mut comfy_table::Column, index: usize) {
+        if self.columns[index].content == Content::Number {
+            drawn.set_cell_alignment(CellAlignment::Right);
         }
     }
+}
+
+/// The width of columns with the gaps between them.
+fn with_gaps(widths: impl Iterator<Item = usize>) -> usize {
+    let gap = usize::from(GAP);
+    widths.map(|width| width + gap).sum::<usize>().saturating_sub(gap)
 }
 
 #[cfg(test)]

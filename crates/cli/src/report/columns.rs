@@ -9,7 +9,7 @@ use engine::size;
 use serde::Deserialize;
 
 use super::Predictions;
-use crate::output::{self, NOTHING, duration};
+use crate::output::{self, Importance, NOTHING, duration};
 
 /// A column: its heading, and how the text of each row is made.
 #[derive(Deserialize)]
@@ -30,6 +30,8 @@ pub(super) struct ColumnText {
     decimals: usize,
     #[serde(default)]
     unit: Unit,
+    #[serde(default)]
+    importance: Importance,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -57,10 +59,11 @@ impl ColumnText {
 
     /// The heading, as a table has it.
     pub(super) fn heading(&self) -> output::Column {
-        match self.text {
+        let column = match self.text {
             true => output::Column::text(&self.heading),
             false => output::Column::number(&self.heading),
-        }
+        };
+        column.of(self.importance)
     }
 
     /// The text of the report's outcome at `index`, with predicted times where nothing was measured.

@@ -13,7 +13,7 @@ use engine::size::{self, dims};
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
-use crate::output::{Cell, Column, Document, Table};
+use crate::output::{Cell, Column, Document, Importance, Table};
 use columns::ColumnText;
 pub use predictions::Predictions;
 
@@ -72,7 +72,7 @@ fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine:
     let columns = predicted.iter().chain(counters).chain(timed);
     let texts: Vec<_> = columns.map(|&column| ColumnText::of(column)).collect();
 
-    let launch = predictions.is_none().then(|| Column::text("grid × block"));
+    let launch = predictions.is_none().then(|| Column::text("grid × block").unbroken().of(Importance::Medium));
     let columns = [Column::name("rung")].into_iter().chain(launch).chain([Column::text("result")]);
     let headings = texts.iter().map(|text| text.heading());
     let mut table = Table::new(columns.chain(headings));

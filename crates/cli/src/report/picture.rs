@@ -17,10 +17,10 @@ pub(super) fn add(document: &mut Document, report: &Report) {
         let what = picture.map_or(String::new(), |picture| format!("{}, ", picture.what));
         document.heading(outcome.rung.name, format!("{what}{right}"));
         if let Some(picture) = picture {
-            document.picture(|style| rows(picture, style));
+            document.picture(OutputStyle::default(), |style| rows(picture, style));
         }
     }
-    document.picture(|style| match style.terminal {
+    document.picture(OutputStyle::default(), |style| match style.terminal {
         true => String::new(),
         false => "values in brackets are what they were\n".to_owned(),
     });

@@ -4,7 +4,7 @@ use super::Arguments;
 use super::measure::Measurement;
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{self, Document, NOTHING, OutputStyle, Printer, Table};
+use crate::output::{self, Document, Importance, NOTHING, OutputStyle, Printer, Table};
 use analysis::profile::metrics::{self, Group, Metric};
 use analysis::profile::statements::{Finding, Statement};
 use analysis::profile::{Profile, Row, Side};
@@ -18,7 +18,7 @@ struct View<'a> {
     is_requested: bool,
     /// The device that counted.
     side: Side,
-    /// The form of the output: tables are divided to fit.
+    /// The form of the output.
     style: OutputStyle,
 }
 
@@ -88,37 +88,44 @@ impl<'a> View<'a> {
         self.is_requested || metric.source(self.side).missing().is_none()
     }
 
-    /// As many tables as it takes for none to be too wide. Groups of metrics stay together where they fit.
+    /// The tables of a ladder's counters. Of one rung, each counter has a row. Otherwise each counter has a column.
+    /// Requested counters are never left out: they are in as many tables as it takes.
     fn tables(&self, profile: &Profile) -> Vec<Table> {
-        let mut groups: Vec<(Group, Vec<&Metric>)> = Vec::new();
-        for metric in self.metrics.iter().filter(|metric| self.is_shown(metric)) {
-            // Requested metrics stay in their order.
-            let group = if self.is_requested { Group::Other } else { metric.group };
-            match groups.iter_mut().find(|(own, _)| *own == group) {
-                Some((_, metrics)) => metrics.push(metric),
-                None => groups.push((group, vec![metric])),
+        let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
+        let mut shown: Vec<&Metric> = shown.collect();
+        if let [row] = &profile.rows[..] {
+            let name = output::Column::name("name").of(Importance::Medium);
+            let mut table = Table::new([output::Column::text("counter"), output::Column::number("value"), name]);
+            for metric in shown {
+                table.row([self.heading(metric), self.cell(row, metric), metric.name.clone()]);
             }
+            return vec![table];
         }
-        groups.sort_by_key(|(group, _)| *group);
-        let width = Table::available_width(self.style);
-        let fits = |columns: &[&Metric]| self.table(profile, columns).width() <= width;
+        if !self.is_requested {
+            shown.sort_by_key(|metric| metric.group);
+            return vec![self.table(profile, &shown)];
+        }
+        let fits = |columns: &[&Metric]| self.table(profile, columns).width() <= self.style.width;
         let mut tables: Vec<Vec<&Metric>> = Vec::new();
-        for (_, group) in &groups {
-            let parts: Vec<&[&Metric]> = if fits(group) { vec![group] } else { group.chunks(1).collect() };
-            for part in parts {
-                match tables.last_mut() {
-                    Some(last) if fits(&[last, part].concat()) => last.extend(part),
-                    _ => tables.push(part.to_vec()),
-                }
+        for metric in shown {
+            match tables.last_mut() {
+                Some(last) if fits(&[last, &[metric][..]].concat()) => last.push(metric),
+                _ => tables.push(vec![metric]),
             }
         }
         tables.iter().map(|columns| self.table(profile, columns)).collect()
     }
 
     fn table(&self, profile: &Profile, columns: &[&Metric]) -> Table {
-        let first = output::Column::name(profile.ladder.name);
-        let numbers = columns.iter().map(|metric| output::Column::number(self.heading(metric)));
-        let mut table = Table::new([first].into_iter().chain(numbers));
+        let numbers = columns.iter().map(|metric| {
+            let importance = match metric.group {
+                _ if self.is_requested => Importance::High,
+                Group::Shared | Group::Global | Group::Rates => Importance::Medium,
+                Group::Instructions | Group::Stalls | Group::Other => Importance::Low,
+            };
+            output::Column::number(self.heading(metric)).of(importance)
+        });
+        let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers));
         for row in &profile.rows {
             let cells = columns.iter().map(|metric| self.cell(row, metric));
             table.row([row.rung.name.to_owned()].into_iter().chain(cells));

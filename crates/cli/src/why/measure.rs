@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Arguments;
-use super::figures::WIDTH;
 use crate::command::{CommandArgs, Env, progress_bar};
 use crate::error::Error;
-use crate::output::{Document, wrapped};
+use crate::output::Document;
 use crate::timing::{self, MODEL};
 use analysis::checklist::Optimization;
 use analysis::predict::model::Constants;
@@ -192,9 +191,7 @@ impl<'a> Measurement<'a> {
     /// Adds where and when the counters were counted.
     pub(super) fn provenance(&self, document: &mut Document) {
         let Provenance { date, toolchain } = (self.env.provenance)(&self.info);
-        for line in wrapped(&format!("on {}; {date}; {toolchain}", self.info), WIDTH) {
-            document.note(line);
-        }
+        document.note(format!("on {}; {date}; {toolchain}", self.info));
     }
 }
 

@@ -63,6 +63,9 @@ struct Arguments {
     /// List seven optimizations, with rungs that show each
     #[arg(long)]
     checklist: bool,
+    /// With --checklist, show every pair of rungs
+    #[arg(long, requires = "checklist", conflicts_with = "json")]
+    all: bool,
     #[command(flatten)]
     timing: TimingArguments,
     /// With --counters, say what each means, and whether the texts' statements about it hold here
@@ -99,7 +102,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::Request("the checklist is about all ladders: leave out the names".to_owned()));
     }
     if own.checklist {
-        return checklist::show(own.format, env, to);
+        return checklist::show(own.format, own.all, env, to);
     }
     if let Some(figure) = own.dram {
         return dram::show(figure, &args, env, to);

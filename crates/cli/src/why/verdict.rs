@@ -4,7 +4,7 @@ use super::measure::{Measured, Measurement};
 use super::{Arguments, counters, figures};
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{Column, Document, NOTHING, Printer, Table, duration, wrapped};
+use crate::output::{Column, Document, NOTHING, Printer, Table, duration};
 use analysis::checklist::Optimization;
 use analysis::profile::metrics::{self, Metric};
 use analysis::profile::verdict::{Resource, Verdict, next_rung};
@@ -45,7 +45,7 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
         Column::text("bound by"),
         Column::number("near"),
         Column::text("fix"),
-        Column::text("next rung"),
+        Column::name("next rung"),
     ];
     if is_predicted {
         columns.insert(1, Column::number("time"));
@@ -120,7 +120,7 @@ fn one(
     };
     if let Some(next) = next {
         document.section(label, next.name);
-        document.paragraph(format!("  {}", wrapped(next.lesson, figures::WIDTH - 2).join("\n")));
+        document.paragraph(format!("  {}", next.lesson));
     }
     Ok(document)
 }
@@ -135,8 +135,7 @@ fn number(name: &str, row: &Row, side: Side) -> Option<(Metric, String)> {
 
 /// An optimization, and the ways to do it.
 fn how(fix: Optimization) -> String {
-    let ways = fix.entry().strategies.iter().map(|way| wrapped(way, figures::WIDTH - 4).join("\n  "));
-    let ways = ways.map(|way| format!("\n  - {way}"));
+    let ways = fix.entry().strategies.iter().map(|way| format!("\n  - {way}"));
     format!("{fix}{}", ways.collect::<String>())
 }
 

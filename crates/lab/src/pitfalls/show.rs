@@ -76,7 +76,7 @@ pub(super) fn tables(shown: &[CheckedBug], record: &Record) -> Document {
         }
         document.section(check.name(), check.about());
         let headings = ["lesson", "found", "cure", "on a GPU"].map(Column::text);
-        let mut table = Table::new([Column::name("pitfall").unbroken()].into_iter().chain(headings)).wrapped();
+        let mut table = Table::new([Column::name("pitfall").unbroken()].into_iter().chain(headings));
         for own in own {
             let recorded = record.pitfalls.get(own.bug.name);
             let gpu = recorded.map_or(NOT_MEASURED.to_owned(), |recorded| recorded.faulty.to_string());

@@ -38,7 +38,7 @@ fn markdown_has_blank_lines_between_blocks() {
          - left out: two\n\n### By block\n\n- registers: 7\n- of 255\n"
     );
     let mut pictures = Document::default();
-    pictures.picture(|style| style.bold("drawn") + "\n");
+    pictures.picture(OutputStyle::default(), |style| style.bold("drawn") + "\n");
     pictures.note("a note");
     assert_eq!(pictures.markdown(), "```text\ndrawn\na note\n```\n");
 }

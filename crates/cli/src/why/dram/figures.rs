@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::Range;
 
-use crate::output::{Column, Document, Table};
+use crate::output::{Column, Document, OutputStyle, Table};
 use analysis::dram::{Bus, Load, Map, Matrix, Moment, Place, Tiles};
 use engine::size::plural;
 
@@ -105,7 +105,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
         bus.width_bits as f64 / 8.0,
         bus.peak_gb_per_s
     ));
-    document.picture(|_| timeline(bus));
+    document.picture(OutputStyle::default(), |_| timeline(bus));
     let mut table = Table::new(["banks", "bus busy", "GB/s"].map(Column::number));
     for with in &bus.by_banks {
         table.row([

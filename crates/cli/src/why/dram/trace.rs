@@ -1,7 +1,7 @@
 //! A trace as a table, and as a picture of each kind of access: channels across, windows down.
 
 use super::figures::range;
-use crate::output::{Column, Document, Table};
+use crate::output::{Column, Document, OutputStyle, Table};
 use analysis::dram::trace::{Accesses, Kind, Trace, Window};
 use engine::problem::Verdict;
 use engine::size::plural;
@@ -42,7 +42,7 @@ pub(super) fn document(trace: &Trace) -> Document {
             blocks(launch.blocks(), windows),
             plural(channels, "channel")
         ));
-        document.picture(|_| picture(&traced.windows));
+        document.picture(OutputStyle::default(), |_| picture(&traced.windows));
     }
     document.paragraph(LEGEND);
     if let Verdict::Wrong(why) = &trace.verdict {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{Document, Table, wrapped};
+use crate::output::{Document, OutputStyle};
 use crate::source_files::{SourceFiles, kernel_roots};
 use analysis::document::replace;
 use analysis::dram::Dram;
@@ -121,7 +121,7 @@ pub(super) fn show(
         replace(path, &text).map_err(|why| analysis::Error::file("write", path, why))?;
     }
     document.paragraph(&title);
-    figures.iter().take(MOST).for_each(|figure| add(&mut document, figure, usize::MAX));
+    figures.iter().take(MOST).for_each(|figure| add(&mut document, figure, env.style()));
     if let Some(more) = figures.len().checked_sub(MOST).filter(|more| *more > 0) {
         document.note(format!("{more} more figures are left out; --figures=NAME chooses, --svg and --json have all"));
     }
@@ -211,11 +211,8 @@ pub(super) fn add_worst(
     sourced.leave_out_ptx();
     sourced.figure.notes.clear();
     sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}, {size}"));
-    add(document, &sourced, WIDTH);
+    add(document, &sourced, env.style());
 }
-
-/// The columns of a verdict.
-pub(super) const WIDTH: usize = 100;
 
 /// The most lines of source, and rows of a grid, in a verdict's figure.
 const LINES: usize = 8;
@@ -228,25 +225,23 @@ fn cost(figure: &Figure) -> u64 {
     of("wavefronts").or(of("sectors")).or(first()).unwrap_or(0)
 }
 
-/// Adds a figure as text of at most this width.
-fn add(document: &mut Document, sourced: &Sourced, width: usize) {
-    let available = |style| Table::available_width(style).min(width);
-    let paragraph = |document: &mut Document, text: &str| document.paragraph(wrapped(text, width).join("\n"));
+/// Adds a figure, with pictures as wide as this style.
+fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
     let own = &sourced.figure;
     let place = if own.ptx_line > 0 { format!("PTX line {}", own.ptx_line) } else { String::new() };
     document.section(format!("{}: {}", own.what, own.title), place);
     if !sourced.line.is_empty() {
-        paragraph(document, &sourced.line);
+        document.paragraph(&sourced.line);
     }
     for grid in &own.grids {
-        paragraph(document, &grid.caption);
-        document.picture(|style| text::grid(grid, style, available(style)));
+        document.paragraph(&grid.caption);
+        document.picture(style, |style| text::grid(grid, style));
     }
     if let Some(listing) = &own.listing {
-        document.picture(|style| text::listing(listing, style, available(style)));
+        document.picture(style, |style| text::listing(listing, style));
     }
-    paragraph(document, &counts(own));
-    own.notes.iter().flat_map(|note| wrapped(note, width)).for_each(|note| document.note(note));
+    document.paragraph(counts(own));
+    own.notes.iter().for_each(|note| document.note(note));
 }
 
 /// What is counted in a figure, in one line: `lanes 32, sectors 4`.

@@ -9,7 +9,7 @@ use crate::output::OutputStyle;
 
 /// A grid in so many columns of characters. Where that is not enough, it is cut into parts of fewer columns, one below the
 /// other, without those that are empty.
-pub(super) fn grid(grid: &Grid, style: OutputStyle, available: usize) -> String {
+pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
     let width = |text: &String| text.chars().count();
     let rows = grid.rows.iter();
     let texts = rows.clone().flat_map(|row| row.cells.iter().map(|cell| width(&cell.text)));
@@ -18,7 +18,7 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle, available: usize) -> String 
     let together = grid.together.max(1);
     let line = |columns: usize| label + columns * (cell + 1) + columns.div_ceil(together) * 2;
     let mut columns = grid.columns.len();
-    while columns > 1 && line(columns) > available {
+    while columns > 1 && line(columns) > style.width {
         columns = columns.div_ceil(2);
     }
     let mut text = String::new();
@@ -77,7 +77,7 @@ fn from<'a>(grid: &'a Grid, arrow: &Arrow) -> &'a str {
 
 /// Lines with their numbers, below the name of each file. Where there is no room beside the numbers, a line has its own below
 /// it.
-pub(super) fn listing(listing: &Listing, style: OutputStyle, available: usize) -> String {
+pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
     let digits = |column: usize, name: &str| {
         let lines = listing.lines.iter().flat_map(|line| {
             line.ptx.iter().map(|own| &own.counts).chain([&line.counts]).filter_map(|counts| counts.get(column))
@@ -86,7 +86,7 @@ pub(super) fn listing(listing: &Listing, style: OutputStyle, available: usize) -
     };
     let widths: Vec<usize> = listing.columns.iter().enumerate().map(|(column, name)| digits(column, name)).collect();
     let lead: usize = widths.iter().map(|width| width + 1).sum();
-    let is_wide = available >= lead + 48;
+    let is_wide = style.width >= lead + 48;
     let quiet = if style.terminal { Style::new().dimmed() } else { Style::new() };
     let numbers = |counts: &[u64]| match is_wide {
         true => counts.iter().zip(&widths).fold(String::new(), |text, (count, width)| {
@@ -98,7 +98,8 @@ pub(super) fn listing(listing: &Listing, style: OutputStyle, available: usize) -
             named.map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
         }
     };
-    let cut = |text: &str| match text.char_indices().nth(available.saturating_sub(if is_wide { lead } else { 0 } + 1)) {
+    let cut = |text: &str| match text.char_indices().nth(style.width.saturating_sub(if is_wide { lead } else { 0 } + 1))
+    {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     };

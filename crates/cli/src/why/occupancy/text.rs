@@ -1,6 +1,6 @@
 //! Occupancies as tables and sentences.
 
-use crate::output::{Cell, Column, Document, OutputStyle, Table};
+use crate::output::{Cell, Column, Document, Importance, OutputStyle, Table};
 use analysis::occupancy::{EntryOccupancy, Limiter, Limits, Occupancy, RungOccupancy, Step};
 use engine::size::{self, dims};
 
@@ -37,7 +37,7 @@ pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
 
 /// Several rungs, a line each.
 pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> Table {
-    let mut table = table([Column::name("rung"), Column::text("block")], true);
+    let mut table = table([Column::name("rung"), Column::text("block").unbroken()], true);
     for (name, entry) in rungs {
         let cells = row(entry, style);
         table.row([(*name).to_owned()].into_iter().chain(cells));
@@ -51,7 +51,7 @@ fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
     let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [
         Column::number("blocks"),
-        Column::number("warps"),
+        Column::number("warps").of(Importance::Medium),
         Column::text("occupancy").unbroken(),
         Column::text("limited by"),
     ];

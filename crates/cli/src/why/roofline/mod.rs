@@ -13,7 +13,7 @@ pub(crate) use chart::Chart;
 use crate::charts;
 use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{Column, Document, NOTHING, Printer, Table, duration};
+use crate::output::{Column, Document, Importance, NOTHING, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
 use analysis::document::replace;
 use analysis::roofline::{Roofline, roofline};
@@ -59,7 +59,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         }
         let mut document = Document::default();
         document.heading(ladder, &about);
-        document.picture(|style| text::chart(&found, style, Table::available_width(style)));
+        document.picture(env.style(), |style| text::chart(&found, style));
         document.table(table(&found));
         document.note(format!("roofs of {}: {}", timing.description.name, roofs(&found).join(", ")));
         let left_out = timed.plan.left_out().iter().map(|why| format!("left out: {why}"));
@@ -74,9 +74,9 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
 
 /// A row for each rung.
 fn table(found: &Roofline) -> Table {
-    let mut columns = vec![Column::text("in chart"), Column::name("rung"), Column::number("time")];
+    let mut columns = vec![Column::text(""), Column::name("rung"), Column::number("time")];
     columns.push(Column::number(format!("{}s/s", found.unit)));
-    columns.extend(found.memory.iter().map(|roof| Column::number(format!("of {}", roof.name))));
+    columns.extend(found.memory.iter().map(|roof| Column::number(format!("of {}", roof.name)).of(Importance::Medium)));
     columns.push(Column::text("nearest roof"));
     let mut table = Table::new(columns);
     for (number, point) in found.points.iter().enumerate() {

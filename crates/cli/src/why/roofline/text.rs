@@ -17,8 +17,8 @@ const COLORS: [AnsiColor; 3] = [AnsiColor::Blue, AnsiColor::Magenta, AnsiColor::
 const MARKS: [char; 3] = ['.', '-', ':'];
 
 /// The chart: roofs as lines, rungs as letters at the memory whose roof they are nearest to.
-pub(super) fn chart(found: &Roofline, style: OutputStyle, available: usize) -> String {
-    let columns = available.saturating_sub(MARGIN + 2).clamp(24, 90);
+pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
+    let columns = style.width.saturating_sub(MARGIN + 2).clamp(24, 90);
     let [x, y] = axes(found).map(|axis| axis.expect("a roofline has roofs"));
     // The first line is the highest.
     let line_of = |value: f64| (LINES - 1) - (y.at(value) * (LINES - 1) as f64).round() as usize;
