@@ -23,7 +23,7 @@ fn document() -> Document {
 fn text_has_every_block_in_its_order() {
     assert_eq!(
         document().text(OutputStyle::default()),
-        "reduce: a sum\n┌───────┐\n│ rung  │\n╞═══════╡\n│ first │\n└───────┘\non a GPU\ntoday\nleft out: one\n\
+        "reduce: a sum\nrung\n─────\nfirst\non a GPU\ntoday\nleft out: one\n\
          left out: two\n\nBy block\nregisters           7\n                    of 255\n"
     );
     let bold = document().text(OutputStyle { terminal: true, ..OutputStyle::default() });

@@ -81,7 +81,7 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
     });
     let names = names.collect::<Vec<_>>().join("  ");
     let compute: Vec<&str> = found.compute.iter().map(|roof| roof.name).collect();
-    text + &format!("{:>MARGIN$}  {}s on a byte; roofs: {names}  == {}\n", "", found.unit, compute.join(", "))
+    text + &format!("{:>MARGIN$}  {}s on a byte\nroofs: {names}  == {}\n", "", found.unit, compute.join(", "))
 }
 
 /// The axes that have all points and the places where roofs meet.
