@@ -41,6 +41,8 @@ fn run_of(
         command: Some(&args),
         terminal: false,
         markdown: false,
+        wide: false,
+        width: 100,
         runner: &System,
         explain: &|_| Err(Vec::new()),
         provenance: &provenance,

@@ -39,7 +39,7 @@ pub fn table(results: &Results, terminal: bool) -> String {
         document.note(format!("not measured: {}: {}", failed.what, failed.why));
     }
     document.caption(caption(&results.circumstances));
-    document.text(OutputStyle { terminal, markdown: false })
+    document.text(OutputStyle { terminal, ..OutputStyle::default() })
 }
 
 /// The cases of a ladder as Markdown, with their caption.

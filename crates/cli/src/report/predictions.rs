@@ -23,23 +23,33 @@ impl Predictions {
         let mut notes = Vec::new();
         let right = report.outcomes.iter().filter(|own| own.verdict.is_right());
         let (waiting, sampled): (Vec<_>, Vec<_>) = right.partition(|own| own.rung.blocks_wait);
-        let launches: Vec<_> = sampled.iter().map(|own| (own.rung, own.launch.clone())).collect();
-        let predictions = report.ladder.problem(&report.options).map_err(analysis::Error::from).and_then(|problem| {
-            predict::launches(kernels, device, &Constants::CALIBRATED, &*problem, &launches, FEW_INSTRUCTIONS)
-        });
-        let predictions = predictions.unwrap_or_else(|error| {
-            notes.push(format!("times are not predicted: {error}"));
-            Vec::new()
-        });
-        if let Some((_, launch)) = launches.first()
-            && let Err(error) = occupancy::usage(kernels, launch, &device.arch)
+        let mut not_sampled: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
+        let (mut predictions, mut failed) = (Vec::new(), Vec::new());
+        let problem = report.ladder.problem(&report.options).map_err(analysis::Error::from);
+        // Each launch alone: blocks of one rung may need what blocks outside of its sample write.
+        for own in &sampled {
+            let launch = [(own.rung, own.launch.clone())];
+            let predicted = problem.as_ref().map_err(ToString::to_string).and_then(|problem| {
+                predict::launches(kernels, device, &Constants::CALIBRATED, &**problem, &launch, FEW_INSTRUCTIONS)
+                    .map_err(|error| error.to_string())
+            });
+            match predicted {
+                Ok(predicted) => predictions.extend(predicted),
+                Err(error) => failed.push((own.rung.name, error)),
+            }
+        }
+        match failed.first() {
+            Some((_, error)) if predictions.is_empty() => notes.push(format!("times are not predicted: {error}")),
+            _ => not_sampled.extend(failed.iter().map(|(name, _)| name)),
+        }
+        if let Some(own) = sampled.first()
+            && let Err(error) = occupancy::usage(kernels, &own.launch, &device.arch)
         {
             notes.push(format!("times are predicted as if registers did not limit occupancy: {error}"));
         }
-        let waiting: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
-        if let [first, ..] = waiting[..] {
-            let rungs = waiting.join(", ");
-            notes.push(format!("not predicted from samples, because blocks wait for each other: {rungs}"));
+        if let [first, ..] = not_sampled[..] {
+            let rungs = not_sampled.join(", ");
+            notes.push(format!("not predicted from a sample of blocks, because blocks wait for others: {rungs}"));
             notes.push(format!("`ladder why {first}` takes longer and predicts it"));
         }
         let times = report.outcomes.iter().map(|own| {
