@@ -106,7 +106,7 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     for what in ["no CUDA ports: no nvcc: ", "no baselines: no nvcc: "] {
         assert!(out.contains(what), "{out}");
     }
-    assert!(out.contains("│ histogram_private "), "{out}");
+    assert!(out.contains("\nhistogram_private "), "{out}");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_wrong_cuda_port_is_named_and_not_timed() {
     let (code, out, _) = run(idle, &|| nvcc.cuda(), &args);
     assert_eq!(code, 1);
     assert!(out.contains("wrong: transpose_naive (CUDA C++): "), "{out}");
-    assert!(out.contains("┆    WRONG ┆"), "{out}");
+    assert!(out.contains("  WRONG  "), "{out}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_takes_too_long_is_tried_and_left_out() {
         assert!(row.contains(what), "{row}");
     }
     let left = host::ladder("transpose").unwrap().rungs.len() - 1;
-    assert!(out.contains(&format!("┆ {left:>5} ┆")), "{left} rungs are left to compare: {out}");
+    assert!(out.lines().any(|line| line.contains(&format!("  {left}  "))), "{left} rungs are left to compare: {out}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_rung_that_cannot_run_a_problem_is_left_out_with_the_reason() {
     let shape = "--m 20 --n 20 --k 9 --runs 5";
     let (code, out, err) = run(&format!("gemm {shape}"));
     assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("│ gemm_mma ") && !out.contains("│ gemm_tma "), "{out}");
+    assert!(out.contains("\ngemm_mma ") && !out.contains("\ngemm_tma "), "{out}");
     assert!(out.contains("left out: gemm_tma cannot compute this: "), "{out}");
 
     let (code, out, err) = run(&format!("gemm_tma {shape}"));

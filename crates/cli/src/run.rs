@@ -18,8 +18,7 @@ use crate::targets::NAMES;
 use crate::timing::{self, MODEL};
 use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
 
-/// Timed launches of each rung where no other number is asked for.
-pub const RUNS: u32 = 20;
+pub use crate::timing::RUNS;
 
 pub(crate) const RUN: Command = Command {
     name: "run",

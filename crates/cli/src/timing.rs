@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Env;
 use crate::error::Error;
-use crate::run::RUNS;
 use analysis::occupancy;
 use analysis::predict::model::Constants;
 use analysis::predict::sample::INSTRUCTIONS;
@@ -32,6 +31,9 @@ pub(crate) struct TimingArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     pub times: Option<PathBuf>,
 }
+
+/// Timed launches of each rung where no other number is requested.
+pub const RUNS: u32 = 20;
 
 /// The device whose times are predicted where nothing was measured and no device is named.
 pub(crate) const MODEL: &str = "h100";

@@ -48,3 +48,16 @@ impl fmt::Write for Bounded {
         Ok(())
     }
 }
+
+/// A variable in words, by its name without the path: "variable `TILE`".
+pub(crate) fn variable(name: &str) -> String {
+    let name = demangled(name);
+    match name.rsplit("::").next().unwrap_or_default() {
+        // What `shared_array!` makes.
+        "SHARED" => "a shared array".to_owned(),
+        last if !last.is_empty() && last.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+            format!("variable `{last}`")
+        }
+        _ => format!("variable `{name}`"),
+    }
+}

@@ -44,6 +44,7 @@ pub mod observe;
 pub mod regs;
 pub mod run;
 pub mod sanitize;
+mod source_frames;
 mod traffic;
 mod vectors;
 pub mod warp;

@@ -7,7 +7,7 @@ use crate::demangle::demangled;
 use crate::lower::{check, lower, register_uses};
 use crate::names;
 use crate::regs::RegisterUses;
-use crate::run::origin_at;
+use crate::source_frames::origin_at;
 use ptx::{ParseError, Source};
 
 /// Where the variables of a loaded module lie.

@@ -18,12 +18,12 @@ mod schedule;
 mod state;
 mod warp;
 
+pub use crate::source_frames::Frame;
 pub use arg::Arg;
 pub use available::available_memory;
 pub use fault::{Fault, FaultKind, OtherThread};
 pub(crate) use fault::{ravel, unravel};
-pub(crate) use frames::origin_at;
-pub use frames::{Frame, Position};
+pub use frames::Position;
 pub use instance::{Instance, InstanceError};
 pub use interrupt::{interruption, is_interrupted};
 pub use launch::{Launch, LaunchError};

@@ -16,7 +16,6 @@ mod race;
 mod sync;
 
 pub use checks::{Check, Checks};
-pub(crate) use finding::variable;
 pub use finding::{Finding, OtherParty};
 
 use crate::counters::Counters;

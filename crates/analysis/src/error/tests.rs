@@ -14,7 +14,7 @@ fn without_nsight_compute_it_is_said_how_to_get_it() {
 #[test]
 fn what_another_program_said_becomes_part_of_one_line() {
     let error = Error::Form { version: "ncu 2025.3".into(), why: "no table".into(), text: "\na\n  b \n".into() };
-    assert_eq!(error.to_string(), "cannot read what ncu 2025.3 wrote: no table; it begins: a | b");
+    assert_eq!(error.to_string(), "cannot read what ncu 2025.3 wrote: no table; note: it begins: a | b");
     let error = Error::Failed { version: "ncu".into(), status: Some(1), said: String::new() };
     assert_eq!(error.to_string(), "ncu failed with exit code 1: (nothing)");
 }

@@ -8,15 +8,15 @@ use ptx::Source;
 
 use super::arg::Arg;
 use super::block::{BlockFault, WaitedForThread};
-use super::frames::{Frame, Position, bounds, frames, origin, panicked};
+use super::frames::{Position, bounds, frames, panicked};
 use super::launch::Launch;
 use super::machine::Machine;
 use crate::code::FUNCTIONS;
-use crate::demangle::demangled;
+use crate::demangle::{demangled, variable};
 use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
 use crate::observe::Space;
 use crate::regs::LANES;
-use crate::sanitize::variable;
+use crate::source_frames::{Frame, origin};
 
 /// Addresses from here on are offsets from a null pointer, with a negative number of 32 bits.
 const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;

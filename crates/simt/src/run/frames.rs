@@ -8,28 +8,10 @@ use crate::code::Program;
 use crate::demangle::demangled;
 use crate::module::Function;
 use crate::observe::Site;
+use crate::source_frames::{Frame, frames_of, mark_libraries, origin};
 
 /// How many frames are listed, and calls looked at.
 const LISTED: usize = 24;
-
-/// A function that a thread was in when it faulted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    /// Its name as the source has it; `None` where the PTX does not say it.
-    pub function: Option<String>,
-    /// The place in it: file and line. `None` where the PTX says none.
-    pub place: Option<(String, u32)>,
-    /// The column in that line, in bytes from 1; 0 where the PTX says none.
-    pub column: u32,
-    /// Whether it was inlined into the function of the next frame, which else calls it.
-    pub inlined: bool,
-    /// Whether it is a library's, so that the fault's reason is rather in a frame behind it.
-    ///
-    /// That is decided by the file: one of Rust's own library, of a registry's or repository's crate, or of
-    /// `cuda_std`; one below a directory `include`, unless the kernel's own file lies beside that directory; and one
-    /// of which the PTX has only the end of the path.
-    pub library: bool,
-}
 
 /// The functions that a thread is in which executes the first of these instructions, and got there by calls at the
 /// others.
@@ -65,50 +47,6 @@ fn frames_in(
     }
     mark_libraries(module, &mut frames);
     frames
-}
-
-/// The frames of one instruction.
-fn frames_of(module: &ptx::ast::Module<'_>, chain: Vec<ptx::SourceFrame<'_>>) -> impl Iterator<Item = Frame> {
-    let last = chain.len() - 1;
-    chain.into_iter().enumerate().map(move |(index, frame)| Frame {
-        function: frame.function.as_deref().map(demangled),
-        place: module.path_of(&frame.place).map(|path| (path.to_owned(), frame.place.line)),
-        column: frame.place.column,
-        inlined: index < last,
-        library: false,
-    })
-}
-
-/// Finds out which frames are a library's.
-fn mark_libraries(module: &ptx::ast::Module<'_>, frames: &mut [Frame]) {
-    let kernel = frames.last().and_then(|frame| frame.place.clone());
-    let kernel = kernel.map_or(String::new(), |(file, _)| file);
-    for frame in frames {
-        let file = frame.place.as_ref().map(|(file, _)| file.as_str());
-        let known = |file: &str| module.files.iter().any(|(_, own)| *own == file);
-        frame.library = file.is_some_and(|file| !known(file) || is_library(file, &kernel));
-    }
-}
-
-/// The frame to look at: the innermost with a line that is not a library's, or else the innermost.
-pub(super) fn origin(frames: &[Frame]) -> Option<&Frame> {
-    // Line 0 is code that the compiler made of several lines.
-    let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
-    let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
-    lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()))
-}
-
-/// The source line to look at for a place in a text that is not part of a program: file and line, and the column.
-pub(crate) fn origin_at(module: &ptx::ast::Module<'_>, text: &str, at: ptx::ast::At) -> Option<((String, u32), u32)> {
-    let function = module.functions.iter().find(|own| (own.span.start..own.span.end).contains(&at))?;
-    let locs = function.statements().filter_map(|statement| match statement {
-        ptx::ast::Statement::Loc(loc) if loc.at < at => Some(loc),
-        _ => None,
-    });
-    let mut frames: Vec<Frame> = frames_of(module, function.inline_chain(module, locs.last()?, text)).collect();
-    mark_libraries(module, &mut frames);
-    let frame = origin(&frames)?;
-    Some((frame.place.clone()?, frame.column))
 }
 
 /// Where an instruction stands in the texts.
@@ -153,17 +91,6 @@ impl Position {
         };
         sites.iter().map(place).collect()
     }
-}
-
-/// Whether a file is a library's, for a kernel in the file `kernel`.
-fn is_library(file: &str, kernel: &str) -> bool {
-    const LIBRARIES: [&str; 6] =
-        ["/rustc/", "/rustlib/src/rust/library/", "/registry/src/", "/git/checkouts/", "/cuda_std/src/", "/vendor/"];
-    let outside = |at| {
-        let (beside, of_kernel) = (&file[..=at], kernel.strip_prefix(&file[..=at]));
-        beside == "/" || of_kernel.is_none_or(|rest| rest.starts_with("include/"))
-    };
-    LIBRARIES.iter().any(|library| file.contains(library)) || file.find("/include/").is_some_and(outside)
 }
 
 /// The message of a Rust panic, in words, if the frames are those of one. The function of Rust's library that the

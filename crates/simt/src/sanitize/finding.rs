@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use super::checks::Check;
 use super::observer::LaunchFacts;
 use super::sync::faults::{self, sentence};
-use crate::demangle::demangled;
+use crate::demangle::{demangled, variable};
 use crate::language::Language;
 use crate::memory::AccessProblem;
 use crate::observe::{Place, Site, Space};
@@ -308,18 +308,5 @@ pub(super) fn whose(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> St
             Some(index) => format!("argument {index}'s buffer"),
             None => "an allocation".to_owned(),
         },
-    }
-}
-
-/// A variable in words, by its name without the path: "variable `TILE`".
-pub(crate) fn variable(name: &str) -> String {
-    let name = demangled(name);
-    match name.rsplit("::").next().unwrap_or_default() {
-        // What `shared_array!` makes.
-        "SHARED" => "a shared array".to_owned(),
-        last if !last.is_empty() && last.chars().all(|c| c.is_alphanumeric() || c == '_') => {
-            format!("variable `{last}`")
-        }
-        _ => format!("variable `{name}`"),
     }
 }

@@ -10,9 +10,10 @@ mod provenance;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, variable, whose};
+use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, whose};
 use super::observer::{Checker, LaunchFacts};
 use crate::code::Op;
+use crate::demangle::variable;
 use crate::memory::Region;
 use crate::observe::{Access, AccessKind, Issue, Location, Places, Site, Space, StoredValues, WarpId};
 use crate::regs::{LANES, lanes};

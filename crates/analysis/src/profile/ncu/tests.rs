@@ -165,8 +165,10 @@ fn what_refuses_or_fails_says_what_to_do() {
         ),
         (
             (0, "==WARNING== No kernels were profiled.\n".to_owned(), ""),
-            &["cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; it begins: \
-                 ==WARNING== No kernels were profiled."],
+            &[
+                "cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; note: it begins: \
+                 ==WARNING== No kernels were profiled.",
+            ],
         ),
     ] {
         let runner = Recorded::new([answer]);
