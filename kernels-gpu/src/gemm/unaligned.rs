@@ -40,8 +40,8 @@ const ROW_BYTES: u32 = DEPTH * 2 + 16;
 ///   *tail*. When a stage has arrived, each thread joins the end of what it copied and the start of what the next lane
 ///   copied.
 ///
-/// The pipeline is compiled once for each way, because the loop for 16 bytes should have no branches between its
-/// multiplications.
+/// The pipeline is compiled once for each way, so that the loop for 16 bytes does not contain the other two ways. There
+/// a tile inside the matrix is copied without checks, as in `gemm_cp_async`.
 ///
 /// # Safety
 /// As [`gemm`](super) says.

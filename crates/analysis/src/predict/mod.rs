@@ -144,7 +144,9 @@ pub fn ladder(
             problem,
             plan.launches().iter().zip(&entries),
             INSTRUCTIONS,
-        )?,
+        )?
+        .into_iter()
+        .collect::<Result<_, Error>>()?,
         left_out: plan.left_out().to_vec(),
     })
 }
@@ -163,6 +165,22 @@ pub fn launches(
     launches: &[(&'static Rung, Launch)],
     most_instructions: u64,
 ) -> Result<Vec<Prediction>, Error> {
+    each_launch(kernels, device, constants, problem, launches, most_instructions)?.into_iter().collect()
+}
+
+/// Predicts like [`launches`], with an error for each launch whose sample fails, as where its blocks wait for blocks
+/// outside of the sample.
+///
+/// # Errors
+/// When the device is unknown, and when the SIMT machine cannot hold the problem.
+pub fn each_launch(
+    kernels: &'static Kernels,
+    device: &Description,
+    constants: &Constants,
+    problem: &dyn Problem,
+    launches: &[(&'static Rung, Launch)],
+    most_instructions: u64,
+) -> Result<Vec<Result<Prediction, Error>>, Error> {
     let entry = |(_, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, launch)?.0);
     let entries: Vec<EntryOccupancy> = launches.iter().map(entry).collect::<Result<_, Error>>()?;
     predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)
@@ -198,7 +216,7 @@ fn predictions<'a>(
     problem: &dyn Problem,
     launches: impl Iterator<Item = (&'a (&'static Rung, Launch), &'a EntryOccupancy)>,
     most_instructions: u64,
-) -> Result<Vec<Prediction>, Error> {
+) -> Result<Vec<Result<Prediction, Error>>, Error> {
     let mut sim = Sim::open_like(kernels, 0, None, properties(device))?;
     let mut sampler = Sampler::new(&mut sim, problem, device, most_instructions)?;
     let predict = |((rung, launch), entry): (&(&'static Rung, Launch), &EntryOccupancy)| {
@@ -213,5 +231,5 @@ fn predictions<'a>(
             sample,
         })
     };
-    launches.map(predict).collect()
+    Ok(launches.map(predict).collect())
 }

@@ -25,18 +25,20 @@ impl Predictions {
         let (waiting, sampled): (Vec<_>, Vec<_>) = right.partition(|own| own.rung.blocks_wait);
         let mut not_sampled: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
         let (mut predictions, mut failed) = (Vec::new(), Vec::new());
-        let problem = report.ladder.problem(&report.options).map_err(analysis::Error::from);
-        // Each launch alone: blocks of one rung may need what blocks outside of its sample write.
-        for own in &sampled {
-            let launch = [(own.rung, own.launch.clone())];
-            let predicted = problem.as_ref().map_err(ToString::to_string).and_then(|problem| {
-                predict::launches(kernels, device, &Constants::CALIBRATED, &**problem, &launch, FEW_INSTRUCTIONS)
-                    .map_err(|error| error.to_string())
-            });
-            match predicted {
-                Ok(predicted) => predictions.extend(predicted),
-                Err(error) => failed.push((own.rung.name, error)),
+        let launches: Vec<_> = sampled.iter().map(|own| (own.rung, own.launch.clone())).collect();
+        let predicted = report.ladder.problem(&report.options).map_err(analysis::Error::from).and_then(|problem| {
+            predict::each_launch(kernels, device, &Constants::CALIBRATED, &*problem, &launches, FEW_INSTRUCTIONS)
+        });
+        match predicted {
+            Ok(each) => {
+                for ((rung, _), own) in launches.iter().zip(each) {
+                    match own {
+                        Ok(prediction) => predictions.push(prediction),
+                        Err(error) => failed.push((rung.name, error)),
+                    }
+                }
             }
+            Err(error) => notes.push(format!("times are not predicted: {error}")),
         }
         match failed.first() {
             Some((_, error)) if predictions.is_empty() => notes.push(format!("times are not predicted: {error}")),
