@@ -1,5 +1,5 @@
 //! The SIMT machine's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
-//! and what the simulator counted of the same PTX then (crates/simt/tests/fixtures/ncu/agree.json, by `cargo lab agree`).
+//! and what the simulator counted of the same PTX then (crates/simt/simt/tests/fixtures/ncu/agree.json, by `cargo lab agree`).
 //! Here the simulator has to count the same again.
 //!
 //! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
@@ -21,16 +21,16 @@ use host::device::Sim;
 use host::launch::Launch;
 use host::{CATALOG, KERNELS};
 
-const FIXTURE: &str = include_str!("../../crates/simt/tests/fixtures/ncu/agree.json");
-const FIXTURE_PATH: &str = "crates/simt/tests/fixtures/ncu/agree.json";
+const FIXTURE: &str = include_str!("../../crates/simt/simt/tests/fixtures/ncu/agree.json");
+const FIXTURE_PATH: &str = "crates/simt/simt/tests/fixtures/ncu/agree.json";
 
 /// How the document is written from the fixture.
 const DOCUMENT: &str = "`cargo lab record docs/agreement.md agreement -- agree --from \
-                        crates/simt/tests/fixtures/ncu/agree.json` writes the document anew";
+                        crates/simt/simt/tests/fixtures/ncu/agree.json` writes the document anew";
 
 /// What to do where the simulator is right and the fixture is old.
 const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
-                      `cargo lab agree --update-fixture crates/simt/tests/fixtures/ncu/agree.json`";
+                      `cargo lab agree --update-fixture crates/simt/simt/tests/fixtures/ncu/agree.json`";
 
 static RECORD: LazyLock<Record> = LazyLock::new(|| Record::parse(FIXTURE).unwrap());
 

@@ -67,7 +67,7 @@ fn check_empty(folder: &Path) -> Result<()> {
 
 /// The page's own files.
 fn files() -> Result<Vec<PathBuf>> {
-    let folder = root().join("crates/playground/www");
+    let folder = root().join("crates/ladder/playground/www");
     let entries = std::fs::read_dir(&folder).map_err(|error| Failure::file("read", &folder, &error))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }

@@ -3,7 +3,7 @@
 #[path = "../../../host/tests/stand_in/mod.rs"]
 pub mod stand_in;
 
-#[path = "../../../crates/locate/tests/script/mod.rs"]
+#[path = "../../../crates/rust-cuda/locate/tests/script/mod.rs"]
 mod script;
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Inline PTX for the common bugs. `crates/learn` also copies this file into the crate of a learner's answer.
+//! Inline PTX for the common bugs. `crates/ladder/learn` also copies this file into the crate of a learner's answer.
 #![allow(unused, reason = "most kernels have no inline PTX")]
 
 /// Inline PTX on the GPU, and nothing on the host. Debug information names the line of the call.

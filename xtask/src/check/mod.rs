@@ -151,7 +151,7 @@ fn format_of_exercises() -> std::result::Result<(), Vec<String>> {
         paths.sort();
         paths
     };
-    let folders = ["exercises", "crates/learn/solutions"].map(|folder| root().join(folder));
+    let folders = ["exercises", "crates/ladder/learn/solutions"].map(|folder| root().join(folder));
     let files = folders.iter().flat_map(|folder| entries_of(folder));
     let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
     let formatted =
@@ -159,7 +159,8 @@ fn format_of_exercises() -> std::result::Result<(), Vec<String>> {
     match formatted {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(vec![
-            "`rustfmt --edition 2024 exercises/*.rs crates/learn/solutions/*.rs` formats the exercises".to_owned(),
+            "`rustfmt --edition 2024 exercises/*.rs crates/ladder/learn/solutions/*.rs` formats the exercises"
+                .to_owned(),
         ]),
         Err(error) => Err(vec![format!("rustfmt cannot be started: {error}")]),
     }

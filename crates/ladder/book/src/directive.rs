@@ -1,0 +1,165 @@
+//! The directives of a line: `{{recorded h200 reduce_smem time}}`.
+
+use engine::Rung;
+use host::CATALOG;
+
+use crate::arguments::{value, words};
+use crate::command::OutputKind;
+use crate::context::Context;
+use crate::numbers::{holds, number};
+use crate::{exercises, figure, item, links, read, record};
+
+/// The line with what its directives give. What is wrong goes to `fault`.
+pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
+    let (mut whole, mut rest) = (String::new(), line);
+    while let Some((before, behind)) = rest.split_once("{{") {
+        whole += before;
+        let Some((inner, after)) = behind.split_once("}}") else {
+            fault(format!("`{{{{{behind}` is not closed in its line"));
+            return whole;
+        };
+        match words(inner).and_then(|words| one(&words, context)) {
+            Ok(text) => whole += &text,
+            Err(why) => fault(why),
+        }
+        rest = after;
+    }
+    whole + rest
+}
+
+/// What a directive gives.
+fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
+    let strings: Vec<&str> = words.iter().map(String::as_str).collect();
+    let records = context.records;
+    match strings[..] {
+        ["item", file, ..] if words.len() > 2 => items(file, &words[2..]),
+        ["lesson", name] => Ok(rung(name)?.lesson.to_owned()),
+        ["lessons", name] => {
+            let ladder = CATALOG.ladder(name).map_err(|why| why.to_string())?;
+            let rows = ladder.rungs.iter().map(|rung| format!("| `{}` | {} |\n", rung.name, rung.lesson));
+            Ok(format!("| rung | what it teaches |\n|---|---|\n{}", rows.collect::<String>()))
+        }
+        ["published", name] => {
+            let published = rung(name)?.published.ok_or_else(|| format!("no text gives a speedup for `{name}`"))?;
+            Ok(format!("{}×", published.factor))
+        }
+        ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
+        ["recorded", document, row, column] => records.cell(document, row, column),
+        ["factor", document, row, column] => Ok(records.cell(document, row, column)?.trim_end_matches('×').to_owned()),
+        ["ratio", document, a, b, column] => {
+            let cell = |row| records.cell(document, row, column).and_then(|cell| number(&cell));
+            Ok(format!("{:.2}", cell(a)? / cell(b)?))
+        }
+        ["holds", a, comparison, b] => {
+            let value = |text: &str| match text.split('|').collect::<Vec<_>>()[..] {
+                [document, row, column] => records.cell(document, row, column).and_then(|cell| number(&cell)),
+                _ => number(text),
+            };
+            let (left, right) = (value(a)?, value(b)?);
+            match holds(left, comparison, right)? {
+                true => Ok(String::new()),
+                false => {
+                    Err(format!("`{a} {comparison} {b}` does not hold: {left} and {right}; the text has to change"))
+                }
+            }
+        }
+        ["table", ..] => table(words, context),
+        ["document", file] => {
+            let path = format!("docs/{file}");
+            Ok(links::from_the_book(&path, &read(&path)?))
+        }
+        ["exercises", topic] => exercises::of(topic, context.commands),
+        ["playground", name] => {
+            let name = rung(name)?.name;
+            Ok(if context.playground {
+                format!(
+                    "<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}&amp;embed=1\"></iframe>"
+                )
+            } else {
+                format!("The playground runs `{name}` step by step in a browser; `cargo xtask playground` builds it.")
+            })
+        }
+        _ => Err(format!(
+            "`{{{{{}}}}}` is no directive of the book; crates/ladder/book/src/lib.rs lists them",
+            strings.join(" ")
+        )),
+    }
+}
+
+/// The rung of this name, of whatever ladder.
+fn rung(name: &str) -> Result<&'static Rung, String> {
+    let mut rungs = CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs.iter());
+    rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))
+}
+
+/// Items of a file of device code, or the lines of one item from `from=…` on and before `until=…`.
+fn items(file: &str, words: &[String]) -> Result<String, String> {
+    let is_option = |word: &&str| ["from=", "until="].iter().any(|key| word.starts_with(key));
+    let names: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_option(word)).collect();
+    let (from, until) = (value(words, "from"), value(words, "until"));
+    if names.len() != 1 && (from.is_some() || until.is_some()) {
+        return Err("`from=…` and `until=…` take lines of one item".to_owned());
+    }
+    let path = ["kernels-gpu/src/", ""].map(|folder| format!("{folder}{file}"));
+    let path = path.into_iter().find(|path| std::path::Path::new(path).is_file());
+    let path = path.ok_or_else(|| format!("there is no file {file}, in kernels-gpu/src or from the root"))?;
+    let text = read(&path)?;
+    if names == ["*"] {
+        return Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", text.trim_end()));
+    }
+    let lines = |name: &&str| item::excerpt(&item::item(&text, name)?, from, until);
+    let found = names.iter().map(|name| lines(name).map_err(|why| format!("{path}: {why}")));
+    let found: Vec<String> = found.collect::<Result<_, _>>()?;
+    Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", found.join("\n\n")))
+}
+
+/// A number of the SIMT machine's.
+fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
+    let known = analysis::profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
+    let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
+    let arguments = [&["why", name, "--counters", "--device", "sim", "--json"], options].concat().join(" ");
+    let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
+    let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
+    let number = json[0]["metrics"][&known.name]["sim"].as_f64();
+    // In a sentence, 4 sectors are not 4.00.
+    let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
+    written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
+}
+
+/// Rows of recorded tables side by side.
+fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
+    let list = |key| value(words, key).ok_or_else(|| format!("a table has `{key}=…`"));
+    // Each row, and whether the directive names it: a ladder's rung that no table has is left out until it is recorded.
+    let mut rows: Vec<(&str, bool)> = Vec::new();
+    for name in list("rows")?.split(',') {
+        match CATALOG.ladders.iter().find(|ladder| ladder.name == name) {
+            Some(ladder) => rows.extend(ladder.rungs.iter().map(|rung| (rung.name, false))),
+            None => rows.push((name, true)),
+        }
+    }
+    let columns = list("columns")?
+        .split(',')
+        .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write DOC|COLUMN")));
+    let columns: Vec<(&str, &str)> = columns.collect::<Result<_, _>>()?;
+    let headings = columns.iter().map(|(document, column)| record::heading(document, column));
+    let mut text =
+        format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
+    for (row, is_named) in rows {
+        // A rung that is younger than a table is not in it.
+        let cell = |(document, column): &(&str, &str)| match context.records.cell(document, row, column) {
+            Ok(cell) => Ok(cell),
+            Err(why) if columns.len() > 1 && why.starts_with("no table") => Ok("–".to_owned()),
+            Err(why) => Err(why),
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect::<Result<_, _>>()?;
+        if cells.iter().all(|cell| cell == "–") {
+            if !is_named {
+                continue;
+            }
+            return Err(format!("no table has a row `{row}`"));
+        }
+        text += &format!("| `{row}` | {} |\n", cells.join(" | "));
+    }
+    Ok(text)
+}

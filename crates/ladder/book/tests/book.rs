@@ -1,0 +1,99 @@
+//! The book as it stands: every directive resolves, every command runs, no link is dead, and no measured number stands
+//! there by itself.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{env, fs};
+
+use book::{Recorded, prepare};
+
+/// A book is read from the process's folder: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static FOLDER: Mutex<()> = Mutex::new(());
+    FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap()
+}
+
+#[test]
+fn the_book_is_whole() {
+    let _alone = alone();
+    let book = prepare(root(), false).unwrap_or_else(|faults| panic!("the book has faults:\n{faults}"));
+    assert!(book.commands > 0 && !book.files.is_empty());
+    for (name, text) in &book.chapters {
+        assert!(text.trim_start().starts_with("# "), "{name} has no title");
+    }
+}
+
+/// Where the tools are those that made a record. `UPDATE_RECORDED=1` makes them anew with the tools that there are.
+#[test]
+fn what_was_recorded_is_what_the_tools_say() {
+    let _alone = alone();
+    env::set_current_dir(root()).unwrap();
+    for recorded in Recorded::all().unwrap() {
+        let Some(now) = recorded.again().unwrap() else { return };
+        if env::var_os("UPDATE_RECORDED").is_some() {
+            now.write().unwrap();
+        } else if now.made_by == recorded.made_by {
+            let how = "`UPDATE_RECORDED=1 cargo test -p book` writes it anew";
+            assert_eq!(now.printed, recorded.printed, "{}: {how}", recorded.path);
+        }
+    }
+}
+
+/// Each line of a chapter that is wrong, and a part of what is said of it.
+const WRONG: [(&str, &str); 15] = [
+    (
+        "{{recorded h100 reduce_smen time}}",
+        "no table of h100 has a row `reduce_smen`; the rows are reduce_smem, reduce_shfl",
+    ),
+    ("{{recorded h100 reduce_smem tiem}}", "the columns are rung, time"),
+    ("{{recorded h300 reduce_smem time}}", "docs/h300.md"),
+    ("{{holds h100|reduce_smem|time > h100|reduce_shfl|time}}", "does not hold: 1000 and 2000"),
+    ("{{ratio h100 reduce_smem reduce_shfl result}}", "`right` is no number"),
+    ("{{counter reduce_smem sectors}}", "no metric of `ladder why` is named `sectors`"),
+    ("{{counter reduce_smen uniform}}", "`ladder why reduce_smen --counters --device sim --json`: error:"),
+    ("{{figure 3 shuffle_up --figures=shuffle}}", "there are 1 figures"),
+    ("{{item reduce.rs Part}}", "there is no file reduce.rs"),
+    ("{{lesson reduce_smen}}", "no rung is named `reduce_smen`"),
+    ("{{recordet h100 reduce_smem time}}", "is no directive of the book"),
+    ("{{lesson reduce_smem", "is not closed in its line"),
+    ("It takes 12 µs.", "`12 µs`: a measured number is written by a directive"),
+    ("[there](nowhere.md)", "there is no nowhere.md"),
+    ("[there](#nowhere)", "has no heading #nowhere"),
+];
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let src = folder.path().join("docs/book/src");
+    fs::create_dir_all(&src).unwrap();
+    let times = "| rung | time | result |\n|---|---|---|\n| `reduce_smem` | 1.00 µs | right |\n| `reduce_shfl` | 2.00 µs | right |\n";
+    fs::write(folder.path().join("docs/times.md"), times).unwrap();
+    fs::write(src.join("SUMMARY.md"), "[One](one.md)\n").unwrap();
+    let lines: Vec<&str> = WRONG.iter().map(|(line, _)| *line).collect();
+    let command = "```console\n$ ladder list reduce_smen\n```\n```console\nls\n```\n";
+    fs::write(src.join("one.md"), format!("# One\n{}\n{command}", lines.join("\n"))).unwrap();
+
+    let faults = prepare(folder.path(), false).unwrap_err().0;
+    for (number, (line, part)) in WRONG.iter().enumerate() {
+        let is_it = |fault: &&String| fault.contains(part);
+        let found: Vec<&String> = faults.iter().filter(is_it).collect();
+        assert_eq!(found.len(), 1, "{line}: {faults:#?}");
+        let place = format!("docs/book/src/one.md:{}: ", number + 2);
+        let is_link = line.starts_with('[');
+        assert!(is_link || found[0].starts_with(&place), "{place}{found:?}");
+    }
+    let commands: Vec<&String> =
+        faults.iter().filter(|fault| fault.contains("ladder list") || fault.contains("`ls`")).collect();
+    assert_eq!((commands.len(), faults.len()), (2, WRONG.len() + 2), "{faults:#?}");
+
+    fs::write(src.join("two.md"), "# Two\n").unwrap();
+    let faults = prepare(folder.path(), false).unwrap_err().0;
+    assert_eq!(faults, ["docs/book/src/SUMMARY.md: two.md is not in the list"]);
+}

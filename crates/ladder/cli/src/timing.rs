@@ -1,0 +1,226 @@
+//! The times that rooflines and reports show: measured on a GPU, here or before, or predicted for a device.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use engine::device::{Choice, Device, Sim};
+use engine::problem::Verdict;
+use engine::run::{self, Plan};
+use engine::selection::Selection;
+use engine::{DeviceProperties, Ladder};
+use serde::{Deserialize, Serialize};
+
+use crate::command::Env;
+use crate::error::Error;
+use analysis::occupancy;
+use analysis::predict::model::Constants;
+use analysis::predict::sample::INSTRUCTIONS;
+use analysis::predict::{self, Description, Prediction, Times, against};
+
+/// Where times come from.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TimingArguments {
+    /// Where to measure. Without a GPU, and on sim, times are predicted
+    #[arg(long, value_enum, default_value_t)]
+    pub device: Choice,
+    /// The device whose limits are shown and for which times are predicted: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a
+    /// file as crates/simt/devices/known has them [default: the measured device, or else h100]
+    #[arg(long, value_name = "DEVICE")]
+    pub on: Option<String>,
+    /// Times that were measured before: the output of `ladder run --json`, or a document that `lab record` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "device")]
+    pub times: Option<PathBuf>,
+}
+
+/// Timed launches of each rung where no other number is requested.
+pub const RUNS: u32 = 20;
+
+/// The device whose times are predicted where nothing was measured and no device is named.
+pub(crate) const MODEL: &str = "h100";
+
+/// The device to open: the simulator, when a device to predict for is named.
+///
+/// # Errors
+/// When a GPU is requested too.
+pub(crate) fn choice(on: Option<&str>, device: Choice) -> Result<Choice, Error> {
+    match (on, device) {
+        (Some(_), Choice::Gpu) => {
+            let why = "--on predicts times from counts of the simulator, and --device gpu measures them; leave out one";
+            Err(Error::Request(why.to_owned()))
+        }
+        (Some(_), _) => Ok(Choice::Sim),
+        (None, choice) => Ok(choice),
+    }
+}
+
+/// Opens a device; the simulator for launches that are made for a device with these properties.
+///
+/// # Errors
+/// When there is no such device.
+pub(crate) fn open(env: &Env<'_>, choice: Choice, device: DeviceProperties) -> Result<Box<dyn Device>, engine::Error> {
+    match device == DeviceProperties::default() {
+        true => (env.open)(choice),
+        false => Ok(Box::new(Sim::open_like(env.catalog.kernels, 0, None, device)?)),
+    }
+}
+
+/// Leaves out the rungs that a described device does not run.
+///
+/// # Errors
+/// When no rung is left, and when a rung that was named does not run there.
+pub(crate) fn leave_out_unsupported(
+    plan: &mut Plan,
+    ladder: &Ladder,
+    env: &Env<'_>,
+    device: &Description,
+) -> Result<(), Error> {
+    plan.leave_out(|_, launch| occupancy::source(env.catalog.kernels, launch, &device.arch).err())?;
+    match plan.launches().is_empty() {
+        true => {
+            let why = plan.left_out().join(", ");
+            Err(Error::Request(format!("no rung of {} is left: {why}", ladder.name)))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Where times come from, ready to give them.
+pub(crate) struct Timing<'a> {
+    given: Option<TimesFile<'a>>,
+    gpu: Option<Box<dyn Device>>,
+    /// The device whose limits are shown.
+    pub description: Description,
+    pub origin: Origin,
+}
+
+/// What a file of times says.
+struct TimesFile<'a> {
+    path: &'a Path,
+    times: Times,
+    origin: against::Origin,
+}
+
+/// Where times come from, in words.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Origin {
+    pub is_measured: bool,
+    /// `measured on …`, `predicted for …`.
+    pub words: String,
+    /// The name of the device.
+    pub device: String,
+}
+
+/// The times of a ladder.
+pub(crate) struct Timed {
+    /// The launches, in the ladder's order, and why others are left out.
+    pub plan: Plan,
+    /// The prediction of each launch.
+    pub predictions: Vec<Prediction>,
+    /// Measured times, if they are not predicted.
+    pub measured: Option<Times>,
+    /// The rungs that gave wrong results on the GPU, each with a reason.
+    pub wrong: Vec<String>,
+}
+
+impl Timed {
+    /// The time of a launch in nanoseconds; `None` where it was not measured and others were.
+    pub(crate) fn time_ns(&self, prediction: &Prediction) -> Option<f64> {
+        let us = match &self.measured {
+            Some(times) => times.get(prediction.rung.name).copied(),
+            None => Some(prediction.estimate.us),
+        };
+        us.map(|us| us * 1e3)
+    }
+}
+
+impl<'a> Timing<'a> {
+    /// Opens the GPU, or reads what was measured, and finds the description of the device.
+    ///
+    /// # Errors
+    /// When there is no such device, file or GPU, and when a GPU has no description and none was named.
+    pub(crate) fn open(args: &'a TimingArguments, env: &Env<'_>) -> Result<Self, Error> {
+        let gpu = match (&args.times, args.device) {
+            (Some(_), _) | (_, Choice::Sim) => None,
+            (None, choice) => Some((env.open)(choice)?).filter(|device| device.info().kind == "gpu"),
+        };
+        let read = |path| -> Result<TimesFile<'a>, Error> {
+            let (times, origin) =
+                (against::read(env.catalog.ladders, path)?, against::origin(env.catalog.ladders, path)?);
+            Ok(TimesFile { path, times, origin })
+        };
+        let given = args.times.as_deref().map(read).transpose()?;
+        let name = match (&gpu, &given) {
+            (Some(gpu), _) => Some(gpu.info().name.clone()),
+            (None, given) => given.as_ref().and_then(|given| given.origin.device.clone()),
+        };
+        let description = match (&args.on, &name) {
+            (Some(on), _) => Description::open(on),
+            (None, None) => Description::open(MODEL),
+            (None, Some(name)) => {
+                let known = Description::known().into_iter();
+                let mut known = known.filter_map(|own| Description::open(own).ok());
+                return match known.find(|own| own.name == *name) {
+                    Some(found) => Ok(Self::new(given, gpu, Some(name), found)),
+                    None => Err(Error::Request(format!(
+                        "{name} has no description here; --on names a device that is like it, or a file as \
+                         crates/simt/devices/known has them"
+                    ))),
+                };
+            }
+        };
+        Ok(Self::new(given, gpu, name.as_deref(), description.map_err(analysis::Error::from)?))
+    }
+
+    /// The times of a device of this name, if that is known, beside the limits of the one that is described.
+    fn new(
+        given: Option<TimesFile<'a>>,
+        gpu: Option<Box<dyn Device>>,
+        name: Option<&str>,
+        description: Description,
+    ) -> Self {
+        let device = description.name.clone();
+        let (is_measured, words) = match (&gpu, &given) {
+            (Some(gpu), _) => (true, format!("measured on {}", gpu.info())),
+            (None, Some(TimesFile { path, .. })) => {
+                let on = name.map_or(String::new(), |name| format!(" on {name}"));
+                (true, format!("measured{on}, as {} has them", path.display()))
+            }
+            (None, None) => (false, format!("predicted for {device}, not measured")),
+        };
+        Self { given, gpu, description, origin: Origin { is_measured, words, device } }
+    }
+
+    /// The times of a selection's rungs. Rungs that do not run on the device are left out, unless they were named.
+    ///
+    /// # Errors
+    /// When no rung is left, when a rung that was named does not run there, and when a device fails.
+    pub(crate) fn of(&mut self, env: &Env<'_>, selection: &Selection, block: Option<[u32; 3]>) -> Result<Timed, Error> {
+        let (kernels, ladder) = (env.catalog.kernels, selection.ladder);
+        let device = predict::properties(&self.description);
+        let mut plan = selection.plan(block, Some(RUNS), device)?;
+        leave_out_unsupported(&mut plan, ladder, env, &self.description)?;
+        let (mut measured, mut wrong) = (None, Vec::new());
+        if let Some(TimesFile { path, times, origin }) = &self.given {
+            origin.check(ladder, plan.problem(), path)?;
+            if !plan.launches().iter().any(|(rung, _)| times.contains_key(rung.name)) {
+                return Err(predict::no_times(path, [ladder.name].into_iter()).into());
+            }
+            measured = Some(times.clone());
+        }
+        if let Some(gpu) = &mut self.gpu {
+            let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS), device)?, |_| {})?;
+            let us = |own: &run::Outcome| Some((own.rung.name.to_owned(), own.median_ns()? / 1e3));
+            measured = Some(report.outcomes.iter().filter_map(us).collect());
+            for own in &report.outcomes {
+                if let Verdict::Wrong(why) = &own.verdict {
+                    wrong.push(format!("{}: {why}", own.launch));
+                }
+            }
+            wrong.extend(report.not_run.iter().map(|name| format!("{name} has not run")));
+        }
+        let (constants, problem) = (&Constants::CALIBRATED, plan.problem());
+        let predictions =
+            predict::launches(kernels, &self.description, constants, problem, plan.launches(), INSTRUCTIONS)?;
+        Ok(Timed { plan, predictions, measured, wrong })
+    }
+}

@@ -1,0 +1,119 @@
+//! Compiling an answer: a crate of its own with nothing in it but the learner's file and a few helpers, so that it takes
+//! seconds, and what is wrong in one file is in nobody else's way.
+
+use std::fs;
+use std::path::Path;
+
+use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+use simt::Module;
+
+use crate::Error;
+use crate::check::AnswerError;
+use crate::exercise::Exercise;
+
+/// The modules that exercises use, and the folders with their files. [`build`] copies them into each crate with an answer.
+const HELPERS: [(&str, &str); 4] = [
+    ("inline", "kernels-gpu/src/pitfalls"),
+    ("warp", "crates/ladder/learn/support"),
+    ("wide", "crates/ladder/learn/support"),
+    ("copy_async", "crates/ladder/learn/support"),
+];
+
+/// The root of a crate with the helpers and these modules, each a name and the path of a file.
+#[must_use]
+pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
+    let attributes = [
+        "#![no_std]\n",
+        "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
+        // With it comes what a panic does, also for a file that does not use it.
+        "extern crate cuda_std as _;\n",
+        "#[allow(unused)] use inline::shared_address;\n",
+    ];
+    let helpers = HELPERS.map(|(name, _)| format!("#[macro_use] pub mod {name};\n"));
+    let module = |(name, path): (&str, &Path)| format!("#[path = {:?}]\npub mod {name};\n", path.display().to_string());
+    attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
+}
+
+/// Compiles an answer. What is wrong with it is [`AnswerError`]. `repository` is this repository, in whose target folder it is
+/// compiled.
+///
+/// # Errors
+/// When the repository is not there, when this machine lacks a compiler for the device, and when files cannot be read or
+/// written.
+pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, AnswerError>, Error> {
+    let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
+    // Inside of the workspace, whose builds have compiled `core` and more already.
+    let folder = repository.join("target/learn").join(exercise.name);
+    let root = library([(exercise.name, path.as_path())]);
+    let built = build(repository, &folder, &root)?;
+    Ok(built.map_err(|messages| AnswerError::Compiler(own_messages(&messages, &path, file))))
+}
+
+/// Compiles a crate with this root, in this folder below the repository; or else returns the compiler's messages.
+///
+/// # Errors
+/// Those of [`compile()`], when it has them.
+pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Module, String>, Error> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let cuda_std = repository.join("crates/rust-cuda/cuda_std");
+    let cuda_std = cuda_std.canonicalize().map_err(|_| Error::NoSources { repository: repository.to_owned() })?;
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+         cuda_std = {{ path = {:?}, default-features = false }}\n\n[workspace]\n",
+        cuda_std.display().to_string()
+    );
+    let source = folder.join("src");
+    fs::create_dir_all(&source).map_err(Error::file("make", &source))?;
+    write(&folder.join("Cargo.toml"), &manifest)?;
+    write(&source.join("lib.rs"), root)?;
+    for (name, support) in HELPERS {
+        let from = repository.join(support).join(name).with_extension("rs");
+        let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
+        write(&source.join(name).with_extension("rs"), &text)?;
+    }
+    // The versions that the workspace is built with.
+    let (from, lock) = (repository.join("Cargo.lock"), folder.join("Cargo.lock"));
+    let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    if time(&lock) < time(&from) {
+        fs::copy(&from, &lock).map_err(Error::file("copy", from))?;
+    }
+    let built = CudaBuilder::new(folder).arch(NvvmArch::Compute90).build();
+    let ptx = match built {
+        Ok(path) => fs::read_to_string(&path).map_err(Error::file("read", path))?,
+        Err(CudaBuilderError::BuildFailed { messages, .. }) => return Ok(Err(messages)),
+        Err(CudaBuilderError::NoKernels { .. }) => {
+            return Ok(
+                Err("there is no kernel in it: leave `#[kernel]` and the kernel's name as they were".to_owned()),
+            );
+        }
+        Err(CudaBuilderError::Lower { source, .. }) => return Ok(Err(format!("error: {source}"))),
+        Err(
+            own @ (CudaBuilderError::NotInArchitecture { .. }
+            | CudaBuilderError::NotInLlvm { .. }
+            | CudaBuilderError::TooManyParameters { .. }
+            | CudaBuilderError::TooMuchShared { .. }
+            | CudaBuilderError::LocalAtomic { .. }),
+        ) => return Ok(Err(format!("error: {own}"))),
+        Err(error @ CudaBuilderError::Tool { .. }) => {
+            let remedy = "answers are compiled with cargo and rustc, which rustup installs";
+            return Err(Error::Compiler(format!("{error}; {remedy}")));
+        }
+        Err(other) => return Err(Error::Compiler(other.to_string())),
+    };
+    Module::from_ptx(ptx).map(Ok).map_err(|error| Error::Compiler(error.to_string()))
+}
+
+/// Writes a file, unless it has this text: cargo goes by the time at which files were written.
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    match fs::read_to_string(path) {
+        Ok(old) if old == text => Ok(()),
+        _ => fs::write(path, text).map_err(Error::file("write", path)),
+    }
+}
+
+/// The compiler's messages with the learner's file as it was named, and without cargo's last word.
+fn own_messages(messages: &str, path: &Path, file: &Path) -> String {
+    let lines = messages.lines().filter(|line| !line.starts_with("error: could not compile `"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    text.replace(&path.display().to_string(), &file.display().to_string()).trim().to_owned()
+}

@@ -1,0 +1,128 @@
+//! Exercises: kernels with blanks or with a bug, and the checks of a learner's answer.
+//!
+//! In: an [`Exercise`] and the file with a learner's answer. Out: a [`Verdict`], which says that the answer is right, or
+//! the first thing that is wrong with it, in words. An answer is compiled by itself ([`compile()`]) and runs on the SIMT
+//! machine with all of its checks, at sizes that are awkward, and a counter of its memory traffic or its instructions may
+//! have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
+//!
+//! An exercise consists of texts in these places:
+//!
+//! | what | where |
+//! |---|---|
+//! | the kernel with blanks, with the task at its head | `exercises/NAME.rs` |
+//! | the answer, with hints and an explanation at its head | `crates/ladder/learn/solutions/NAME.rs` |
+//! | modules that kernels and answers use | `crates/ladder/learn/support/NAME.rs` |
+//! | inputs, sizes, what is right, and limits of counters | an entry in `crates/ladder/learn/src/topics/TOPIC.rs` |
+//!
+//! A common bug ([`rung::Pitfall`]) is an exercise, too: its one file has both kernels and the launch, and the module `bug`
+//! makes the two texts from it.
+//!
+//! Solutions are plain files, so that contributors edit them and compilers check them, in a folder where nobody comes by
+//! who looks at exercises. Learners edit copies in a folder of their own ([`Progress`]): what they write is in nobody's
+//! way, and the originals are always there.
+
+mod bug;
+mod check;
+mod compile;
+mod exercise;
+mod progress;
+mod topics;
+mod values;
+
+pub use bug::CheckedBug;
+pub use check::{AnswerError, GoalResult, Launched, Verdict, WrongResult, check};
+pub use compile::{build, compile, library};
+pub use exercise::{Argument, BufferState, Case, Exercise, Goal, Launches, Topic};
+pub use progress::{Progress, State};
+pub use values::{Values, floats, integers, words};
+
+use std::path::PathBuf;
+
+use rung::Pitfall;
+
+/// All exercises.
+#[derive(Debug)]
+pub struct Course {
+    /// The topics, in the order in which they are taught.
+    pub topics: Vec<Topic>,
+}
+
+impl Course {
+    /// The kernels with blanks, and then these common bugs, except those of the host: no kernel can fix them.
+    #[must_use]
+    pub fn new(bugs: &'static [Pitfall]) -> Self {
+        let mut topics = topics::topics();
+        topics.push(Topic {
+            name: bug::TOPIC,
+            title: "kernels with a bug: find it and fix it",
+            exercises: bugs.iter().filter(|bug| !bug.is_of_host()).map(Exercise::of_bug).collect(),
+        });
+        Self { topics }
+    }
+
+    /// All exercises, in the order in which they are taught.
+    pub fn exercises(&self) -> impl Iterator<Item = &Exercise> + Clone {
+        self.topics.iter().flat_map(|topic| &topic.exercises)
+    }
+
+    /// The exercise of this name.
+    #[must_use]
+    pub fn exercise(&self, name: &str) -> Option<&Exercise> {
+        self.exercises().find(|exercise| exercise.name == name)
+    }
+
+    /// The first exercise that is not solved.
+    #[must_use]
+    pub fn next(&self, progress: &Progress) -> Option<&Exercise> {
+        self.exercises().find(|exercise| progress.state(exercise) != State::Solved)
+    }
+}
+
+/// What keeps an answer from being checked, whatever is in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be read or written.
+    #[error("cannot {doing} {path}: {why}")]
+    File {
+        /// What was to be done with it.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be done.
+        #[source]
+        why: std::io::Error,
+    },
+    /// The file of a learner's progress has been changed by something else.
+    #[error("{path} cannot be read ({why}): remove it, and exercises count as unsolved until they are checked again")]
+    Progress {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: serde_json::Error,
+    },
+    /// The sources that this program was built from are needed to compile an answer, and have gone.
+    #[error("{repository} has not the sources that this program was built from: build it again where they are now")]
+    NoSources {
+        /// Where they were.
+        repository: PathBuf,
+    },
+    /// This machine lacks a program that compiles kernels, or one failed.
+    #[error("{0}")]
+    Compiler(String),
+    /// The SIMT machine could not be started.
+    #[error("the SIMT machine cannot be started: {0}")]
+    Machine(String),
+}
+
+impl Error {
+    pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        move |why| Self::File { doing, path: path.into(), why }
+    }
+
+    /// Whether the machine failed; otherwise the request could not be fulfilled.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        !matches!(self, Self::Progress { .. })
+    }
+}

@@ -1,0 +1,253 @@
+//! The page in Chromium: its numbers are those of the simulator of this program, and it can be used.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use browser_test::{Appearance, Browser, Server, Value, json};
+use engine::device::{Device, Sim};
+use engine::options::Options;
+use engine::{DeviceProperties, Session, dims};
+use host::{KERNELS, ladders};
+
+use crate::states::LOOP;
+
+/// The folder of the page, which is built once.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let mut xtask = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let xtask = xtask.args(["xtask", "playground"]).arg(&folder).arg("--for-tests").current_dir(root);
+        let output = xtask.output().expect("cargo can be started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        folder
+    })
+}
+
+/// A browser with the page open from the disk, with these parameters.
+fn open(parameters: &str) -> Option<Browser> {
+    let mut browser = Browser::start()?;
+    reopen(&mut browser, parameters);
+    Some(browser)
+}
+
+fn reopen(browser: &mut Browser, parameters: &str) {
+    browser.open(&format!("file://{}/index.html{parameters}", folder().display()));
+    browser.wait_for("document.documentElement.dataset.ready !== undefined");
+}
+
+fn text(browser: &mut Browser, selector: &str) -> String {
+    let script = format!("document.querySelector({}).textContent", Value::from(selector));
+    browser.evaluate(&script).as_str().unwrap_or_default().to_owned()
+}
+
+/// Sets the PTX, and waits for what the page says of it.
+fn paste(browser: &mut Browser, ptx: &str) {
+    browser.evaluate(&format!("setup.setPtx({})", Value::from(ptx)));
+}
+
+/// Nothing was asked of any other place than the page's own.
+fn asks_nobody_else(browser: &mut Browser, own: &str) {
+    browser.evaluate("0");
+    let requests = browser.requests();
+    assert!(!requests.is_empty());
+    let others: Vec<_> = requests.iter().filter(|url| !url.starts_with(own) && !url.starts_with("data:")).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
+fn every_rung_gives_the_simulators_result_and_counters() {
+    let Some(mut browser) = open("") else { return };
+    let catalog = browser.evaluate("machine.ask({ask: 'catalog'})");
+    for (ladder, shown) in ladders().iter().zip(catalog.as_array().expect("a list")) {
+        assert_eq!(shown["name"], ladder.name);
+        let options = ladder.options.iter().zip(shown["options"].as_array().expect("a list"));
+        let options = options
+            .fold(Options::default(), |all, (own, shown)| all.with(own.name, shown["first"].as_str().expect("a text")));
+        let problem = ladder.problem(&options).expect("the page offers what is possible");
+        let mut sim = Sim::open(&KERNELS, 1).expect("a machine");
+        sim.set_counting(true);
+        for rung in ladder.rungs.iter().filter(|rung| rung.computes(&problem.facts().variant)) {
+            let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).expect("its own block");
+            let checked =
+                Session::new(&mut sim, &*problem, false).and_then(|mut own| own.launch_checked(rung, &launch));
+            let checked = checked.expect("it runs");
+            let request = json!({ "ask": "rung", "rung": rung.name, "block": dims(launch.block) });
+            let run = browser.evaluate(&format!("machine.ask({request})"));
+            assert_eq!(run["right"], checked.verdict.is_right(), "{launch}: {}", run["wrong"]);
+            assert_eq!(run["launch"], launch.to_string());
+            let counters = run["counters"].as_array().expect("a list");
+            assert_eq!(counters.len(), checked.ran.counters.len());
+            for (found, right) in counters.iter().zip(&checked.ran.counters) {
+                assert_eq!(found["name"], right.name);
+                let (found, value) = (found["value"].as_f64(), right.value.number());
+                // A quotient's last digit may be lost on its way through JSON; counts are whole.
+                let is_same = match found.zip(value) {
+                    Some((found, value)) => (found - value).abs() <= value.abs() * 1e-15,
+                    None => found == value,
+                };
+                assert!(is_same, "{launch}: {} is {found:?} and not {value:?}", right.name);
+            }
+            // The recorded block is a part of what was counted; all of it, if there are no others.
+            let steps = run["steps"].as_f64().expect("a number");
+            let executed = found_in(counters, "ptx_inst_executed.sum");
+            assert!(if launch.blocks() == 1 { steps == executed } else { 0.0 < steps && steps < executed }, "{launch}");
+        }
+    }
+}
+
+fn found_in(counters: &[Value], name: &str) -> f64 {
+    let counter = counters.iter().find(|own| own["name"] == name);
+    counter.and_then(|own| own["value"].as_f64()).expect("a counter")
+}
+
+#[test]
+fn the_page_is_stepped_by_keys_and_asks_nobody() {
+    let Some(mut browser) = open("?rung=reduce_smem&n=1024&block=128") else { return };
+    let address = format!("file://{}/", folder().display());
+    assert_eq!(text(&mut browser, "#verdict"), "right");
+    assert!(text(&mut browser, "#place").starts_with("instruction 1 of"));
+    for key in ["ArrowRight", "ArrowRight", "ArrowLeft"] {
+        browser.press(key);
+    }
+    assert!(text(&mut browser, "#place").starts_with("instruction 2 of"));
+    browser.press("m");
+    assert!(text(&mut browser, "#operation").contains(".shared"));
+    assert!(browser.evaluate("document.querySelectorAll('#requests svg .bank.used').length").as_u64() >= Some(32));
+    browser.press("b");
+    assert!(text(&mut browser, "#operation").contains("bar"));
+    for key in ["Shift+ArrowRight", "ArrowDown", "PageDown", "End", "Home"] {
+        browser.press(key);
+    }
+    assert_eq!(browser.evaluate("[app.state.lane, app.state.warp]"), json!([1, 2]));
+    assert!(!text(&mut browser, "#source .here .text").is_empty(), "the line of Rust is marked");
+    browser.wait_for("document.querySelector('#finding-count').textContent === '0'");
+    assert_eq!(browser.errors(), [""; 0]);
+    asks_nobody_else(&mut browser, &address);
+
+    // From a server, in a dark and narrow window, as a frame with parameters.
+    let server = Server::of(folder());
+    browser.look(Appearance { dark: true, print: false });
+    browser.window(420, 800);
+    browser.open(&format!(
+        "{}?rung=transpose_smem&rows=64&cols=64&step=40&warp=2&lane=5&tab=shared&embed",
+        server.address()
+    ));
+    browser.wait_for("document.documentElement.dataset.ready !== undefined");
+    assert_eq!(browser.evaluate("[app.state.step, app.state.warp, app.state.lane]"), json!([40, 2, 5]));
+    assert_eq!(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+    assert_eq!(browser.evaluate("document.querySelector('#panel-shared').hidden"), false);
+    assert_eq!(browser.errors(), [""; 0]);
+    asks_nobody_else(&mut browser, server.address());
+}
+
+#[test]
+fn what_is_wrong_is_said_in_words() {
+    let Some(mut browser) = open("") else { return };
+    // PTX with a mistake in its seventh line.
+    paste(&mut browser, &LOOP.replace(".reg .b32 %r<3>;", ".reg .b32 r%<3>;"));
+    let wrong = "[...document.querySelectorAll('#gutter .wrong')].map((line) => line.textContent)";
+    assert_eq!(browser.evaluate(wrong), json!(["7"]));
+    assert!(
+        text(&mut browser, "#editor-problem").starts_with("Line 7, column "),
+        "{}",
+        text(&mut browser, "#editor-problem")
+    );
+    paste(&mut browser, &LOOP.replace("setp.lt.u32 %p, %r1, %r2", "setp.lt.u32 %p, %r1, %missing"));
+    assert_eq!(browser.evaluate(wrong), json!(["14"]));
+    paste(&mut browser, LOOP);
+    assert_eq!(browser.evaluate(wrong), json!([]));
+
+    for (field, wrong, right, words) in [("#grid", "1x", "1", "the grid"), ("#ptx-block", "2000", "64", "1024")] {
+        let set = |value: &str| format!("document.querySelector('{field}').value = '{value}'; app.run()");
+        browser.evaluate(&set(wrong));
+        let said = text(&mut browser, "#problem");
+        assert!(said.contains(words), "{field}: {said}");
+        browser.evaluate(&set(right));
+        assert_eq!(browser.evaluate("document.querySelector('#problem').hidden"), true, "{field}");
+    }
+
+    // A kernel that never ends, one that writes where nothing is, and one that takes another argument.
+    let endless = LOOP.replace("@%p bra again", "bra again");
+    paste(&mut browser, &endless);
+    browser.evaluate("app.run()");
+    let words = text(&mut browser, "#problem");
+    assert!(words.contains("8388608 instructions"), "{words}");
+    assert!(browser.evaluate("app.state.run.steps").as_u64() > Some(1000), "what was recorded before is there");
+    paste(&mut browser, &LOOP.replace("st.global.u32 [%rd1]", "st.global.u32 [%rd1+4096]"));
+    browser.evaluate("app.run()");
+    let words = text(&mut browser, "#problem");
+    assert!(words.contains("out of bounds write of 4 bytes"), "{words}");
+    assert_eq!(browser.evaluate("document.querySelectorAll('#code .fault').length"), 1);
+    let short = json!({ "ask": "pasted", "ptx": LOOP, "grid": [1, 1, 1], "block": [32, 1, 1], "arguments": [] });
+    let refused = browser.evaluate(&format!(
+        "(() => {{ try {{ machine.ask({short}) }} catch (problem) {{ return problem.message }} }})()"
+    ));
+    assert_eq!(refused, "the kernel has 1 parameters, and 0 arguments are given");
+
+    // Problems that do not fit, rungs and options that are not there.
+    for (parameters, words) in [
+        ("?rung=reduce_smem&n=2000000000", "fits"),
+        ("?rung=reduce_smem&n=many", "many"),
+        ("?rung=reduce_smem&block=100", "block of 100"),
+        ("?rung=reduce_smem&record=9999", "no block 9999"),
+        ("?rung=no_such_rung", "no rung is named"),
+        ("?rung=reduce_smem&side=3", "side"),
+    ] {
+        reopen(&mut browser, parameters);
+        let said = text(&mut browser, "#problem");
+        assert!(said.contains(words), "{parameters}: {said}");
+    }
+    assert_eq!(browser.errors(), [""; 0]);
+}
+
+/// 32 warps of 10,000 instructions each.
+const LONG: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry long()\n{\n.reg .pred %p;\n.reg .b32 %r<4>;\n\
+    .shared .align 4 .b32 tile[1024];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nshl.b32 %r3, %r1, 2;\nagain:\nadd.u32 %r1, %r1, %r2;\n\
+    st.shared.u32 [%r3], %r1;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, 2000;\n@%p bra again;\nret;\n}\n";
+
+#[test]
+fn it_is_small_and_fluid() {
+    let bytes = std::fs::metadata(folder().join("playground.wasm")).expect("the module").len();
+    let compressed = compressed(&folder().join("playground.wasm"));
+    let Some(mut browser) = open("") else { return };
+    let paint = browser.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0");
+    paste(&mut browser, LONG);
+    browser.evaluate(
+        "document.querySelector('#grid').value = '1'; document.querySelector('#ptx-block').value = '1024'; app.run()",
+    );
+    assert!(browser.evaluate("app.state.run.steps").as_u64() >= Some(32 * 10_000));
+    let redraws = browser.evaluate(
+        "['registers', 'shared', 'warps'].map((tab) => {
+            document.querySelector(`#tab-${tab}`).click();
+            const times = [];
+            for (let number = 0; number < 20; number++) {
+                const begin = performance.now();
+                app.state.step = Math.floor((number * 7919 * 40) % app.state.run.steps);
+                app.choose({ warp: number, lane: number });
+                document.body.offsetHeight;
+                times.push(performance.now() - begin);
+            }
+            return Math.max(...times);
+        })",
+    );
+    println!("{bytes} bytes, {compressed:?} compressed; first paint after {paint} ms; slowest redraws {redraws} ms");
+    if let Some(compressed) = compressed {
+        // Optimized, it is 40 % smaller.
+        assert!(compressed < 3_400_000, "{compressed} bytes compressed");
+    }
+    // A machine with much else to do takes longer than the 60 ms and the second that are meant.
+    assert!(paint.as_f64() < Some(5000.0), "{paint}");
+    for redraw in redraws.as_array().expect("three times") {
+        assert!(redraw.as_f64() < Some(1000.0), "{redraws}");
+    }
+    assert_eq!(browser.errors(), [""; 0]);
+}
+
+/// The size that gzip makes of a file; `None` where there is no gzip.
+fn compressed(path: &Path) -> Option<usize> {
+    let output = Command::new("gzip").args(["-9", "-c"]).arg(path).output().ok()?;
+    output.status.success().then_some(output.stdout.len())
+}
