@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::Command as Process;
 use std::time::Duration;
 
-use analysis::document;
 use clap::{ArgMatches, Args, FromArgMatches};
 use cli::command::{Command, Output, WRONG};
+use cli::output::Format;
 use cli::targets::Targets;
 use cli::{Env, progress_bar};
 use host::device::Choice;
@@ -49,9 +49,6 @@ struct Request {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Put each ladder's tables between its markers, ladder:versus-NAME, in a document
-    #[arg(long, value_name = "PATH")]
-    doc: Option<PathBuf>,
     /// Report the contestants in this file without launching them, and add the one that makes the device unusable
     #[arg(long, value_name = "PATH", hide = true)]
     failures: Option<PathBuf>,
@@ -90,7 +87,6 @@ fn run(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let Output { out, err } = to;
     let targets = Targets::read(env.catalog, matches);
     if request.runs < FEWEST_RUNS {
         return Err(Error::Request(format!(
@@ -106,17 +102,6 @@ fn run(
     let cases: Vec<(&Selection, Case)> = selected.iter().flat_map(of_selection).collect();
     let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
-    if let Some(path) = &request.doc {
-        if let Some(part) = selected.iter().find(|own| !own.whole) {
-            let ladder = part.ladder.name;
-            return Err(Error::Request(format!(
-                "--doc replaces a whole table: name the ladder {ladder}, not its rungs"
-            )));
-        }
-        for ladder in &ladders {
-            document::check(path, &marker(ladder)).map_err(cli::Error::from)?;
-        }
-    }
 
     let failures = Failures::read(request.failures.clone()).map_err(cli::Error::from)?;
     let mut device = (env.open)(Choice::Gpu)?;
@@ -161,33 +146,13 @@ fn run(
         contests,
         failed,
     };
-    let text = match request.json {
-        true => show::json(&results) + "\n",
-        false => show::table(&results, env.terminal),
+    let written = match request.json {
+        true => writeln!(to.out, "{}", show::json(&results)),
+        false => Format::default().write(&show::document(&results), env.style(), to.out),
     };
-    out.write_all(text.as_bytes()).map_err(cli::Error::from)?;
-    out.flush().map_err(cli::Error::from)?;
-    if !results.all_right() {
-        if let Some(path) = &request.doc {
-            let why = "is left as it was: not everything is right";
-            let _ = writeln!(err, "error: {} {why}", path.display());
-        }
-        return Ok(WRONG);
-    }
-    if let Some(path) = &request.doc {
-        for ladder in ladders {
-            let all = results.contests.iter();
-            let own = all.filter(|contest| contest.ladder.name == ladder.name);
-            let text = show::markdown(&own.collect::<Vec<_>>(), &results.circumstances);
-            document::update(path, &marker(ladder), &text).map_err(cli::Error::from)?;
-        }
-    }
-    Ok(0)
-}
-
-/// The name of the markers of a ladder's tables in the README.
-fn marker(ladder: &Ladder) -> String {
-    format!("versus-{}", ladder.name)
+    written.map_err(cli::Error::from)?;
+    to.out.flush().map_err(cli::Error::from)?;
+    Ok(if results.all_right() { 0 } else { WRONG })
 }
 
 /// The cases of a ladder: one if options are given, else those of the table. A ladder whose rungs are not timed has

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use analysis::pitfalls::{Outcome, Record};
+use analysis::pitfalls::{FIXED_ON_GPU, ON_GPU};
+use analysis::results;
 
 use crate::common::stand_in::DRIVER;
 
-/// Runs `lab` with this file in the place of the CUDA driver: its exit code, and what it writes.
+/// Runs `lab` with this file instead of the CUDA driver: its exit code, and what it writes.
 fn lab(driver: &Path, fault: &str, args: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
     command.args(args.split(' ')).env(libcuda::OVERRIDE, driver).env_remove(libcuda::CHOICE);
@@ -58,20 +59,38 @@ fn calculated_occupancies_are_compared_with_the_drivers() {
     assert!(code == 1 && one_line.contains(different), "{out}");
 }
 
-#[test]
-fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
+/// A folder in which results can be kept.
+fn repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let document = folder.path().join("times.md");
-    let marked = |body: &str| format!("<!-- ladder:reduce:begin -->\n{body}<!-- ladder:reduce:end -->\n");
-    std::fs::write(&document, marked("")).unwrap();
-    let args = format!("record {} reduce -- run reduce_shfl --n 1000 --runs 2", document.display());
-    let (code, out, err) = lab(&DRIVER, "", &args);
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("| `reduce_shfl` | 8 × 128      | right  | 250.00 µs |"), "{out}");
-    assert_eq!(std::fs::read_to_string(&document).unwrap(), marked(&out));
+    std::fs::create_dir(folder.path().join("docs")).unwrap();
+    std::fs::write(folder.path().join("README.md"), "").unwrap();
+    folder
 }
 
-/// Stands for compute-sanitizer: runs the program behind its own arguments, and finds an error with memcheck.
+#[test]
+fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
+    let folder = repository();
+    let document = folder.path().join("docs/times.md");
+    let marked = |shown: &str| format!("<!-- results: stand-in/run.jsonl reduce -->\n{shown}<!-- end of results -->\n");
+    std::fs::write(&document, marked("")).unwrap();
+    let root = folder.path().display();
+    let (code, out, err) = lab(&DRIVER, "", &format!("record --root {root} -- run reduce_shfl --n 1000 --runs 2"));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let shown = std::fs::read_to_string(&document).unwrap();
+    assert!(shown.contains("| `reduce_shfl` | 8 × 128      | right  | 250.00 µs |"), "{shown}");
+    assert!(shown.contains("`run reduce_shfl --n 1000 --runs 2` on "), "{shown}");
+
+    for (args, why) in [
+        (format!("record --root {root}/docs -- run reduce"), "docs"),
+        (format!("record --root {root} -- list"), "`list` has no results to keep"),
+        (format!("record --root {root} -- rum"), "unrecognized subcommand"),
+    ] {
+        let (code, _, err) = lab(&DRIVER, "", &args);
+        assert!(code == 2 && err.contains(why), "{args}: {code} {err}");
+    }
+}
+
+/// Stands for compute-sanitizer: runs the program that its last arguments are, and finds an error with memcheck.
 const SANITIZER: &str = r#"#!/bin/sh
 [ "$1" = --version ] && { echo "Version 2025.1"; exit; }
 tool=$2; shift 4; "$@"
@@ -81,37 +100,29 @@ echo "========= ERROR SUMMARY: 0 errors"
 
 #[test]
 fn what_becomes_of_kernels_is_recorded_by_processes() {
-    let printed = |args: &str| {
-        let (code, out, err) = alone(args);
-        assert_eq!((code, err.as_str()), (0, ""), "{args}: {out}");
-        out
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let [path, sanitizer] = ["record.json", "sanitizer"].map(|name| folder.path().join(name));
+    let folder = repository();
+    let sanitizer = folder.path().join("sanitizer");
     std::fs::write(&sanitizer, SANITIZER).unwrap();
     std::fs::set_permissions(&sanitizer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let update = |name: &str, more: &str| {
-        let path = path.display();
-        printed(&format!("pitfalls {name} --device sim --update-record {path}{more}"))
+    let (root, sanitizer) = (folder.path().display(), sanitizer.display());
+    let args = format!("record --root {root} -- pitfalls --device sim --compute-sanitizer {sanitizer}");
+    let (code, out, err) = alone(&args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+
+    let records = results::read(&folder.path().join("results/sim/pitfalls.jsonl")).unwrap();
+    assert_eq!(records.len(), host::CATALOG.pitfalls.len());
+    let value = |pitfall: &str, quantity: &str| {
+        let record = records.iter().find(|record| record.rung == pitfall).unwrap();
+        record.value(quantity).unwrap().to_string()
     };
-    update("one_element_too_far", &format!(" --compute-sanitizer {}", sanitizer.display()));
-    let shown = update("divergent_barrier", "");
-    for part in ["measured", "error: barrier reached by some threads", "the cure: right", "SIMT machine"] {
-        assert!(shown.contains(part), "{part}: {shown}");
-    }
+    assert!(value("one_element_too_far", ON_GPU).contains("out of bounds"));
+    assert!(value("divergent_barrier", ON_GPU).starts_with("error: barrier reached by some threads"));
+    assert_eq!(value("one_element_too_far", FIXED_ON_GPU), "right");
+    assert_eq!(value("one_element_too_far", "memcheck"), "Invalid __global__ read");
+    assert_eq!(value("one_element_too_far", "initcheck"), "nothing");
+    assert_eq!(records[0].conditions, "Version 2025.1");
 
-    let record = Record::read(&path).unwrap();
-    assert_eq!(record.pitfalls.len(), 2);
-    let of = |name: &str| &record.pitfalls[name];
-    let too_far = of("one_element_too_far");
-    assert!(matches!(&too_far.faulty, Outcome::Error { says } if says.contains("out of bounds")));
-    assert_eq!(too_far.cure, Outcome::Right);
-    let found: Vec<&str> = too_far.tools.iter().filter(|(_, said)| said.finds).map(|(tool, _)| &**tool).collect();
-    assert_eq!((found, too_far.tools.len()), (vec!["memcheck"], 4));
-    assert!(of("divergent_barrier").tools.is_empty());
-
-    let shown = printed(&format!("pitfalls one_element_too_far --from {}", path.display()));
-    for part in ["memcheck            Invalid __global__ read", "initcheck           nothing"] {
-        assert!(shown.contains(part), "{part}: {shown}");
-    }
+    let (code, out, _) = alone("pitfalls divergent_barrier --device sim");
+    let one_line = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(code == 0 && one_line.contains("on a GPU error: barrier reached by some threads"), "{out}");
 }

@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 use crate::common::stand_in::clocked::Clocked;
 use crate::common::{FakeNvcc, LIBRARY, clocked};
 use analysis::profile::ncu::System;
+use analysis::results::{self, Unit, Value};
 use benches::cuda_code::CudaCode;
 use benches::failures::{Failure, Failures, supervise};
 use benches::nvcc::Nvcc;
 use benches::versus::{self, VERSUS};
 use cli::Env;
 use cli::command::Output;
+use cli::output::Form;
 use cli::targets::Scope;
 use host::{CATALOG, Catalog, Ladder, Provenance};
 
@@ -30,6 +32,17 @@ fn run_of(
     cuda: &dyn Fn() -> CudaCode,
     args: &[&str],
 ) -> (u8, String, String) {
+    run_as(Form::Text, catalog, device, cuda, args)
+}
+
+/// [`run_of`], with this form of output.
+fn run_as(
+    form: Form,
+    catalog: &'static Catalog,
+    device: fn() -> Clocked,
+    cuda: &dyn Fn() -> CudaCode,
+    args: &[&str],
+) -> (u8, String, String) {
     let provenance =
         |_: &host::device::DeviceInfo| Provenance { date: "2026-04-01".into(), toolchain: "some rustc".into() };
     let args: Vec<OsString> = ["lab", "versus"].iter().chain(args).map(Into::into).collect();
@@ -40,7 +53,7 @@ fn run_of(
         open: &|_| Ok(Box::new(device())),
         command: Some(&args),
         terminal: false,
-        markdown: false,
+        form,
         wide: false,
         width: 100,
         runner: &System,
@@ -139,28 +152,18 @@ fn what_takes_too_long_is_tried_and_left_out() {
 }
 
 #[test]
-fn the_readme_gets_its_tables() {
+fn the_results_are_records() {
     let nvcc = whole();
-    let folder = tempfile::tempdir().unwrap();
-    let readme = folder.path().join("README.md");
-    let path = readme.to_str().unwrap();
-    let args = [&TRANSPOSE[..], &["--doc", path]].concat();
-    fs::write(&readme, "no markers\n").unwrap();
-    let (code, _, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &args);
-    assert_eq!(code, 2);
-    assert!(err.contains("it has no line `<!-- ladder:versus-transpose:begin -->`"), "{err}");
-    assert!(nvcc.calls().is_empty(), "asked before anything is made");
-
-    fs::write(
-        &readme,
-        "before\n<!-- ladder:versus-transpose:begin -->\nold\n<!-- ladder:versus-transpose:end -->\nafter\n",
-    )
-    .unwrap();
-    let (code, _, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &args);
+    let (code, out, err) = run_as(Form::Records, two_rungs(), || clocked(""), &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""));
-    let text = fs::read_to_string(&readme).unwrap();
-    assert!(text.starts_with("before\n") && text.ends_with("after\n"));
-    insta::assert_snapshot!(text.replace(path, "README.md"));
+    let records = results::parse(&out).unwrap();
+    let first = &records[0];
+    assert_eq!((&*first.rung, &*first.subject()), ("copy_gmem", "transpose: 100 × 50 f32"));
+    assert_eq!(first.value("time"), Some(&Value::new(100_000.0, Unit::Nanoseconds)));
+    let naive = records.iter().find(|own| own.rung == "transpose_naive").unwrap();
+    assert_eq!(naive.value("rung / CUDA C++").unwrap().to_string(), "0.909 (0.909–0.909)");
+    assert!(records.iter().any(|own| own.kind == "against" && own.rung == "memcpy"));
+    assert!(first.toolchain.contains("nvcc 13.0.88") && first.conditions.contains("5 alternating rounds"));
 }
 
 #[test]

@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::program::{assert_has, not_tested, on_none};
-use crate::common::replay::{Difference, Replay, agree};
+use crate::common::replay::{Difference, Replay, agree, agree_recorded};
 use analysis::agree::class::Class;
 use analysis::agree::metrics::METRICS;
-use analysis::agree::record::Record;
+use analysis::agree::record::{COUNTED, Record};
 use analysis::agree::{Explain as _, Tools};
+use analysis::results;
 use host::{CATALOG, KERNELS};
+use tempfile::TempDir;
 use toolkit::access::{Change, Effect, Kind};
 
 const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
@@ -147,85 +149,77 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
     with(|_| 2400.0).ended_with(1);
 }
 
-#[test]
-fn what_was_compared_is_kept_and_reported() {
+/// A folder with an empty README and a document that shows what `agree` compared on the test's GPU.
+fn repository() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (fixture, doc) = (path("agree.json"), path("agreement.md"));
-    let marks = "a\n<!-- ladder:agreement:begin -->\nold\n<!-- ladder:agreement:end -->\nb\n";
-    fs::write(&doc, marks).unwrap();
+    fs::create_dir(folder.path().join("docs")).unwrap();
+    fs::write(folder.path().join("README.md"), "").unwrap();
+    folder
+}
+
+fn records(root: &Path) -> Record {
+    Record::of_records(&results::read(&root.join("results/test-gpu/agree.jsonl")).unwrap()).unwrap()
+}
+
+#[test]
+fn what_was_compared_is_kept_and_shown() {
+    let folder = repository();
+    let root = folder.path();
     let replay = differing(vec![
         ("reduce_smem_1", WAVES, |waves| waves * 1.5),
         ("reduce_smem_1", BY_INSTRUCTION, |waves| waves * 1.5),
     ]);
-    let update = format!("--update-fixture {fixture}");
-    let out = agree(&replay, &widened(), &format!("reduce --n=4k --block=128 {update}")).printed();
+    agree_recorded(&replay, &widened(), root, "reduce --n=4k --block=128").printed();
 
-    let text = fs::read_to_string(&fixture).unwrap();
-    let record = Record::parse(&text).unwrap();
-    assert_eq!(record.text(), text);
+    let record = records(root);
+    assert_eq!(Record::of_records(&record.records()), Ok(record.clone()));
     assert_eq!(record.runs.len(), 1);
     let run = &record.runs[0];
-    assert_eq!((&*run.ladder, run.block.as_deref()), ("reduce", Some("128")));
+    assert_eq!((&*run.ladder, run.request.block.as_deref()), ("reduce", Some("128")));
     let plan = run.plan(&CATALOG).unwrap();
     assert_eq!(plan.launches()[0].1.block, [128, 1, 1]);
-    assert_eq!(run.measured.capability, Some((9, 0)));
+    assert_eq!(run.request.capability, Some((9, 0)));
     let mut rows = run.rungs.iter();
     let row = rows.find(|row| row.rung == "reduce_smem").unwrap();
     let waves = &row.metrics[WAVES];
     assert_eq!(waves.class, Class::Explained);
     assert_eq!(waves.why, ["64 LDS of the PTX are 40 wider ones in SASS"]);
     assert_eq!(waves.ncu, Some(waves.sim.unwrap() * 1.5));
-    assert!(!row.metrics.contains_key(LDGSTS) && run.metrics.contains(&LDGSTS.to_owned()));
-    // A line for each rung.
-    let parts = ["\"reduce_smem\"", "\"why\":[\"64 LDS"];
-    let is_its = |line: &str| parts.iter().all(|part| line.contains(part));
-    assert!(text.lines().any(is_its));
+    assert!(!row.metrics.contains_key(LDGSTS) && run.request.metrics.contains(&LDGSTS.to_owned()));
     let missing = record.missing(&CATALOG);
     // It has no kernel for blocks of 128.
     let reduce: Vec<_> = missing.iter().filter(|(ladder, _)| *ladder == "reduce").collect();
     assert!(reduce.iter().all(|(_, rungs)| *rungs == ["reduce_any"]), "{reduce:?}");
     let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
     assert!(shuffles.contains(&"shuffle_up"));
-    // What is not measured is said, and is no part of the document: a new rung does not change that.
-    assert_has(&out, &["- shuffle: `shuffle_broadcast`"]);
 
-    // The report comes from the record alone.
-    let record_document = || on_none(&format!("lab record {doc} agreement -- agree --from {fixture}")).printed();
-    record_document();
+    // A document shows the records, and changes with them.
+    let doc = root.join("docs/agreement.md");
+    let text = "a\n<!-- results: test-gpu/agree.jsonl -->\nold\n<!-- end of results -->\nb\n";
+    fs::write(&doc, text).unwrap();
+    let update = |option: &str| on_none(&format!("lab record --root {} {option}", root.display()));
+    update("--check").ended_with(1);
+    assert_eq!(fs::read_to_string(&doc).unwrap(), text);
+    update("").printed();
     let written = fs::read_to_string(&doc).unwrap();
     assert!(written.starts_with("a\n<!--") && written.ends_with("-->\nb\n"), "{written}");
     assert_has(&written, &["explained: 64 LDS of the PTX"]);
-    assert!(!written.contains("shuffle_broadcast"), "{written}");
-
-    // A later comparison of the ladder takes the place of this one.
-    agree(&Replay::default(), &[], &format!("reduce --n=8k {update}")).printed();
-    let later = Record::read(Path::new(&fixture), false).unwrap();
-    assert_eq!((later.runs.len(), &later.runs[0].block), (1, &None));
-    record_document();
+    update("--check").printed();
+    agree_recorded(&Replay::default(), &[], root, "reduce --n=4k --block=128").printed();
     assert!(!fs::read_to_string(&doc).unwrap().contains("64 LDS"));
 }
 
 #[test]
-fn a_ladder_that_was_compared_is_kept_where_the_next_fails() {
-    let folder = tempfile::tempdir().unwrap();
-    let fixture = folder.path().join("agree.json");
+fn nothing_is_kept_of_a_command_that_fails() {
+    let folder = repository();
     let replay = Replay { fails_at: "histogram", ..Replay::default() };
-    let update = format!("--update-fixture {}", fixture.display());
-    let ended = agree(&replay, &[], &format!("shuffle histogram --n=4k {update}"));
+    let ended = agree_recorded(&replay, &[], folder.path(), "shuffle histogram --n=4k");
     assert_eq!(ended.code, 2);
-    let why = "ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience";
-    assert_has(&ended.err, &[why]);
-    assert_has(&ended.out, &["| shuffle |"]);
-    assert!(!ended.out.contains("| histogram |"), "{}", ended.out);
-    let ladders = || -> Vec<String> {
-        let record = Record::read(&fixture, false).unwrap();
-        record.runs.into_iter().map(|run| run.ladder).collect()
-    };
-    assert_eq!(ladders(), ["shuffle"]);
-    // What remains is compared alone, and put beside it.
-    agree(&Replay::default(), &[], &format!("histogram --n=4k {update}")).printed();
-    assert_eq!(ladders(), ["shuffle", "histogram"]);
+    assert_has(
+        &ended.err,
+        &["ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience", "nothing is kept of"],
+    );
+    assert!(!folder.path().join("results").exists());
 }
 
 #[test]
@@ -258,15 +252,16 @@ fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
 
 #[test]
 fn every_ladder_is_compared() {
-    let folder = tempfile::tempdir().unwrap();
-    let fixture = folder.path().join("agree.json");
+    let folder = repository();
     let sizes = "--n=64 --m=32 --k=32 --rows=64 --cols=64";
-    let args = format!("{sizes} --update-fixture {}", fixture.display());
-    let out = agree(&Replay::default(), &[], &args).printed();
-    let record = Record::read(&fixture, false).unwrap();
+    agree_recorded(&Replay::default(), &[], folder.path(), sizes).printed();
+    let record = records(folder.path());
     assert_eq!(record.runs.len(), host::ladders().len());
     assert_eq!(record.missing(&CATALOG), []);
-    assert_eq!(total(&out)[3..], ["0", "0", "0", "0", "0"], "{out}");
+    let is_exact = |class| matches!(class, Some(Class::Exact) | None);
+    for class in COUNTED.into_iter().filter(|class| !is_exact(*class)) {
+        assert!(record.runs.iter().all(|run| run.count(class) == 0), "{class:?}");
+    }
 }
 
 #[test]

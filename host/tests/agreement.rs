@@ -1,13 +1,12 @@
 //! The SIMT machine's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
-//! and what the simulator counted of the same PTX then (crates/simt/simt/tests/fixtures/ncu/agree.json, by `cargo lab agree`).
+//! and what the simulator counted of the same PTX then (results/h100/agree.jsonl, by `cargo lab record -- agree`).
 //! Here the simulator has to count the same again.
 //!
 //! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
 //! predicates. Those that part a warp are accounted for, one by one; of the others the PTX has more.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::common::program::on_none;
@@ -17,29 +16,32 @@ use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
 use analysis::agree::record::{Comparison, Record, Run};
 use analysis::agree::rounded;
 use analysis::profile::{Numbers, on_sim};
+use analysis::results;
 use host::device::Sim;
 use host::launch::Launch;
 use host::{CATALOG, KERNELS};
 
-const FIXTURE: &str = include_str!("../../crates/simt/simt/tests/fixtures/ncu/agree.json");
-const FIXTURE_PATH: &str = "crates/simt/simt/tests/fixtures/ncu/agree.json";
+const RESULTS: &str = "results/h100/agree.jsonl";
 
-/// How the document is written from the fixture.
-const DOCUMENT: &str = "`cargo lab record docs/agreement.md agreement -- agree --from \
-                        crates/simt/simt/tests/fixtures/ncu/agree.json` writes the document anew";
-
-/// What to do where the simulator is right and the fixture is old.
+/// What to do where the simulator is right and the results are old.
 const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
-                      `cargo lab agree --update-fixture crates/simt/simt/tests/fixtures/ncu/agree.json`";
+                      `cargo lab record -- agree`";
 
-static RECORD: LazyLock<Record> = LazyLock::new(|| Record::parse(FIXTURE).unwrap());
+static RECORD: LazyLock<Record> = LazyLock::new(|| {
+    let records = results::read(&root().join(RESULTS)).unwrap();
+    Record::of_records(&records).unwrap()
+});
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
 
 /// What the simulator counts now of the rungs of each run.
 static COUNTED: LazyLock<Vec<Vec<(Launch, Numbers)>>> = LazyLock::new(|| RECORD.runs.iter().map(counted).collect());
 
 fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
     let plan = run.plan(&CATALOG).unwrap();
-    let mut sim = Sim::open_as(&KERNELS, 0, run.measured.capability).unwrap();
+    let mut sim = Sim::open_as(&KERNELS, 0, run.request.capability).unwrap();
     let numbers = on_sim(&mut sim, &plan, |_| ()).unwrap();
     let launches = plan.launches().iter().map(|(_, launch)| launch.clone());
     launches.zip(numbers).collect()
@@ -58,7 +60,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
     for (run, counted) in RECORD.runs.iter().zip(&*COUNTED) {
         assert_eq!(counted.len(), run.rungs.len());
         for (row, (launch, numbers)) in run.rungs.iter().zip(counted) {
-            let place = format!("{}, {}", row.rung, run.case());
+            let place = format!("{}, {}", row.rung, run.case);
             if row.launch != launch.to_string() {
                 wrong.push(format!("{place}: was {}, is {launch}", row.launch));
             }
@@ -87,18 +89,13 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 }
 
 #[test]
-fn the_fixture_is_as_the_program_writes_it() {
-    assert!(RECORD.text() == FIXTURE, "`cargo lab agree --update-fixture` writes it anew");
-}
-
-#[test]
 fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
     for run in &RECORD.runs {
         for row in &run.rungs {
             let known = CATALOG.ladder(&run.ladder).unwrap().rung(&row.rung);
             assert!(
                 known.is_ok(),
-                "{} was measured and is not a rung any more: delete its lines in {FIXTURE_PATH}, {DOCUMENT}",
+                "{} was measured and is not a rung any more: delete its lines in {RESULTS}",
                 row.rung
             );
         }
@@ -118,7 +115,7 @@ fn classes_follow_from_the_numbers() {
         for row in &run.rungs {
             for (metric, both) in row.comparisons(run) {
                 let Some(both) = both else { continue };
-                let place = format!("{}, {}: {}", row.rung, run.case(), metric.name);
+                let place = format!("{}, {}: {}", row.rung, run.case, metric.name);
                 match Class::of(metric.rule, both.sim, both.ncu) {
                     Some(class) => assert_eq!((both.class, both.why.len()), (class, 0), "{place}"),
                     None if both.why.is_empty() => {
@@ -135,13 +132,8 @@ fn classes_follow_from_the_numbers() {
 }
 
 #[test]
-fn the_report_is_that_of_the_fixture() {
-    let doc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agreement.md");
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("agreement.md");
-    fs::copy(&doc, &copy).unwrap();
-    on_none(&format!("lab record {} agreement -- agree --from ../{FIXTURE_PATH}", copy.display())).printed();
-    assert_eq!(fs::read_to_string(&doc).unwrap(), fs::read_to_string(&copy).unwrap(), "{DOCUMENT}");
+fn the_documents_show_the_kept_results() {
+    on_none(&format!("lab record --check --root {}", root().display())).printed();
 }
 
 /// The rungs whose branches are not accounted for: some have loops, which ptxas unrolls.
@@ -156,7 +148,7 @@ fn branches_differ_by_what_ptxas_made_predicates_of() {
             if NOT_ACCOUNTED_FOR.contains(&row.rung.as_str()) {
                 continue;
             }
-            let place = format!("{}, {}", row.rung, run.case());
+            let place = format!("{}, {}", row.rung, run.case);
             let sim = |name: &str| *numbers.get(name).unwrap();
             let ncu = |name: &str| row.metrics.get(name).map_or(0.0, |both| both.ncu.unwrap());
             let branches = sim(BRANCHES);

@@ -1,20 +1,28 @@
 //! `lab predict`: how near the model comes to measured times, that its constants are those that fit the reduction
 //! ladder. What it shows and refuses is in cli/*.txt.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use crate::common::program::{assert_has, has, on, right};
 use analysis::Error;
 use analysis::predict::model::{Constants, Resource};
-use analysis::predict::{self, Description, LadderPrediction, Times, against, calibrate};
+use analysis::predict::measured::MeasuredTimes;
+use analysis::predict::{self, Description, LadderPrediction, Times, calibrate};
 use host::selection::select_with;
-use host::{CATALOG, DeviceProperties, KERNELS, ladders};
+use host::{CATALOG, DeviceProperties, KERNELS, Ladder, Options, ladders};
 use toolkit::Tool;
 
-/// Times of the rungs that had been measured when they were written down: it says where and when.
-fn measured() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/times-h100.md")
+/// The kept times of a device.
+fn measured(device: &str) -> MeasuredTimes {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results").join(device).join("run.jsonl");
+    MeasuredTimes::read(&path).unwrap()
+}
+
+/// The times of a ladder at its default size.
+fn times(measured: &MeasuredTimes, ladder: &Ladder) -> Times {
+    let problem = ladder.problem(&Options::default()).unwrap();
+    measured.of(ladder, &problem.labels().title).unwrap_or_default()
 }
 
 static H100: LazyLock<Description> = LazyLock::new(|| Description::open("h100").unwrap());
@@ -39,10 +47,13 @@ static PREDICTED: LazyLock<Vec<LadderPrediction>> = LazyLock::new(|| {
     measured.map(|ladder| predicted(&H100, &[ladder.name], &[]).unwrap()).collect()
 });
 
-static TIMES: LazyLock<Times> = LazyLock::new(|| against::read(ladders(), &measured()).unwrap());
+static TIMES: LazyLock<Times> = LazyLock::new(|| {
+    let measured = measured("h100");
+    ladders().iter().flat_map(|ladder| times(&measured, ladder)).collect()
+});
 
 /// How many rungs of a ladder have a measured time.
-fn timed(ladder: &host::Ladder) -> usize {
+fn timed(ladder: &Ladder) -> usize {
     let rungs = ladder.rungs.iter();
     rungs.filter(|rung| TIMES.contains_key(rung.name)).count()
 }
@@ -71,8 +82,7 @@ fn tensor_cores_and_tensor_copies_are_met_on_an_h200() {
     if !has(Tool::Ptxas) {
         return;
     }
-    let times = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/times-h200-gemm.md");
-    let times = against::read(ladders(), &times).unwrap();
+    let times = times(&measured("h200"), host::ladder("gemm").unwrap());
     let h200 = Description::open("h200").unwrap();
     let gemm = [predicted(&h200, &["gemm"], &[]).unwrap()];
     let score = predict::score(&gemm, &times).unwrap();
@@ -151,15 +161,16 @@ fn the_table_and_the_json_have_the_same_numbers() {
         return;
     }
     let predicted = |form: &str| {
-        let args = "lab predict histogram_private --n 2^16 --against tests/fixtures/times-h100.md";
+        let args = "lab predict histogram_private --against ../results/h100/run.jsonl";
         on(right, &format!("{args} {form}"))
     };
     let rows = predicted("--json").json();
     let row = &rows[0];
     assert_eq!(rows.as_array().unwrap().len(), 1);
     assert_eq!(row["rung"], "histogram_private");
-    assert_eq!(row["measured_ns"], 558_030.0);
+    let measured = TIMES["histogram_private"];
+    assert_eq!(row["measured_ns"], measured * 1e3);
     assert_eq!(row["alone_ns"].as_object().unwrap().len(), PREDICTED[0].predictions[0].estimate.alone.len());
     let time = format!("{:.2} µs", row["predicted_ns"].as_f64().unwrap() / 1e3);
-    assert_has(&predicted("").printed(), &[&time, "558.03 µs"]);
+    assert_has(&predicted("").printed(), &[&time, &format!("{measured:.2} µs")]);
 }

@@ -1,10 +1,7 @@
-//! Colours, and text put into a file. What is shown without colours is in cli/*.txt.
-
-use std::fs;
+//! Colors. What is shown without colors is in cli/*.txt.
 
 use crate::common::counted;
 use crate::common::program::{alone, provenance};
-use analysis::document;
 use cli::output::OutputStyle;
 use host::run::Plan;
 use host::{DeviceProperties, Options, ladder};
@@ -31,16 +28,6 @@ fn colours_only_on_a_terminal() {
     for (colour, values) in [("\u{1b}[1m\u{1b}[32m", 14), ("\u{1b}[2m", 2)] {
         assert_eq!(after.matches(colour).count(), values, "{after:?}");
     }
-}
-
-#[test]
-fn a_text_without_a_newline_gets_one_between_the_markers() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("README.md");
-    let [begin, end] = ["begin", "end"].map(|which| format!("<!-- ladder:reduce:{which} -->"));
-    fs::write(&path, format!("{begin}{end}")).unwrap();
-    document::update(&path, "reduce", "new").unwrap();
-    assert!(fs::read_to_string(&path).unwrap().contains(&format!("{begin}\nnew\n{end}")));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The output of measurements: tables for people, JSON for programs, Markdown for the README.
+//! The output of measurements: tables for people, JSON for programs.
 
 mod json;
 mod tables;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::contest::Contest;
 
 pub use json::json;
-pub use tables::{markdown, table};
+pub use tables::document;
 
 /// The circumstances of a measurement.
 #[derive(Clone, Debug, Serialize)]

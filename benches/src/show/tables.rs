@@ -1,17 +1,16 @@
-//! The results as tables, for a terminal and in Markdown.
+//! The results as tables.
 
-use cli::output::{Cell, Column, Document, NOTHING, OutputStyle, Table, duration};
+use analysis::results::{Unit, Value};
+use cli::output::{Cell, Column, Context, Document, NOTHING, Table};
+use host::Provenance;
 
 use super::{MeasurementContext, Results};
 use crate::contest::{Contest, Measured, Outcome, Spread};
 use crate::contestant::{Kind, port_name};
 use crate::targets::{self, Ratio, TargetResult, geometric_mean};
 
-/// How the ratios are to be read.
-const RATIOS: &str = "ratios are the median of the rounds' own ratios, with their quartiles";
-
 /// All cases, the means and the targets.
-pub fn table(results: &Results, terminal: bool) -> String {
+pub fn document(results: &Results) -> Document {
     let mut document = Document::default();
     for contest in &results.contests {
         document.paragraph(format!("{}: {}", contest.ladder.name, contest.title));
@@ -38,24 +37,15 @@ pub fn table(results: &Results, terminal: bool) -> String {
     for failed in &results.failed {
         document.note(format!("not measured: {}: {}", failed.what, failed.why));
     }
-    document.caption(caption(&results.circumstances));
-    document.text(OutputStyle { terminal, ..OutputStyle::default() })
-}
-
-/// The cases of a ladder as Markdown, with their caption.
-pub fn markdown(contests: &[&Contest], circumstances: &MeasurementContext) -> String {
-    let mut document = Document::default();
-    for contest in contests {
-        document.paragraph(format!("**{}**", contest.title));
-        add(&mut document, [rungs(contest), baselines(contest)]);
-        let notes = contest.regime.iter().chain(&contest.missing);
-        let notes: Vec<String> = notes.cloned().collect();
-        if !notes.is_empty() {
-            document.caption(notes);
-        }
-    }
-    document.caption(caption(circumstances));
-    document.markdown()
+    let MeasurementContext { device, rounds, date, command, .. } = &results.circumstances;
+    let conditions =
+        format!("median of {rounds} alternating rounds, timed by the device's events, with quartiles");
+    let toolchain = toolchain(&results.circumstances);
+    let lines = [format!("on {device}"), conditions.clone(), format!("{date}; {toolchain}"), format!("`{command}`")];
+    document.caption(lines.to_vec());
+    let provenance = Provenance { date: date.clone(), toolchain };
+    document.measured(Context { device: device.clone(), conditions, provenance });
+    document
 }
 
 /// Adds the tables that have rows.
@@ -65,19 +55,11 @@ fn add(document: &mut Document, tables: [Table; 2]) {
     }
 }
 
-/// Where, when and with which compilers it was measured.
-fn caption(circumstances: &MeasurementContext) -> Vec<String> {
-    let MeasurementContext { device, rounds, date, command, .. } = circumstances;
-    let mut with = vec![circumstances.toolchain.clone()];
-    let nvcc = circumstances.nvcc.iter();
-    with.extend(nvcc.map(|version| format!("CUDA ports by nvcc {version}")));
-    with.extend(circumstances.baselines.clone());
-    vec![
-        format!("on {device}"),
-        format!("{rounds} rounds of one launch each, in turn, timed by the device's events; {RATIOS}"),
-        format!("{date}; {}", with.join(", ")),
-        format!("`{command}`"),
-    ]
+/// The compilers and libraries.
+fn toolchain(circumstances: &MeasurementContext) -> String {
+    let nvcc = circumstances.nvcc.iter().map(|version| format!("CUDA ports by nvcc {version}"));
+    let all = [circumstances.toolchain.clone()].into_iter().chain(nvcc).chain(circumstances.baselines.clone());
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// Both quartiles of a time, in the median's unit.
@@ -90,19 +72,18 @@ fn quartiles(spread: Spread) -> String {
     format!("{first:.decimals$}–{third:.decimals$}")
 }
 
-fn ratio(spread: Option<Spread>) -> String {
-    spread.map_or(NOTHING.to_owned(), |spread| {
-        let (first, third) = (spread.first_quartile, spread.third_quartile);
-        format!("{:.3} ({first:.3}–{third:.3})", spread.median)
+fn ratio(spread: Option<Spread>) -> Cell {
+    spread.map_or(NOTHING.into(), |Spread { median, first_quartile, third_quartile }| {
+        let quartiles = Some([first_quartile, third_quartile]);
+        Cell::of(Value::Measured { value: median, unit: Unit::Ratio, quartiles })
     })
 }
 
 /// The rate at which a contestant worked.
-fn rate(contest: &Contest, contestant: &Measured) -> String {
+fn rate(contest: &Contest, contestant: &Measured) -> Cell {
     match (contest.flops_per_s(contestant), contestant.bytes_per_s()) {
-        (Some(flops), _) => format!("{:.2}", flops / 1e12),
-        (None, Some(bytes)) => format!("{:.1}", bytes / 1e9),
-        (None, None) => NOTHING.to_owned(),
+        (Some(flops), _) => Cell::measured(Some(flops / 1e12), Unit::TeraflopsPerSecond),
+        (None, bytes) => Cell::measured(bytes.map(|bytes| bytes / 1e9), Unit::GigabytesPerSecond),
     }
 }
 
@@ -117,8 +98,10 @@ fn rate_unit(contest: &Contest) -> &'static str {
 /// The cells of a time: median and quartiles, or the reason why there is none.
 fn time_cells(own: &Measured) -> [Cell; 2] {
     match (&own.outcome, own.spread()) {
-        (_, Some(spread)) => [duration(spread.median).into(), quartiles(spread).into()],
-        (Outcome::LeftOut(tried), None) => [format!("left out ({})", duration(*tried)).into(), "".into()],
+        (_, Some(spread)) => {
+            [Cell::measured(Some(spread.median), Unit::Nanoseconds), quartiles(spread).into()]
+        },
+        (Outcome::LeftOut(tried), None) => [format!("left out ({})", Value::new(*tried, Unit::Nanoseconds)).into(), "".into()],
         (Outcome::Wrong(_) | Outcome::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
     }
 }
@@ -132,11 +115,12 @@ fn timed<'a>(
     compared: impl Fn(&Measured) -> [Cell; 2],
 ) -> Table {
     let numbers = ["time", "quartiles", rate_unit(contest)].map(Column::number);
-    let mut table = Table::new([first].into_iter().chain(numbers).chain(last));
+    let table = Table::new([first].into_iter().chain(numbers).chain(last));
+    let notes: Vec<&str> = contest.regime.iter().chain(&contest.missing).map(String::as_str).collect();
+    let mut table = table.with_results_of(contest.ladder.name, &contest.title).with_conditions(notes.join("; "));
     for own in contestants {
         let [time, quartiles] = time_cells(own);
-        let rate = rate(contest, own).into();
-        let cells = [own.contestant.name.as_str().into(), time, quartiles, rate];
+        let cells = [own.contestant.name.as_str().into(), time, quartiles, rate(contest, own)];
         table.row(cells.into_iter().chain(compared(own)));
     }
     table
@@ -149,7 +133,7 @@ fn rungs(contest: &Contest) -> Table {
     timed(contest, Column::name("rung"), last, all, |own| {
         let port = own.contestant.rung.and_then(|rung| contest.named(&port_name(rung)));
         let of_port = port.map_or(NOTHING.into(), |port| time_cells(port)[0].clone());
-        [of_port, ratio(contest.over_port(own)).into()]
+        [of_port, ratio(contest.over_port(own))]
     })
 }
 
@@ -160,7 +144,7 @@ fn baselines(contest: &Contest) -> Table {
     let all = contest.contestants.iter().filter(|own| own.is_other());
     timed(contest, Column::name("against"), last, all, |own| {
         let name = top.map_or(NOTHING, |top| &top.contestant.name);
-        [name.into(), ratio(top.and_then(|top| top.over(own))).into()]
+        [name.into(), ratio(top.and_then(|top| top.over(own)))]
     })
 }
 

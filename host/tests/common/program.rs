@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use super::Fake;
 use crate::stand_in::DRIVER;
 use analysis::profile::ncu::System;
-use cli::output::WIDTH;
+use cli::output::{Form, WIDTH};
 use cli::{Env, LADDER};
 use host::device::Choice;
 use host::{Device, Error, Provenance};
@@ -83,7 +83,7 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
         open,
         command: None,
         terminal: false,
-        markdown: false,
+        form: Form::Text,
         width: WIDTH,
         wide: false,
         runner: &System,

@@ -9,6 +9,7 @@ use analysis::agree::Explain;
 use analysis::profile::ncu::{ProgramOutput, Runner};
 use analysis::profile::{Numbers, on_sim};
 use cli::Env;
+use cli::output::Form;
 use host::device::Sim;
 use host::selection::Selection;
 use host::{Device, DeviceProperties, Error, KERNELS, Ladder, ladders};
@@ -128,8 +129,18 @@ impl Explain for Made {
     }
 }
 
+/// `lab agree`, with its output as Markdown.
 pub fn agree(replay: &Replay, changes: &[Change], args: &str) -> Ended {
+    lab(replay, changes, &format!("lab agree {args} --ncu {NCU}"))
+}
+
+/// `lab record` of `lab agree`, below the folder `root`.
+pub fn agree_recorded(replay: &Replay, changes: &[Change], root: &Path, args: &str) -> Ended {
+    lab(replay, changes, &format!("lab record --root {} -- agree {args} --ncu {NCU}", root.display()))
+}
+
+fn lab(replay: &Replay, changes: &[Change], command: &str) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
     let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
-    within(&Env { runner: replay, explain: &explain, ..env(&open) }, &format!("lab agree {args} --ncu {NCU}"))
+    within(&Env { runner: replay, explain: &explain, form: Form::Markdown, ..env(&open) }, command)
 }

@@ -10,14 +10,15 @@
 pub mod agree;
 pub mod checklist;
 pub mod counters;
-pub mod document;
 pub mod dram;
 mod error;
 pub mod explain;
+pub mod files;
 pub mod occupancy;
 pub mod pitfalls;
 pub mod predict;
 pub mod profile;
+pub mod results;
 pub mod roofline;
 pub mod selection;
 

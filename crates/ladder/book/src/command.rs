@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use analysis::profile::ncu::System;
-use cli::output::WIDTH;
+use cli::output::{Form, WIDTH};
 use cli::{Env, LADDER};
 use engine::device::{Choice, Device, Sim};
 use engine::{Error, Provenance};
@@ -136,7 +136,7 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
         open: &open,
         command: None,
         terminal: false,
-        markdown: asked.wanted == OutputKind::Markdown,
+        form: if asked.wanted == OutputKind::Markdown { Form::Markdown } else { Form::Text },
         width: WIDTH,
         wide: false,
         runner: &System,

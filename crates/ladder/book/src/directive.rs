@@ -6,7 +6,7 @@ use host::CATALOG;
 use crate::arguments::{value, words};
 use crate::command::OutputKind;
 use crate::context::Context;
-use crate::numbers::{holds, number};
+use crate::numbers::holds;
 use crate::{exercises, figure, item, links, read, record};
 
 /// The line with what its directives give. What is wrong goes to `fault`.
@@ -30,7 +30,7 @@ pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn Fn
 /// What a directive gives.
 fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
     let strings: Vec<&str> = words.iter().map(String::as_str).collect();
-    let records = context.records;
+    let results = context.results;
     match strings[..] {
         ["item", file, ..] if words.len() > 2 => items(file, &words[2..]),
         ["lesson", name] => Ok(rung(name)?.lesson.to_owned()),
@@ -45,16 +45,16 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
         ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
-        ["recorded", document, row, column] => records.cell(document, row, column),
-        ["factor", document, row, column] => Ok(records.cell(document, row, column)?.trim_end_matches('×').to_owned()),
-        ["ratio", document, a, b, column] => {
-            let cell = |row| records.cell(document, row, column).and_then(|cell| number(&cell));
-            Ok(format!("{:.2}", cell(a)? / cell(b)?))
+        ["recorded", source, row, quantity] => results.cell(source, row, quantity),
+        ["factor", source, row, quantity] => Ok(format!("{:.2}", results.number(source, row, quantity)?)),
+        ["ratio", source, a, b, quantity] => {
+            let number = |row| results.number(source, row, quantity);
+            Ok(format!("{:.2}", number(a)? / number(b)?))
         }
         ["holds", a, comparison, b] => {
             let value = |text: &str| match text.split('|').collect::<Vec<_>>()[..] {
-                [document, row, column] => records.cell(document, row, column).and_then(|cell| number(&cell)),
-                _ => number(text),
+                [source, row, quantity] => results.number(source, row, quantity),
+                _ => text.parse().map_err(|_| format!("`{text}` is not a number")),
             };
             let (left, right) = (value(a)?, value(b)?);
             match holds(left, comparison, right)? {
@@ -127,10 +127,10 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
     written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
 }
 
-/// Rows of recorded tables side by side.
+/// Recorded results side by side.
 fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
     let list = |key| value(words, key).ok_or_else(|| format!("a table has `{key}=…`"));
-    // Each row, and whether the directive names it: a ladder's rung that no table has is left out until it is recorded.
+    // Each row, and whether the directive names it: a rung of a ladder that was not measured is left out.
     let mut rows: Vec<(&str, bool)> = Vec::new();
     for name in list("rows")?.split(',') {
         match CATALOG.ladders.iter().find(|ladder| ladder.name == name) {
@@ -140,24 +140,22 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
     }
     let columns = list("columns")?
         .split(',')
-        .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write DOC|COLUMN")));
+        .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write SOURCE|QUANTITY")));
     let columns: Vec<(&str, &str)> = columns.collect::<Result<_, _>>()?;
-    let headings = columns.iter().map(|(document, column)| record::heading(document, column));
+    let headings = columns.iter().map(|(source, quantity)| record::heading(source, quantity));
     let mut text =
         format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
     for (row, is_named) in rows {
-        // A rung that is younger than a table is not in it.
-        let cell = |(document, column): &(&str, &str)| match context.records.cell(document, row, column) {
-            Ok(cell) => Ok(cell),
-            Err(why) if columns.len() > 1 && why.starts_with("no table") => Ok("–".to_owned()),
-            Err(why) => Err(why),
+        let cell = |(source, quantity): &(&str, &str)| {
+            let value = context.results.value(source, row, quantity)?;
+            Ok(value.map_or("–".to_owned(), |value| value.to_string()))
         };
-        let cells: Vec<String> = columns.iter().map(cell).collect::<Result<_, _>>()?;
+        let cells: Vec<String> = columns.iter().map(cell).collect::<Result<_, String>>()?;
         if cells.iter().all(|cell| cell == "–") {
             if !is_named {
                 continue;
             }
-            return Err(format!("no table has a row `{row}`"));
+            return Err(format!("no record has a row `{row}`"));
         }
         text += &format!("| `{row}` | {} |\n", cells.join(" | "));
     }

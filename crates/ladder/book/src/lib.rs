@@ -1,7 +1,7 @@
 //! The book (`docs/book`): chapters of Markdown in which code, figures, counters and measured times are directives, so that
 //! none of them can differ from the repository.
 //!
-//! The input are the chapters, the kernels' files, the recorded tables in `docs`, and the program `ladder`, whose commands
+//! The input are the chapters, the kernels' files, the recorded results, and the program `ladder`, whose commands
 //! run in this process on the SIMT machine. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. The
 //! program of this crate writes it into a folder, of which `book-pages` makes pages. A directive that cannot be resolved, a dead link and a measured
 //! number without a directive are faults, each with its file and line.
@@ -19,11 +19,11 @@
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
-//! | `{{recorded DOC ROW COLUMN}}` | a cell of a table of `docs/DOC.md`; `h100` and `h200` are the measured times |
-//! | `{{factor DOC ROW COLUMN}}` | the same without its `×` |
-//! | `{{ratio DOC ROW ROW COLUMN}}` | the first row's number over the second's |
-//! | `{{table rows=… columns=DOC\|COLUMN,…}}` | rows of such tables side by side; a ladder's name stands for its rungs that are recorded |
-//! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `DOC\|ROW\|COLUMN` |
+//! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
+//! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |
+//! | `{{ratio SOURCE ROW ROW QUANTITY}}` | the first row's number over the second's |
+//! | `{{table rows=… columns=SOURCE\|QUANTITY,…}}` | such values side by side; a ladder's name stands for its rungs that are recorded |
+//! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `SOURCE\|ROW\|QUANTITY` |
 //! | `{{exercises TOPIC}}` | the exercises of `ladder learn` with this topic |
 //! | `{{playground RUNG}}` | the playground with this rung, where it has been built |
 //! | `{{document FILE}}` | a document of `docs` |
@@ -56,7 +56,7 @@ use std::path::Path;
 use command::Commands;
 use context::Context;
 use fault::at;
-use record::Records;
+use record::Results;
 
 pub use fault::Faults;
 pub use recorded::Recorded;
@@ -87,7 +87,7 @@ pub fn prepare(root: &Path, playground: bool) -> Result<Book, Faults> {
     std::env::set_current_dir(root).map_err(|why| Faults::one(root.display(), why))?;
     let sources = summary::chapters()?;
     let names: BTreeSet<String> = sources.keys().cloned().collect();
-    let records = Records::default();
+    let results = Results::default();
     let documents = chapter::documents(&sources);
     let expanded = |commands: &Commands| {
         let mut faults = Vec::new();
@@ -95,7 +95,7 @@ pub fn prepare(root: &Path, playground: bool) -> Result<Book, Faults> {
         let mut chapters = BTreeMap::new();
         for (name, text) in &sources {
             let file = format!("{FOLDER}/src/{name}");
-            let mut context = Context { file: &file, commands, records: &records, files: &mut files, playground };
+            let mut context = Context { file: &file, commands, results: &results, files: &mut files, playground };
             let whole = chapter::expanded(text, &mut context, &mut faults);
             chapters.insert(name.clone(), links::resolved(&file, &whole, &names, &documents, &mut faults));
         }

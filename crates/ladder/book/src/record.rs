@@ -1,152 +1,72 @@
-//! Tables of the documents in `docs`: what was measured, and when.
+//! Recorded results: what was measured, and when.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 
-use crate::read;
+use analysis::results::{self, FOLDER, Record, Value};
 
-/// Names of documents that are not those of their files, and how a heading names the device.
-const SHORT: [(&str, &str, &str); 5] = [
-    ("h100", "times.md", "H100"),
-    ("h200", "times-h200.md", "H200"),
-    ("versus-h100", "versus.md", "H100"),
-    ("versus-h200", "versus-h200.txt", "H200"),
-    ("profile-h100", "profile-h100.txt", "H100"),
-];
-
-/// The tables of a document.
-#[derive(Debug)]
-struct Table {
-    /// The text between the table before and this one.
-    above: String,
-    columns: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-/// The documents that were read.
+/// The files of results that were read.
 #[derive(Debug, Default)]
-pub(crate) struct Records(RefCell<BTreeMap<String, Rc<Vec<Table>>>>);
+pub(crate) struct Results(RefCell<BTreeMap<String, Rc<Vec<Record>>>>);
 
-impl Records {
-    /// The cell of a row and a column, from the first table that has both. A document is named by its file without `.md`,
-    /// or as in [`SHORT`]; behind an `@` stands a part of the text above the table. `COLUMN#2` is the second of that name.
+impl Results {
+    /// The text of a quantity of a row, from the first record that has both. See [`Results::value`].
     ///
     /// # Errors
-    /// When there is no such document, table, row or column.
-    pub(crate) fn cell(&self, document: &str, row: &str, column: &str) -> Result<String, String> {
-        let (name, part) = document.split_once('@').unwrap_or((document, ""));
-        let all = self.tables(name)?;
-        let tables: Vec<&Table> = all.iter().filter(|table| table.above.contains(part)).collect();
-        let has_row = |table: &&&Table| table.rows.iter().any(|own| own[0] == row);
-        let with_row: Vec<&&Table> = tables.iter().filter(has_row).collect();
-        if with_row.is_empty() {
-            let known: Vec<&str> = tables.iter().flat_map(|table| &table.rows).map(|own| &*own[0]).collect();
-            return Err(format!("no table of {document} has a row `{row}`; the rows are {}", known.join(", ")));
-        }
-        for table in &with_row {
-            let (column, nth) = column.rsplit_once('#').unwrap_or((column, "1"));
-            let nth: usize = nth.parse().map_err(|_| format!("`{nth}` is no number of a column `{column}`"))?;
-            let mut places = table.columns.iter().enumerate().filter(|(_, own)| *own == column);
-            let place = places.nth(nth.saturating_sub(1)).map(|(place, _)| place);
-            let own = table.rows.iter().find(|own| own[0] == row);
-            if let Some(cell) = place.zip(own).and_then(|(place, own)| own.get(place)) {
-                return Ok(cell.clone());
+    /// Like [`Results::value`], and when no record has the row.
+    pub(crate) fn cell(&self, source: &str, row: &str, quantity: &str) -> Result<String, String> {
+        self.value(source, row, quantity)?.map_or_else(|| Err(no_row(source, row)), |value| Ok(value.to_string()))
+    }
+
+    /// The number of a quantity of a row. See [`Results::value`].
+    ///
+    /// # Errors
+    /// Like [`Results::cell`], and when the value is not a number.
+    pub(crate) fn number(&self, source: &str, row: &str, quantity: &str) -> Result<f64, String> {
+        let value = self.value(source, row, quantity)?.ok_or_else(|| no_row(source, row))?;
+        value.number().ok_or_else(|| format!("`{value}` is not a number"))
+    }
+
+    /// The value of a quantity of a row, from the first record that has both; `None` if no record has the row. `source` is
+    /// a file of `results` without `.jsonl`, such as `h100/run`. After an `@` follows a part of the problem:
+    /// `h100/versus@2^28`.
+    ///
+    /// # Errors
+    /// When there is no such file, or when the row does not have the quantity.
+    pub(crate) fn value(&self, source: &str, row: &str, quantity: &str) -> Result<Option<Value>, String> {
+        let (file, problem) = source.split_once('@').unwrap_or((source, ""));
+        let all = self.file(file)?;
+        let with_row: Vec<&Record> =
+            all.iter().filter(|own| own.rung == row && own.problem.contains(problem)).collect();
+        match with_row.iter().find_map(|own| own.value(quantity)) {
+            Some(value) => Ok(Some(value.clone())),
+            None if with_row.is_empty() => Ok(None),
+            None => {
+                let known: Vec<&str> = with_row.iter().flat_map(|own| own.values.keys()).map(String::as_str).collect();
+                Err(format!("`{row}` has no `{quantity}` in {source}; it has {}", known.join(", ")))
             }
         }
-        let known: Vec<&str> = with_row.iter().flat_map(|table| &table.columns).map(String::as_str).collect();
-        Err(format!("`{row}` has no column `{column}` in {document}; the columns are {}", known.join(", ")))
     }
 
-    fn tables(&self, name: &str) -> Result<Rc<Vec<Table>>, String> {
-        if let Some(tables) = self.0.borrow().get(name) {
-            return Ok(Rc::clone(tables));
+    fn file(&self, name: &str) -> Result<Rc<Vec<Record>>, String> {
+        if let Some(records) = self.0.borrow().get(name) {
+            return Ok(Rc::clone(records));
         }
-        let file = SHORT.iter().find(|(short, ..)| *short == name).map(|(_, file, _)| (*file).to_owned());
-        let file = file.unwrap_or_else(|| if name.contains('.') { name.to_owned() } else { format!("{name}.md") });
-        let tables = Rc::new(tables(&read(&format!("docs/{file}"))?));
-        self.0.borrow_mut().insert(name.to_owned(), Rc::clone(&tables));
-        Ok(tables)
+        let path = Path::new(FOLDER).join(format!("{name}.jsonl"));
+        let records = Rc::new(results::read(&path).map_err(|why| why.to_string())?);
+        self.0.borrow_mut().insert(name.to_owned(), Rc::clone(&records));
+        Ok(records)
     }
 }
 
-/// A column's heading beside those of other documents: `time, H200`.
-pub(crate) fn heading(document: &str, column: &str) -> String {
-    let document = document.split('@').next().unwrap_or_default();
-    match SHORT.iter().find(|(short, ..)| *short == document) {
-        Some((_, _, device)) => format!("{column}, {device}"),
-        None => column.to_owned(),
-    }
+fn no_row(source: &str, row: &str) -> String {
+    format!("no record of {source} has a row `{row}`")
 }
 
-/// The tables of a text, in Markdown or drawn with lines.
-fn tables(text: &str) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
-    let (mut above, mut is_inside, mut is_behind) = (String::new(), false, false);
-    for line in text.lines() {
-        let is_row = line.starts_with(['|', '│']) && line.trim_end().ends_with(['|', '│']);
-        is_inside &= !line.starts_with('┌');
-        // Lines between rows.
-        if line.starts_with(['┌', '╞', '└', '├']) || line.starts_with("|--") || line.starts_with("| --") {
-            continue;
-        }
-        if !is_row {
-            // A table that follows another one without a word has the same text above it.
-            is_behind |= std::mem::take(&mut is_inside);
-            if !line.is_empty() && std::mem::take(&mut is_behind) || line.starts_with('#') {
-                above.clear();
-            }
-            above += line;
-            above.push('\n');
-            continue;
-        }
-        let cells = line.trim_end().split(['|', '│', '┆']).map(|cell| cell.trim().trim_matches('`').to_owned());
-        let cells: Vec<String> = cells.collect();
-        let cells = cells[1..cells.len() - 1].to_vec();
-        match (is_inside, tables.last_mut()) {
-            (true, Some(table)) => table.rows.push(cells),
-            _ => tables.push(Table { above: above.clone(), columns: cells, rows: Vec::new() }),
-        }
-        is_inside = true;
-    }
-    tables
-}
-
-#[cfg(test)]
-mod tests {
-    use super::tables;
-
-    const TEXT: &str = "\
-## Sums
-
-**2^24**
-
-| rung    | time    |
-|---------|---------|
-| `first` | 1.00 µs |
-
-**2^28**
-
-┌───────┬─────────┐
-│ rung  ┆    time │
-╞═══════╪═════════╡
-│ first ┆ 2.00 µs │
-└───────┴─────────┘
-┌──────┬─────────┐
-│ rung ┆    time │
-╞══════╪═════════╡
-│ last ┆ 3.00 µs │
-└──────┴─────────┘
-";
-
-    #[test]
-    fn tables_are_read_in_both_forms() {
-        let tables = tables(TEXT);
-        let rows: Vec<_> = tables.iter().map(|table| (table.above.contains("2^28"), &table.rows)).collect();
-        let row = |rung: &str, time: &str| vec![vec![rung.to_owned(), time.to_owned()]];
-        let expected =
-            [(false, &row("first", "1.00 µs")), (true, &row("first", "2.00 µs")), (true, &row("last", "3.00 µs"))];
-        assert_eq!(rows, expected);
-        assert!(tables.iter().all(|table| table.columns == ["rung", "time"]));
-    }
+/// The heading of a quantity that was measured on several devices: `time, H200`.
+pub(crate) fn heading(source: &str, quantity: &str) -> String {
+    let device = source.split('/').next().unwrap_or_default();
+    format!("{quantity}, {}", device.to_uppercase())
 }

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ranks::SharedLadder;
 
 use crate::error::Error;
-use crate::output::OutputStyle;
+use crate::output::{Form, OutputStyle};
 use crate::targets::{Scope, Targets};
 
 /// A command of a program.
@@ -76,8 +76,8 @@ pub struct Env<'a> {
     pub command: Option<&'a [OsString]>,
     /// Whether the output is read by a person on a terminal.
     pub terminal: bool,
-    /// Whether the output is Markdown instead of text.
-    pub markdown: bool,
+    /// The form of the output.
+    pub form: Form,
     /// The most columns of a line of text.
     pub width: usize,
     /// Whether tables have all of their columns, however wide.
@@ -105,7 +105,7 @@ impl<'a> Env<'a> {
 
     /// The form of the output.
     pub fn style(&self) -> OutputStyle {
-        OutputStyle { terminal: self.terminal, markdown: self.markdown, width: self.width, wide: self.wide }
+        OutputStyle { terminal: self.terminal, form: self.form, width: self.width, wide: self.wide }
     }
 }
 

@@ -20,7 +20,7 @@ use simt::run::{interruption, is_interrupted};
 
 use crate::command::{Command, Env, INTERRUPTED, Output, Program};
 use crate::error::Error;
-use crate::output::WIDTH;
+use crate::output::{Form, WIDTH};
 use crate::targets::Scope;
 
 /// The least width of text on a terminal.
@@ -78,7 +78,7 @@ pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], p
         open: &|choice| engine::device::open(choice, catalog.kernels),
         command: command.as_deref(),
         terminal: stdout().is_terminal(),
-        markdown: false,
+        form: Form::Text,
         width: Table::new().width().map_or(WIDTH, |width| usize::from(width).max(NARROWEST)),
         wide: false,
         runner: &System,

@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use crate::command::{Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
+use crate::output::{Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
+use analysis::results::Unit;
 
 /// The option of a ladder about several ranks that says how many there are: here as many as devices.
 pub const RANKS: &str = "ranks";
@@ -313,7 +314,12 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
     };
     let grid = if report.all_reduced.is_some() { "grid × block" } else { "rank 0's grid × block" };
     let columns = [Column::name("rung"), Column::text(grid), Column::text("result")];
-    let mut table = Table::new(columns.into_iter().chain(rates.iter().map(|heading| Column::number(*heading))));
+    let devices = match report.rank.count {
+        1 => "1 device".to_owned(),
+        count => format!("{count} devices"),
+    };
+    let table = Table::new(columns.into_iter().chain(rates.iter().map(|heading| Column::number(*heading))));
+    let mut table = table.with_results_of(report.ladder.name, format!("{} on {devices}", report.title));
     let mut document = Document::default();
     let mut notes = Vec::new();
     for own in &report.measurements {
@@ -325,15 +331,15 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
             launch.unwrap_or(NOTHING.to_owned()).into(),
             if is_right { Cell::good("right") } else { Cell::bad("WRONG") },
         ];
-        let shown = |rate: Option<f64>| rate.map_or(NOTHING.to_owned(), |rate| format!("{rate:.1}"));
+        let shown = |rate: Option<f64>| Cell::measured(rate, Unit::GigabytesPerSecond);
         let rate = match (all_reduce, report.all_reduced, flops) {
             (Some(both), ..) => both.map(|rate| shown(Some(rate))).to_vec(),
-            (None, Some(_), _) => vec![NOTHING.to_owned(); 2],
-            (None, None, Some(_)) => vec![shown(flops)],
+            (None, Some(_), _) => vec![NOTHING.into(), NOTHING.into()],
+            (None, None, Some(_)) => vec![Cell::measured(flops, Unit::GigaflopsPerSecond)],
             (None, None, None) => vec![shown(bytes)],
         };
-        let time = median.map_or(NOTHING.to_owned(), duration);
-        table.row(cells.into_iter().chain([time].into_iter().chain(rate).take(rates.len()).map(Cell::from)));
+        let time = Cell::measured(median, Unit::Nanoseconds);
+        table.row(cells.into_iter().chain([time].into_iter().chain(rate).take(rates.len())));
         if let Verdict::Wrong(why) = &own.verdict {
             notes.push(format!("wrong: {}: {why}", own.name));
         }
@@ -346,10 +352,11 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
         }
         _ => "checked and not timed".to_owned(),
     };
-    let devices = match report.rank.count {
-        1 => "1 device".to_owned(),
-        count => format!("{count} devices"),
-    };
+    document.measured(Context {
+        device: report.device.to_string(),
+        conditions: format!("{timing}; results combined by {}", report.combined_by),
+        provenance: provenance.clone(),
+    });
     let lines = vec![
         format!(
             "{} on {devices}, rank 0's: {}; results combined by {}",

@@ -1,6 +1,6 @@
 //! The times that rooflines and reports show: measured on a GPU, here or before, or predicted for a device.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use engine::device::{Choice, Device, Sim};
@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::command::Env;
 use crate::error::Error;
 use analysis::occupancy;
+use analysis::predict::measured::MeasuredTimes;
 use analysis::predict::model::Constants;
 use analysis::predict::sample::INSTRUCTIONS;
-use analysis::predict::{self, Description, Prediction, Times, against};
+use analysis::predict::{self, Description, Prediction, Times};
 
 /// Where times come from.
 #[derive(Args, Clone, Debug)]
@@ -27,7 +28,7 @@ pub(crate) struct TimingArguments {
     /// file as crates/simt/devices/known has them [default: the measured device, or else h100]
     #[arg(long, value_name = "DEVICE")]
     pub on: Option<String>,
-    /// Times that were measured before: the output of `ladder run --json`, or a document that `lab record` wrote
+    /// Times that were measured before: the output of `ladder run --json`, or a file of results/
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     pub times: Option<PathBuf>,
 }
@@ -85,19 +86,12 @@ pub(crate) fn leave_out_unsupported(
 }
 
 /// Where times come from, ready to give them.
-pub(crate) struct Timing<'a> {
-    given: Option<TimesFile<'a>>,
+pub(crate) struct Timing {
+    given: Option<MeasuredTimes>,
     gpu: Option<Box<dyn Device>>,
     /// The device whose limits are shown.
     pub description: Description,
     pub origin: Origin,
-}
-
-/// What a file of times says.
-struct TimesFile<'a> {
-    path: &'a Path,
-    times: Times,
-    origin: against::Origin,
 }
 
 /// Where times come from, in words.
@@ -133,25 +127,20 @@ impl Timed {
     }
 }
 
-impl<'a> Timing<'a> {
+impl Timing {
     /// Opens the GPU, or reads what was measured, and finds the description of the device.
     ///
     /// # Errors
     /// When there is no such device, file or GPU, and when a GPU has no description and none was named.
-    pub(crate) fn open(args: &'a TimingArguments, env: &Env<'_>) -> Result<Self, Error> {
+    pub(crate) fn open(args: &TimingArguments, env: &Env<'_>) -> Result<Self, Error> {
         let gpu = match (&args.times, args.device) {
             (Some(_), _) | (_, Choice::Sim) => None,
             (None, choice) => Some((env.open)(choice)?).filter(|device| device.info().kind == "gpu"),
         };
-        let read = |path| -> Result<TimesFile<'a>, Error> {
-            let (times, origin) =
-                (against::read(env.catalog.ladders, path)?, against::origin(env.catalog.ladders, path)?);
-            Ok(TimesFile { path, times, origin })
-        };
-        let given = args.times.as_deref().map(read).transpose()?;
+        let given = args.times.as_deref().map(MeasuredTimes::read).transpose()?;
         let name = match (&gpu, &given) {
             (Some(gpu), _) => Some(gpu.info().name.clone()),
-            (None, given) => given.as_ref().and_then(|given| given.origin.device.clone()),
+            (None, given) => given.as_ref().and_then(MeasuredTimes::device).map(str::to_owned),
         };
         let description = match (&args.on, &name) {
             (Some(on), _) => Description::open(on),
@@ -173,7 +162,7 @@ impl<'a> Timing<'a> {
 
     /// The times of a device of this name, if that is known, beside the limits of the one that is described.
     fn new(
-        given: Option<TimesFile<'a>>,
+        given: Option<MeasuredTimes>,
         gpu: Option<Box<dyn Device>>,
         name: Option<&str>,
         description: Description,
@@ -181,9 +170,9 @@ impl<'a> Timing<'a> {
         let device = description.name.clone();
         let (is_measured, words) = match (&gpu, &given) {
             (Some(gpu), _) => (true, format!("measured on {}", gpu.info())),
-            (None, Some(TimesFile { path, .. })) => {
+            (None, Some(given)) => {
                 let on = name.map_or(String::new(), |name| format!(" on {name}"));
-                (true, format!("measured{on}, as {} has them", path.display()))
+                (true, format!("measured{on}, from {}", given.path().display()))
             }
             (None, None) => (false, format!("predicted for {device}, not measured")),
         };
@@ -200,12 +189,8 @@ impl<'a> Timing<'a> {
         let mut plan = selection.plan(block, Some(RUNS), device)?;
         leave_out_unsupported(&mut plan, ladder, env, &self.description)?;
         let (mut measured, mut wrong) = (None, Vec::new());
-        if let Some(TimesFile { path, times, origin }) = &self.given {
-            origin.check(ladder, plan.problem(), path)?;
-            if !plan.launches().iter().any(|(rung, _)| times.contains_key(rung.name)) {
-                return Err(predict::no_times(path, [ladder.name].into_iter()).into());
-            }
-            measured = Some(times.clone());
+        if let Some(given) = &self.given {
+            measured = Some(given.of(ladder, &plan.problem().labels().title)?);
         }
         if let Some(gpu) = &mut self.gpu {
             let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS), device)?, |_| {})?;

@@ -11,7 +11,8 @@ use ranks::{Devices, GroupReport, GroupRequest, Measurement, Member, SharedLadde
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, WRONG, progress_bar};
-use cli::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
+use analysis::results::Unit;
+use cli::output::{Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
 use cli::run::RUNS;
 use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
 use cli::workers::LaunchLimit;
@@ -139,7 +140,8 @@ impl Measured<'_> {
             let names = names.iter().map(|name| Column::number(name.trim_start_matches("allreduce_")));
             Table::new([Column::number("bytes")].into_iter().chain(names))
         };
-        let (mut times, mut rates) = (columns(), columns());
+        let of = |what: &str| columns().with_results_of(self.own.ladder.name, format!("{what}, {count} devices"));
+        let (mut times, mut rates) = (of("time of an all-reduce"), of("bus bandwidth in GB/s"));
         let mut document = Document::default();
         for report in &reports {
             let bytes = report.all_reduced.unwrap_or_default();
@@ -154,9 +156,9 @@ impl Measured<'_> {
                 [Cell::from(bytes.to_string())].into_iter().chain(own).collect()
             };
             let median = |own: &Measurement| own.samples.as_ref().map(|samples| samples.median());
-            times.row(cells(&|own| median(own).map_or(NOTHING.to_owned(), duration).into()));
-            let rate = |own: &Measurement| Rates::of(report, own).all_reduce.map(|[_, bus]| format!("{bus:.2}"));
-            rates.row(cells(&|own| rate(own).unwrap_or(NOTHING.to_owned()).into()));
+            times.row(cells(&|own| Cell::measured(median(own), Unit::Nanoseconds)));
+            let rate = |own: &Measurement| Rates::of(report, own).all_reduce.map(|[_, bus]| bus);
+            rates.row(cells(&|own| Cell::measured(rate(own), Unit::GigabytesPerSecond)));
             report.measurements.iter().for_each(|own| document.record(&record(report, own)));
         }
         document.paragraph("Time of an all-reduce:");
@@ -198,7 +200,8 @@ impl Measured<'_> {
         let problems = self.problems(usual)?;
         let columns = ["rung", "problem", "divided"].map(Column::text).into_iter();
         let numbers = ["devices", "time", "rate", "× one device", "of linear"].map(Column::number);
-        let mut table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
+        let table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
+        let mut table = table.with_results_of(own.ladder.name, format!("on up to {} devices", shared.numbers.len()));
         let mut document = Document::default();
         let mut all = Vec::new();
         self.bar.inc_length((problems.len() * ways.len() * (2 * counts.len() - 1)) as u64);
@@ -221,7 +224,6 @@ impl Measured<'_> {
                     let times = one.zip(own).map(|((one, _), (own, _))| own / one);
                     let linear = times.map(|times| times / report.rank.count as f64);
                     let median = outcome.samples.as_ref().map(|samples| samples.median());
-                    let or_nothing = |text: Option<String>| Cell::from(text.unwrap_or(NOTHING.to_owned()));
                     let divided = match way {
                         _ if !is_product => (*divided).to_owned(),
                         (Side::K, _) => format!("{divided}, k"),
@@ -234,10 +236,10 @@ impl Measured<'_> {
                         divided.into(),
                         if outcome.verdict.is_right() { Cell::good("right") } else { Cell::bad("WRONG") },
                         report.rank.count.to_string().into(),
-                        or_nothing(median.map(duration)),
-                        or_nothing(own.map(|(rate, unit)| format!("{rate:.1} {unit}"))),
-                        or_nothing(times.map(|times| format!("{times:.3}"))),
-                        or_nothing(linear.map(|share| format!("{:.1} %", share * 100.0))),
+                        Cell::measured(median, Unit::Nanoseconds),
+                        own.map_or(NOTHING.to_owned(), |(rate, unit)| format!("{rate:.1} {unit}")).into(),
+                        Cell::measured(times, Unit::Ratio),
+                        Cell::measured(linear.map(|share| share * 100.0), Unit::Percent),
                     ]);
                     document.record(&record(report, outcome));
                 }
@@ -258,10 +260,12 @@ impl Measured<'_> {
         let device: &DeviceInfo = &last.device;
         let devices = self.shared.numbers.len();
         let links = ranks::links(self.args.device, &self.shared.numbers);
+        let conditions = format!("combined by {}; {timing}", last.combined_by);
         document.caption(vec![
             format!("{} on up to {devices} devices, each {device}{links}", self.own.ladder.name),
-            format!("combined by {}; {timing}; {}; {}", last.combined_by, provenance.date, provenance.toolchain),
+            format!("{conditions}; {}; {}", provenance.date, provenance.toolchain),
         ]);
+        document.measured(Context { device: format!("{device}{links}"), conditions, provenance });
         for report in reports {
             for own in &report.measurements {
                 if let Verdict::Wrong(why) = &own.verdict {

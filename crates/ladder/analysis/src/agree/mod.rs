@@ -3,7 +3,7 @@
 //! - [`metrics`] are the metrics that both sides have, with the rule for when they agree.
 //! - [`class`] classifies two numbers, and explains differences by the changes that `ptxas` made to the PTX.
 //! - [`cases`] are the runs that are compared; [`compare`] compares one.
-//! - [`record`] keeps comparisons in a file, with which tests check the simulator's numbers without a GPU.
+//! - [`record`] has the form of comparisons as recorded results, with which tests check the simulator without a GPU.
 //!
 //! The simulator counts PTX; a GPU counts the machine code that `ptxas` makes of it. When the two numbers differ, the
 //! instructions of both are compared: a change of instructions that a metric counts explains a difference of that
@@ -36,7 +36,7 @@ use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
 use metrics::{ComparedMetric, METRICS};
-use record::{Comparison, MeasurementContext, Row, Run};
+use record::{Comparison, MeasurementContext, Request, Row, Run};
 
 /// Finds the changes that `ptxas` made to an entry's memory instructions.
 pub trait Explain {
@@ -131,11 +131,11 @@ impl Gpu<'_> {
     /// The circumstances of its measurements.
     pub fn measured(&self) -> MeasurementContext {
         MeasurementContext {
-            device: self.info.name.clone(),
-            capability: self.info.compute_capability,
-            driver: self.info.driver.clone(),
-            ncu: Some(self.ncu.version()),
-            ptxas: self.explain.version(),
+            device: self.info.to_string(),
+            tools: match self.explain.version() {
+                Some(ptxas) => format!("{}; ptxas {ptxas}", self.ncu.version()),
+                None => self.ncu.version(),
+            },
             date: self.provenance.date.clone(),
             toolchain: self.provenance.toolchain.clone(),
         }
@@ -211,14 +211,21 @@ pub fn compare(
     })?;
     let options = selection.given.iter();
     let options = options.map(|(name, value)| ((*name).to_owned(), value.clone()));
+    let (title, block) = (plan.problem().labels().title, block.map(dims));
     Ok(Run {
         ladder: ladder.to_owned(),
-        title: plan.problem().labels().title,
-        options: options.collect(),
-        block: block.map(dims),
+        case: match &block {
+            Some(block) => format!("{title}, blocks of {block}"),
+            None => title,
+        },
         measured: gpu.measured(),
-        metrics: there.iter().map(|metric| metric.name.clone()).collect(),
-        left_out: plan.left_out().to_vec(),
+        request: Request {
+            options: options.collect(),
+            block,
+            capability: gpu.info.compute_capability,
+            metrics: there.iter().map(|metric| metric.name.clone()).collect(),
+            left_out: plan.left_out().to_vec(),
+        },
         rungs,
     })
 }

@@ -1,17 +1,15 @@
-//! Recorded comparisons: the numbers of both sides and the circumstances, as a JSON file. Tests check the simulator's
-//! numbers against it, and the report is written from it.
+//! Comparisons of the simulator's counters with Nsight Compute's, and their form as recorded results. Tests check the
+//! simulator's numbers against the recorded ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::ErrorKind;
-use std::path::Path;
 
-use serde::{Deserialize, Serialize, Serializer};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
 use super::class::Class;
 use super::metrics::{ComparedMetric, Rule, find};
 use crate::Error;
-use crate::document;
+use crate::results::{self, Value};
 use crate::selection::selection;
 use engine::Catalog;
 use engine::registry::{DeviceProperties, Ladder};
@@ -19,50 +17,51 @@ use engine::run::Plan;
 use engine::size::parse_block;
 
 /// Runs of ladders that were compared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// The runs, in the ladders' order.
     pub runs: Vec<Run>,
 }
 
-/// A recorded run of a ladder: a problem, with one block for all rungs or each rung's default block.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A run of a ladder: a problem, with one block for all rungs or each rung's default block.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The ladder.
     pub ladder: String,
-    /// The problem in words.
-    pub title: String,
+    /// The problem and the block in words.
+    pub case: String,
+    /// The circumstances in which the GPU was measured.
+    pub measured: MeasurementContext,
+    /// The request.
+    pub request: Request,
+    /// The counters of each rung.
+    pub rungs: Vec<Row>,
+}
+
+/// The request of a run, and what was compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
     /// The options that were given.
     pub options: BTreeMap<String, String>,
     /// The block, if one was given.
     pub block: Option<String>,
-    /// The circumstances in which the GPU was measured.
-    pub measured: MeasurementContext,
+    /// The GPU's compute capability, which determines the PTX that it ran.
+    pub capability: Option<(u32, u32)>,
     /// The metrics that were compared. A metric that is missing in a rung's row was 0 on both sides, or a quotient
     /// whose divisor was 0 on both sides.
     pub metrics: Vec<String>,
     /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
-    /// The counters of each rung.
-    pub rungs: Vec<Row>,
 }
 
 /// The circumstances in which the GPU was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasurementContext {
-    /// The GPU.
+    /// The GPU, its properties and its driver.
     pub device: String,
-    /// Its compute capability, which determines the PTX that it ran.
-    pub capability: Option<(u32, u32)>,
-    /// Its driver.
-    pub driver: Option<String>,
-    /// Nsight Compute and its version.
-    pub ncu: Option<String>,
-    /// The assembler whose code explains differences, with its version.
-    pub ptxas: Option<String>,
+    /// The versions of Nsight Compute, and of the assembler whose code explains differences.
+    pub tools: String,
     /// The date.
     pub date: String,
     /// The compilers of host and device code.
@@ -70,8 +69,7 @@ pub struct MeasurementContext {
 }
 
 /// The counters of a rung.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The rung.
     pub rung: String,
@@ -86,10 +84,8 @@ pub struct Row {
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// The simulator's number.
-    #[serde(serialize_with = "whole")]
     pub sim: Option<f64>,
     /// Nsight Compute's.
-    #[serde(serialize_with = "whole")]
     pub ncu: Option<f64>,
     /// The agreement of the two numbers.
     pub class: Class,
@@ -98,16 +94,21 @@ pub struct Comparison {
     pub why: Vec<String>,
 }
 
-fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("strings, numbers and maps by name serialize")
-}
+impl Comparison {
+    /// The value in a record: the number, if it is the same on both sides.
+    fn value(&self) -> Value {
+        match (self.class, self.sim) {
+            (Class::Exact, Some(sim)) if self.ncu == Some(sim) => Value::Number(sim),
+            _ => Value::Data(serde_json::to_value(self).expect("numbers and words serialize")),
+        }
+    }
 
-/// Writes whole numbers without a decimal point.
-fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
-    match *number {
-        Some(number) if number.fract() == 0.0 && number.abs() < EXACT => serializer.serialize_i64(number as i64),
-        other => other.serialize(serializer),
+    fn of_value(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Number(both) => Ok(Self { sim: Some(*both), ncu: Some(*both), class: Class::Exact, why: Vec::new() }),
+            Value::Data(data) => serde_json::from_value(data.clone()).map_err(|why| why.to_string()),
+            other => Err(format!("`{other}` is not a comparison")),
+        }
     }
 }
 
@@ -117,10 +118,16 @@ impl Row {
         &'a self,
         run: &'a Run,
     ) -> impl Iterator<Item = (&'static ComparedMetric, Option<&'a Comparison>)> {
-        let metrics = run.metrics.iter().filter_map(|name| find(name));
+        let metrics = run.request.metrics.iter().filter_map(|name| find(name));
         metrics.map(|metric| (metric, self.metrics.get(&metric.name)))
     }
 }
+
+/// The kind of the record that has a run's [`Request`]; the others have one rung each.
+const REQUEST: &str = "request";
+
+/// The quantity of a record that is a rung's launch, or a run's [`Request`].
+const LAUNCH: &str = "launch";
 
 impl Run {
     /// Makes the problem and the launches of the recorded run with the ladders of this program.
@@ -130,27 +137,19 @@ impl Run {
     /// [`Error::Request`] when an option does not.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, Error> {
         let ladder = catalog.ladder(&self.ladder)?;
+        let options = &self.request.options;
         let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
-        if let Some(name) = self.options.keys().find(|name| !is_known(name)) {
+        if let Some(name) = options.keys().find(|name| !is_known(name)) {
             return Err(Error::Request(format!(
-                "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo lab agree` \
-                 records it anew on a GPU",
+                "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo lab record -- \
+                 agree` records it again on a GPU",
                 self.ladder
             )));
         }
         let rungs = self.rungs.iter().map(|row| row.rung.clone());
-        let selection = selection(ladder, rungs.collect(), &self.options);
-        let block = self.block.as_deref().map(parse_block).transpose()?;
+        let selection = selection(ladder, rungs.collect(), options);
+        let block = self.request.block.as_deref().map(parse_block).transpose()?;
         Ok(selection.plan(block, None, DeviceProperties::default())?)
-    }
-
-    /// The JSON of the run, with a line for each rung.
-    fn text(&self) -> String {
-        let rungs: Vec<String> = self.rungs.iter().map(to_json).collect();
-        let own = to_json(&Self { rungs: Vec::new(), ..self.clone() });
-        // The rungs are its last field, which is an empty array here.
-        let begin = own.trim_end_matches("]}");
-        format!("{begin}\n{}\n]}}", rungs.join(",\n"))
     }
 
     /// The number of comparisons of a class, or, with `None`, of numbers that are 0 on both sides.
@@ -161,11 +160,52 @@ impl Run {
         classes.filter(|own| *own == class).count()
     }
 
-    /// The problem and the block in words.
-    pub fn case(&self) -> String {
-        match &self.block {
-            Some(block) => format!("{}, blocks of {block}", self.title),
-            None => self.title.clone(),
+    /// The records of the run: one with its request, and one for each rung.
+    fn records(&self) -> impl Iterator<Item = results::Record> {
+        let MeasurementContext { device, tools, date, toolchain } = &self.measured;
+        let record = |kind: &str, rung: &str, values: IndexMap<String, Option<Value>>| results::Record {
+            device: device.clone(),
+            toolchain: toolchain.clone(),
+            date: date.clone(),
+            command: String::new(),
+            conditions: tools.clone(),
+            ladder: self.ladder.clone(),
+            problem: self.case.clone(),
+            kind: kind.to_owned(),
+            rung: rung.to_owned(),
+            values,
+        };
+        let request = serde_json::to_value(&self.request).expect("words and numbers serialize");
+        let request = IndexMap::from([(LAUNCH.to_owned(), Some(Value::Data(request)))]);
+        let first = record(REQUEST, &self.ladder, request);
+        let rungs = self.rungs.iter().map(move |row| {
+            let metrics = row.metrics.iter().map(|(name, own)| (name.clone(), Some(own.value())));
+            let launch = (LAUNCH.to_owned(), Some(Value::Text(row.launch.clone())));
+            record("rung", &row.rung, [launch].into_iter().chain(metrics).collect())
+        });
+        [first].into_iter().chain(rungs)
+    }
+
+    /// The run that the first record begins.
+    fn of_record(record: &results::Record) -> Result<Self, String> {
+        let Some(Value::Data(request)) = record.value(LAUNCH) else {
+            return Err(format!("the records of {} do not begin with the request", record.subject()));
+        };
+        let request: Request = serde_json::from_value(request.clone()).map_err(|why| why.to_string())?;
+        match request.metrics.iter().find(|name| find(name).is_none()) {
+            Some(name) => Err(format!("it compares {name}, which is not known here")),
+            None => Ok(Self {
+                ladder: record.ladder.clone(),
+                case: record.problem.clone(),
+                measured: MeasurementContext {
+                    device: record.device.clone(),
+                    tools: record.conditions.clone(),
+                    date: record.date.clone(),
+                    toolchain: record.toolchain.clone(),
+                },
+                request,
+                rungs: Vec::new(),
+            }),
         }
     }
 }
@@ -188,17 +228,6 @@ impl Record {
         runs.all(|run| run.count(Some(Class::Unexplained)) == 0)
     }
 
-    /// Adds these runs, and removes all earlier runs of their ladders.
-    pub fn replace(&mut self, catalog: &Catalog, runs: Vec<Run>) {
-        self.runs.retain(|old| runs.iter().all(|new| new.ladder != old.ladder));
-        self.runs.extend(runs);
-        let place = |run: &Run| {
-            let mut ladders = catalog.ladders.iter();
-            ladders.position(|own| own.name == run.ladder)
-        };
-        self.runs.sort_by_key(place);
-    }
-
     /// The rungs of the catalog that no run contains, by ladder: those that are not yet measured.
     pub fn missing(&self, catalog: &Catalog) -> Vec<(&'static str, Vec<&'static str>)> {
         let of_ladder = |ladder: &'static Ladder| {
@@ -212,51 +241,31 @@ impl Record {
         catalog.ladders.iter().filter_map(of_ladder).collect()
     }
 
-    /// Reads a record. With `or_new`, a file that does not exist is an empty record.
+    /// The runs that recorded results contain.
     ///
     /// # Errors
-    /// [`Error`] when the file cannot be read or is not a record, with the line.
-    pub fn read(path: &Path, or_new: bool) -> Result<Self, Error> {
-        let error = |why: String| Error::file("use", path, why);
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(why) if or_new && why.kind() == ErrorKind::NotFound => {
-                let folder = path.parent().filter(|folder| *folder != Path::new(""));
-                return match folder.filter(|folder| !folder.is_dir()) {
-                    Some(folder) => Err(error(format!("there is no folder {}", folder.display()))),
-                    None => Ok(Self::default()),
-                };
+    /// When records are not those of comparisons. The message says what is wrong.
+    pub fn of_records(records: &[results::Record]) -> Result<Self, String> {
+        let mut runs: Vec<Run> = Vec::new();
+        for record in records {
+            if record.kind == REQUEST {
+                runs.push(Run::of_record(record)?);
+                continue;
             }
-            Err(why) => return Err(error(why.to_string())),
-        };
-        Self::parse(&text).map_err(error)
-    }
-
-    /// Reads a record's text.
-    ///
-    /// # Errors
-    /// When the text is not a record. The message says what is wrong, and where.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let record: Self =
-            serde_json::from_str(text).map_err(|error| format!("it is no record of `cargo lab agree` ({error})"))?;
-        let mut names = record.runs.iter().flat_map(|run| &run.metrics);
-        match names.find(|name| find(name).is_none()) {
-            Some(name) => Err(format!("it compares {name}, which is not known here")),
-            None => Ok(record),
+            let run = runs.last_mut().filter(|run| run.ladder == record.ladder && run.case == record.problem);
+            let run = run.ok_or_else(|| format!("the records of {} do not begin with the request", record.subject()))?;
+            let metrics = record.values.iter().filter(|(name, _)| *name != LAUNCH);
+            let metrics = metrics.filter_map(|(name, value)| Some((name, value.as_ref()?)));
+            let metrics = metrics.map(|(name, value)| Ok((name.clone(), Comparison::of_value(value)?)));
+            let launch = record.value(LAUNCH).map_or(String::new(), Value::to_string);
+            let metrics = metrics.collect::<Result<_, String>>()?;
+            run.rungs.push(Row { rung: record.rung.clone(), launch, metrics });
         }
+        Ok(Self { runs })
     }
 
-    /// The text that [`Record::parse`] reads: JSON, with a line for each rung of a run.
-    pub fn text(&self) -> String {
-        let runs: Vec<String> = self.runs.iter().map(Run::text).collect();
-        format!("{{\"runs\":[\n{}\n]}}\n", runs.join(",\n"))
-    }
-
-    /// Writes a record atomically: the file has either its old or its new contents.
-    ///
-    /// # Errors
-    /// [`Error`] when it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        document::replace(path, &self.text()).map_err(|why| Error::file("use", path, why))
+    /// The records that [`Record::of_records`] reads.
+    pub fn records(&self) -> Vec<results::Record> {
+        self.runs.iter().flat_map(Run::records).collect()
     }
 }

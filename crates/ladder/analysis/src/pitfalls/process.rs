@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::{Outcome, ToolReport};
+use super::Outcome;
 use crate::Error;
 
 /// What stands before each line of compute-sanitizer's.
@@ -64,7 +64,7 @@ pub fn measure(program: &Path, args: &[OsString], limit: Duration) -> Result<Out
     }))
 }
 
-/// Has a tool of compute-sanitizer look at this program with these arguments.
+/// What a tool of compute-sanitizer reports about this program with these arguments: its first words, or `nothing`.
 ///
 /// # Errors
 /// [`Error::Request`] when compute-sanitizer cannot be started.
@@ -74,7 +74,7 @@ pub fn sanitize(
     program: &Path,
     args: &[OsString],
     limit: Duration,
-) -> Result<ToolReport, Error> {
+) -> Result<String, Error> {
     // The driver's errors are those of the launch, which is measured without a tool.
     let own = ["--tool", tool, "--report-api-errors", "no"].map(OsString::from);
     let mut all = own.to_vec();
@@ -97,7 +97,7 @@ pub fn version(sanitizer: &Path) -> Result<String, Error> {
 
 /// What a tool found, by what it printed: `ERROR SUMMARY: 2 errors`, `RACECHECK SUMMARY: 1 hazard displayed …`. A tool
 /// that was ended has no summary, and what it said before counts.
-fn said(ended: &ProcessOutput) -> ToolReport {
+fn said(ended: &ProcessOutput) -> String {
     let lines = || ended.said.lines().filter_map(|line| line.strip_prefix(MARGIN)).map(str::trim);
     let is_summary = |line: &&str| line.contains("SUMMARY: ");
     let count = |line: &str| {
@@ -116,7 +116,7 @@ fn said(ended: &ProcessOutput) -> ToolReport {
         (false, _, true) => "nothing",
         (false, _, false) => "nothing, and had to be ended",
     };
-    ToolReport { finds, says: says.to_owned() }
+    says.to_owned()
 }
 
 #[cfg(test)]
@@ -125,25 +125,24 @@ mod tests {
 
     use super::*;
 
-    fn of(text: &str, in_time: bool) -> (bool, String) {
-        let ToolReport { finds, says } = said(&ProcessOutput { said: text.to_owned(), in_time });
-        (finds, says)
+    fn of(text: &str, in_time: bool) -> String {
+        said(&ProcessOutput { said: text.to_owned(), in_time })
     }
 
     #[test]
     fn a_tool_finds_what_its_summary_counts() {
         let found = "========= COMPUTE-SANITIZER\n========= Invalid __global__ read of size 4 bytes\n\
                      =========     at f+0x10\n{\"result\":\"right\"}\n========= ERROR SUMMARY: 1 error\n";
-        assert_eq!(of(found, true), (true, "Invalid __global__ read of size 4 bytes".to_owned()));
+        assert_eq!(of(found, true), "Invalid __global__ read of size 4 bytes");
         let none = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
-        assert_eq!(of(none, true), (false, "nothing".to_owned()));
+        assert_eq!(of(none, true), "nothing");
         let race = "========= COMPUTE-SANITIZER\n========= Error: Race reported between Write access\n\
                     ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n";
-        assert_eq!(of(race, true), (true, "Error: Race reported between Write access".to_owned()));
+        assert_eq!(of(race, true), "Error: Race reported between Write access");
         let race = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n";
-        assert!(!of(race, true).0);
-        assert_eq!(of("========= COMPUTE-SANITIZER\n", false), (false, "nothing, and had to be ended".to_owned()));
-        assert!(of("========= COMPUTE-SANITIZER\n========= Barrier error detected\n", false).0);
+        assert_eq!(of(race, true), "nothing");
+        assert_eq!(of("========= COMPUTE-SANITIZER\n", false), "nothing, and had to be ended");
+        assert_eq!(of("========= COMPUTE-SANITIZER\n========= Barrier error detected\n", false), "Barrier error detected");
     }
 
     #[test]

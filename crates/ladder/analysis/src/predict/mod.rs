@@ -18,14 +18,13 @@
 //! # }
 //! ```
 
-pub mod against;
 pub mod calibrate;
+pub mod measured;
 pub mod model;
 pub mod sample;
 mod score;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::Error;
 use crate::occupancy::{self, EntryOccupancy, Limits};
@@ -40,17 +39,6 @@ use model::{Constants, Estimate, estimate};
 use sample::{INSTRUCTIONS, Sample, Sampler};
 pub use score::{RESOLUTION_US, Score, observations, score};
 use toolkit::Usage;
-
-/// The error when the file at `path` has no times of any of these ladders.
-pub fn no_times(path: &Path, ladders: impl Iterator<Item = &'static str>) -> Error {
-    let ladders: Vec<&str> = ladders.collect();
-    Error::Request(format!(
-        "{} has no times of {}: it is neither what `ladder run --json` prints nor a file with the tables that `lab \
-         record` writes",
-        path.display(),
-        ladders.join(", ")
-    ))
-}
 
 /// The predicted time of a rung on a device.
 #[derive(Clone, Debug)]

@@ -105,7 +105,7 @@ pub(super) fn report(
     env: &Env<'_>,
     selected: &[Selection],
     block: Option<[u32; 3]>,
-    timing: &mut Timing<'_>,
+    timing: &mut Timing,
     wrong: &mut Vec<String>,
 ) -> Result<Report, Error> {
     let mut sim = Sim::open_like(env.catalog.kernels, 0, None, predict::properties(&timing.description))?;

@@ -17,7 +17,7 @@ use clap::Args;
 use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::timing::{Timing, TimingArguments};
-use analysis::document::{check_new, replace};
+use analysis::files::{check_new, replace};
 use data::{Data, GENERATOR};
 
 pub(crate) const REPORT: Command = Command {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::pitfalls::Record;
+use analysis::pitfalls::{ON_GPU, kept_of};
 use learn::{AnswerError, Course, Exercise, Launched, Progress, State, Verdict};
 use serde::Serialize;
 use simt::LaunchError;
@@ -122,8 +122,8 @@ pub(super) fn verdict(
             document.note("solved");
             if let Some(bug) = exercise.bug() {
                 let mut facts = vec![("lesson", bug.lesson.to_owned()), ("a GPU", bug.on_gpu.to_owned())];
-                let recorded = Record::embedded().pitfalls.get(bug.name);
-                facts.extend(recorded.map(|recorded| ("measured", recorded.faulty.to_string())));
+                let measured = kept_of(bug.name).and_then(|record| record.value(ON_GPU));
+                facts.extend(measured.map(|measured| ("measured", measured.to_string())));
                 document.facts(facts);
             }
             if let Some(next) = course.next(progress) {

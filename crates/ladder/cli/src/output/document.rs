@@ -1,5 +1,7 @@
 //! A document: the output of a command, in reading order.
 
+use analysis::results::Record;
+use engine::Provenance;
 use serde::Serialize;
 use simt::diagnostic::{Diagnostic, Style, texts};
 
@@ -14,6 +16,19 @@ pub struct Document {
     records: Vec<String>,
     /// The JSON output when it is not an array.
     value: Option<String>,
+    /// The circumstances in which the tables' results were measured.
+    context: Option<Context>,
+}
+
+/// The circumstances in which results were measured.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The device: its name first, then its properties and driver.
+    pub device: String,
+    /// How they were measured; empty if the command says all.
+    pub conditions: String,
+    /// The date and the compilers.
+    pub provenance: Provenance,
 }
 
 #[derive(Clone, Debug)]
@@ -21,6 +36,8 @@ enum Block {
     Heading { title: String, rest: String, is_apart: bool },
     Paragraph(String),
     Table(Table),
+    /// Records that no table shows.
+    Recorded(Vec<Record>),
     Facts(Vec<(String, String)>),
     Caption(Vec<String>),
     Notes(Vec<String>),
@@ -52,6 +69,26 @@ impl Document {
     /// Adds a table.
     pub fn table(&mut self, table: Table) {
         self.blocks.push(Block::Table(table));
+    }
+
+    /// Adds records that no table shows.
+    pub fn recorded(&mut self, records: Vec<Record>) {
+        self.blocks.push(Block::Recorded(records));
+    }
+
+    /// States the circumstances in which the results of the tables were measured.
+    pub fn measured(&mut self, context: Context) {
+        self.context = Some(context);
+    }
+
+    /// Returns the records of the document: those of its tables that have results, and those that no table shows.
+    pub fn results(&self) -> Vec<Record> {
+        let records = self.blocks.iter().map(|block| match (block, &self.context) {
+            (Block::Table(table), Some(context)) => table.records(context),
+            (Block::Recorded(records), _) => records.clone(),
+            _ => Vec::new(),
+        });
+        records.flatten().collect()
     }
 
     /// Adds facts about something, one per line: a label and a value. A fact without a label continues the one before
@@ -127,6 +164,7 @@ impl Document {
                 }
                 Block::Paragraph(paragraph) => text += &lines(paragraph),
                 Block::Table(table) => text += &table.text(style),
+                Block::Recorded(_) => {}
                 Block::Facts(facts) => {
                     let widths = facts.iter().map(|(what, _)| what.chars().count());
                     let width = widths.max().unwrap_or(0).max(FACTS) + 2;
@@ -148,16 +186,14 @@ impl Document {
         text
     }
 
-    /// Writes the document as Markdown. A document with pictures is written as fenced plain text.
+    /// Writes the document as Markdown.
     pub fn markdown(&self) -> String {
-        let is_picture = |block: &Block| matches!(block, Block::Picture { .. });
-        if self.blocks.iter().any(is_picture) {
-            return format!("```text\n{}```\n", self.text(OutputStyle::default()));
-        }
-        let blocks = self.blocks.iter().map(|block| match block {
+        let shown = self.blocks.iter().filter(|block| !matches!(block, Block::Recorded(_)));
+        let blocks = shown.map(|block| match block {
             Block::Heading { title, rest, .. } => format!("### {title}{}\n", after_colon(rest)),
             Block::Paragraph(text) => format!("{text}\n"),
-            Block::Picture { plain, .. } => plain.clone(),
+            Block::Picture { plain, .. } => format!("```text\n{plain}```\n"),
+            Block::Recorded(_) => String::new(),
             Block::Diagnostics(diagnostics) => format!("```text\n{}```\n", texts(diagnostics, Style::default())),
             Block::Table(table) => table.markdown(),
             Block::Facts(facts) => {

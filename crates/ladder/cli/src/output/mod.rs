@@ -1,13 +1,14 @@
 //! The output of a command, as data: a [`Document`] of headings, tables, facts and notes for people, and of records
-//! for programs. It is written as text, Markdown or JSON; commands build it and do not know the three formats.
+//! for programs. It is written as text, Markdown, JSON or records of results; commands build it and do not know
+//! these forms.
 
 mod document;
 mod printer;
 mod style;
 mod table;
 
-pub use document::Document;
+pub use document::{Context, Document};
 pub use printer::{Format, Printer};
-pub use style::{NOTHING, OutputStyle, WIDTH, duration, number};
+pub use style::{Form, NOTHING, OutputStyle, WIDTH, duration, number};
 pub(crate) use style::{escaped, unfilled, wrapped};
 pub use table::{Cell, Column, Importance, Table};

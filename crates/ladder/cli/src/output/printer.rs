@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 
 use super::document::Document;
-use super::style::OutputStyle;
+use super::style::{Form, OutputStyle};
 
 /// What is written below tables that have further columns.
 const MORE_COLUMNS: &str = "more columns: --wide, --json\n";
@@ -56,12 +56,18 @@ impl<'a> Printer<'a> {
             self.records.append(document.clone());
             return Ok(());
         }
-        let text = match self.style.markdown {
-            true => document.markdown(),
-            false => document.text(self.style),
-        };
-        self.is_cut |= !self.style.markdown && document.is_cut(self.style);
-        self.out.write_all(text.as_bytes())?;
+        match self.style.form {
+            Form::Text => {
+                self.is_cut |= document.is_cut(self.style);
+                self.out.write_all(document.text(self.style).as_bytes())?;
+            }
+            Form::Markdown => self.out.write_all(document.markdown().as_bytes())?,
+            Form::Records => {
+                for record in document.results() {
+                    writeln!(self.out, "{}", serde_json::to_string(&record)?)?;
+                }
+            }
+        }
         self.out.flush()
     }
 

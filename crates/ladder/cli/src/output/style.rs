@@ -9,13 +9,24 @@ pub const NOTHING: &str = "–";
 /// The width of text that is not written to a terminal.
 pub const WIDTH: usize = 100;
 
+/// The form in which documents are written, where JSON is not requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Text for people.
+    Text,
+    /// Markdown, for the book.
+    Markdown,
+    /// The records of results, for `lab record`: lines of JSON.
+    Records,
+}
+
 /// Who reads the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputStyle {
     /// A person at a terminal: there is color. Otherwise the text is plain.
     pub terminal: bool,
-    /// A document: the output is Markdown.
-    pub markdown: bool,
+    /// The form of documents.
+    pub form: Form,
     /// The most columns of a line.
     pub width: usize,
     /// Whether tables have all of their columns, however wide.
@@ -24,7 +35,7 @@ pub struct OutputStyle {
 
 impl Default for OutputStyle {
     fn default() -> Self {
-        Self { terminal: false, markdown: false, width: WIDTH, wide: false }
+        Self { terminal: false, form: Form::Text, width: WIDTH, wide: false }
     }
 }
 

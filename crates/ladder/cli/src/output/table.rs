@@ -4,10 +4,12 @@ use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
 };
+use analysis::results::{Record, Unit, Value};
 use serde::Deserialize;
 use textwrap::core::display_width;
 
-use super::style::{OutputStyle, wrapped};
+use super::document::Context;
+use super::style::{NOTHING as MISSING, OutputStyle, wrapped};
 
 /// A line below the headings, and no others.
 const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));
@@ -23,6 +25,17 @@ const NARROWEST: usize = 24;
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+    /// What the table has results of, if `lab record` keeps its rows.
+    results_of: Option<Subject>,
+}
+
+/// What a table has results of.
+#[derive(Clone, Debug)]
+struct Subject {
+    ladder: String,
+    problem: String,
+    /// How the results were measured, in addition to the document's conditions.
+    conditions: String,
 }
 
 /// A column, by its heading.
@@ -93,31 +106,49 @@ impl Column {
     }
 }
 
-/// A cell: its text, which may have several lines, and its colour.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A cell: its text, which may have several lines, its color, and its value, if that is not the text.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     text: String,
     color: Option<Color>,
+    value: Option<Value>,
 }
 
 impl Cell {
     /// A green cell: a right result, or the row that applies.
     pub fn good(text: impl Into<String>) -> Self {
-        let (text, color) = (text.into(), Some(Color::Green));
-        Self { text, color }
+        Self { color: Some(Color::Green), ..Self::from(text) }
     }
 
     /// A red cell: a wrong result.
     pub fn bad(text: impl Into<String>) -> Self {
-        let (text, color) = (text.into(), Some(Color::Red));
-        Self { text, color }
+        Self { color: Some(Color::Red), ..Self::from(text) }
+    }
+
+    /// A cell with this value.
+    pub fn of(value: Value) -> Self {
+        Self { value: Some(value.clone()), ..Self::from(value.to_string()) }
+    }
+
+    /// A number with a unit; an empty cell, drawn as a dash, if there is no number.
+    pub fn measured(number: Option<f64>, unit: Unit) -> Self {
+        number.map_or(Self::from(MISSING), |number| Self::of(Value::new(number, unit)))
+    }
+
+    /// The value for a record, where names are set as code; `None` if there is none.
+    fn recorded(&self, column: &Column) -> Option<Value> {
+        match &self.value {
+            Some(value) => Some(value.clone()),
+            None if self.text == MISSING || self.text.is_empty() => None,
+            None if column.content == Content::Name => Some(Value::Text(format!("`{}`", self.text))),
+            None => Some(Value::of_text(&self.text)),
+        }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        let (text, color) = (text.into(), None);
-        Self { text, color }
+        Self { text: text.into(), color: None, value: None }
     }
 }
 
@@ -125,6 +156,67 @@ impl Table {
     /// A table of these columns, without rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), ..Self::default() }
+    }
+
+    /// The same table, whose rows are results of this ladder's rungs on this problem.
+    #[must_use]
+    pub fn with_results_of(mut self, ladder: impl Into<String>, problem: impl Into<String>) -> Self {
+        self.results_of = Some(Subject { ladder: ladder.into(), problem: problem.into(), conditions: String::new() });
+        self
+    }
+
+    /// The same table, whose results were measured under these conditions in addition to the document's.
+    #[must_use]
+    pub fn with_conditions(mut self, conditions: impl Into<String>) -> Self {
+        if let Some(subject) = &mut self.results_of {
+            subject.conditions = conditions.into();
+        }
+        self
+    }
+
+    /// Returns the records of the table's rows; none if the rows are not results.
+    pub fn records(&self, context: &Context) -> Vec<Record> {
+        let (Some(subject), Some((name, columns))) = (&self.results_of, self.columns.split_first()) else {
+            return Vec::new();
+        };
+        let conditions = [&*context.conditions, &*subject.conditions].into_iter().filter(|own| !own.is_empty());
+        let conditions = conditions.collect::<Vec<_>>().join("; ");
+        let record = |row: &Vec<Cell>| {
+            let values = columns.iter().zip(row.iter().skip(1));
+            Record {
+                device: context.device.clone(),
+                toolchain: context.provenance.toolchain.clone(),
+                date: context.provenance.date.clone(),
+                command: String::new(),
+                conditions: conditions.clone(),
+                ladder: subject.ladder.clone(),
+                problem: subject.problem.clone(),
+                kind: name.heading.clone(),
+                rung: row.first().map_or(String::new(), |cell| cell.text.clone()),
+                values: values.map(|(column, cell)| (column.heading.clone(), cell.recorded(column))).collect(),
+            }
+        };
+        self.rows.iter().map(record).collect()
+    }
+
+    /// Returns the table of the rows that these records have.
+    pub fn of_records(records: &[Record]) -> Self {
+        let Some(first) = records.first() else { return Self::default() };
+        let all = records.iter().flat_map(|record| record.values.keys());
+        let headings: indexmap::IndexSet<&String> = all.collect();
+        let column = |heading: &&String| {
+            let mut values = records.iter().filter_map(|record| record.value(heading)).peekable();
+            match values.peek().is_some() && values.all(Value::is_number) {
+                true => Column::number(*heading),
+                false => Column::text(*heading),
+            }
+        };
+        let mut table = Self::new([Column::name(&first.kind)].into_iter().chain(headings.iter().map(column)));
+        for record in records {
+            let cell = |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |own| Cell::of(own.clone()));
+            table.row([Cell::from(&*record.rung)].into_iter().chain(headings.iter().map(cell)));
+        }
+        table
     }
 
     /// Adds a row.

@@ -3,13 +3,14 @@
 use std::sync::LazyLock;
 
 use analysis::counters::{Expression, embedded};
+use analysis::results::{self, Value};
 use engine::Column;
 use engine::run::{Outcome, Report};
 use engine::size;
 use serde::Deserialize;
 
 use super::Predictions;
-use crate::output::{self, Importance, NOTHING, duration};
+use crate::output::{self, Cell, Importance, NOTHING};
 
 /// A column: its heading, and how the text of each row is made.
 #[derive(Deserialize)]
@@ -66,15 +67,16 @@ impl ColumnText {
         column.of(self.importance)
     }
 
-    /// The text of the report's outcome at `index`, with predicted times where nothing was measured.
-    pub(super) fn cell(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> String {
-        self.text_of(report, predictions, index).unwrap_or(NOTHING.to_owned())
+    /// The cell of the report's outcome at `index`, with predicted times where nothing was measured.
+    pub(super) fn cell(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Cell {
+        self.value(report, predictions, index).map_or(Cell::from(NOTHING), Cell::of)
     }
 
-    fn text_of(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Option<String> {
+    fn value(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Option<Value> {
         let own = report.outcomes.get(index)?;
-        let times = |factor: f64| format!("{factor:.2}×");
-        let share = |part: f64| format!("{:.1} %", part * 100.0);
+        let duration = |ns: f64| Value::new(ns, results::Unit::Nanoseconds);
+        let times = |factor: f64| Value::new(factor, results::Unit::Times);
+        let share = |part: f64| Value::new(part * 100.0, results::Unit::Percent);
         let first = report.ladder.rungs.first()?.name;
         let first = report.outcomes.iter().position(|other| other.rung.name == first);
         Some(match (self.column, predictions) {
@@ -86,12 +88,16 @@ impl ColumnText {
             (Column::OverFirst, _) => times(report.speedup_vs_first(own)?),
             (Column::OfCopy, _) => share(report.speedup_vs_first(own)?),
             (Column::OverBefore, _) => times(report.speedup_vs_before(index)?),
-            (Column::Bandwidth, _) => format!("{:.1}", report.bytes_per_s(own)? / 1e9),
+            (Column::Bandwidth, _) => {
+                Value::new(report.bytes_per_s(own)? / 1e9, results::Unit::GigabytesPerSecond)
+            },
             (Column::OfPeak, _) => share(report.bytes_per_s(own)? / report.device.peak_bytes_per_s?),
-            (Column::Flops, _) => format!("{:.1}", report.flops_per_s(own)? / 1e9),
-            (Column::Published, _) => published(report, own),
-            (Column::PublishedCount, _) => own.rung.published_count.to_owned(),
-            _ => self.counted(own)?,
+            (Column::Flops, _) => {
+                Value::new(report.flops_per_s(own)? / 1e9, results::Unit::GigaflopsPerSecond)
+            },
+            (Column::Published, _) => Value::Text(published(report, own)),
+            (Column::PublishedCount, _) => Value::of_text(own.rung.published_count),
+            _ => Value::of_text(&self.counted(own)?),
         })
     }
 

@@ -13,7 +13,7 @@ use engine::size::{self, dims};
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
-use crate::output::{Cell, Column, Document, Importance, Table};
+use crate::output::{Cell, Column, Context, Document, Importance, Table};
 use columns::ColumnText;
 pub use predictions::Predictions;
 
@@ -32,6 +32,7 @@ pub fn document(report: &Report, predictions: Option<&Predictions>, provenance: 
         false => document.table(table(report, predictions, counters)),
     }
     document.caption(caption(report, predictions, counters, provenance));
+    document.measured(context(report, provenance));
     let notes = predictions.into_iter().flat_map(|own| &own.notes).cloned();
     let left_out = report.left_out.iter().map(|why| format!("left out: {why}"));
     left_out.chain(notes).for_each(|note| document.note(format!("note: {note}")));
@@ -75,7 +76,7 @@ fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine:
     let launch = predictions.is_none().then(|| Column::text("grid × block").unbroken().of(Importance::Medium));
     let columns = [Column::name("rung")].into_iter().chain(launch).chain([Column::text("result")]);
     let headings = texts.iter().map(|text| text.heading());
-    let mut table = Table::new(columns.chain(headings));
+    let mut table = Table::new(columns.chain(headings)).with_results_of(report.ladder.name, &report.title);
     for (index, outcome) in report.outcomes.iter().enumerate() {
         let launch = &outcome.launch;
         let launch = predictions.is_none().then(|| format!("{} × {}", dims(launch.grid), dims(launch.block)).into());
@@ -86,13 +87,13 @@ fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine:
                 (false, _) => Cell::bad("WRONG"),
             },
         ]);
-        let others = texts.iter().map(|text| text.cell(report, predictions, index).into());
+        let others = texts.iter().map(|text| text.cell(report, predictions, index));
         table.row(cells.chain(others));
     }
     table
 }
 
-/// The caption of a table: the device, the problem, the date, the compilers, and whether the data are in the L2 cache.
+/// The lines below a table: the device, the problem, the date and the compilers, and what else a reader needs to know.
 fn caption(
     report: &Report,
     predictions: Option<&Predictions>,
@@ -100,15 +101,9 @@ fn caption(
     provenance: &Provenance,
 ) -> Vec<String> {
     let (ladder, device) = (report.ladder, &report.device);
-    let timing = match report.runs {
-        Some(1) => "1 timed run, device events".to_owned(),
-        Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
-        None if report.counted() => "one launch of each, counted and not timed".to_owned(),
-        None => "not timed".to_owned(),
-    };
     let mut lines = vec![
         format!("{} on {device}", ladder.name),
-        format!("{}, {timing}; {}; {}", report.title, provenance.date, provenance.toolchain),
+        format!("{}, {}; {}; {}", report.title, timing(report), provenance.date, provenance.toolchain),
     ];
     if let Some(Predictions { device, .. }) = predictions {
         lines.push(format!("times are predicted for {device}, not measured; --on DEVICE predicts another device"));
@@ -118,13 +113,32 @@ fn caption(
         let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
         lines.push(legends.join("; "));
     }
-    // A ladder that is measured in operations per second says nothing about the memory.
-    if let (Some(l2), Some(_), None) = (device.l2_bytes, report.runs, report.flops)
-        && report.bytes < l2
-    {
-        lines.push(regime(report.bytes, report.sets, l2));
-    }
+    lines.extend(data_in_cache(report));
     lines
+}
+
+/// How the times were measured.
+fn timing(report: &Report) -> String {
+    match report.runs {
+        Some(1) => "1 timed run, device events".to_owned(),
+        Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
+        None if report.counted() => "one launch of each, counted and not timed".to_owned(),
+        None => "not timed".to_owned(),
+    }
+}
+
+/// The remark that the data are in the L2 cache, if they are. Times of a ladder that is measured in operations per second
+/// do not depend on it.
+fn data_in_cache(report: &Report) -> Option<String> {
+    let l2 = report.device.l2_bytes.filter(|&l2| report.bytes < l2)?;
+    (report.runs.is_some() && report.flops.is_none()).then(|| regime(report.bytes, report.sets, l2))
+}
+
+/// The circumstances of the results.
+fn context(report: &Report, provenance: &Provenance) -> Context {
+    let conditions = [Some(timing(report)), data_in_cache(report)].into_iter().flatten();
+    let conditions = conditions.collect::<Vec<_>>().join("; ");
+    Context { device: report.device.to_string(), conditions, provenance: provenance.clone() }
 }
 
 /// Whether the data of a launch are in the L2 cache when it begins.

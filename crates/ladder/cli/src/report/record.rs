@@ -16,6 +16,7 @@ use crate::output::Document;
 struct Row<'a> {
     ladder: &'a str,
     rung: &'a str,
+    problem: &'a str,
     device: &'a str,
     device_name: &'a str,
     #[serde(flatten)]
@@ -88,6 +89,7 @@ pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<
         document.record(&Row {
             ladder: report.ladder.name,
             rung: outcome.rung.name,
+            problem: &report.title,
             device: report.device.kind,
             device_name: &report.device.name,
             options: &report.options,

@@ -1,4 +1,4 @@
-//! The report of `lab agree`, which is Markdown.
+//! The report of `lab agree`.
 
 use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
@@ -19,24 +19,15 @@ pub(super) fn report(record: &Record) -> Document {
     differences(record, &mut report);
     report.heading("What counts different things", "");
     for run in &record.runs {
-        report.paragraph(format!("{}: {}", run.ladder, run.case()));
+        report.paragraph(format!("{}: {}", run.ladder, run.case));
         report.table(information(run));
     }
     report.heading("What is compared", "");
     report.table(compared());
     report.heading("Where it was measured", "");
     circumstances(record, &mut report);
+    report.recorded(record.records());
     report
-}
-
-/// Adds the rungs without numbers in a record.
-pub(super) fn not_measured(missing: &[(&str, Vec<&str>)], report: &mut Document) {
-    if !missing.is_empty() {
-        report.heading("What has not been measured yet", "");
-    }
-    for (ladder, rungs) in missing {
-        report.note(format!("{ladder}: `{}`", rungs.join("`, `")));
-    }
 }
 
 fn summary(record: &Record) -> Table {
@@ -52,7 +43,7 @@ fn summary(record: &Record) -> Table {
         table.row([ladder.to_owned(), case].into_iter().chain(numbers));
     };
     for run in &record.runs {
-        row(&run.ladder, run.case(), std::slice::from_ref(run));
+        row(&run.ladder, run.case.clone(), std::slice::from_ref(run));
     }
     row("all", String::new(), &record.runs);
     table
@@ -83,7 +74,7 @@ fn differences(record: &Record, report: &mut Document) {
         }
         if !table.is_empty() {
             is_exact = false;
-            report.paragraph(format!("{}: {}", run.ladder, run.case()));
+            report.paragraph(format!("{}: {}", run.ladder, run.case));
             report.table(table);
         }
     }
@@ -114,7 +105,7 @@ fn difference(comparison: &Comparison) -> String {
 /// Instructions and branches, which are those of PTX on one side and of SASS on the other.
 fn information(run: &Run) -> Table {
     let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
-    let here = names.filter(|name| run.metrics.iter().any(|own| own == name));
+    let here = names.filter(|name| run.request.metrics.iter().any(|own| own == name));
     let here: Vec<_> = here.filter_map(find).collect();
     let headings = here.iter().flat_map(|metric| {
         let ptx = format!("{} (PTX)", metric.heading);
@@ -163,7 +154,7 @@ fn circumstances(record: &Record, report: &mut Document) {
     }
     let mut last = String::new();
     for run in &record.runs {
-        let is_lacking = |name: &String| run.metrics.iter().all(|own| own != name);
+        let is_lacking = |name: &String| run.request.metrics.iter().all(|own| own != name);
         let lacking = METRICS.iter().filter(|metric| is_lacking(&metric.name));
         let lacking: Vec<&str> = lacking.map(|metric| metric.heading.as_str()).collect();
         let line = format!("{}: not counted: {}", run.ladder, lacking.join("; "));
@@ -172,22 +163,13 @@ fn circumstances(record: &Record, report: &mut Document) {
             report.note(line.clone());
             last = line;
         }
-        for why in &run.left_out {
-            report.note(format!("{}: {}: left out: {why}", run.ladder, run.case()));
+        for why in &run.request.left_out {
+            report.note(format!("{}: {}: left out: {why}", run.ladder, run.case));
         }
     }
 }
 
 fn place(measured: &MeasurementContext) -> String {
-    let mut place = measured.device.clone();
-    if let Some((major, minor)) = measured.capability {
-        place += &format!(", compute capability {major}.{minor}");
-    }
-    let MeasurementContext { ncu, ptxas, .. } = measured;
-    for (label, version) in [("driver ", &measured.driver), ("", ncu), ("ptxas ", ptxas)] {
-        if let Some(version) = version {
-            place += &format!(", {label}{version}");
-        }
-    }
-    format!("{place}; {}; {}", measured.date, measured.toolchain)
+    let MeasurementContext { device, tools, date, toolchain } = measured;
+    format!("{device}; {tools}; {date}; {toolchain}")
 }

@@ -7,7 +7,7 @@ use mutate::{Caught, Outcome, Verdict};
 use serde::Serialize;
 
 use super::Run;
-use cli::output::{Column, Document, Table};
+use cli::output::{Column, Context, Document, Table};
 
 /// A mutant, for programs.
 #[derive(Serialize)]
@@ -80,9 +80,15 @@ impl Counts {
     }
 }
 
+/// The subject of the recorded tables.
+const MUTANTS: &str = "mutants";
+
 /// The tables, and a record of each mutant.
-pub(super) fn document(run: &Run<'_>) -> Document {
+pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
     let mut document = tables(run);
+    let context = Context { device: "sim".to_owned(), conditions: String::new(), provenance };
+    document.recorded(reasons(run).records(&context));
+    document.measured(context);
     for own in run.outcomes {
         document.record(&Record {
             ladder: own.kernel.ladder.name,
@@ -112,15 +118,6 @@ pub(super) fn document(run: &Run<'_>) -> Document {
     document
 }
 
-/// The tables, the reasons, and where and when they were made.
-pub(super) fn report(run: &Run<'_>, provenance: &Provenance) -> Document {
-    let mut document = tables(run);
-    document.table(reasons(run));
-    let Provenance { date, toolchain } = provenance;
-    document.caption(vec![format!("{date}, on the SIMT machine, {toolchain}")]);
-    document
-}
-
 fn tables(run: &Run<'_>) -> Document {
     let mut document = Document::default();
     let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()));
@@ -132,7 +129,7 @@ fn tables(run: &Run<'_>) -> Document {
     };
     let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
 
-    let mut table = Table::new(headings("ladder"));
+    let mut table = Table::new(headings("ladder")).with_results_of(MUTANTS, "by ladder");
     let mut names: Vec<&str> = run.outcomes.iter().map(|own| own.kernel.ladder.name).collect();
     names.dedup();
     for name in &names {
@@ -143,7 +140,7 @@ fn tables(run: &Run<'_>) -> Document {
     }
     document.table(table);
 
-    let mut table = Table::new(headings("mutation"));
+    let mut table = Table::new(headings("mutation")).with_results_of(MUTANTS, "by mutation");
     for mutation in mutate::mutations::ALL {
         let counts = of(&|own| own.mutant.mutation.name == mutation.name);
         if counts.changing() + counts.equivalent + counts.same_memory + counts.unchanged + counts.unreached > 0 {
@@ -158,7 +155,7 @@ fn tables(run: &Run<'_>) -> Document {
 fn reasons(run: &Run<'_>) -> Table {
     let words = [Column::name("rung"), Column::name("mutation"), Column::name("instruction")];
     let others = [Column::number("mutants"), Column::text("means the same"), Column::text("why it is not noticed")];
-    let mut table = Table::new(words.into_iter().chain(others));
+    let mut table = Table::new(words.into_iter().chain(others)).with_results_of(MUTANTS, "explained survivors");
     let mut seen: Vec<(&mutate::reasons::Reason, usize)> = Vec::new();
     for reason in run.outcomes.iter().filter_map(|own| own.reason) {
         match seen.iter_mut().find(|own| std::ptr::eq(own.0, reason)) {

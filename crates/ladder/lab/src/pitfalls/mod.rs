@@ -1,23 +1,27 @@
-//! `lab pitfalls`: launches the common bugs on a GPU and records what happens, or shows such a record.
+//! `lab pitfalls`: what the sanitizers find in the common bugs, and what a GPU does with them.
 
 mod record;
 mod show;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use analysis::pitfalls::Record;
+use analysis::pitfalls::{self, FIXED_ON_GPU, ON_GPU, TOOLS};
+use analysis::results::Record;
 use clap::{Args, FromArgMatches};
+use engine::Provenance;
 use engine::device::Choice;
+use indexmap::IndexMap;
 
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, Output};
-use cli::output::Format;
+use cli::output::{Context, Format};
 
 pub(crate) const PITFALLS: Command = Command {
     name: "pitfalls",
-    about: "Launch the common bugs on a GPU and record what happens; exit code 1 where the sanitizers miss one",
+    about: "Show what the sanitizers find in the common bugs, and what a GPU does; exit code 1 where the sanitizers miss one",
     arguments: |command, _| Arguments::augment_args(command),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };
@@ -28,44 +32,58 @@ struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     format: Format,
-    /// Launch them on a GPU, each kernel in a process of its own, and put what became of them into a record; this
-    /// program shows crates/ladder/analysis/src/pitfalls/recorded.json
-    #[arg(long, value_name = "PATH")]
-    update_record: Option<PathBuf>,
-    /// Show this record of a GPU in the place of this program's
-    #[arg(long, value_name = "PATH", conflicts_with = "update_record")]
-    from: Option<PathBuf>,
-    /// For the record, also run the four tools of NVIDIA's compute-sanitizer, which is this program
-    #[arg(long, value_name = "PATH", requires = "update_record")]
+    /// Launch them there, each kernel in a separate process. Without this option, the kept results of a GPU are shown
+    #[arg(long, value_enum)]
+    device: Option<Choice>,
+    /// Also run the four tools of NVIDIA's compute-sanitizer, which is this program
+    #[arg(long, value_name = "PATH", requires = "device")]
     compute_sanitizer: Option<PathBuf>,
-    /// Where to launch for the record
-    #[arg(long, value_enum, default_value = "gpu")]
-    device: Choice,
     /// How long a kernel may take there
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     time_limit: u64,
     /// Launch this kernel of a pitfall, the faulty one or the fixed one, and print what became of it
-    #[arg(long, value_name = "KERNEL", hide = true)]
+    #[arg(long, value_name = "KERNEL", hide = true, requires = "device")]
     alone: Option<String>,
 }
 
 fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let pitfalls = env.catalog.pitfalls(&args.names)?;
     let limit = Duration::from_secs(args.time_limit.max(1));
-    if let Some(kernel) = &args.alone {
-        return record::alone(kernel, args.device, limit, env, to.out);
+    if let (Some(kernel), Some(device)) = (&args.alone, args.device) {
+        return record::alone(kernel, device, limit, env, to.out);
     }
-    let record = match (&args.update_record, &args.from) {
-        (Some(path), _) => record::update(path, &pitfalls, args, limit, env)?,
-        (None, Some(path)) => Record::read(path)?,
-        (None, None) => Record::embedded().clone(),
+    let measured = match args.device {
+        Some(device) => record::measured(&pitfalls, device, args, limit, env)?,
+        None => Measured::kept(),
     };
-
     let checked = show::check(pitfalls, env)?;
     let document = match args.names.is_empty() {
-        true => show::tables(&checked, &record),
-        false => show::one_by_one(&checked, &record),
+        true => show::tables(&checked, &measured),
+        false => show::one_by_one(&checked, &measured),
     };
     args.format.write(&document, env.style(), to.out)?;
     Ok(show::exit_code(&checked))
+}
+
+/// What a GPU did with the pitfalls, by their names: for each the headings of columns, and the words below them.
+struct Measured {
+    context: Option<Context>,
+    of: BTreeMap<String, IndexMap<&'static str, String>>,
+}
+
+impl Measured {
+    /// The results that this program was built with.
+    fn kept() -> Self {
+        let values = |record: &Record| {
+            let value = |heading: &'static str| Some((heading, record.value(heading)?.to_string()));
+            let values = [ON_GPU, FIXED_ON_GPU].into_iter().chain(TOOLS).filter_map(value).collect();
+            (record.rung.clone(), values)
+        };
+        let context = pitfalls::kept().first().map(|record| Context {
+            device: record.device.clone(),
+            conditions: record.conditions.clone(),
+            provenance: Provenance { date: record.date.clone(), toolchain: record.toolchain.clone() },
+        });
+        Self { context, of: pitfalls::kept().iter().map(values).collect() }
+    }
 }

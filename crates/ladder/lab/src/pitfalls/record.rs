@@ -4,21 +4,22 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 use std::{process, thread};
 
-use analysis::pitfalls::{Outcome, Record, Recorded, TOOLS, measure, sanitize, version};
+use analysis::pitfalls::{FIXED_ON_GPU, ON_GPU, Outcome, TOOLS, measure, sanitize, version};
 use clap::ValueEnum;
-use engine::device::{BufferId, Choice, Device, DeviceInfo};
+use engine::device::{BufferId, Choice, Device};
 use engine::launch::{Arg, Code, Launch};
+use indexmap::IndexMap;
 use learn::{Argument, BufferState, Case};
 use rung::Pitfall;
 
-use super::Arguments;
+use super::{Arguments, Measured};
 use cli::Env;
 use cli::Error;
 use cli::command::progress_bar;
+use cli::output::Context;
 
 /// How long a process may take longer than its kernel: to start, to load the kernel, and to be looked at by a tool.
 const SLACK: Duration = Duration::from_secs(60);
@@ -105,41 +106,37 @@ fn json(outcome: &Outcome) -> String {
     serde_json::to_string(outcome).expect("an outcome has names and numbers")
 }
 
-/// Measures these pitfalls, puts them into the record at `path`, which need not be there yet, and returns it. It is
-/// written after each pitfall.
-pub(super) fn update(
-    path: &Path,
+/// Measures these pitfalls.
+pub(super) fn measured(
     pitfalls: &[&Pitfall],
+    device: Choice,
     args: &Arguments,
     limit: Duration,
     env: &Env<'_>,
-) -> Result<Record, Error> {
-    let mut record = if path.exists() { Record::read(path)? } else { Record::default() };
-    let info = (env.open)(args.device)?.info().clone();
-    record.measured = measured(&info, args.compute_sanitizer.as_deref(), env)?;
+) -> Result<Measured, Error> {
+    let info = (env.open)(device)?.info().clone();
+    let sanitizer = args.compute_sanitizer.as_deref();
+    let conditions = sanitizer.map(version).transpose()?.unwrap_or_default();
+    let context = Context { device: info.to_string(), conditions, provenance: (env.provenance)(&info) };
     let program = std::env::current_exe()?;
     let bar = progress_bar(pitfalls.len(), env.terminal);
+    let mut of = BTreeMap::new();
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
-        let own = |kernel| arguments(kernel, args.device, limit);
+        let own = |kernel| arguments(kernel, device, limit);
         let outcome = |kernel| measure(&program, &own(kernel), limit + SLACK);
-        let (faulty, cure) = (outcome(pitfall.name)?, outcome(pitfall.cure)?);
-        let mut tools = match record.pitfalls.remove(pitfall.name) {
-            Some(before) => before.tools,
-            None => BTreeMap::new(),
-        };
+        let launched = [(ON_GPU, outcome(pitfall.name)?), (FIXED_ON_GPU, outcome(pitfall.cure)?)];
+        let mut values: IndexMap<_, _> = launched.map(|(heading, outcome)| (heading, outcome.to_string())).into();
         for tool in TOOLS {
-            if let Some(sanitizer) = &args.compute_sanitizer {
-                let said = sanitize(sanitizer, tool, &program, &own(pitfall.name), limit + SLACK)?;
-                tools.insert(tool.to_owned(), said);
+            if let Some(sanitizer) = sanitizer {
+                values.insert(tool, sanitize(sanitizer, tool, &program, &own(pitfall.name), limit + SLACK)?);
             }
         }
-        record.pitfalls.insert(pitfall.name.to_owned(), Recorded { faulty, cure, tools });
-        record.write(path)?;
+        of.insert(pitfall.name.to_owned(), values);
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(record)
+    Ok(Measured { context: Some(context), of })
 }
 
 /// The arguments with which this program launches one kernel.
@@ -148,14 +145,4 @@ fn arguments(kernel: &str, device: Choice, limit: Duration) -> Vec<OsString> {
     let limit = limit.as_secs().to_string();
     let args = ["pitfalls", "--device", &device, "--alone", kernel, "--time-limit", &limit];
     args.map(OsString::from).to_vec()
-}
-
-/// Where and when it is measured.
-fn measured(info: &DeviceInfo, sanitizer: Option<&Path>, env: &Env<'_>) -> Result<Vec<String>, Error> {
-    let provenance = (env.provenance)(info);
-    let mut measured = vec![info.to_string(), provenance.date, provenance.toolchain];
-    if let Some(sanitizer) = sanitizer {
-        measured.push(version(sanitizer)?);
-    }
-    Ok(measured)
 }

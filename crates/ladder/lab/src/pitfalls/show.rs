@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use analysis::pitfalls::{Record, Recorded, TOOLS, ToolReport};
+use analysis::pitfalls::{FIXED_ON_GPU, ON_GPU, TOOLS};
 use cli::command::WRONG;
-use cli::output::{Cell, Column, Document, Table};
+use cli::output::{Cell, Column, Context, Document, Importance, NOTHING, Table};
 use cli::{Env, Error, progress_bar};
+use engine::Provenance;
+use indexmap::IndexMap;
 use learn::CheckedBug;
 use rung::Pitfall;
 use rung::pitfall::{Check, FAULT, OTHER};
@@ -13,6 +15,8 @@ use serde::Serialize;
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 use simt::sanitize::Finding;
+
+use super::Measured;
 
 /// Runs the sanitizers on both kernels of each bug.
 ///
@@ -44,9 +48,6 @@ pub(super) fn exit_code(shown: &[CheckedBug]) -> u8 {
     if is_right { 0 } else { WRONG }
 }
 
-/// What stands where a GPU has not been asked.
-const NOT_MEASURED: &str = "not yet measured";
-
 /// A pitfall for programs.
 #[derive(Serialize)]
 struct Row<'a> {
@@ -63,11 +64,11 @@ struct Row<'a> {
     /// Whether the fixed version is right and clean.
     clean: bool,
     /// What a GPU did: `null` where it was not measured.
-    measured: Option<&'a Recorded>,
+    measured: Option<&'a IndexMap<&'static str, String>>,
 }
 
-/// All bugs: for each check a table of them, and then one of what compute-sanitizer says.
-pub(super) fn tables(shown: &[CheckedBug], record: &Record) -> Document {
+/// All bugs: a table of them for each check.
+pub(super) fn tables(shown: &[CheckedBug], gpu: &Measured) -> Document {
     let mut document = Document::default();
     for check in Check::ALL {
         let own: Vec<&CheckedBug> = shown.iter().filter(|own| own.bug.check == check).collect();
@@ -75,61 +76,55 @@ pub(super) fn tables(shown: &[CheckedBug], record: &Record) -> Document {
             continue;
         }
         document.section(check.name(), check.about());
-        let headings = ["lesson", "found", "cure", "on a GPU"].map(Column::text);
-        let mut table = Table::new([Column::name("pitfall").unbroken()].into_iter().chain(headings));
+        let headings = ["lesson", "found", "fixed version"].map(Column::text).into_iter();
+        let measured = [(ON_GPU, Importance::Medium), (FIXED_ON_GPU, Importance::Wide)].into_iter();
+        let measured = measured.chain(TOOLS.map(|tool| (tool, Importance::Wide)));
+        let columns = measured.clone().map(|(heading, importance)| Column::text(heading).of(importance));
+        let mut table = Table::new([Column::name("pitfall")].into_iter().chain(headings).chain(columns))
+            .with_results_of(check.name(), check.about());
         for own in own {
-            let recorded = record.pitfalls.get(own.bug.name);
-            let gpu = recorded.map_or(NOT_MEASURED.to_owned(), |recorded| recorded.faulty.to_string());
-            table.row([own.bug.name.into(), own.bug.lesson.into(), found(own), clean(own), Cell::from(gpu)]);
+            let values = gpu.of.get(own.bug.name);
+            let value = |heading: &str| values.and_then(|values| values.get(heading)).map_or(NOTHING, String::as_str);
+            let cells = [own.bug.name.into(), own.bug.lesson.into(), found(own), clean(own)].into_iter();
+            table.row(cells.chain(measured.clone().map(|(heading, _)| Cell::from(value(heading)))));
         }
         document.table(table);
-    }
-    if shown.iter().any(|own| has_tools(own, record)) {
-        document.section("beside compute-sanitizer", "what finds each fault");
-        document.table(beside(shown, record));
-    } else {
-        document.note(format!("compute-sanitizer: {NOT_MEASURED}"));
     }
     let found = shown.iter().filter(|own| own.is_found());
     document.note(format!("{} of {} are found here", found.count(), shown.len()));
     for tool in TOOLS {
-        let said: Vec<&ToolReport> = shown.iter().filter_map(|own| said(own, record, tool)).collect();
-        if !said.is_empty() {
-            let found = said.iter().filter(|said| said.finds).count();
-            document.note(format!("{found} of {} by {tool}", said.len()));
+        let reports: Vec<&String> = gpu.of.values().filter_map(|values| values.get(tool)).collect();
+        if !reports.is_empty() {
+            let found = reports.iter().filter(|report| !report.starts_with("nothing"));
+            document.note(format!("{} of {} by {tool}", found.count(), reports.len()));
         }
     }
-    circumstances(record, &mut document);
-    shown.iter().for_each(|own| add_record(own, record, &mut document));
+    end(shown, gpu, &mut document);
     document
 }
 
 /// The pitfalls one after the other, each with everything that is known of it.
-pub(super) fn one_by_one(shown: &[CheckedBug], record: &Record) -> Document {
+pub(super) fn one_by_one(shown: &[CheckedBug], gpu: &Measured) -> Document {
     let mut document = Document::default();
     for own in shown {
         let pitfall = own.bug;
         document.section(pitfall.name, pitfall.lesson);
-        let recorded = record.pitfalls.get(pitfall.name);
         let mut facts = vec![("fault", place(pitfall, FAULT))];
         if pitfall.marked(OTHER).is_some() {
             facts.push(("and", place(pitfall, OTHER)));
         }
         facts.push(("check", format!("{}: {}", pitfall.check.name(), pitfall.check.about())));
-        facts.push(("the cure", fixed(own)));
+        facts.push(("fixed version", fixed(own)));
         facts.push(("a GPU", pitfall.on_gpu.to_owned()));
-        facts.push(("measured", measured(recorded)));
-        for (tool, said) in recorded.iter().flat_map(|recorded| &recorded.tools) {
-            facts.push((TOOLS.into_iter().find(|own| own == tool).unwrap_or_default(), said.says.clone()));
-        }
+        let measured = gpu.of.get(pitfall.name).into_iter().flatten();
+        facts.extend(measured.map(|(heading, value)| (*heading, value.clone())));
         if !own.is_found() {
             facts.push(("found", "no, not at that line".to_owned()));
         }
         document.facts(facts);
         document.diagnostics(Diagnostic::of_findings(&own.faulty.findings));
-        add_record(own, record, &mut document);
     }
-    circumstances(record, &mut document);
+    end(shown, gpu, &mut document);
     document
 }
 
@@ -147,13 +142,6 @@ fn fixed(own: &CheckedBug) -> String {
     }
 }
 
-fn measured(recorded: Option<&Recorded>) -> String {
-    match recorded {
-        None => NOT_MEASURED.to_owned(),
-        Some(Recorded { faulty, cure, .. }) => format!("{faulty}; the cure: {cure}"),
-    }
-}
-
 fn found(own: &CheckedBug) -> Cell {
     match (own.is_found(), own.bug.marked(FAULT)) {
         (true, Some(line)) => Cell::good(format!("line {line}")),
@@ -165,49 +153,28 @@ fn clean(own: &CheckedBug) -> Cell {
     if own.fixed.is_right() { Cell::good("clean") } else { Cell::bad("NOT CLEAN") }
 }
 
-/// What finds which fault: the checks here, and each tool of compute-sanitizer.
-fn beside(shown: &[CheckedBug], record: &Record) -> Table {
-    let headings = ["here"].into_iter().chain(TOOLS).map(Column::text);
-    let mut table = Table::new([Column::name("pitfall")].into_iter().chain(headings));
+/// Adds where a GPU was measured, and the bugs for programs.
+fn end(shown: &[CheckedBug], gpu: &Measured, document: &mut Document) {
+    if let Some(context) = &gpu.context {
+        let Context { device, conditions, provenance: Provenance { date, toolchain } } = context;
+        let measured = [device, conditions, date, toolchain].into_iter().filter(|own| !own.is_empty());
+        let measured: Vec<&str> = measured.map(String::as_str).collect();
+        document.note(format!("measured on {}", measured.join("; ")));
+        document.measured(context.clone());
+    }
     for own in shown {
-        let here = if own.is_found() { own.bug.check.name() } else { "no" };
-        let tools = TOOLS.map(|tool| match said(own, record, tool) {
-            None => NOT_MEASURED,
-            Some(ToolReport { finds: true, .. }) => "yes",
-            Some(_) => "no",
+        let bug = own.bug;
+        document.record(&Row {
+            pitfall: bug.name,
+            check: bug.check.name(),
+            lesson: bug.lesson,
+            source: bug.source,
+            line: bug.marked(FAULT),
+            other_line: bug.marked(OTHER),
+            found: own.is_found(),
+            findings: &own.faulty.findings,
+            clean: own.fixed.is_right(),
+            measured: gpu.of.get(bug.name),
         });
-        table.row([own.bug.name, here].into_iter().chain(tools));
     }
-    table
-}
-
-/// What a tool of compute-sanitizer says of a pitfall.
-fn said<'r>(own: &CheckedBug, record: &'r Record, tool: &str) -> Option<&'r ToolReport> {
-    record.pitfalls.get(own.bug.name)?.tools.get(tool)
-}
-
-fn has_tools(own: &CheckedBug, record: &Record) -> bool {
-    TOOLS.iter().any(|tool| said(own, record, tool).is_some())
-}
-
-fn circumstances(record: &Record, document: &mut Document) {
-    if !record.measured.is_empty() {
-        document.note(format!("measured on {}", record.measured.join("; ")));
-    }
-}
-
-fn add_record(own: &CheckedBug, record: &Record, document: &mut Document) {
-    let bug = own.bug;
-    document.record(&Row {
-        pitfall: bug.name,
-        check: bug.check.name(),
-        lesson: bug.lesson,
-        source: bug.source,
-        line: bug.marked(FAULT),
-        other_line: bug.marked(OTHER),
-        found: own.is_found(),
-        findings: &own.faulty.findings,
-        clean: own.fixed.is_right(),
-        measured: record.pitfalls.get(bug.name),
-    });
 }

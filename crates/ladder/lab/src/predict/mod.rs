@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args};
 
 use analysis::predict::model::Constants;
-use analysis::predict::{self, Description, against, calibrate};
+use analysis::predict::measured::MeasuredTimes;
+use analysis::predict::{self, Description, Times, calibrate};
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, progress_bar};
@@ -26,7 +27,7 @@ struct Arguments {
     /// The device: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a file as crates/simt/devices/known has them
     #[arg(long, value_name = "DEVICE", default_value = "h100")]
     on: String,
-    /// Measured times: the output of `ladder run --json`, or a document that `lab record` wrote
+    /// Measured times: the output of `ladder run --json`, or a file of results/
     #[arg(long, value_name = "FILE")]
     against: PathBuf,
     /// Fit the model's constants to those times, and predict with them
@@ -39,7 +40,8 @@ struct Arguments {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let device = Description::open(&args.on).map_err(analysis::Error::from)?;
-    let times = against::read(env.catalog.ladders, &args.against)?;
+    let measured = MeasuredTimes::read(&args.against)?;
+    let mut times = Times::new();
     let selected = targets.select(env.catalog)?;
     let bar = progress_bar(selected.len(), env.terminal);
     let mut constants = Constants::CALIBRATED;
@@ -47,6 +49,12 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     for own in &selected {
         bar.set_message(own.ladder.name);
         let plan = own.plan(targets.block(), None, predict::properties(&device))?;
+        match measured.of(own.ladder, &plan.problem().labels().title) {
+            Ok(own) => times.extend(own),
+            // Of several ladders, those that were measured are compared.
+            Err(_) if selected.len() > 1 => continue,
+            Err(error) => return Err(error.into()),
+        }
         let kernels = env.catalog.kernels;
         ladders.push(predict::ladder(kernels, &device, &constants, own.ladder, plan)?);
         bar.inc(1);
@@ -55,8 +63,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 
     let seen = predict::observations(&ladders, &times);
     if seen.is_empty() {
-        let names = ladders.iter().map(|own| own.ladder.name);
-        return Err(predict::no_times(&args.against, names).into());
+        return Err(Error::Request(format!("{} has no times of these ladders", args.against.display())));
     }
     if args.calibrate {
         constants = calibrate::fit(&device, constants, &seen);
@@ -65,7 +72,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     let report =
         Report { device: &device, constants: &constants, is_fitted: args.calibrate, ladders: &ladders, times: &times };
-    // A document has the day.
-    args.format.write(&report.document(env.markdown), env.style(), to.out)?;
+    let toolchain = env.catalog.kernels.toolchain(None);
+    args.format.write(&report.document(toolchain), env.style(), to.out)?;
     Ok(0)
 }

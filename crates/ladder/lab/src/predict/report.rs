@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{Description, LadderPrediction, Prediction, Times, score};
-use cli::output::{Column, Document, NOTHING, Table, duration};
+use analysis::results::Unit;
+use cli::output::{Cell, Column, Context, Document, Table};
+use engine::Provenance;
 use engine::size::dims;
 
 /// The data of the report.
@@ -40,8 +42,8 @@ struct Record<'a> {
 }
 
 impl Report<'_> {
-    /// The document, with the day where it is to be kept.
-    pub(super) fn document(&self, is_dated: bool) -> Document {
+    /// The document.
+    pub(super) fn document(&self, toolchain: String) -> Document {
         let mut document = Document::default();
         for own in self.ladders {
             document.heading(own.ladder.name, own.title.as_str());
@@ -50,10 +52,12 @@ impl Report<'_> {
                 document.record(&self.record(own, prediction));
             }
         }
-        let mut caption = self.caption();
-        if is_dated {
-            caption.push(jiff::Zoned::now().date().to_string());
-        }
+        let caption = self.caption();
+        document.measured(Context {
+            device: self.device.name.clone(),
+            conditions: caption.join("; "),
+            provenance: Provenance { date: jiff::Zoned::now().date().to_string(), toolchain },
+        });
         document.caption(caption);
         document
     }
@@ -72,24 +76,25 @@ impl Report<'_> {
         for prediction in &own.predictions {
             table.row(self.row(prediction));
         }
-        table
+        table.with_results_of(own.ladder.name, &own.title)
     }
 
-    fn row(&self, prediction: &Prediction) -> Vec<String> {
+    fn row(&self, prediction: &Prediction) -> Vec<Cell> {
         let (rung, launch) = (prediction.rung.name, &prediction.launch);
         let estimate = &prediction.estimate;
         let mut resources = estimate.alone.clone();
         resources.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let share = |(resource, us): &(Resource, f64)| format!("{} {:.0} %", resource.name(), us / estimate.us * 100.0);
-        let measured = self.times.get(rung);
-        let error = |us: &f64| format!("{:+.1} %", (estimate.us / us - 1.0) * 100.0);
+        let share = |(resource, us): &(Resource, f64)| {
+            Cell::from(format!("{} {:.0} %", resource.name(), us / estimate.us * 100.0))
+        };
+        let measured = self.times.get(rung).copied();
         let mut row = vec![
-            rung.to_owned(),
-            format!("{} × {}", dims(launch.grid), dims(launch.block)),
-            estimate.resident.to_string(),
-            duration(estimate.us * 1e3),
-            measured.map_or(NOTHING.to_owned(), |us| duration(us * 1e3)),
-            measured.map_or(NOTHING.to_owned(), error),
+            rung.into(),
+            format!("{} × {}", dims(launch.grid), dims(launch.block)).into(),
+            estimate.resident.to_string().into(),
+            Cell::measured(Some(estimate.us * 1e3), Unit::Nanoseconds),
+            Cell::measured(measured.map(|us| us * 1e3), Unit::Nanoseconds),
+            Cell::measured(measured.map(|us| (estimate.us / us - 1.0) * 100.0), Unit::Difference),
         ];
         row.extend(resources.iter().take(2).map(share));
         row

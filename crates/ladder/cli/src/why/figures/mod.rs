@@ -11,7 +11,7 @@ use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{Document, OutputStyle};
 use crate::source_files::{SourceFiles, kernel_roots};
-use analysis::document::replace;
+use analysis::files::replace;
 use analysis::dram::Dram;
 use analysis::explain::{DRAWINGS, Description, Drawing, Figure, Recording, Watch, record, small_enough};
 use engine::device::Sim;

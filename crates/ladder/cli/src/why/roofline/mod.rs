@@ -15,7 +15,7 @@ use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{Column, Document, Importance, NOTHING, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
-use analysis::document::replace;
+use analysis::files::replace;
 use analysis::roofline::{Roofline, roofline};
 
 /// A ladder's roofline in JSON.

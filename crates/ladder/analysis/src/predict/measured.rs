@@ -1,0 +1,101 @@
+//! Measured times, from recorded results or from the output of `ladder run --json`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Times;
+use crate::Error;
+use crate::results;
+use engine::Ladder;
+use engine::stats::Samples;
+
+/// The times in a file.
+#[derive(Clone, Debug)]
+pub struct MeasuredTimes {
+    path: PathBuf,
+    rows: Vec<Row>,
+}
+
+/// A rung of the output of `ladder run --json`.
+#[derive(Clone, Debug, Deserialize)]
+struct Row {
+    rung: String,
+    problem: String,
+    time_ns: Option<f64>,
+    device_name: String,
+}
+
+impl MeasuredTimes {
+    /// Reads a file of recorded results, or one or more arrays of `ladder run --json`.
+    ///
+    /// # Errors
+    /// Returns [`Error::Request`] when the file cannot be read, and when it has neither form.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|why| Error::file("read", path, why))?;
+        let rows = match text.trim_start().starts_with('[') {
+            true => from_json(&text),
+            false => from_records(&text),
+        };
+        let rows = rows.map_err(|why| {
+            let path = path.display();
+            Error::Request(format!(
+                "{path} has no times: {why}; it must be the output of `ladder run --json`, or a file of `results`"
+            ))
+        })?;
+        Ok(Self { path: path.to_owned(), rows })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of the device that was measured.
+    pub fn device(&self) -> Option<&str> {
+        self.rows.first().map(|row| &*row.device_name)
+    }
+
+    /// The times of a ladder's rungs on a problem. A rung that several programs measured has the median of its times.
+    ///
+    /// # Errors
+    /// Returns [`Error::Request`] when the file has no times of the ladder, or only those of other problems.
+    pub fn of(&self, ladder: &Ladder, problem: &str) -> Result<Times, Error> {
+        let own: Vec<&Row> = self.rows.iter().filter(|row| ladder.rung(&row.rung).is_ok()).collect();
+        let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for row in own.iter().filter(|row| row.problem == problem) {
+            all.entry(row.rung.clone()).or_default().extend(row.time_ns);
+        }
+        let medians = all.into_iter().filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
+        let times: Times = medians.collect();
+        let (path, name) = (self.path.display(), ladder.name);
+        match (own.first(), times.is_empty()) {
+            (_, false) => Ok(times),
+            (None, true) => Err(Error::Request(format!("{path} has no times of {name}"))),
+            (Some(other), true) => Err(Error::Request(format!(
+                "{path} has times of {name} for {}, not for {problem}: give the options that it was run with",
+                other.problem
+            ))),
+        }
+    }
+}
+
+fn from_json(text: &str) -> Result<Vec<Row>, String> {
+    let arrays = serde_json::Deserializer::from_str(text).into_iter::<Vec<Row>>();
+    let arrays: Result<Vec<_>, _> = arrays.collect();
+    Ok(arrays.map_err(|why| why.to_string())?.into_iter().flatten().collect())
+}
+
+fn from_records(text: &str) -> Result<Vec<Row>, String> {
+    let row = |own: results::Record| Row {
+        time_ns: own.value("time").and_then(results::Value::number),
+        device_name: own.device_name().to_owned(),
+        rung: own.rung,
+        problem: own.problem,
+    };
+    Ok(results::parse(text)?.into_iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests;
