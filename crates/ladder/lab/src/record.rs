@@ -18,7 +18,7 @@ use analysis::results::{self, FOLDER, Record};
 use analysis::{Error as AnalysisError, files};
 use clap::{ArgMatches, Args, FromArgMatches};
 use cli::command::{Command, Output, WRONG};
-use cli::output::{Document, Form, Format, Table};
+use cli::output::{Document, Form, Table};
 use cli::{Env, Error};
 
 use crate::agree;
@@ -55,8 +55,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         for of_device in records.chunk_by(|a, b| a.device_name() == b.device_name()) {
             let path = root.join(FOLDER).join(folder(of_device[0].device_name())).join(format!("{name}.jsonl"));
             results::replace(&path, of_device.to_vec())?;
+            writeln!(to.out, "kept {} rows in {}", of_device.len(), path.display())?;
         }
-        Format::default().write(&document(name, &records)?, env.style(), to.out)?;
     }
     let mut code = 0;
     for (path, old) in documents {
@@ -68,7 +68,10 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
                 writeln!(to.err, "error: {} does not show the kept results\n{help}", path.display())?;
                 code = WRONG;
             }
-            (false, false) => files::replace(&path, &new).map_err(|why| AnalysisError::file("update", &path, why))?,
+            (false, false) => {
+                files::replace(&path, &new).map_err(|why| AnalysisError::file("update", &path, why))?;
+                writeln!(to.out, "updated {}", path.display())?;
+            }
         }
     }
     Ok(code)

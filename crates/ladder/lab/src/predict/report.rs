@@ -55,7 +55,7 @@ impl Report<'_> {
         let caption = self.caption();
         document.measured(Context {
             device: self.device.name.clone(),
-            conditions: caption.join("; "),
+            conditions: caption[1..].join("; "),
             provenance: Provenance { date: jiff::Zoned::now().date().to_string(), toolchain },
         });
         document.caption(caption);
@@ -125,18 +125,18 @@ impl Report<'_> {
             true => "fitted to these very times",
             false => "calibrated on the reduction ladder on one H100",
         };
-        let mut lines = vec![format!(
-            "on {} ({arch}), predicted by counters of the SIMT machine, the registers that ptxas gives for {arch}, and a \
+        let arch = &device.arch;
+        let mut lines = vec![format!("on {} ({arch})", device.name)];
+        lines.push(format!(
+            "predicted by counters of the SIMT machine, the registers that ptxas gives for {arch}, and a \
              model whose constants were {origin}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a sector \
              written as {:.2} read, {:.0} cycles around a block, exponent {:.2}",
-            device.name,
             model.memory_share * 100.0,
             model.issue_share * 100.0,
             model.write_cost,
             model.start_cycles,
             model.norm,
-            arch = device.arch,
-        )];
+        ));
         if let Some(score) = score(self.ladders, self.times) {
             let rank = |(ladder, rank): &(&str, Option<f64>)| match rank {
                 Some(rank) => format!("{ladder} {rank:.3}"),
