@@ -198,7 +198,7 @@ fn what_was_compared_is_kept_and_shown() {
     let text = "a\n<!-- results: test-gpu/agree.jsonl -->\nold\n<!-- end of results -->\nb\n";
     fs::write(&doc, text).unwrap();
     let update = |option: &str| on_none(&format!("lab record --root {} {option}", root.display()));
-    update("--check").ended_with(1);
+    assert_eq!(update("--check").code, 1);
     assert_eq!(fs::read_to_string(&doc).unwrap(), text);
     update("").printed();
     let written = fs::read_to_string(&doc).unwrap();

@@ -55,26 +55,30 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         for of_device in records.chunk_by(|a, b| a.device_name() == b.device_name()) {
             let path = root.join(FOLDER).join(folder(of_device[0].device_name())).join(format!("{name}.jsonl"));
             results::replace(&path, of_device.to_vec())?;
-            writeln!(to.out, "kept {} rows in {}", of_device.len(), path.display())?;
+            let rows = if of_device.len() == 1 { "row" } else { "rows" };
+            writeln!(to.out, "kept {} {rows} in {}", of_device.len(), path.display())?;
         }
     }
-    let mut code = 0;
+    let mut stale = Vec::new();
     for (path, old) in documents {
         let new = with_results(&root, &old).map_err(|why| AnalysisError::file("update", &path, why))?;
         match (new == old, check) {
             (true, _) => {}
-            (false, true) => {
-                let help = "help: `cargo lab record` updates the documents";
-                writeln!(to.err, "error: {} does not show the kept results\n{help}", path.display())?;
-                code = WRONG;
-            }
+            (false, true) => stale.push(path.display().to_string()),
             (false, false) => {
                 files::replace(&path, &new).map_err(|why| AnalysisError::file("update", &path, why))?;
                 writeln!(to.out, "updated {}", path.display())?;
             }
         }
     }
-    Ok(code)
+    match stale.is_empty() {
+        true => Ok(0),
+        false => {
+            let names = stale.join(", ");
+            let text = format!("the kept results are not what these show: {names}; `cargo lab record` updates them");
+            Err(Error::Failed { text, code: WRONG })
+        }
+    }
 }
 
 /// Runs a command and returns the records of its results, or its exit code if there are none.
@@ -89,7 +93,7 @@ fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Res
     write!(to.err, "{err}")?;
     let text = command.join(" ");
     if code != 0 {
-        writeln!(to.err, "note: nothing is kept of `{text}`, which ended with exit code {code}")?;
+        writeln!(to.err, "note: nothing is kept, because `{text}` ended with exit code {code}")?;
         return Ok(Err(code));
     }
     let records = results::parse(&out).unwrap_or_default();
@@ -128,14 +132,15 @@ fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
 }
 
 const BEGIN: &str = "<!-- results: ";
-const AFTER: &str = " -->\n";
+const AFTER: &str = " -->";
 const END: &str = "<!-- end of results -->";
 
 /// A document's text with the kept results between its markers.
 fn with_results(root: &Path, text: &str) -> Result<String, String> {
     let (mut new, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once(BEGIN) {
-        let (what, after) = after.split_once(AFTER).ok_or_else(|| format!("`{BEGIN}` has no `{}`", AFTER.trim()))?;
+        let (what, after) = after.split_once(AFTER).ok_or_else(|| format!("`{BEGIN}` has no `{AFTER}`"))?;
+        let newline = if after.starts_with("\r\n") { "\r\n" } else { "\n" };
         let (_, after) = after.split_once(END).ok_or_else(|| format!("`{BEGIN}{what}` has no line `{END}`"))?;
         let (file, subject) = what.split_once(' ').unwrap_or((what, ""));
         let path = root.join(FOLDER).join(file);
@@ -146,7 +151,8 @@ fn with_results(root: &Path, text: &str) -> Result<String, String> {
         }
         let command = path.file_stem().unwrap_or_default().to_string_lossy();
         let shown = document(&command, &records).map_err(|why| why.to_string())?.markdown();
-        new += &format!("{before}{BEGIN}{what}{AFTER}{}\n{END}", shown.trim_end());
+        let shown = shown.trim_end().replace('\n', newline);
+        new += &format!("{before}{BEGIN}{what}{AFTER}{newline}{shown}{newline}{END}");
         rest = after;
     }
     Ok(new + rest)
@@ -210,7 +216,7 @@ mod tests {
     fn markers_that_are_not_in_pairs_are_refused() {
         let refused = |text: &str| with_results("no/such".as_ref(), text).expect_err(text);
         assert_eq!(with_results("no/such".as_ref(), "a\nb"), Ok("a\nb".to_owned()));
-        assert!(refused("<!-- results: a").contains("has no `-->`"));
+        assert!(refused("<!-- results: a").contains("has no ` -->`"));
         assert!(refused("<!-- results: a -->\n").contains("has no line `<!-- end of results -->`"));
         assert!(refused("<!-- results: a -->\n<!-- end of results -->").contains("no/such/results/a"));
     }

@@ -62,7 +62,8 @@ impl MeasuredTimes {
     /// # Errors
     /// Returns [`Error::Request`] when the file has no times of the ladder, or only those of other problems.
     pub fn of(&self, ladder: &Ladder, problem: &str) -> Result<Times, Error> {
-        let own: Vec<&Row> = self.rows.iter().filter(|row| ladder.rung(&row.rung).is_ok()).collect();
+        let is_timed = |row: &&Row| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
+        let own: Vec<&Row> = self.rows.iter().filter(is_timed).collect();
         let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for row in own.iter().filter(|row| row.problem == problem) {
             all.entry(row.rung.clone()).or_default().extend(row.time_ns);

@@ -4,7 +4,7 @@ use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
 use analysis::agree::record::{COUNTED, Comparison, MeasurementContext, Record, Run};
 
-use cli::output::{Column, Document, Table, number};
+use cli::output::{Column, Document, Importance, Table, number};
 
 /// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
 /// cannot be compared, and where the record was measured.
@@ -126,7 +126,7 @@ fn information(run: &Run) -> Table {
 
 /// The metrics, with the rule for when each agrees.
 fn compared() -> Table {
-    let mut table = Table::new([Column::text("metric"), Column::name("name"), Column::text("the GPU's has to be")]);
+    let mut table = Table::new([Column::text("metric"), Column::name("name").of(Importance::Medium), Column::text("the GPU's has to be")]);
     for metric in METRICS.iter() {
         let rule = match metric.rule {
             Rule::Requests | Rule::Counts => "the same",

@@ -40,7 +40,7 @@ fn markdown_has_blank_lines_between_blocks() {
     let mut pictures = Document::default();
     pictures.picture(OutputStyle::default(), |style| style.bold("drawn") + "\n");
     pictures.note("a note");
-    assert_eq!(pictures.markdown(), "```text\ndrawn\na note\n```\n");
+    assert_eq!(pictures.markdown(), "```text\ndrawn\n```\n\n- a note\n");
 }
 
 #[test]
