@@ -12,12 +12,12 @@ use analysis::results::{self, FOLDER, Record, Value};
 pub(crate) struct Results(RefCell<BTreeMap<String, Rc<Vec<Record>>>>);
 
 impl Results {
-    /// The text of a quantity of a row, from the first record that has both. See [`Results::value`].
+    /// The text of a quantity of a row. See [`Results::value`].
     ///
     /// # Errors
-    /// Like [`Results::value`], and when no record has the row.
+    /// Like [`Results::value`], and when the quantity was not measured.
     pub(crate) fn cell(&self, source: &str, row: &str, quantity: &str) -> Result<String, String> {
-        self.value(source, row, quantity)?.map_or_else(|| Err(no_row(source, row)), |value| Ok(value.to_string()))
+        Ok(self.measured(source, row, quantity)?.to_string())
     }
 
     /// The number of a quantity of a row. See [`Results::value`].
@@ -25,12 +25,15 @@ impl Results {
     /// # Errors
     /// Like [`Results::cell`], and when the value is not a number.
     pub(crate) fn number(&self, source: &str, row: &str, quantity: &str) -> Result<f64, String> {
-        let value = self.value(source, row, quantity)?.ok_or_else(|| no_row(source, row))?;
+        let value = self.measured(source, row, quantity)?;
         value.number().ok_or_else(|| format!("`{value}` is not a number"))
     }
 
-    /// The value of a quantity of a row, from the first record that has both; `None` if no record has the row. `source` is
-    /// a file of `results` without `.jsonl`, such as `h100/run`. After an `@` follows a part of the problem:
+    fn measured(&self, source: &str, row: &str, quantity: &str) -> Result<Value, String> {
+        self.value(source, row, quantity)?.ok_or_else(|| format!("no record of {source} has `{quantity}` of `{row}`"))
+    }
+
+    /// The value of a quantity of a row, from the first record that has it; `None` if it was not measured. `source` is a file of `results` without `.jsonl`, such as `h100/run`. After an `@` follows a part of the problem:
     /// `h100/versus@2^28`.
     ///
     /// # Errors
@@ -40,8 +43,8 @@ impl Results {
         let all = self.file(file)?;
         let with_row: Vec<&Record> =
             all.iter().filter(|own| own.rung == row && own.problem.contains(problem)).collect();
-        match with_row.iter().find_map(|own| own.value(quantity)) {
-            Some(value) => Ok(Some(value.clone())),
+        match with_row.iter().find_map(|own| own.values.get(quantity)) {
+            Some(value) => Ok(value.clone()),
             None if with_row.is_empty() => Ok(None),
             None => {
                 let known: Vec<&str> = with_row.iter().flat_map(|own| own.values.keys()).map(String::as_str).collect();
@@ -59,10 +62,6 @@ impl Results {
         self.0.borrow_mut().insert(name.to_owned(), Rc::clone(&records));
         Ok(records)
     }
-}
-
-fn no_row(source: &str, row: &str) -> String {
-    format!("no record of {source} has a row `{row}`")
 }
 
 /// The heading of a quantity that was measured on several devices: `time, H200`.

@@ -47,20 +47,17 @@ fn what_was_recorded_is_what_the_tools_say() {
 
 /// Each line of a chapter that is wrong, and a part of what is said of it.
 const WRONG: [(&str, &str); 15] = [
-    (
-        "{{recorded h100 reduce_smen time}}",
-        "no table of h100 has a row `reduce_smen`; the rows are reduce_smem, reduce_shfl",
-    ),
-    ("{{recorded h100 reduce_smem tiem}}", "the columns are rung, time"),
-    ("{{recorded h300 reduce_smem time}}", "docs/h300.md"),
-    ("{{holds h100|reduce_smem|time > h100|reduce_shfl|time}}", "does not hold: 1000 and 2000"),
-    ("{{ratio h100 reduce_smem reduce_shfl result}}", "`right` is no number"),
+    ("{{recorded h100/run reduce_smen time}}", "no record of h100/run has `time` of `reduce_smen`"),
+    ("{{recorded h100/run reduce_smem tiem}}", "has no `tiem` in h100/run; it has time, result"),
+    ("{{recorded h300/run reduce_smem time}}", "results/h300/run.jsonl"),
+    ("{{holds h100/run|reduce_smem|time > h100/run|reduce_shfl|time}}", "does not hold: 1000 and 2000"),
+    ("{{ratio h100/run reduce_smem reduce_shfl result}}", "`right` is not a number"),
     ("{{counter reduce_smem sectors}}", "no metric of `ladder why` is named `sectors`"),
     ("{{counter reduce_smen uniform}}", "`ladder why reduce_smen --counters --device sim --json`: error:"),
     ("{{figure 3 shuffle_up --figures=shuffle}}", "there are 1 figures"),
     ("{{item reduce.rs Part}}", "there is no file reduce.rs"),
     ("{{lesson reduce_smen}}", "no rung is named `reduce_smen`"),
-    ("{{recordet h100 reduce_smem time}}", "is no directive of the book"),
+    ("{{recordet h100/run reduce_smem time}}", "is no directive of the book"),
     ("{{lesson reduce_smem", "is not closed in its line"),
     ("It takes 12 µs.", "`12 µs`: a measured number is written by a directive"),
     ("[there](nowhere.md)", "there is no nowhere.md"),
@@ -73,8 +70,14 @@ fn what_is_wrong_is_said_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let src = folder.path().join("docs/book/src");
     fs::create_dir_all(&src).unwrap();
-    let times = "| rung | time | result |\n|---|---|---|\n| `reduce_smem` | 1.00 µs | right |\n| `reduce_shfl` | 2.00 µs | right |\n";
-    fs::write(folder.path().join("docs/times.md"), times).unwrap();
+    let record = |rung: &str, ns: u32| {
+        format!(
+            r#"{{"device":"","toolchain":"","date":"","command":"","ladder":"reduce","problem":"","rung":"{rung}","values":{{"time":{{"value":{ns},"unit":"ns"}},"result":"right"}}}}"#
+        ) + "\n"
+    };
+    let results = folder.path().join("results/h100");
+    fs::create_dir_all(&results).unwrap();
+    fs::write(results.join("run.jsonl"), record("reduce_smem", 1000) + &record("reduce_shfl", 2000)).unwrap();
     fs::write(src.join("SUMMARY.md"), "[One](one.md)\n").unwrap();
     let lines: Vec<&str> = WRONG.iter().map(|(line, _)| *line).collect();
     let command = "```console\n$ ladder list reduce_smen\n```\n```console\nls\n```\n";
