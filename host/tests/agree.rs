@@ -217,7 +217,7 @@ fn nothing_is_kept_of_a_command_that_fails() {
     assert_eq!(ended.code, 2);
     assert_has(
         &ended.err,
-        &["ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience", "nothing is kept of"],
+        &["ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience", "nothing is kept, because"],
     );
     assert!(!folder.path().join("results").exists());
 }
