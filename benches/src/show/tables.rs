@@ -38,8 +38,7 @@ pub fn document(results: &Results) -> Document {
         document.note(format!("not measured: {}: {}", failed.what, failed.why));
     }
     let MeasurementContext { device, rounds, date, command, .. } = &results.circumstances;
-    let conditions =
-        format!("median of {rounds} alternating rounds, timed by the device's events, with quartiles");
+    let conditions = format!("median of {rounds} alternating rounds, timed by the device's events, with quartiles");
     let toolchain = toolchain(&results.circumstances);
     let lines = [format!("on {device}"), conditions.clone(), format!("{date}; {toolchain}"), format!("`{command}`")];
     document.caption(lines.to_vec());
@@ -98,10 +97,10 @@ fn rate_unit(contest: &Contest) -> &'static str {
 /// The cells of a time: median and quartiles, or the reason why there is none.
 fn time_cells(own: &Measured) -> [Cell; 2] {
     match (&own.outcome, own.spread()) {
-        (_, Some(spread)) => {
-            [Cell::measured(Some(spread.median), Unit::Nanoseconds), quartiles(spread).into()]
-        },
-        (Outcome::LeftOut(tried), None) => [format!("left out ({})", Value::new(*tried, Unit::Nanoseconds)).into(), "".into()],
+        (_, Some(spread)) => [Cell::measured(Some(spread.median), Unit::Nanoseconds), quartiles(spread).into()],
+        (Outcome::LeftOut(tried), None) => {
+            [format!("left out ({})", Value::new(*tried, Unit::Nanoseconds)).into(), "".into()]
+        }
         (Outcome::Wrong(_) | Outcome::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
     }
 }

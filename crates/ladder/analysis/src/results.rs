@@ -201,11 +201,12 @@ pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     text.lines().enumerate().map(record).collect()
 }
 
-/// Writes records into a file, in place of its records of the same tables. The file need not exist.
+/// Writes records into a file, in place of its records of the same tables. The file need not exist. Returns the old rows
+/// that the new tables do not have.
 ///
 /// # Errors
 /// Returns [`Error::Request`] when the file cannot be read or written. The file then has its old content.
-pub fn replace(path: &Path, new: Vec<Record>) -> Result<(), Error> {
+pub fn replace(path: &Path, new: &[Record]) -> Result<Vec<Record>, Error> {
     let old = match read(path) {
         Err(_) if fs::metadata(path).is_err_and(|why| why.kind() == ErrorKind::NotFound) => Vec::new(),
         old => old?,
@@ -216,14 +217,16 @@ pub fn replace(path: &Path, new: Vec<Record>) -> Result<(), Error> {
     let before = old[..place].iter();
     let after = old[place..].iter().filter(|old| !is_replaced(old));
     let mut text = String::new();
-    for record in before.chain(&new).chain(after) {
+    for record in before.chain(new).chain(after) {
         text += &serde_json::to_string(record).map_err(|why| Error::file("write", path, why))?;
         text.push('\n');
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|why| Error::file("create", folder, why))?;
     }
-    files::replace(path, &text).map_err(|why| Error::file("write", path, why))
+    files::replace(path, &text).map_err(|why| Error::file("write", path, why))?;
+    let has = |old: &Record| new.iter().any(|new| new.is_of_table(old) && new.rung == old.rung);
+    Ok(old.iter().filter(|old| is_replaced(old) && !has(old)).cloned().collect())
 }
 
 #[cfg(test)]

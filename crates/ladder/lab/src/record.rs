@@ -54,9 +54,18 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         };
         for of_device in records.chunk_by(|a, b| a.device_name() == b.device_name()) {
             let path = root.join(FOLDER).join(folder(of_device[0].device_name())).join(format!("{name}.jsonl"));
-            results::replace(&path, of_device.to_vec())?;
+            let dropped = results::replace(&path, of_device)?;
             let rows = if of_device.len() == 1 { "row" } else { "rows" };
             writeln!(to.out, "kept {} {rows} in {}", of_device.len(), path.display())?;
+            if !dropped.is_empty() {
+                let names: Vec<&str> = dropped.iter().map(|record| &*record.rung).collect();
+                writeln!(
+                    to.err,
+                    "note: rows that `{}` does not have are removed: {}",
+                    command.join(" "),
+                    names.join(", ")
+                )?;
+            }
         }
     }
     let mut stale = Vec::new();

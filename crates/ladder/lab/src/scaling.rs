@@ -8,10 +8,10 @@ use engine::selection::Selection;
 use indicatif::ProgressBar;
 use ranks::{Devices, GroupReport, GroupRequest, Measurement, Member, SharedLadder, Side};
 
+use analysis::results::Unit;
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, WRONG, progress_bar};
-use analysis::results::Unit;
 use cli::output::{Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
 use cli::run::RUNS;
 use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};

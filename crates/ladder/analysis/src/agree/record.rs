@@ -105,7 +105,9 @@ impl Comparison {
 
     fn of_value(value: &Value) -> Result<Self, String> {
         match value {
-            Value::Number(both) => Ok(Self { sim: Some(*both), ncu: Some(*both), class: Class::Exact, why: Vec::new() }),
+            Value::Number(both) => {
+                Ok(Self { sim: Some(*both), ncu: Some(*both), class: Class::Exact, why: Vec::new() })
+            }
             Value::Data(data) => serde_json::from_value(data.clone()).map_err(|why| why.to_string()),
             other => Err(format!("`{other}` is not a comparison")),
         }
@@ -253,7 +255,8 @@ impl Record {
                 continue;
             }
             let run = runs.last_mut().filter(|run| run.ladder == record.ladder && run.case == record.problem);
-            let run = run.ok_or_else(|| format!("the records of {} do not begin with the request", record.subject()))?;
+            let run =
+                run.ok_or_else(|| format!("the records of {} do not begin with the request", record.subject()))?;
             let metrics = record.values.iter().filter(|(name, _)| *name != LAUNCH);
             let metrics = metrics.filter_map(|(name, value)| Some((name, value.as_ref()?)));
             let metrics = metrics.map(|(name, value)| Ok((name.clone(), Comparison::of_value(value)?)));

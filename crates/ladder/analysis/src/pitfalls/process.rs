@@ -142,7 +142,10 @@ mod tests {
         let race = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n";
         assert_eq!(of(race, true), "nothing");
         assert_eq!(of("========= COMPUTE-SANITIZER\n", false), "nothing, and had to be ended");
-        assert_eq!(of("========= COMPUTE-SANITIZER\n========= Barrier error detected\n", false), "Barrier error detected");
+        assert_eq!(
+            of("========= COMPUTE-SANITIZER\n========= Barrier error detected\n", false),
+            "Barrier error detected"
+        );
     }
 
     #[test]

@@ -46,12 +46,13 @@ fn values_are_shown_with_their_units() {
 fn a_table_takes_the_place_of_its_old_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h100/run.jsonl");
-    replace(&path, vec![record("reduce", "a", 1.0), record("reduce", "b", 2.0), record("gemm", "c", 3.0)]).unwrap();
-    replace(&path, vec![record("reduce", "d", 4.0)]).unwrap();
-    assert_eq!(read(&path).unwrap(), [record("reduce", "d", 4.0), record("gemm", "c", 3.0)]);
+    let [a, b, c] = [record("reduce", "a", 1.0), record("reduce", "b", 2.0), record("gemm", "c", 3.0)];
+    assert_eq!(replace(&path, &[a.clone(), b, c.clone()]).unwrap(), []);
+    assert_eq!(replace(&path, &[record("reduce", "b", 4.0)]).unwrap(), [a]);
+    assert_eq!(read(&path).unwrap(), [record("reduce", "b", 4.0), c]);
 
     fs::write(&path, "{}\n").unwrap();
-    let error = replace(&path, Vec::new()).unwrap_err().to_string();
+    let error = replace(&path, &[]).unwrap_err().to_string();
     assert!(error.contains("line 1: missing field"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
 }

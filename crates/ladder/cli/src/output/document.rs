@@ -33,7 +33,11 @@ pub struct Context {
 
 #[derive(Clone, Debug)]
 enum Block {
-    Heading { title: String, rest: String, is_apart: bool },
+    Heading {
+        title: String,
+        rest: String,
+        is_apart: bool,
+    },
     Paragraph(String),
     Table(Table),
     /// Records that no table shows.
@@ -41,7 +45,10 @@ enum Block {
     Facts(Vec<(String, String)>),
     Caption(Vec<String>),
     Notes(Vec<String>),
-    Picture { plain: String, terminal: String },
+    Picture {
+        plain: String,
+        terminal: String,
+    },
     Diagnostics(Vec<Diagnostic>),
 }
 

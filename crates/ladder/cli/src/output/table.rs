@@ -1,10 +1,10 @@
 //! Tables of headed columns, as text or Markdown.
 
+use analysis::results::{Record, Unit, Value};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
 };
-use analysis::results::{Record, Unit, Value};
 use serde::Deserialize;
 use textwrap::core::display_width;
 
@@ -213,7 +213,8 @@ impl Table {
         };
         let mut table = Self::new([Column::name(&first.kind)].into_iter().chain(headings.iter().map(column)));
         for record in records {
-            let cell = |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |own| Cell::of(own.clone()));
+            let cell =
+                |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |own| Cell::of(own.clone()));
             table.row([Cell::from(&*record.rung)].into_iter().chain(headings.iter().map(cell)));
         }
         table

@@ -88,13 +88,9 @@ impl ColumnText {
             (Column::OverFirst, _) => times(report.speedup_vs_first(own)?),
             (Column::OfCopy, _) => share(report.speedup_vs_first(own)?),
             (Column::OverBefore, _) => times(report.speedup_vs_before(index)?),
-            (Column::Bandwidth, _) => {
-                Value::new(report.bytes_per_s(own)? / 1e9, results::Unit::GigabytesPerSecond)
-            },
+            (Column::Bandwidth, _) => Value::new(report.bytes_per_s(own)? / 1e9, results::Unit::GigabytesPerSecond),
             (Column::OfPeak, _) => share(report.bytes_per_s(own)? / report.device.peak_bytes_per_s?),
-            (Column::Flops, _) => {
-                Value::new(report.flops_per_s(own)? / 1e9, results::Unit::GigaflopsPerSecond)
-            },
+            (Column::Flops, _) => Value::new(report.flops_per_s(own)? / 1e9, results::Unit::GigaflopsPerSecond),
             (Column::Published, _) => Value::Text(published(report, own)),
             (Column::PublishedCount, _) => Value::of_text(own.rung.published_count),
             _ => Value::of_text(&self.counted(own)?),

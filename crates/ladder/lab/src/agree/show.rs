@@ -126,7 +126,11 @@ fn information(run: &Run) -> Table {
 
 /// The metrics, with the rule for when each agrees.
 fn compared() -> Table {
-    let mut table = Table::new([Column::text("metric"), Column::name("name").of(Importance::Medium), Column::text("the GPU's has to be")]);
+    let mut table = Table::new([
+        Column::text("metric"),
+        Column::name("name").of(Importance::Medium),
+        Column::text("the GPU's has to be"),
+    ]);
     for metric in METRICS.iter() {
         let rule = match metric.rule {
             Rule::Requests | Rule::Counts => "the same",

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 
-use analysis::predict::model::Constants;
 use analysis::predict::measured::MeasuredTimes;
+use analysis::predict::model::Constants;
 use analysis::predict::{self, Description, Times, calibrate};
 use cli::Env;
 use cli::Error;
