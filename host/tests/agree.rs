@@ -10,7 +10,7 @@ use crate::common::program::{assert_has, not_tested, on_none};
 use crate::common::replay::{Difference, Replay, agree, agree_recorded};
 use analysis::agree::class::Class;
 use analysis::agree::metrics::METRICS;
-use analysis::agree::record::{COUNTED, Record};
+use analysis::agree::record::{COUNTED, Comparisons};
 use analysis::agree::{Explain as _, Tools};
 use analysis::results;
 use host::{CATALOG, KERNELS};
@@ -157,8 +157,8 @@ fn repository() -> TempDir {
     folder
 }
 
-fn records(root: &Path) -> Record {
-    Record::of_records(&results::read(&root.join("results/test-gpu/agree.jsonl")).unwrap()).unwrap()
+fn records(root: &Path) -> Comparisons {
+    Comparisons::of_records(&results::read(&root.join("results/test-gpu/agree.jsonl")).unwrap()).unwrap()
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn what_was_compared_is_kept_and_shown() {
     agree_recorded(&replay, &widened(), root, "reduce --n=4k --block=128").printed();
 
     let record = records(root);
-    assert_eq!(Record::of_records(&record.records()), Ok(record.clone()));
+    assert_eq!(Comparisons::of_records(&record.records()), Ok(record.clone()));
     assert_eq!(record.runs.len(), 1);
     let run = &record.runs[0];
     assert_eq!((&*run.ladder, run.request.block.as_deref()), ("reduce", Some("128")));

@@ -13,7 +13,7 @@ use crate::common::program::on_none;
 
 use analysis::agree::class::{Class, explanations};
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
-use analysis::agree::record::{Comparison, Record, Run};
+use analysis::agree::record::{ComparedRun, Comparison, Comparisons};
 use analysis::agree::rounded;
 use analysis::profile::{Numbers, on_sim};
 use analysis::results;
@@ -27,9 +27,9 @@ const RESULTS: &str = "results/h100/agree.jsonl";
 const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
                       `cargo lab record -- agree`";
 
-static RECORD: LazyLock<Record> = LazyLock::new(|| {
+static RECORD: LazyLock<Comparisons> = LazyLock::new(|| {
     let records = results::read(&root().join(RESULTS)).unwrap();
-    Record::of_records(&records).unwrap()
+    Comparisons::of_records(&records).unwrap()
 });
 
 fn root() -> PathBuf {
@@ -39,7 +39,7 @@ fn root() -> PathBuf {
 /// What the simulator counts now of the rungs of each run.
 static COUNTED: LazyLock<Vec<Vec<(Launch, Numbers)>>> = LazyLock::new(|| RECORD.runs.iter().map(counted).collect());
 
-fn counted(run: &Run) -> Vec<(Launch, Numbers)> {
+fn counted(run: &ComparedRun) -> Vec<(Launch, Numbers)> {
     let plan = run.plan(&CATALOG).unwrap();
     let mut sim = Sim::open_as(&KERNELS, 0, run.request.capability).unwrap();
     let numbers = on_sim(&mut sim, &plan, |_| ()).unwrap();

@@ -36,7 +36,7 @@ use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
 use metrics::{ComparedMetric, METRICS};
-use record::{Comparison, MeasurementContext, Request, Row, Run};
+use record::{ComparedRun, ComparedRung, Comparison, GpuContext, Request};
 
 /// Finds the changes that `ptxas` made to an entry's memory instructions.
 pub trait Explain {
@@ -129,8 +129,8 @@ impl Gpu<'_> {
     }
 
     /// The circumstances of its measurements.
-    pub fn measured(&self) -> MeasurementContext {
-        MeasurementContext {
+    pub fn measured(&self) -> GpuContext {
+        GpuContext {
             device: self.info.to_string(),
             tools: match self.explain.version() {
                 Some(ptxas) => format!("{}; ptxas {ptxas}", self.ncu.version()),
@@ -153,7 +153,7 @@ pub fn compare(
     gpu: &Gpu<'_>,
     sim: &mut dyn Device,
     mut progress: impl FnMut(&str),
-) -> Result<Run, Error> {
+) -> Result<ComparedRun, Error> {
     let counters = |is_optional: bool| -> BTreeSet<String> {
         let metrics = METRICS.iter().filter(|own| own.is_optional == is_optional);
         metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
@@ -204,7 +204,7 @@ pub fn compare(
             let comparison = Comparison { sim, ncu, class, why };
             metrics.insert(metric.name.clone(), comparison);
         }
-        rungs.push(Row { rung: rung.name.to_owned(), launch: launch.to_string(), metrics });
+        rungs.push(ComparedRung { rung: rung.name.to_owned(), launch: launch.to_string(), metrics });
     }
     waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
         gpu.ncu.profile(selection, launches, *block, &wanted)
@@ -212,7 +212,7 @@ pub fn compare(
     let options = selection.given.iter();
     let options = options.map(|(name, value)| ((*name).to_owned(), value.clone()));
     let (title, block) = (plan.problem().labels().title, block.map(dims));
-    Ok(Run {
+    Ok(ComparedRun {
         ladder: ladder.to_owned(),
         case: match &block {
             Some(block) => format!("{title}, blocks of {block}"),

@@ -18,24 +18,24 @@ use engine::size::parse_block;
 
 /// Runs of ladders that were compared.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Record {
+pub struct Comparisons {
     /// The runs, in the ladders' order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ComparedRun>,
 }
 
 /// A run of a ladder: a problem, with one block for all rungs or each rung's default block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct ComparedRun {
     /// The ladder.
     pub ladder: String,
     /// The problem and the block in words.
     pub case: String,
     /// The circumstances in which the GPU was measured.
-    pub measured: MeasurementContext,
+    pub measured: GpuContext,
     /// The request.
     pub request: Request,
     /// The counters of each rung.
-    pub rungs: Vec<Row>,
+    pub rungs: Vec<ComparedRung>,
 }
 
 /// The request of a run, and what was compared.
@@ -57,7 +57,7 @@ pub struct Request {
 
 /// The circumstances in which the GPU was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MeasurementContext {
+pub struct GpuContext {
     /// The GPU, its properties and its driver.
     pub device: String,
     /// The versions of Nsight Compute, and of the assembler whose code explains differences.
@@ -70,7 +70,7 @@ pub struct MeasurementContext {
 
 /// The counters of a rung.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ComparedRung {
     /// The rung.
     pub rung: String,
     /// How it was launched.
@@ -114,11 +114,11 @@ impl Comparison {
     }
 }
 
-impl Row {
+impl ComparedRung {
     /// The comparisons of the rung: every metric of its run, with the numbers of both sides and their class.
     pub fn comparisons<'a>(
         &'a self,
-        run: &'a Run,
+        run: &'a ComparedRun,
     ) -> impl Iterator<Item = (&'static ComparedMetric, Option<&'a Comparison>)> {
         let metrics = run.request.metrics.iter().filter_map(|name| find(name));
         metrics.map(|metric| (metric, self.metrics.get(&metric.name)))
@@ -131,7 +131,7 @@ const REQUEST: &str = "request";
 /// The quantity of a record that is a rung's launch, or a run's [`Request`].
 const LAUNCH: &str = "launch";
 
-impl Run {
+impl ComparedRun {
     /// Makes the problem and the launches of the recorded run with the ladders of this program.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Run {
 
     /// The records of the run: one with its request, and one for each rung.
     fn records(&self) -> impl Iterator<Item = results::Record> {
-        let MeasurementContext { device, tools, date, toolchain } = &self.measured;
+        let GpuContext { device, tools, date, toolchain } = &self.measured;
         let record = |kind: &str, rung: &str, values: IndexMap<String, Option<Value>>| results::Record {
             device: device.clone(),
             toolchain: toolchain.clone(),
@@ -199,7 +199,7 @@ impl Run {
             None => Ok(Self {
                 ladder: record.ladder.clone(),
                 case: record.problem.clone(),
-                measured: MeasurementContext {
+                measured: GpuContext {
                     device: record.device.clone(),
                     tools: record.conditions.clone(),
                     date: record.date.clone(),
@@ -223,7 +223,7 @@ pub const COUNTED: [Option<Class>; 7] = [
     Some(Class::Unexplained),
 ];
 
-impl Record {
+impl Comparisons {
     /// Whether every difference was explained.
     pub fn is_explained(&self) -> bool {
         let mut runs = self.runs.iter();
@@ -248,10 +248,10 @@ impl Record {
     /// # Errors
     /// When records are not those of comparisons. The message says what is wrong.
     pub fn of_records(records: &[results::Record]) -> Result<Self, String> {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<ComparedRun> = Vec::new();
         for record in records {
             if record.kind == REQUEST {
-                runs.push(Run::of_record(record)?);
+                runs.push(ComparedRun::of_record(record)?);
                 continue;
             }
             let run = runs.last_mut().filter(|run| run.ladder == record.ladder && run.case == record.problem);
@@ -262,13 +262,13 @@ impl Record {
             let metrics = metrics.map(|(name, value)| Ok((name.clone(), Comparison::of_value(value)?)));
             let launch = record.value(LAUNCH).map_or(String::new(), Value::to_string);
             let metrics = metrics.collect::<Result<_, String>>()?;
-            run.rungs.push(Row { rung: record.rung.clone(), launch, metrics });
+            run.rungs.push(ComparedRung { rung: record.rung.clone(), launch, metrics });
         }
         Ok(Self { runs })
     }
 
-    /// The records that [`Record::of_records`] reads.
+    /// The records that [`Comparisons::of_records`] reads.
     pub fn records(&self) -> Vec<results::Record> {
-        self.runs.iter().flat_map(Run::records).collect()
+        self.runs.iter().flat_map(ComparedRun::records).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::metrics::{ComparedMetric, METRICS, Rule, find};
-use super::record::Row;
+use super::record::ComparedRung;
 use super::{Explain, rounded};
 use crate::Error;
 use crate::counters::Numbers;
@@ -21,13 +21,13 @@ type RungLaunch = (&'static Rung, Launch);
 /// # Errors
 /// When `count` fails.
 pub(super) fn remeasure(
-    rungs: &mut [Row],
+    rungs: &mut [ComparedRung],
     launches: &[RungLaunch],
     on_gpu: &[Numbers],
     explain: &dyn Explain,
     count: impl Fn(&[RungLaunch]) -> Result<Vec<Numbers>, Error>,
 ) -> Result<(), Error> {
-    let is_open = |row: &Row| {
+    let is_open = |row: &ComparedRung| {
         let mut all = row.metrics.values();
         all.any(|both| both.class == Class::Unexplained)
     };
@@ -52,7 +52,7 @@ pub(super) fn remeasure(
 /// another metric of the same instructions changes: a share with two places hides changes of its parts.
 ///
 /// Arbitrated wavefronts change from run to run in every kernel, so their changes are no evidence.
-fn mark(row: &mut Row, runs: &[&Numbers]) {
+fn mark(row: &mut ComparedRung, runs: &[&Numbers]) {
     let is_steady = |metric: &&ComparedMetric| metric.rule != Rule::Arbitrated;
     let seen = |metric: &ComparedMetric| {
         let numbers = runs.iter().filter_map(|run| metric.gpu.of(&metric.name, run));

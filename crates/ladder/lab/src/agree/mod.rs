@@ -5,7 +5,7 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use analysis::agree::cases::{Case, cases};
-use analysis::agree::record::{Record, Run};
+use analysis::agree::record::{ComparedRun, Comparisons};
 use analysis::agree::{Gpu, compare};
 use analysis::profile::ncu;
 use analysis::profile::plan;
@@ -31,7 +31,7 @@ pub(crate) const AGREE: Command = Command {
     execute: |matches, env, to| {
         let CommandArgs { targets, own } = CommandArgs::<Arguments>::read(env, matches)?;
         let cases = cases(env.catalog, &targets.names, &targets.given, targets.block())?;
-        let record = Record { runs: measure(&cases, own.ncu.as_deref(), env)? };
+        let record = Comparisons { runs: measure(&cases, own.ncu.as_deref(), env)? };
         Format::default().write(&show::report(&record), env.style(), to.out)?;
         Ok(if record.is_explained() { 0 } else { WRONG })
     },
@@ -46,12 +46,12 @@ struct Arguments {
 
 /// The report of recorded comparisons.
 pub(crate) fn of_records(records: &[results::Record]) -> Result<Document, Error> {
-    let record = Record::of_records(records);
+    let record = Comparisons::of_records(records);
     Ok(show::report(&record.map_err(|why| Error::Request(format!("the records of `agree` cannot be shown: {why}")))?))
 }
 
 /// Compares the cases.
-fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<Run>, Error> {
+fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<ComparedRun>, Error> {
     let plans = cases.iter().map(|case| plan(&case.selection, case.block, DeviceProperties::default()));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let (gpu, device) = gpu(named, env)?;

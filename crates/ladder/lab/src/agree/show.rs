@@ -2,13 +2,13 @@
 
 use analysis::agree::class::Class;
 use analysis::agree::metrics::{BRANCHES, INSTRUCTIONS, METRICS, Rule, UNIFORM, find};
-use analysis::agree::record::{COUNTED, Comparison, MeasurementContext, Record, Run};
+use analysis::agree::record::{COUNTED, ComparedRun, Comparison, Comparisons, GpuContext};
 
 use cli::output::{Column, Document, Importance, Table, number};
 
 /// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
 /// cannot be compared, and where the record was measured.
-pub(super) fn report(record: &Record) -> Document {
+pub(super) fn report(record: &Comparisons) -> Document {
     let mut report = Document::default();
     if record.runs.is_empty() {
         report.paragraph("Nothing has been compared yet.");
@@ -30,12 +30,12 @@ pub(super) fn report(record: &Record) -> Document {
     report
 }
 
-fn summary(record: &Record) -> Table {
+fn summary(record: &Comparisons) -> Table {
     let names = COUNTED.map(|class| class.map_or("0 on both".to_owned(), |own| own.to_string()));
     let words = ["ladder", "problem"].map(Column::text);
     let numbers = ["rungs".to_owned()].into_iter().chain(names);
     let mut table = Table::new(words.into_iter().chain(numbers.map(Column::number)));
-    let mut row = |ladder: &str, case: String, runs: &[Run]| {
+    let mut row = |ladder: &str, case: String, runs: &[ComparedRun]| {
         let rungs: usize = runs.iter().map(|run| run.rungs.len()).sum();
         let count = |class| runs.iter().map(|run| run.count(class)).sum();
         let numbers = [rungs].into_iter().chain(COUNTED.map(count));
@@ -50,7 +50,7 @@ fn summary(record: &Record) -> Table {
 }
 
 /// Adds every comparison that is not exact.
-fn differences(record: &Record, report: &mut Document) {
+fn differences(record: &Comparisons, report: &mut Document) {
     let mut is_exact = true;
     for run in &record.runs {
         let words = ["metric", "how"].map(Column::text);
@@ -103,7 +103,7 @@ fn difference(comparison: &Comparison) -> String {
 }
 
 /// Instructions and branches, which are those of PTX on one side and of SASS on the other.
-fn information(run: &Run) -> Table {
+fn information(run: &ComparedRun) -> Table {
     let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
     let here = names.filter(|name| run.request.metrics.iter().any(|own| own == name));
     let here: Vec<_> = here.filter_map(find).collect();
@@ -144,8 +144,8 @@ fn compared() -> Table {
 }
 
 /// Adds each place of measurement once, with the runs that were measured there and the rungs that they lack.
-fn circumstances(record: &Record, report: &mut Document) {
-    let mut places: Vec<(&MeasurementContext, Vec<&str>)> = Vec::new();
+fn circumstances(record: &Comparisons, report: &mut Document) {
+    let mut places: Vec<(&GpuContext, Vec<&str>)> = Vec::new();
     for run in &record.runs {
         match places.iter_mut().find(|(own, _)| **own == run.measured) {
             Some((_, ladders)) => ladders.push(&run.ladder),
@@ -173,7 +173,7 @@ fn circumstances(record: &Record, report: &mut Document) {
     }
 }
 
-fn place(measured: &MeasurementContext) -> String {
-    let MeasurementContext { device, tools, date, toolchain } = measured;
+fn place(measured: &GpuContext) -> String {
+    let GpuContext { device, tools, date, toolchain } = measured;
     format!("{device}; {tools}; {date}; {toolchain}")
 }
