@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use simt::run::is_interrupted;
 
 use crate::device::{Checks, Device, DeviceInfo, Finding, Metric};
@@ -79,15 +80,103 @@ pub struct Report {
     pub not_run: Vec<&'static str>,
 }
 
-/// What one launch of a plan gives.
-#[derive(Clone, Debug)]
+/// The results of one launch. A process can send them to another one, without what only a simulator gives.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// The results.
-    pub outcome: Outcome,
-    /// The number of sets of buffers that its launches rotated through.
+    /// Whether its result was right.
+    pub verdict: Verdict,
+    /// Whether the device supports the launch. If not, it did not run, and the verdict has the reason.
+    pub is_supported: bool,
+    /// Whether the launch failed; the verdict has the device's words.
+    pub has_failed: bool,
+    /// A picture of its values, when the ladder shows one.
+    pub picture: Option<Picture>,
+    /// Its times, when it was timed.
+    pub samples: Option<Samples>,
+    /// Its counters, when the device counts.
+    #[serde(skip)]
+    pub counters: Vec<Metric>,
+    /// The findings of the device's sanitizers.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
+    /// What else there is to say of the sanitizers, a sentence each.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+    /// The schedule that it ran under, if it was not the usual one.
+    #[serde(skip)]
+    pub schedule: Option<String>,
+    /// The number of sets of buffers that launches rotate through.
     pub sets: usize,
-    /// Whether the device runs further launches.
+    /// Whether its process can run further launches.
     pub is_usable: bool,
+}
+
+impl Step {
+    fn of(verdict: Verdict) -> Self {
+        let (picture, samples, schedule) = Default::default();
+        let (counters, findings, notes) = Default::default();
+        let (is_supported, has_failed, sets, is_usable) = (true, false, 1, true);
+        Self {
+            verdict,
+            is_supported,
+            has_failed,
+            picture,
+            samples,
+            counters,
+            findings,
+            notes,
+            schedule,
+            sets,
+            is_usable,
+        }
+    }
+
+    /// The results of a launch that a session has checked.
+    pub fn new(checked: CheckedLaunch, session: &mut Session<'_>) -> Self {
+        let CheckedLaunch { verdict, has_failed, picture, ran } = checked;
+        Self {
+            has_failed,
+            picture,
+            counters: ran.counters,
+            findings: session.take_findings(),
+            notes: session.take_notes(),
+            sets: session.sets(),
+            is_usable: session.is_usable_after(has_failed),
+            ..Self::of(verdict)
+        }
+    }
+
+    /// A launch that the device does not support, for this reason.
+    pub fn unsupported(why: &Error) -> Self {
+        Self { is_supported: false, ..Self::of(Verdict::Wrong(why.to_string())) }
+    }
+
+    /// A launch that has ended its process.
+    pub fn fatal(why: &str) -> Self {
+        Self { has_failed: true, is_usable: false, ..Self::of(Verdict::Wrong(format!("failed: {why}"))) }
+    }
+}
+
+/// Runs launches one after the other, each by `attempt`. Ends before the others when the user interrupts the program, and when the
+/// device is not usable any more. A launch that fails is not an error but has a wrong result.
+pub fn steps<'a>(
+    mut session: Session<'a>,
+    launches: &'a [(&'static Rung, Launch)],
+    mut attempt: impl FnMut(&mut Session<'a>, &'static Rung, &Launch) -> Result<Step, Error> + 'a,
+) -> impl Iterator<Item = Result<Step, Error>> + 'a {
+    let mut is_usable = true;
+    launches.iter().map_while(move |(rung, launch)| {
+        if !is_usable || is_interrupted() {
+            return None;
+        }
+        match attempt(&mut session, rung, launch) {
+            Err(Error::Interrupted) => None,
+            step => {
+                is_usable = step.as_ref().is_ok_and(|step| step.is_usable);
+                Some(step)
+            }
+        }
+    })
 }
 
 /// A request that was checked for errors, before a device is opened for it.
@@ -163,14 +252,52 @@ impl Plan {
         &*self.problem
     }
 
-    /// The report of a run of this plan: with these sets of buffers, and the outcomes of its first rungs.
-    pub fn report(self, device: DeviceInfo, checks: Checks, sets: usize, outcomes: Vec<Outcome>) -> Report {
+    /// Checks each rung on a device, beginning with that of the number `first`, and times it when the plan asks for timed
+    /// launches.
+    ///
+    /// # Errors
+    /// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails.
+    pub fn steps<'a>(
+        &'a self,
+        device: &'a mut (dyn Device + 'a),
+        first: usize,
+    ) -> Result<impl Iterator<Item = Result<Step, Error>> + 'a, Error> {
+        let (problem, runs) = (&*self.problem, self.runs);
+        device.set_counting(runs.is_some());
+        let restorable = self.launches.iter().any(|(rung, _)| rung.in_place);
+        let session = match runs {
+            Some(_) => Session::timed(device, problem)?,
+            None => Session::new(device, problem, restorable)?,
+        };
+        let launches = self.launches.get(first..).unwrap_or_default();
+        Ok(steps(session, launches, move |session, rung, launch| step(session, rung, launch, runs)))
+    }
+
+    /// The report of a run of this plan on a device, with these checks. `steps` are the results of the first launches, and
+    /// `progress` is called with each rung before the step of it.
+    ///
+    /// # Errors
+    /// The first error of `steps`.
+    pub fn report<E>(
+        &self,
+        device: DeviceInfo,
+        checks: Checks,
+        steps: impl Iterator<Item = Result<Step, E>>,
+        mut progress: impl FnMut(&Rung),
+    ) -> Result<Report, E> {
+        let (mut outcomes, mut sets) = (Vec::with_capacity(self.launches.len()), 1);
+        for ((rung, launch), step) in self.launches.iter().inspect(|(rung, _)| progress(rung)).zip(steps) {
+            let Step { verdict, has_failed, picture, samples, counters, findings, notes, sets: own, .. } = step?;
+            let launch = launch.clone();
+            sets = sets.max(own);
+            outcomes.push(Outcome { rung, launch, verdict, has_failed, picture, samples, counters, findings, notes });
+        }
         let is_timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
         let Facts { bytes, flops, .. } = self.problem.facts();
-        Report {
+        Ok(Report {
             ladder: self.ladder,
             device,
-            options: self.options,
+            options: self.options.clone(),
             title: self.problem.labels().title,
             bytes,
             flops,
@@ -179,8 +306,8 @@ impl Plan {
             checks,
             not_run: self.launches.iter().skip(outcomes.len()).map(|(rung, _)| rung.name).collect(),
             outcomes,
-            left_out: self.left_out,
-        }
+            left_out: self.left_out.clone(),
+        })
     }
 
     /// Makes all launches for a device, with the blocks that they have.
@@ -239,83 +366,25 @@ impl Plan {
 ///
 /// # Errors
 /// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
-/// [`measure`] fails.
+/// [`Plan::steps`] fails.
 pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung)) -> Result<Report, Error> {
     plan.leave_out_unsupported(device)?;
-    let (mut outcomes, mut sets) = (Vec::with_capacity(plan.launches.len()), 1);
-    measure(device, &plan, 0, progress, |step| {
-        outcomes.push(step.outcome);
-        sets = step.sets;
-    })?;
-    Ok(plan.report(device.info().clone(), device.checks(), sets, outcomes))
-}
-
-/// Runs the launches of a plan, beginning with that of the number `first`, and calls `done` with each one's results. Ends
-/// before the others when somebody asks for it, and when the device is not usable any more.
-///
-/// # Errors
-/// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails. A
-/// wrong result, or a launch that fails, is not an error but part of the results.
-pub fn measure<'a>(
-    device: &'a mut (dyn Device + 'a),
-    plan: &'a Plan,
-    first: usize,
-    mut progress: impl FnMut(&Rung),
-    mut done: impl FnMut(Step),
-) -> Result<(), Error> {
-    let (problem, runs) = (&*plan.problem, plan.runs);
-    device.set_counting(runs.is_some());
-    let restorable = plan.launches.iter().any(|(rung, _)| rung.in_place);
-    let mut session = match runs {
-        Some(_) => Session::timed(device, problem)?,
-        None => Session::new(device, problem, restorable)?,
-    };
-    for (rung, launch) in plan.launches.iter().skip(first) {
-        if is_interrupted() {
-            break;
-        }
-        progress(rung);
-        let outcome = match outcome(&mut session, rung, launch, runs) {
-            Err(Error::Interrupted) => break,
-            outcome => outcome?,
-        };
-        let is_usable = session.is_usable_after(outcome.has_failed);
-        done(Step { outcome, sets: session.sets(), is_usable });
-        if !is_usable {
-            break;
-        }
-    }
-    Ok(())
+    let (info, checks) = (device.info().clone(), device.checks());
+    plan.report(info, checks, plan.steps(device, 0)?, progress)
 }
 
 /// Checks a rung, and times it if there are `runs`.
-fn outcome(
-    session: &mut Session<'_>,
-    rung: &'static Rung,
-    launch: &Launch,
-    runs: Option<u32>,
-) -> Result<Outcome, Error> {
-    let mut tried = session.attempt(rung, launch)?;
+fn step(session: &mut Session<'_>, rung: &Rung, launch: &Launch, runs: Option<u32>) -> Result<Step, Error> {
+    let mut checked = session.attempt(rung, launch)?;
     let mut samples = None;
     // A device without a clock has nothing more to measure.
-    if let (Some(runs), Some(_)) = (runs, tried.ran.time_ns) {
+    if let (Some(runs), Some(_)) = (runs, checked.ran.time_ns) {
         match session.time(rung, launch, runs) {
             Ok(timed) => samples = timed,
-            Err(error) => tried = CheckedLaunch::or_failed(Err(error))?,
+            Err(error) => checked = CheckedLaunch::or_failed(Err(error))?,
         }
     }
-    let CheckedLaunch { verdict, has_failed, picture, ran } = tried;
-    Ok(Outcome {
-        rung,
-        launch: launch.clone(),
-        verdict,
-        has_failed,
-        picture,
-        samples,
-        counters: ran.counters,
-        findings: session.take_findings(),
-        notes: session.take_notes(),
-    })
+    Ok(Step { samples, ..Step::new(checked, session) })
 }
 
 impl Report {

@@ -11,10 +11,10 @@ use ranks::{Devices, GroupReport, GroupRequest, Measurement, Member, SharedLadde
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, WRONG, progress_bar};
+use cli::launcher::LaunchLimit;
 use cli::output::{Cell, Column, Document, Format, NOTHING, Printer, Table, duration};
 use cli::run::RUNS;
 use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
-use cli::workers::LaunchLimit;
 
 pub(crate) const SCALING: Command = Command {
     name: "scaling",

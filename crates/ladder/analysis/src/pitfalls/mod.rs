@@ -1,7 +1,4 @@
-//! What became of the pitfalls on a GPU, and what the tools of NVIDIA's compute-sanitizer find in them: a record, and
-//! the processes that it is measured with.
-
-mod process;
+//! What became of the pitfalls on a GPU, and what the tools of NVIDIA's compute-sanitizer find in them: a record.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,8 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::document::replace;
-
-pub use process::{measure, sanitize, version};
 
 /// The tools of compute-sanitizer.
 pub const TOOLS: [&str; 4] = ["memcheck", "initcheck", "racecheck", "synccheck"];

@@ -1,6 +1,7 @@
 //! `lab pitfalls`: launches the common bugs on a GPU and records what happens, or shows such a record.
 
 mod record;
+mod sanitizer;
 mod show;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use engine::device::Choice;
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, Output};
+use cli::isolated;
 use cli::output::Format;
 
 pub(crate) const PITFALLS: Command = Command {
@@ -28,7 +30,7 @@ struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     format: Format,
-    /// Launch them on a GPU, each kernel in a process of its own, and put what became of them into a record; this
+    /// Launch them on a GPU, each kernel in its own process, and put what became of them into a record; this
     /// program shows crates/ladder/analysis/src/pitfalls/recorded.json
     #[arg(long, value_name = "PATH")]
     update_record: Option<PathBuf>,
@@ -44,16 +46,13 @@ struct Arguments {
     /// How long a kernel may take there
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     time_limit: u64,
-    /// Launch this kernel of a pitfall, the faulty one or the fixed one, and print what became of it
-    #[arg(long, value_name = "KERNEL", hide = true)]
-    alone: Option<String>,
 }
 
 fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let pitfalls = env.catalog.pitfalls(&args.names)?;
     let limit = Duration::from_secs(args.time_limit.max(1));
-    if let Some(kernel) = &args.alone {
-        return record::alone(kernel, args.device, limit, env, to.out);
+    if let Some(kernel) = isolated::request::<String>(env)? {
+        return record::alone(&kernel, args.device, limit, env, to.out);
     }
     let record = match (&args.update_record, &args.from) {
         (Some(path), _) => record::update(path, &pitfalls, args, limit, env)?,
