@@ -186,3 +186,27 @@ impl Drop for Isolated {
         let _ = self.child.wait();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_process_has_results_or_a_reason_why_not() {
+        let shell = |script: &str, seconds: f64| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            Isolated::start(command).unwrap().result::<u32>(Duration::from_secs_f64(seconds))
+        };
+        assert_eq!(shell(r#"echo '#message-of-ladder {"Ok":7}'; exit 1"#, 30.0).unwrap().unwrap(), 7);
+        let error = shell(r#"printf 'of a kernel#message-of-ladder {"Err":["no", 2]}'"#, 30.0).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.exit_code()), ("no", 2));
+        let reason = |script, seconds| shell(script, seconds).unwrap().unwrap_err().to_string();
+        assert_eq!(reason("exec sleep 30", 0.1), "its process had no result after 0 s");
+        assert_eq!(reason("exit 3", 30.0), "its process exited without a result (exit status: 3)");
+        assert!(reason("echo '#message-of-ladder broken'", 30.0).starts_with("its process wrote `broken`: "));
+        assert!(Isolated::start(Command::new("no/such/program")).is_err());
+    }
+}
