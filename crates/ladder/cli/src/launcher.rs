@@ -173,7 +173,7 @@ impl Children<'_> {
             None => Isolated::start(isolated::command(self.env, &place)?)?,
         };
         let result = self.child.insert(child).result(self.silence)?;
-        let step = result.unwrap_or_else(|why| Step::fatal(&why.to_string()));
+        let step = result.unwrap_or_else(|why| Step::failed(&why.to_string(), false));
         if !step.is_usable {
             self.child = None;
         }

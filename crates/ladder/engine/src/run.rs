@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use simt::run::is_interrupted;
 
 use crate::device::{Checks, Device, DeviceInfo, Finding, Metric};
@@ -13,7 +12,7 @@ use crate::problem::{Facts, Picture, Problem, Verdict};
 use crate::registry::{DeviceProperties, Ladder, Launches, Rung};
 use crate::stats::Samples;
 
-pub use crate::session::{CheckedLaunch, Session, WARM_UP};
+pub use crate::session::{Session, Step, WARM_UP};
 
 /// The results of one rung.
 #[derive(Clone, Debug)]
@@ -80,83 +79,6 @@ pub struct Report {
     pub not_run: Vec<&'static str>,
 }
 
-/// The results of one launch. A process can send them to another one, without what only a simulator gives.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Step {
-    /// Whether its result was right.
-    pub verdict: Verdict,
-    /// Whether the device supports the launch. If not, it did not run, and the verdict has the reason.
-    pub is_supported: bool,
-    /// Whether the launch failed; the verdict has the device's words.
-    pub has_failed: bool,
-    /// A picture of its values, when the ladder shows one.
-    pub picture: Option<Picture>,
-    /// Its times, when it was timed.
-    pub samples: Option<Samples>,
-    /// Its counters, when the device counts.
-    #[serde(skip)]
-    pub counters: Vec<Metric>,
-    /// The findings of the device's sanitizers.
-    #[serde(skip)]
-    pub findings: Vec<Finding>,
-    /// What else there is to say of the sanitizers, a sentence each.
-    #[serde(skip)]
-    pub notes: Vec<String>,
-    /// The schedule that it ran under, if it was not the usual one.
-    #[serde(skip)]
-    pub schedule: Option<String>,
-    /// The number of sets of buffers that launches rotate through.
-    pub sets: usize,
-    /// Whether its process can run further launches.
-    pub is_usable: bool,
-}
-
-impl Step {
-    fn of(verdict: Verdict) -> Self {
-        let (picture, samples, schedule) = Default::default();
-        let (counters, findings, notes) = Default::default();
-        let (is_supported, has_failed, sets, is_usable) = (true, false, 1, true);
-        Self {
-            verdict,
-            is_supported,
-            has_failed,
-            picture,
-            samples,
-            counters,
-            findings,
-            notes,
-            schedule,
-            sets,
-            is_usable,
-        }
-    }
-
-    /// The results of a launch that a session has checked.
-    pub fn new(checked: CheckedLaunch, session: &mut Session<'_>) -> Self {
-        let CheckedLaunch { verdict, has_failed, picture, ran } = checked;
-        Self {
-            has_failed,
-            picture,
-            counters: ran.counters,
-            findings: session.take_findings(),
-            notes: session.take_notes(),
-            sets: session.sets(),
-            is_usable: session.is_usable_after(has_failed),
-            ..Self::of(verdict)
-        }
-    }
-
-    /// A launch that the device does not support, for this reason.
-    pub fn unsupported(why: &Error) -> Self {
-        Self { is_supported: false, ..Self::of(Verdict::Wrong(why.to_string())) }
-    }
-
-    /// A launch that has ended its process.
-    pub fn fatal(why: &str) -> Self {
-        Self { has_failed: true, is_usable: false, ..Self::of(Verdict::Wrong(format!("failed: {why}"))) }
-    }
-}
-
 /// Runs launches one after the other, each by `attempt`. Ends before the others when the user interrupts the program, and when the
 /// device is not usable any more. A launch that fails is not an error but has a wrong result.
 pub fn steps<'a>(
@@ -169,13 +91,14 @@ pub fn steps<'a>(
         if !is_usable || is_interrupted() {
             return None;
         }
-        match attempt(&mut session, rung, launch) {
-            Err(Error::Interrupted) => None,
-            step => {
-                is_usable = step.as_ref().is_ok_and(|step| step.is_usable);
-                Some(step)
-            }
-        }
+        let mut step = match attempt(&mut session, rung, launch) {
+            Err(Error::Interrupted) => return None,
+            Err(error) => return Some(Err(error)),
+            Ok(step) => step,
+        };
+        (step.findings, step.notes, step.sets) = (session.take_findings(), session.take_notes(), session.sets());
+        is_usable = session.is_usable_after(step.has_failed);
+        Some(Ok(Step { is_usable, ..step }))
     })
 }
 
@@ -287,8 +210,8 @@ impl Plan {
     ) -> Result<Report, E> {
         let (mut outcomes, mut sets) = (Vec::with_capacity(self.launches.len()), 1);
         for ((rung, launch), step) in self.launches.iter().inspect(|(rung, _)| progress(rung)).zip(steps) {
-            let Step { verdict, has_failed, picture, samples, counters, findings, notes, sets: own, .. } = step?;
-            let launch = launch.clone();
+            let Step { verdict, has_failed, picture, samples, ran, findings, notes, sets: own, .. } = step?;
+            let (launch, counters) = (launch.clone(), ran.counters);
             sets = sets.max(own);
             outcomes.push(Outcome { rung, launch, verdict, has_failed, picture, samples, counters, findings, notes });
         }
@@ -375,16 +298,15 @@ pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung))
 
 /// Checks a rung, and times it if there are `runs`.
 fn step(session: &mut Session<'_>, rung: &Rung, launch: &Launch, runs: Option<u32>) -> Result<Step, Error> {
-    let mut checked = session.attempt(rung, launch)?;
-    let mut samples = None;
+    let mut step = session.attempt(rung, launch)?;
     // A device without a clock has nothing more to measure.
-    if let (Some(runs), Some(_)) = (runs, checked.ran.time_ns) {
+    if let (Some(runs), Some(_)) = (runs, step.ran.time_ns) {
         match session.time(rung, launch, runs) {
-            Ok(timed) => samples = timed,
-            Err(error) => checked = CheckedLaunch::or_failed(Err(error))?,
+            Ok(timed) => step.samples = timed,
+            Err(error) => step = Step::or_failed(Err(error))?,
         }
     }
-    Ok(Step { samples, ..Step::new(checked, session) })
+    Ok(step)
 }
 
 impl Report {

@@ -153,8 +153,7 @@ impl<'a> Plan<'a> {
         if let Some(error) = session.check_supported(launch) {
             return Ok(Step::unsupported(&error));
         }
-        let checked = session.attempt(rung, launch)?;
-        let mut step = Step::new(checked, session);
+        let mut step = session.attempt(rung, launch)?;
         step.schedule = Some(session.schedule()).filter(|own| *own != Schedule::Fixed).map(|own| own.to_string());
         let mut seeds = 1..=u64::from(self.schedules);
         while step.verdict.is_right()
