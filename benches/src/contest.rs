@@ -10,8 +10,7 @@ use crate::baseline;
 use crate::cases::Case;
 use crate::contestant::{Contestant, Kind, port_name};
 use crate::cuda_code::CudaCode;
-use crate::error::Error;
-use crate::failures::{Failure, Failures};
+use crate::error::{Error, Failure};
 
 /// A launch of more nanoseconds than this is long.
 const LONG: f64 = 50e6;
@@ -229,7 +228,7 @@ pub fn contest(
     names: &[String],
     cuda: &mut CudaCode,
     runs: u32,
-    failures: &Failures,
+    failures: &[Failure],
     mut progress: impl FnMut(&str),
 ) -> Result<Contest, Error> {
     let problem = case.ladder.problem(&case.options)?;
@@ -249,7 +248,8 @@ pub fn contest(
             }
             None => {}
         }
-        if let Some(failure) = failures.of(case, &contestant.name) {
+        let place = (case.ladder.name, case.label, &*contestant.name);
+        if let Some(failure) = failures.iter().find(|own| (&*own.ladder, &*own.case, &*own.contestant) == place) {
             results.push((contestant, Err(failure.why.clone())));
             continue;
         }
@@ -262,7 +262,7 @@ pub fn contest(
                 cuda.refuse_ports(case.ladder.name, error.to_string());
                 continue;
             }
-            Err(error) => Err(failed(case, &contestant, &mut session, failures, &error)?),
+            Err(error) => Err(failed(case, &contestant, &mut session, &error)?),
         };
         if contestant.kind != Kind::CudaPort || !cuda.lacks_ports(case.ladder.name) {
             results.push((contestant, tried));
@@ -283,13 +283,13 @@ pub fn contest(
                 match contestant.check(&mut session) {
                     Ok(Verdict::Right) => Outcome::Timed(Vec::new()),
                     Ok(Verdict::Wrong(why)) => Outcome::Wrong(why),
-                    Err(error) => Outcome::Wrong(failed(case, &contestant, &mut session, failures, &error)?),
+                    Err(error) => Outcome::Wrong(failed(case, &contestant, &mut session, &error)?),
                 }
             }
         };
         measured.push(Measured { contestant, outcome });
     }
-    rounds(case, &mut measured, &mut session, failures, runs, progress)?;
+    rounds(case, &mut measured, &mut session, runs, progress)?;
     drop(session);
 
     let Facts { bytes, flops, .. } = problem.facts();
@@ -311,7 +311,6 @@ fn failed<D: Device + ?Sized>(
     case: &Case,
     contestant: &Contestant,
     session: &mut Session<'_, D>,
-    failures: &Failures,
     error: &host::Error,
 ) -> Result<String, Error> {
     let why = error.to_string();
@@ -319,9 +318,7 @@ fn failed<D: Device + ?Sized>(
         return Ok(why);
     }
     let (ladder, label) = (case.ladder.name.to_owned(), case.label.to_owned());
-    let failure = Failure { ladder, case: label, contestant: contestant.name.clone(), why };
-    failures.report(&failure).map_err(cli::Error::from)?;
-    Err(Error::Unusable(failure))
+    Err(Error::Unusable(Failure { ladder, case: label, contestant: contestant.name.clone(), why }))
 }
 
 /// Times the contestants whose outcome is a time, in rounds.
@@ -329,7 +326,6 @@ fn rounds<D: Device + ?Sized>(
     case: &Case,
     measured: &mut [Measured],
     session: &mut Session<'_, D>,
-    failures: &Failures,
     runs: u32,
     mut progress: impl FnMut(&str),
 ) -> Result<(), Error> {
@@ -350,7 +346,7 @@ fn rounds<D: Device + ?Sized>(
             match own.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => own.outcome = Outcome::Wrong(failed(case, &own.contestant, session, failures, &error)?),
+                Err(error) => own.outcome = Outcome::Wrong(failed(case, &own.contestant, session, &error)?),
             }
         }
     }

@@ -2,7 +2,20 @@
 
 use std::path::Path;
 
-use crate::failures::Failure;
+use serde::{Deserialize, Serialize};
+
+/// A contestant that made the device unusable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The ladder.
+    pub ladder: String,
+    /// The case's label.
+    pub case: String,
+    /// The contestant's name.
+    pub contestant: String,
+    /// The driver's error.
+    pub why: String,
+}
 
 /// Everything that can keep a measurement from being made.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +42,15 @@ impl From<host::Error> for Error {
             host::Error::NoGpu { what } => Self::no_gpu(&what),
             host::Error::NeedsNewer { needs, .. } => Self::Request(needs.to_string()),
             error => Self::Ladder(error.into()),
+        }
+    }
+}
+
+impl From<Error> for cli::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Ladder(error) => error,
+            error => Self::Failed { code: error.exit_code(), text: error.to_string() },
         }
     }
 }

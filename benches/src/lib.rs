@@ -2,8 +2,8 @@
 //! once more in CUDA C++, and *baselines*, which are NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
 //!
 //! The input are the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. The
-//! output are tables and JSON of `lab versus`, which runs all contestants in turn in one process, and goes on in
-//! another one without the contestant that has taken the device down. Criterion's
+//! output are tables and JSON of `lab versus`, which runs all contestants in turn in one process, and starts
+//! another one without a contestant that has made the device unusable. Criterion's
 //! benchmarks of the same contestants are in `ladders/`.
 //!
 //! CUDA ports and baselines are registered here by the name of their ladder; a ladder may have neither. This crate
@@ -15,11 +15,10 @@ pub mod contest;
 pub mod contestant;
 pub mod cuda_code;
 mod error;
-pub mod failures;
 pub mod library;
 pub mod nvcc;
 pub mod show;
 pub mod targets;
 pub mod versus;
 
-pub use error::Error;
+pub use error::{Error, Failure};

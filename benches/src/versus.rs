@@ -1,45 +1,79 @@
 //! `lab versus`: rungs against their CUDA ports and against NVIDIA's libraries, which alternate in one process.
 
-use std::path::PathBuf;
-use std::process::Command as Process;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 use cli::command::{Command, Output, WRONG};
-use cli::output::Format;
+use cli::isolated::{self, Isolated};
+use cli::output::{Format, OutputStyle};
 use cli::targets::Targets;
 use cli::{Env, progress_bar};
 use host::device::Choice;
 use host::selection::Selection;
 use host::{Ladder, Provenance};
+use serde::{Deserialize, Serialize};
+use simt::cli::complain;
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
 use crate::cuda_code::CudaCode;
-use crate::error::Error;
-use crate::failures::{Failures, supervise};
+use crate::error::{Error, Failure};
 use crate::show::{self, FailedCase, MeasurementContext, Results};
 
-/// How long a process may take to end after a contestant has made the device unusable.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a launch may take: that of the slowest rung of the largest problem takes seconds.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The least rounds that are worth quartiles.
 const FEWEST_RUNS: u32 = 5;
 
-/// `lab versus`. It measures in processes that this one supervises.
+/// `lab versus`. It measures in [child processes](isolated).
 pub const VERSUS: Command = Command {
     name: "versus",
     about: "Measure rungs against the same kernels in CUDA C++, and the top rungs against CUB, cuBLAS and memcpy",
     arguments: |command, scope| Request::augment_args(scope.targets_without_block(command)),
     execute: |matches, env, to| match env.command {
-        Some([program, args @ ..]) if Request::from_arg_matches(matches)?.failures.is_none() => {
-            let status = supervise(Process::new(program).args(args), PATIENCE)?;
-            Ok(status.code().and_then(|code| code.try_into().ok()).unwrap_or(WRONG))
-        }
+        Some(_) if env.request.is_none() => measure(env, to),
         _ => execute(&CudaCode::find, matches, env, to),
     },
 };
+
+/// The request to a child.
+#[derive(Serialize, Deserialize)]
+struct ChildRequest {
+    /// The style of the output.
+    style: OutputStyle,
+    /// The contestants that are reported without launching them.
+    failures: Vec<Failure>,
+}
+
+/// The result of a child.
+#[derive(Serialize, Deserialize)]
+enum Measurement {
+    /// The output, and the exit code.
+    Complete(String, u8),
+    /// A contestant has made the device unusable.
+    Unusable(Failure),
+}
+
+/// Starts a child that measures, and the next one without the contestant that has made the device unusable.
+fn measure(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, cli::Error> {
+    let mut request = ChildRequest { style: env.style(), failures: Vec::new() };
+    loop {
+        let mut child = Isolated::start(isolated::command(env, &request)?)?;
+        // A measurement takes as long as it takes; each launch has a time limit.
+        let measured = child.result(Duration::MAX)?;
+        match measured.map_err(|why| cli::Error::Failed { text: why.to_string(), code: WRONG })? {
+            Measurement::Complete(text, code) => {
+                child.finish();
+                to.out.write_all(text.as_bytes())?;
+                return Ok(code);
+            }
+            Measurement::Unusable(failure) => {
+                complain(to.err, &format!("{}; note: measuring again without it", Error::Unusable(failure.clone())));
+                request.failures.push(failure);
+            }
+        }
+    }
+}
 
 #[derive(Args, Debug)]
 struct Request {
@@ -49,12 +83,10 @@ struct Request {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Report the contestants in this file without launching them, and add the one that makes the device unusable
-    #[arg(long, value_name = "PATH", hide = true)]
-    failures: Option<PathBuf>,
 }
 
-/// Runs the command in this process. `cuda` finds the compiler of the CUDA C++ to measure against.
+/// Runs the command in this process. A child sends the output to its parent. `cuda` finds the compiler of the CUDA C++ to
+/// measure against.
 ///
 /// # Errors
 /// When the request cannot be fulfilled, or nothing can be measured.
@@ -65,25 +97,27 @@ pub fn execute(
     to: &mut Output<'_>,
 ) -> Result<u8, cli::Error> {
     let request = Request::from_arg_matches(matches)?;
-    // The process that supervises this one adds `--failures`.
-    let words = env.command.unwrap_or_default().iter().skip(1).map(|word| word.to_string_lossy());
-    let words: Vec<_> = words.take_while(|word| word != "--failures").collect();
-    let command = format!("cargo lab {}", words.join(" "));
-    match run(cuda, &request, matches, command.trim_end(), env, to) {
-        // The process that supervises this one reports it.
-        Err(error @ Error::Unusable(_)) if request.failures.is_some() => Ok(error.exit_code()),
-        done => done.map_err(|error| match error {
-            Error::Ladder(error) => error,
-            error => cli::Error::Failed { code: error.exit_code(), text: error.to_string() },
-        }),
-    }
+    let Some(ChildRequest { style, failures }) = isolated::request(env)? else {
+        return Ok(run(cuda, &request, &[], matches, env, to)?);
+    };
+    let mut text = Vec::new();
+    let OutputStyle { terminal, form, width, wide } = style;
+    let env_of_parent = Env { terminal, form, width, wide, ..*env };
+    let to_parent = &mut Output { out: &mut text, err: to.err };
+    let measured = match run(cuda, &request, &failures, matches, &env_of_parent, to_parent) {
+        Ok(code) => Measurement::Complete(String::from_utf8_lossy(&text).into_owned(), code),
+        Err(Error::Unusable(failure)) => Measurement::Unusable(failure),
+        Err(error) => return Err(error.into()),
+    };
+    isolated::send(Ok(&measured), to.out)?;
+    Ok(0)
 }
 
 fn run(
     cuda: &dyn Fn() -> CudaCode,
     request: &Request,
+    failures: &[Failure],
     matches: &ArgMatches,
-    command: &str,
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
@@ -103,7 +137,6 @@ fn run(
     let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
 
-    let failures = Failures::read(request.failures.clone()).map_err(cli::Error::from)?;
     let mut device = (env.open)(Choice::Gpu)?;
     device.set_time_limit(TIME_LIMIT);
     let bar = progress_bar(cases.len(), env.terminal);
@@ -117,14 +150,18 @@ fn run(
     let mut failed = Vec::new();
     for (own, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
-        let result = contest(&mut *device, case, own.rung_names(), &mut cuda, request.runs, &failures, |doing| {
+        let result = contest(&mut *device, case, own.rung_names(), &mut cuda, request.runs, failures, |doing| {
             bar.set_message(format!("{name}: {doing}"));
         });
         bar.inc(1);
         match result {
             Ok(contest) => contests.push(contest),
             // This process can measure no further case either.
-            Err(error @ Error::Unusable(_)) => return Err(error),
+            Err(error @ Error::Unusable(_)) => {
+                // The libraries would wait for work that may never end.
+                std::mem::forget(cuda);
+                return Err(error);
+            }
             // One of several problems that does not fit into the memory does not stop the others.
             Err(error) if cases.len() > 1 => failed.push(FailedCase { what: name, why: error.to_string() }),
             Err(error) => return Err(error),
@@ -132,6 +169,8 @@ fn run(
     }
     bar.finish_and_clear();
 
+    let words = env.command.unwrap_or_default().iter().skip(1).map(|word| word.to_string_lossy());
+    let command = format!("cargo lab {}", words.collect::<Vec<_>>().join(" "));
     let Provenance { date, toolchain } = (env.provenance)(device.info());
     let results = Results {
         circumstances: MeasurementContext {
@@ -140,7 +179,7 @@ fn run(
             nvcc: cuda.nvcc_version().map(str::to_owned),
             baselines: cuda.library().map(|library| library.versions.clone()),
             date,
-            command: command.to_owned(),
+            command: command.trim_end().to_owned(),
             rounds: request.runs,
         },
         contests,

@@ -64,6 +64,18 @@ fn wrong_sums_are_named_and_not_timed() {
 }
 
 #[test]
+fn contestants_that_fault_are_reported_and_the_others_are_measured() {
+    let nvcc = FakeNvcc::new(None);
+    let (code, out, err) = versus(&DRIVER, "faults", &nvcc, ARGS);
+    assert_eq!(code, 1, "{err}");
+    let names = ["reduce_neighbored", "reduce_shfl"];
+    for name in names.into_iter().flat_map(|rung| [rung.to_owned(), format!("{rung} (CUDA C++)")]) {
+        assert!(err.contains(&format!("error: {name} made the device unusable")), "{err}");
+        assert!(out.contains(&format!("wrong: {name}: ")), "{out}");
+    }
+}
+
+#[test]
 fn without_a_gpu_there_is_nothing_to_measure() {
     let nvcc = FakeNvcc::new(None);
     let (code, out, err) = versus(Path::new("no/such/libcuda.so"), "", &nvcc, ARGS);

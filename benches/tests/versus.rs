@@ -3,22 +3,23 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::common::stand_in::clocked::Clocked;
 use crate::common::{FakeNvcc, LIBRARY, clocked};
 use analysis::profile::ncu::System;
-use analysis::results::{self, Unit, Value};
+use analysis::results::{self, Unit};
+use benches::Failure;
 use benches::cuda_code::CudaCode;
-use benches::failures::{Failure, Failures, supervise};
 use benches::nvcc::Nvcc;
 use benches::versus::{self, VERSUS};
+use clap::ArgMatches;
 use cli::Env;
 use cli::command::Output;
-use cli::output::Form;
+use cli::output::{Form, OutputStyle};
 use cli::targets::Scope;
 use host::{CATALOG, Catalog, Ladder, Provenance};
+use serde_json::{Value, json};
 
 /// Runs it: exit code, stdout, stderr.
 fn run(device: fn() -> Clocked, cuda: &dyn Fn() -> CudaCode, args: &[&str]) -> (u8, String, String) {
@@ -43,15 +44,31 @@ fn run_as(
     cuda: &dyn Fn() -> CudaCode,
     args: &[&str],
 ) -> (u8, String, String) {
+    let command = [&["lab", "versus"], args].concat();
+    run_with(form, catalog, device, args, &command, None, |matches, env, to| versus::execute(cuda, matches, env, to))
+}
+
+/// Runs it by `execute`, as the process of a command, with the request to a child.
+fn run_with(
+    form: Form,
+    catalog: &'static Catalog,
+    device: fn() -> Clocked,
+    args: &[&str],
+    command: &[&str],
+    request: Option<&str>,
+    execute: impl Fn(&ArgMatches, &Env<'_>, &mut Output<'_>) -> Result<u8, cli::Error>,
+) -> (u8, String, String) {
     let provenance =
         |_: &host::device::DeviceInfo| Provenance { date: "2026-04-01".into(), toolchain: "some rustc".into() };
     let args: Vec<OsString> = ["lab", "versus"].iter().chain(args).map(Into::into).collect();
+    let command: Vec<OsString> = command.iter().map(Into::into).collect();
     let env = Env {
         program: &lab::LAB,
         catalog,
         shared: &[],
         open: &|_| Ok(Box::new(device())),
-        command: Some(&args),
+        command: Some(&command),
+        request,
         terminal: false,
         form,
         wide: false,
@@ -63,7 +80,7 @@ fn run_as(
     let parser = (VERSUS.arguments)(clap::Command::new("versus"), &Scope::of(catalog, &args));
     let matches = parser.try_get_matches_from(&args[1..]).unwrap();
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let code = versus::execute(cuda, &matches, &env, &mut Output { out: &mut out, err: &mut err });
+    let code = execute(&matches, &env, &mut Output { out: &mut out, err: &mut err });
     let code = code.unwrap_or_else(|error| {
         err.extend(format!("error: {error}\n").bytes());
         error.exit_code()
@@ -100,7 +117,7 @@ fn the_same_as_json() {
     let args = ["transpose_naive", "--rows", "100", "--cols", "50", "--runs", "5", "--json"];
     let (code, out, err) = run(|| clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let _: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let _: Value = serde_json::from_str(&out).unwrap();
     insta::assert_snapshot!(out);
 }
 
@@ -159,7 +176,7 @@ fn the_results_are_records() {
     let records = results::parse(&out).unwrap();
     let first = &records[0];
     assert_eq!((&*first.rung, &*first.subject()), ("copy_gmem", "transpose: 100 × 50 f32"));
-    assert_eq!(first.value("time"), Some(&Value::new(100_000.0, Unit::Nanoseconds)));
+    assert_eq!(first.value("time"), Some(&results::Value::new(100_000.0, Unit::Nanoseconds)));
     let naive = records.iter().find(|own| own.rung == "transpose_naive").unwrap();
     assert_eq!(naive.value("rung / CUDA C++").unwrap().to_string(), "0.909 (0.909–0.909)");
     assert!(records.iter().any(|own| own.kind == "against" && own.rung == "memcpy"));
@@ -207,50 +224,61 @@ fn a_contestant_that_takes_the_device_down_is_reported_and_the_others_are_measur
         device.faulty = "transpose_naive";
         device
     };
-    let failures = tempfile::NamedTempFile::new().unwrap();
-    let path = failures.path().to_str().unwrap();
-    let args = [&TRANSPOSE[..], &["--failures", path]].concat();
-
-    let (code, out, err) = run_of(two_rungs(), device, &none, &args);
-    assert_eq!((code, out.as_str(), err.as_str()), (1, "", ""));
-    let known = Failures::read(Some(path.into())).unwrap();
-    let [Failure { ladder, contestant, why, .. }] = known.known() else { panic!("{known:?}") };
+    let child = |failures: &[Failure]| {
+        let request = json!({ "style": OutputStyle::default(), "failures": failures }).to_string();
+        let command = [&["lab", "versus"], &TRANSPOSE[..]].concat();
+        let (code, out, err) =
+            run_with(Form::Text, two_rungs(), device, &TRANSPOSE, &command, Some(&request), |matches, env, to| {
+                versus::execute(&none, matches, env, to)
+            });
+        assert_eq!((code, err.as_str()), (0, ""));
+        serde_json::from_str::<Value>(out.strip_prefix("#message-of-ladder ").unwrap()).unwrap()["Ok"].take()
+    };
+    let failure: Failure = serde_json::from_value(child(&[])["Unusable"].take()).unwrap();
+    let Failure { ladder, contestant, why, .. } = &failure;
     assert_eq!((ladder.as_str(), contestant.as_str()), ("transpose", "transpose_naive"));
     assert!(why.contains("an illegal address"), "{why}");
 
-    let (code, out, err) = run_of(two_rungs(), device, &none, &args);
-    assert_eq!((code, err.as_str()), (1, ""));
+    let complete = child(&[failure]);
+    let out = complete["Complete"][0].as_str().unwrap();
+    assert_eq!(complete["Complete"][1], 1, "{out}");
     assert!(out.contains("an illegal address"), "{out}");
     let copy = out.lines().find(|line| line.contains("copy_gmem")).unwrap();
     assert!(copy.contains("100.00 µs"), "{out}");
     assert!(out.trim_end().ends_with("`cargo lab versus transpose --rows 100 --cols 50 --runs 5`"), "{out}");
-    assert_eq!(Failures::read(Some(path.into())).unwrap().known().len(), 1);
-
-    fs::write(path, "{}\n").unwrap();
-    let (code, _, err) = run_of(two_rungs(), || clocked(""), &none, &args);
-    assert!(code != 0 && err.contains("missing field"), "{code} {err}");
 }
 
-/// A program that notes each start, and fails as often as `times` says.
-fn failing(times: u32, then: &str) -> String {
+/// A child that notes each start. The first two break the device and `then` do something else. The next one reports the number
+/// of failures in its request.
+fn breaking(then: &str) -> String {
     format!(
-        r#"echo start >> "$0"
-        if [ "$(grep -c start "$0")" -le {times} ]; then echo '{{"ladder":"l","case":"","contestant":"c","why":"w"}}' >> "$2"; {then}; fi
-        exit $(grep -c contestant "$2")"#
+        r##"echo start >> "$0"
+        if [ "$(grep -c start "$0")" -le 2 ]; then
+            echo '#message-of-ladder {{"Ok":{{"Unusable":{{"ladder":"l","case":"","contestant":"c","why":"w"}}}}}}'
+            {then}
+        fi
+        failures=$(echo "$LADDER_REQUEST" | grep -o contestant | wc -l)
+        echo "#message-of-ladder {{\"Ok\":{{\"Complete\":[\"$failures failures\",1]}}}}""##
     )
 }
 
 #[test]
-fn a_process_that_has_failed_is_followed_by_another_one() {
-    // `exec`, because the shell is ended alone: what it had started would hold the output of the tests open.
-    for then in ["exit 1", "exec sleep 100"] {
+fn a_child_that_breaks_the_device_is_followed_by_another_one() {
+    let parent = |script: &str| {
         let notes = tempfile::NamedTempFile::new().unwrap();
-        let mut shell = Command::new("sh");
-        shell.args(["-c".as_ref(), failing(2, then).as_ref(), notes.path().as_os_str()]);
-        let begin = Instant::now();
-        let status = supervise(&mut shell, Duration::from_millis(200)).unwrap();
-        assert_eq!(status.code(), Some(2), "{then}");
-        assert_eq!(fs::read_to_string(notes.path()).unwrap(), "start\n".repeat(3), "{then}");
-        assert!(begin.elapsed() < Duration::from_secs(20), "{then}");
+        let command = ["sh", "-c", script, notes.path().to_str().unwrap()];
+        let (code, out, err) =
+            run_with(Form::Text, two_rungs(), || clocked(""), &TRANSPOSE, &command, None, VERSUS.execute);
+        (code, out, err, fs::read_to_string(notes.path()).unwrap())
+    };
+    // `exec`, because only the shell is ended: a child of the shell would keep the output of the tests open.
+    for then in ["exit 1", "exec sleep 100"] {
+        let start = Instant::now();
+        let (code, out, err, notes) = parent(&breaking(then));
+        assert_eq!((code, out.as_str(), notes), (1, "2 failures", "start\n".repeat(3)), "{then}");
+        assert_eq!(err.matches("c made the device unusable: w").count(), 2, "{then}: {err}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{then}");
     }
+    let (code, _, err, _) = parent("exit 3");
+    assert_eq!((code, err.as_str()), (1, "error: its process exited without a result (exit status: 3)\n"));
 }

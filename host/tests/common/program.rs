@@ -82,6 +82,7 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
         shared: host::SHARED_LADDERS,
         open,
         command: None,
+        request: None,
         terminal: false,
         form: Form::Text,
         width: WIDTH,

@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     }
     let tests: &[(&str, fn())] = &[
         ("a_rung_that_fails_is_wrong_and_the_others_run", a_rung_that_fails_is_wrong_and_the_others_run),
-        ("a_check_goes_on_behind_launches_that_fail", a_check_goes_on_behind_launches_that_fail),
+        ("a_check_continues_after_launches_that_fail", a_check_continues_after_launches_that_fail),
         ("one_process_ends_with_the_first_that_fails", one_process_ends_with_the_first_that_fails),
         ("a_process_that_dies_is_the_fault_of_its_launch", a_process_that_dies_is_the_fault_of_its_launch),
         ("ctrl_c_ends_a_run_with_what_it_has", ctrl_c_ends_a_run_with_what_it_has),
@@ -81,7 +81,7 @@ fn a_rung_that_fails_is_wrong_and_the_others_run() {
     assert_eq!(text.lines().filter(|line| line.starts_with("words on ")).count(), 1, "{text}");
 }
 
-fn a_check_goes_on_behind_launches_that_fail() {
+fn a_check_continues_after_launches_that_fail() {
     assert_failed_and_explained(&records("check words --device gpu --n 64 --json", 1));
 }
 
@@ -111,7 +111,8 @@ fn a_process_that_dies_is_the_fault_of_its_launch() {
     program.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let records: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!((killed, records.len()), (1, 6), "{text}");
-    let died = records.iter().filter(|own| own["wrong"].as_str().is_some_and(|why| why.contains("without a word")));
+    let died =
+        records.iter().filter(|own| own["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
     assert_eq!(died.count(), 1, "{text}");
 }
 

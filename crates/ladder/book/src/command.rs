@@ -135,6 +135,7 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
         shared: SHARED_LADDERS,
         open: &open,
         command: None,
+        request: None,
         terminal: false,
         form: if asked.wanted == OutputKind::Markdown { Form::Markdown } else { Form::Text },
         width: WIDTH,

@@ -74,6 +74,8 @@ pub struct Env<'a> {
     /// This program with its arguments, to be started again for launches that may end all that a process has on a GPU; `None` where
     /// only this process can open the device.
     pub command: Option<&'a [OsString]>,
+    /// The request of the parent, if this process is a child ([`isolated`](crate::isolated)).
+    pub request: Option<&'a str>,
     /// Whether the output is read by a person on a terminal.
     pub terminal: bool,
     /// The form of the output.

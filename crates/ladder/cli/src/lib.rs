@@ -12,6 +12,8 @@ mod check;
 pub mod command;
 mod error;
 mod html_report;
+pub mod isolated;
+pub mod launcher;
 mod learn;
 pub mod list;
 pub mod output;
@@ -24,7 +26,6 @@ mod source_files;
 pub mod targets;
 mod timing;
 mod why;
-pub mod workers;
 
 pub use command::{Env, FindExplain, Program, progress_bar};
 pub use error::Error;

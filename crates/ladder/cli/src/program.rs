@@ -20,6 +20,7 @@ use simt::run::{interruption, is_interrupted};
 
 use crate::command::{Command, Env, INTERRUPTED, Output, Program};
 use crate::error::Error;
+use crate::isolated::{VARIABLE, send};
 use crate::output::{Form, WIDTH};
 use crate::targets::Scope;
 
@@ -71,12 +72,14 @@ pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], p
     let command: Option<Vec<OsString>> = std::env::current_exe()
         .ok()
         .map(|program| std::iter::once(program.into()).chain(std::env::args_os().skip(1)).collect());
+    let request = std::env::var(VARIABLE).ok();
     let env = Env {
         program,
         catalog,
         shared,
         open: &|choice| engine::device::open(choice, catalog.kernels),
         command: command.as_deref(),
+        request: request.as_deref(),
         terminal: stdout().is_terminal(),
         form: Form::Text,
         width: Table::new().width().map_or(WIDTH, |width| usize::from(width).max(NARROWEST)),
@@ -128,7 +131,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
     };
     let done = done.and_then(|code| Ok((code, out.flush()?)));
     if is_interrupted() {
-        complain(err, "interrupted; note: what is shown is all that was done");
+        if env.request.is_none() {
+            complain(err, "interrupted; note: what is shown is all that was done");
+        }
         return INTERRUPTED;
     }
     match done {
@@ -136,7 +141,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
         // The reader closed the pipe, as in `ladder list | head`, so there is nobody to report to.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            complain(err, &error.to_string());
+            if env.request.is_none() || send(Err::<(), _>(&error), out).is_err() {
+                complain(err, &error.to_string());
+            }
             error.exit_code()
         }
     }

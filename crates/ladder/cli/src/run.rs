@@ -3,20 +3,20 @@
 use analysis::predict::{self, Description};
 use clap::{ArgMatches, Args};
 use engine::DeviceProperties;
-use engine::device::{Checks, Choice, Device, DeviceInfo};
-use engine::run::{self, Outcome, Plan, Report, Step};
+use engine::device::{Checks, Choice};
+use engine::run::{Plan, Report};
 use engine::selection::Selection;
 use simt::run::is_interrupted;
 
 use crate::check::sanitize;
 use crate::command::{Command, CommandArgs, Env, Output, WRONG, progress_bar};
 use crate::error::Error;
+use crate::launcher::ProcessArguments;
 use crate::output::{Format, Printer};
 use crate::report::{self, Predictions};
 use crate::several::{self, DeviceGroupArguments};
 use crate::targets::NAMES;
 use crate::timing::{self, MODEL};
-use crate::workers::{self, LaunchResult, Message, Part, ProcessArguments, Workers};
 
 pub use crate::timing::RUNS;
 
@@ -97,27 +97,26 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     for plan in &mut plans {
         plan.leave_out_unsupported(&*device)?;
     }
-    if let Some(part) = args.process.part() {
-        return work(&mut *device, part, &selected, &plans, to);
-    }
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
-    let info = device.info().clone();
-    let mut device = args.process.close(env, device);
-    for (own, plan) in selected.iter().zip(plans) {
+    let (info, checks) = (device.info().clone(), device.checks());
+    let mut launcher = args.process.launcher(env, device)?;
+    for (own, plan) in selected.iter().zip(&plans) {
         if is_interrupted() {
             break;
         }
+        if launcher.skips_problem() {
+            continue;
+        }
         let bar = progress_bar(plan.rungs().len(), env.terminal);
-        let progress = |name: &str| {
-            bar.set_message(name.to_owned());
+        let steps = launcher.steps(|device, first| plan.steps(device, first))?;
+        let mut report = plan.report(info.clone(), checks, steps, |rung| {
+            bar.set_message(rung.name);
             bar.inc(1);
-        };
-        let report = match &mut device {
-            Some(device) => run::run(&mut **device, plan, |rung| progress(rung.name)).map_err(Error::from),
-            None => run_elsewhere(args.process.workers(env, own.ladder), plan, info.clone(), progress),
-        };
-        let mut report = report?;
+        })?;
+        if launcher.is_child() {
+            continue;
+        }
         explain_failures(&mut report, env);
         let is_predicted = report.counted() && report.runs.is_none() && !own.ladder.shown.pictures;
         let predictions = is_predicted.then(|| Predictions::new(&report, env.catalog.kernels, &model));
@@ -129,55 +128,12 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             code = WRONG;
         }
     }
+    if launcher.is_child() {
+        return Ok(0);
+    }
+    launcher.finish();
     printer.finish()?;
     Ok(code)
-}
-
-/// Runs the launches that another process wants from this one, and tells it what came of each.
-fn work(
-    device: &mut dyn Device,
-    part: &Part,
-    selected: &[Selection],
-    plans: &[Plan],
-    to: &mut Output<'_>,
-) -> Result<u8, Error> {
-    let Some((_, plan)) = selected.iter().zip(plans).find(|(own, _)| part.is_of(own.ladder)) else { return Ok(0) };
-    let mut sent = Ok(());
-    let done = |Step { outcome, sets, is_usable }| {
-        let Outcome { verdict, has_failed, picture, samples, .. } = outcome;
-        let result = LaunchResult { verdict, has_failed, picture, samples, sets, is_usable };
-        if sent.is_ok() {
-            sent = workers::send(&Message::Result(result), to.out);
-        }
-    };
-    let ran = run::measure(device, plan, part.first, |_| {}, done);
-    sent?;
-    workers::end(ran.map_err(Error::from), to.out)
-}
-
-/// Runs a plan by other processes, on a device that this one has closed.
-fn run_elsewhere(
-    mut workers: Workers<'_>,
-    plan: Plan,
-    info: DeviceInfo,
-    progress: impl Fn(&str),
-) -> Result<Report, Error> {
-    let (mut outcomes, mut sets) = (Vec::new(), 1);
-    for (rung, launch) in plan.launches() {
-        progress(rung.name);
-        let result = match workers.result() {
-            Err(Error::Engine(engine::Error::Interrupted)) => break,
-            // What the device does not support is not in the plan.
-            result => result?.map_err(Error::Request)?,
-        };
-        let LaunchResult { verdict, has_failed, picture, samples, sets: own, .. } = result;
-        sets = sets.max(own);
-        let launch = launch.clone();
-        let (counters, findings, notes) = Default::default();
-        outcomes.push(Outcome { rung, launch, verdict, has_failed, picture, samples, counters, findings, notes });
-    }
-    workers.end();
-    Ok(plan.report(info, Checks::NONE, sets, outcomes))
 }
 
 /// Asks the simulator about launches that failed on a GPU.

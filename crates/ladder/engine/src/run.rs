@@ -12,7 +12,7 @@ use crate::problem::{Facts, Picture, Problem, Verdict};
 use crate::registry::{DeviceProperties, Ladder, Launches, Rung};
 use crate::stats::Samples;
 
-pub use crate::session::{CheckedLaunch, Session, WARM_UP};
+pub use crate::session::{Session, Step, WARM_UP};
 
 /// The results of one rung.
 #[derive(Clone, Debug)]
@@ -79,15 +79,27 @@ pub struct Report {
     pub not_run: Vec<&'static str>,
 }
 
-/// What one launch of a plan gives.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The results.
-    pub outcome: Outcome,
-    /// The number of sets of buffers that its launches rotated through.
-    pub sets: usize,
-    /// Whether the device runs further launches.
-    pub is_usable: bool,
+/// Runs launches one after the other, each by `attempt`. Ends before the others when the user interrupts the program, and when the
+/// device is not usable any more. A launch that fails is not an error but has a wrong result.
+pub fn steps<'a>(
+    mut session: Session<'a>,
+    launches: &'a [(&'static Rung, Launch)],
+    mut attempt: impl FnMut(&mut Session<'a>, &'static Rung, &Launch) -> Result<Step, Error> + 'a,
+) -> impl Iterator<Item = Result<Step, Error>> + 'a {
+    let mut is_usable = true;
+    launches.iter().map_while(move |(rung, launch)| {
+        if !is_usable || is_interrupted() {
+            return None;
+        }
+        let mut step = match attempt(&mut session, rung, launch) {
+            Err(Error::Interrupted) => return None,
+            Err(error) => return Some(Err(error)),
+            Ok(step) => step,
+        };
+        (step.findings, step.notes, step.sets) = (session.take_findings(), session.take_notes(), session.sets());
+        is_usable = session.is_usable_after(step.has_failed);
+        Some(Ok(Step { is_usable, ..step }))
+    })
 }
 
 /// A request that was checked for errors, before a device is opened for it.
@@ -163,14 +175,52 @@ impl Plan {
         &*self.problem
     }
 
-    /// The report of a run of this plan: with these sets of buffers, and the outcomes of its first rungs.
-    pub fn report(self, device: DeviceInfo, checks: Checks, sets: usize, outcomes: Vec<Outcome>) -> Report {
+    /// Checks each rung on a device, beginning with that of the number `first`, and times it when the plan asks for timed
+    /// launches.
+    ///
+    /// # Errors
+    /// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails.
+    pub fn steps<'a>(
+        &'a self,
+        device: &'a mut (dyn Device + 'a),
+        first: usize,
+    ) -> Result<impl Iterator<Item = Result<Step, Error>> + 'a, Error> {
+        let (problem, runs) = (&*self.problem, self.runs);
+        device.set_counting(runs.is_some());
+        let restorable = self.launches.iter().any(|(rung, _)| rung.in_place);
+        let session = match runs {
+            Some(_) => Session::timed(device, problem)?,
+            None => Session::new(device, problem, restorable)?,
+        };
+        let launches = self.launches.get(first..).unwrap_or_default();
+        Ok(steps(session, launches, move |session, rung, launch| step(session, rung, launch, runs)))
+    }
+
+    /// The report of a run of this plan on a device, with these checks. `steps` are the results of the first launches, and
+    /// `progress` is called with each rung before the step of it.
+    ///
+    /// # Errors
+    /// The first error of `steps`.
+    pub fn report<E>(
+        &self,
+        device: DeviceInfo,
+        checks: Checks,
+        steps: impl Iterator<Item = Result<Step, E>>,
+        mut progress: impl FnMut(&Rung),
+    ) -> Result<Report, E> {
+        let (mut outcomes, mut sets) = (Vec::with_capacity(self.launches.len()), 1);
+        for ((rung, launch), step) in self.launches.iter().inspect(|(rung, _)| progress(rung)).zip(steps) {
+            let Step { verdict, has_failed, picture, samples, ran, findings, notes, sets: own, .. } = step?;
+            let (launch, counters) = (launch.clone(), ran.counters);
+            sets = sets.max(own);
+            outcomes.push(Outcome { rung, launch, verdict, has_failed, picture, samples, counters, findings, notes });
+        }
         let is_timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
         let Facts { bytes, flops, .. } = self.problem.facts();
-        Report {
+        Ok(Report {
             ladder: self.ladder,
             device,
-            options: self.options,
+            options: self.options.clone(),
             title: self.problem.labels().title,
             bytes,
             flops,
@@ -179,8 +229,8 @@ impl Plan {
             checks,
             not_run: self.launches.iter().skip(outcomes.len()).map(|(rung, _)| rung.name).collect(),
             outcomes,
-            left_out: self.left_out,
-        }
+            left_out: self.left_out.clone(),
+        })
     }
 
     /// Makes all launches for a device, with the blocks that they have.
@@ -239,83 +289,24 @@ impl Plan {
 ///
 /// # Errors
 /// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
-/// [`measure`] fails.
+/// [`Plan::steps`] fails.
 pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung)) -> Result<Report, Error> {
     plan.leave_out_unsupported(device)?;
-    let (mut outcomes, mut sets) = (Vec::with_capacity(plan.launches.len()), 1);
-    measure(device, &plan, 0, progress, |step| {
-        outcomes.push(step.outcome);
-        sets = step.sets;
-    })?;
-    Ok(plan.report(device.info().clone(), device.checks(), sets, outcomes))
-}
-
-/// Runs the launches of a plan, beginning with that of the number `first`, and calls `done` with each one's results. Ends
-/// before the others when somebody asks for it, and when the device is not usable any more.
-///
-/// # Errors
-/// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails. A
-/// wrong result, or a launch that fails, is not an error but part of the results.
-pub fn measure<'a>(
-    device: &'a mut (dyn Device + 'a),
-    plan: &'a Plan,
-    first: usize,
-    mut progress: impl FnMut(&Rung),
-    mut done: impl FnMut(Step),
-) -> Result<(), Error> {
-    let (problem, runs) = (&*plan.problem, plan.runs);
-    device.set_counting(runs.is_some());
-    let restorable = plan.launches.iter().any(|(rung, _)| rung.in_place);
-    let mut session = match runs {
-        Some(_) => Session::timed(device, problem)?,
-        None => Session::new(device, problem, restorable)?,
-    };
-    for (rung, launch) in plan.launches.iter().skip(first) {
-        if is_interrupted() {
-            break;
-        }
-        progress(rung);
-        let outcome = match outcome(&mut session, rung, launch, runs) {
-            Err(Error::Interrupted) => break,
-            outcome => outcome?,
-        };
-        let is_usable = session.is_usable_after(outcome.has_failed);
-        done(Step { outcome, sets: session.sets(), is_usable });
-        if !is_usable {
-            break;
-        }
-    }
-    Ok(())
+    let (info, checks) = (device.info().clone(), device.checks());
+    plan.report(info, checks, plan.steps(device, 0)?, progress)
 }
 
 /// Checks a rung, and times it if there are `runs`.
-fn outcome(
-    session: &mut Session<'_>,
-    rung: &'static Rung,
-    launch: &Launch,
-    runs: Option<u32>,
-) -> Result<Outcome, Error> {
-    let mut tried = session.attempt(rung, launch)?;
-    let mut samples = None;
+fn step(session: &mut Session<'_>, rung: &Rung, launch: &Launch, runs: Option<u32>) -> Result<Step, Error> {
+    let mut step = session.attempt(rung, launch)?;
     // A device without a clock has nothing more to measure.
-    if let (Some(runs), Some(_)) = (runs, tried.ran.time_ns) {
+    if let (Some(runs), Some(_)) = (runs, step.ran.time_ns) {
         match session.time(rung, launch, runs) {
-            Ok(timed) => samples = timed,
-            Err(error) => tried = CheckedLaunch::or_failed(Err(error))?,
+            Ok(timed) => step.samples = timed,
+            Err(error) => step = Step::or_failed(Err(error))?,
         }
     }
-    let CheckedLaunch { verdict, has_failed, picture, ran } = tried;
-    Ok(Outcome {
-        rung,
-        launch: launch.clone(),
-        verdict,
-        has_failed,
-        picture,
-        samples,
-        counters: ran.counters,
-        findings: session.take_findings(),
-        notes: session.take_notes(),
-    })
+    Ok(step)
 }
 
 impl Report {

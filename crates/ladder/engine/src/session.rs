@@ -4,6 +4,7 @@ mod buffers;
 #[cfg(not(target_family = "wasm"))]
 mod sim;
 
+use serde::{Deserialize, Serialize};
 use simt::run::is_interrupted;
 
 use crate::device::{Checks, Device, Enqueue, EnqueueBehind, Finding, LaunchResult, Schedule};
@@ -72,8 +73,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// [`Error::Interrupted`] when somebody ended the launch, and when [`Session::launch_checked`] fails with anything but
     /// [`Error::Launch`].
-    pub fn attempt(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
-        CheckedLaunch::or_failed(self.launch_checked(rung, launch))
+    pub fn attempt(&mut self, rung: &Rung, launch: &Launch) -> Result<Step, Error> {
+        Step::or_failed(self.launch_checked(rung, launch))
     }
 
     /// Whether the device runs further launches: after one that has failed, not each does ([`Device::is_usable`]).
@@ -124,15 +125,11 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     ///
     /// # Errors
     /// When [`Session::check`] fails.
-    pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<CheckedLaunch, Error> {
+    pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<Step, Error> {
         let ran = self.launch(rung, launch, Buffers::prepare_poisoned)?;
         let outputs = self.buffers.download(launch)?;
-        Ok(CheckedLaunch {
-            verdict: self.verdict_of(rung, launch, &outputs),
-            has_failed: false,
-            picture: self.problem.picture(rung, launch, &outputs.written),
-            ran,
-        })
+        let picture = self.problem.picture(rung, launch, &outputs.written);
+        Ok(Step { picture, ran, ..self.verdict_of(rung, launch, &outputs).into() })
     }
 
     /// Launches [`WARM_UP`] times and then `runs` times, and measures each of the latter with the device's clock.
@@ -298,30 +295,62 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     }
 }
 
-/// The results of a checked launch.
-#[derive(Clone, Debug)]
-pub struct CheckedLaunch {
+/// The results of a checked launch. A process can send them to another one, without what only a simulator gives.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Step {
     /// Whether its result was right.
     pub verdict: Verdict,
+    /// Whether the device supports the launch. If not, it did not run, and the verdict has the reason.
+    pub is_supported: bool,
     /// Whether the launch failed; the verdict has the device's words.
     pub has_failed: bool,
     /// A picture of its values, when the ladder shows one.
     pub picture: Option<Picture>,
+    /// Its times, when it was timed.
+    pub samples: Option<Samples>,
     /// The device's measurements.
+    #[serde(skip)]
     pub ran: LaunchResult,
+    /// The schedule that it ran under, if it was not the usual one.
+    #[serde(skip)]
+    pub schedule: Option<String>,
+    /// The findings of the sanitizers, in the results of [`steps`](crate::run::steps).
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
+    /// What else there is to say of the sanitizers, a sentence each.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+    /// The number of sets of buffers that launches rotate through.
+    pub sets: usize,
+    /// Whether its process can run further launches.
+    pub is_usable: bool,
 }
 
-impl CheckedLaunch {
-    /// A launch with this result, where [`Error::Launch`] is a wrong one, unless the launch failed because somebody ended it.
+impl From<Verdict> for Step {
+    /// The results of a launch of which only the verdict is known.
+    fn from(verdict: Verdict) -> Self {
+        let (picture, samples, ran, schedule, findings, notes) = Default::default();
+        let (is_supported, has_failed, sets, is_usable) = (true, false, 1, true);
+        Self { verdict, is_supported, has_failed, picture, samples, ran, schedule, findings, notes, sets, is_usable }
+    }
+}
+
+impl Step {
+    /// A launch that the device does not support, for this reason.
+    pub fn unsupported(why: &Error) -> Self {
+        Self { is_supported: false, ..Verdict::Wrong(why.to_string()).into() }
+    }
+
+    /// A launch that has failed for this reason, and has ended its process if not `is_usable`.
+    pub fn failed(why: &str, is_usable: bool) -> Self {
+        Self { has_failed: true, is_usable, ..Verdict::Wrong(format!("failed: {why}")).into() }
+    }
+
+    /// These results, where [`Error::Launch`] is a wrong one, unless the launch failed because the user ended it.
     pub(crate) fn or_failed(checked: Result<Self, Error>) -> Result<Self, Error> {
         match checked {
             Err(Error::Launch { .. }) if is_interrupted() => Err(Error::Interrupted),
-            Err(Error::Launch { reason, .. }) => Ok(Self {
-                verdict: Verdict::Wrong(format!("failed: {reason}")),
-                has_failed: true,
-                picture: None,
-                ran: LaunchResult::default(),
-            }),
+            Err(Error::Launch { reason, .. }) => Ok(Self::failed(&reason, true)),
             checked => checked,
         }
     }

@@ -12,10 +12,10 @@ use analysis::results::Unit;
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, WRONG, progress_bar};
+use cli::launcher::LaunchLimit;
 use cli::output::{Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
 use cli::run::RUNS;
 use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
-use cli::workers::LaunchLimit;
 
 pub(crate) const SCALING: Command = Command {
     name: "scaling",

@@ -1,7 +1,4 @@
-//! What became of the pitfalls on a GPU, and what the tools of NVIDIA's compute-sanitizer find in them: the kept results,
-//! and the processes that measure them.
-
-mod process;
+//! What became of the pitfalls on a GPU, and what the tools of NVIDIA's compute-sanitizer find in them: the kept results.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -9,8 +6,6 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{self, Record};
-
-pub use process::{measure, sanitize, version};
 
 /// The tools of compute-sanitizer.
 pub const TOOLS: [&str; 4] = ["memcheck", "initcheck", "racecheck", "synccheck"];

@@ -9,10 +9,10 @@ use simt::run::is_interrupted;
 
 use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
+use crate::launcher::ProcessArguments;
 use crate::output::Format;
-use crate::workers::ProcessArguments;
 use show::Sweep;
-use sweep::{Plan, Runner};
+use sweep::Plan;
 
 pub(crate) const CHECK: Command = Command {
     name: "check",
@@ -61,23 +61,15 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::Request(why.to_owned()));
     }
     device.set_schedule(args.schedule);
-    if let Some(part) = args.process.part() {
-        let Some(plan) = plans.iter().find(|plan| part.is_of(plan.selected.ladder)) else { return Ok(0) };
-        return plan.work(&mut *device, part.first, to);
-    }
-    let info = device.info().clone();
-    let mut device = args.process.close(env, device);
+    let (info, usual) = (device.info().clone(), device.checks());
+    let mut launcher = args.process.launcher(env, device)?;
     let mut sweeps = Vec::new();
     let mut failed = None;
     for plan in plans {
         if is_interrupted() {
             break;
         }
-        let runner = match &mut device {
-            Some(device) => Runner::Device(&mut **device),
-            None => Runner::Workers(args.process.workers(env, plan.selected.ladder)),
-        };
-        let mut sweep = match plan.sweep(runner, &info, env.terminal) {
+        let mut sweep = match plan.sweep(&mut launcher, &info, usual, env.terminal) {
             Ok(sweep) => sweep,
             Err(error) => {
                 failed = Some(error);
@@ -89,6 +81,10 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         }
         sweeps.push(sweep);
     }
+    if launcher.is_child() {
+        return failed.map_or(Ok(0), Err);
+    }
+    launcher.finish();
     // The results before an error are worth showing.
     if failed.is_none() || !sweeps.is_empty() && !args.format.json {
         let mut document = show::document(&sweeps, args.all);

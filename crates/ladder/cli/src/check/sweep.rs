@@ -1,19 +1,18 @@
-//! Running the checks of a ladder: rungs × problems × blocks, here or by other processes.
+//! Running the checks of a ladder: rungs × problems × blocks.
 
-use engine::device::{Checks, Device, DeviceInfo, Finding, Schedule};
+use engine::device::{Checks, DeviceInfo, Schedule};
 use engine::launch::Launch;
 use engine::options::Options;
 use engine::problem::{Labels, Problem, Verdict, buffer_bytes};
 use engine::registry::{DeviceProperties, Effort, Launches, Rung};
-use engine::run::{CheckedLaunch, Session};
+use engine::run::{Session, Step, steps};
 use engine::selection::Selection;
 use engine::size::dims;
-use simt::run::is_interrupted;
 
 use super::show::{Check, Sweep};
-use crate::command::{Output, progress_bar};
+use crate::command::progress_bar;
 use crate::error::Error;
-use crate::workers::{self, LaunchResult, Message, Workers};
+use crate::launcher::Launcher;
 
 /// The checks of one ladder. The request is validated before a device is opened.
 pub(super) struct Plan<'a> {
@@ -77,207 +76,98 @@ impl<'a> Plan<'a> {
         self.problems.clone().unwrap_or_else(|| (self.selected.ladder.sweep)(effort))
     }
 
-    /// Checks one problem after the other, so that only one is in memory. Ends with what it has when somebody asks for it, and
-    /// when the device is not usable any more.
-    pub(super) fn sweep(&self, mut runner: Runner<'_, '_>, info: &DeviceInfo, terminal: bool) -> Result<Sweep, Error> {
+    /// Checks one problem after the other, so that only one is in memory. A problem whose data are small is checked for `usual`. Ends
+    /// with what it has when the launcher does.
+    pub(super) fn sweep(
+        &self,
+        launcher: &mut Launcher<'_>,
+        info: &DeviceInfo,
+        usual: Checks,
+        terminal: bool,
+    ) -> Result<Sweep, Error> {
         let ladder = self.selected.ladder;
         let (problems, device) = (self.problems(info.kind == "sim"), info.properties());
         let bar = progress_bar(problems.len(), terminal);
         let mut sweep = Sweep { ladder: ladder.name, schedules: self.schedules, ..Sweep::default() };
-        let usual = runner.checks();
-        'problems: for options in &problems {
+        for options in &problems {
+            if launcher.skips_problem() {
+                continue;
+            }
             let problem = ladder.problem(options)?;
             let Labels { size, column, .. } = problem.labels();
             bar.set_message(format!("{}, {size}", ladder.name));
             let (launches, left_out) = self.launches(&*problem, device)?;
             left_out.into_iter().for_each(|error| sweep.leave_out(error));
             let checks = if buffer_bytes(&*problem, device) <= self.most_bytes { usual } else { Checks::NONE };
-            let mut launcher = runner.of(&*problem, &launches, checks)?;
-            for (rung, launch) in launches {
-                let attempt = match &mut launcher {
-                    Launcher::Session(_) if is_interrupted() => Err(engine::Error::Interrupted.into()),
-                    Launcher::Session(session) => self.attempt(session, (rung, &launch), options),
-                    Launcher::Workers(workers) => workers.result().map(|own| own.map(Attempt::from)),
-                };
-                let attempt = match attempt {
-                    Err(Error::Engine(engine::Error::Interrupted)) => {
-                        sweep.ended = Some("interrupted");
-                        break 'problems;
-                    }
-                    attempt => attempt?,
-                };
-                let Attempt { verdict, has_failed, is_usable, schedule, findings, notes } = match attempt {
-                    Ok(attempt) => attempt,
-                    Err(why) if self.selected.whole => {
+            let steps = launcher.steps(|device, first| {
+                device.set_checks(checks);
+                let session = Session::new(device, &*problem, launches.iter().any(|(rung, _)| rung.in_place))?;
+                let launches = launches.get(first..).unwrap_or_default();
+                Ok(steps(session, launches, |session, rung, launch| self.attempt(session, rung, launch, options)))
+            })?;
+            for ((rung, launch), step) in launches.iter().zip(steps) {
+                let Step { verdict, is_supported, has_failed, schedule, findings, notes, .. } = step?;
+                let wrong = match verdict {
+                    Verdict::Right => None,
+                    Verdict::Wrong(why) if is_supported => Some(format!("wrong: {launch} at {size}: {why}")),
+                    Verdict::Wrong(why) if self.selected.whole => {
                         sweep.left_out.insert(why);
                         continue;
                     }
-                    Err(why) => return Err(Error::Request(why)),
+                    Verdict::Wrong(why) => return Err(Error::Request(why)),
                 };
                 sweep.checks.push(Check {
                     ladder: ladder.name,
                     rung: rung.name,
-                    correct: verdict.is_right(),
-                    wrong: match verdict {
-                        Verdict::Right => None,
-                        Verdict::Wrong(why) => Some(format!("wrong: {launch} at {size}: {why}")),
-                    },
+                    correct: wrong.is_none(),
+                    wrong,
                     problem: size.clone(),
                     column: column.clone(),
                     grid: launch.grid,
                     block: launch.block,
-                    entry: launch.entry,
+                    entry: launch.entry.clone(),
                     schedule,
                     findings,
                     notes,
-                    failed: has_failed.then(|| (rung, options.clone())),
+                    failed: has_failed.then(|| (*rung, options.clone())),
                 });
-                if !is_usable && matches!(launcher, Launcher::Session(_)) {
-                    sweep.ended = Some("the device runs nothing more in this process");
-                    break 'problems;
-                }
+            }
+            sweep.ended = launcher.stop_reason();
+            if sweep.ended.is_some() {
+                break;
             }
             bar.inc(1);
-        }
-        match &mut runner {
-            Runner::Device(device) => device.set_checks(usual),
-            Runner::Workers(workers) => workers.end(),
         }
         bar.finish_and_clear();
         Ok(sweep)
     }
 
-    /// Launches once, and then under the random schedules. The inner error is why the device does not support the launch.
+    /// Launches once, and then under the random schedules.
     fn attempt(
         &self,
         session: &mut Session<'_>,
-        (rung, launch): (&Rung, &Launch),
+        rung: &Rung,
+        launch: &Launch,
         options: &Options,
-    ) -> Result<Result<Attempt, String>, Error> {
+    ) -> Result<Step, engine::Error> {
         if let Some(error) = session.check_supported(launch) {
-            return Ok(Err(error.to_string()));
+            return Ok(Step::unsupported(&error));
         }
-        let CheckedLaunch { mut verdict, has_failed, .. } = session.attempt(rung, launch)?;
-        let is_usable = session.is_usable_after(has_failed);
-        let mut schedule = Some(session.schedule()).filter(|own| *own != Schedule::Fixed).map(|own| own.to_string());
-        let (findings, notes) = (session.take_findings(), session.take_notes());
+        let mut step = session.attempt(rung, launch)?;
+        step.schedule = Some(session.schedule()).filter(|own| *own != Schedule::Fixed).map(|own| own.to_string());
         let mut seeds = 1..=u64::from(self.schedules);
-        while verdict.is_right()
+        while step.verdict.is_right()
             && let Some(seed) = seeds.next()
         {
             let random = Schedule::Random(seed);
             if let Verdict::Wrong(why) = session.check_under(random, rung, launch)? {
                 let again = again(rung, launch, options);
                 let hint = format!("`{again} --schedule {random}` does it again");
-                verdict = Verdict::Wrong(format!("under the schedule {random}: {why}; {hint}"));
-                schedule = Some(random.to_string());
+                step.verdict = Verdict::Wrong(format!("under the schedule {random}: {why}; {hint}"));
+                step.schedule = Some(random.to_string());
             }
         }
-        Ok(Ok(Attempt { verdict, has_failed, is_usable, schedule, findings, notes }))
-    }
-
-    /// Runs the launches that another process wants from this one, and tells it what came of each.
-    pub(super) fn work(&self, device: &mut dyn Device, first: usize, to: &mut Output<'_>) -> Result<u8, Error> {
-        let mut number = 0;
-        let mut work = || -> Result<(), Error> {
-            for options in &self.problems(device.info().kind == "sim") {
-                let problem = self.selected.ladder.problem(options)?;
-                let (launches, _) = self.launches(&*problem, device.info().properties())?;
-                let begin = first.saturating_sub(number).min(launches.len());
-                number += launches.len();
-                if begin == launches.len() {
-                    continue;
-                }
-                let mut session = session(&mut *device, &*problem, &launches)?;
-                for (rung, launch) in &launches[begin..] {
-                    let attempt = self.attempt(&mut session, (rung, launch), options)?;
-                    let is_usable = attempt.as_ref().is_ok_and(|own| own.is_usable) || attempt.is_err();
-                    let message = attempt.map_or_else(Message::NotSupported, |own| Message::Result(own.into()));
-                    workers::send(&message, to.out)?;
-                    if !is_usable {
-                        return Ok(());
-                    }
-                }
-            }
-            Ok(())
-        };
-        let worked = work();
-        workers::end(worked, to.out)
-    }
-}
-
-/// A session for these launches of a problem.
-fn session<'s>(
-    device: &'s mut (dyn Device + 's),
-    problem: &'s dyn Problem,
-    launches: &Launches,
-) -> Result<Session<'s>, engine::Error> {
-    Session::new(device, problem, launches.iter().any(|(rung, _)| rung.in_place))
-}
-
-/// What runs the launches of a sweep.
-pub(super) enum Runner<'r, 'e> {
-    /// This process, on a device.
-    Device(&'r mut (dyn Device + 'r)),
-    /// Other processes, on a GPU.
-    Workers(Workers<'e>),
-}
-
-/// What runs the launches of one problem.
-enum Launcher<'r, 'w, 'e> {
-    Session(Session<'r>),
-    Workers(&'w mut Workers<'e>),
-}
-
-impl<'e> Runner<'_, 'e> {
-    /// What launches are checked for.
-    fn checks(&self) -> Checks {
-        match self {
-            Self::Device(device) => device.checks(),
-            Self::Workers(_) => Checks::NONE,
-        }
-    }
-
-    /// The launches of a problem, with these checks.
-    fn of<'r>(
-        &'r mut self,
-        problem: &'r dyn Problem,
-        launches: &Launches,
-        checks: Checks,
-    ) -> Result<Launcher<'r, 'r, 'e>, Error> {
-        Ok(match self {
-            Self::Device(device) => {
-                device.set_checks(checks);
-                Launcher::Session(session(&mut **device, problem, launches)?)
-            }
-            Self::Workers(workers) => Launcher::Workers(workers),
-        })
-    }
-}
-
-/// What came of a launch, under the usual schedule and under others.
-struct Attempt {
-    verdict: Verdict,
-    /// Whether the usual launch failed.
-    has_failed: bool,
-    /// Whether the device runs further launches.
-    is_usable: bool,
-    schedule: Option<String>,
-    findings: Vec<Finding>,
-    notes: Vec<String>,
-}
-
-impl From<LaunchResult> for Attempt {
-    fn from(result: LaunchResult) -> Self {
-        let LaunchResult { verdict, has_failed, is_usable, .. } = result;
-        Self { verdict, has_failed, is_usable, schedule: None, findings: Vec::new(), notes: Vec::new() }
-    }
-}
-
-impl From<Attempt> for LaunchResult {
-    fn from(attempt: Attempt) -> Self {
-        let Attempt { verdict, has_failed, is_usable, .. } = attempt;
-        Self { verdict, has_failed, picture: None, samples: None, sets: 1, is_usable }
+        Ok(step)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The style of text output.
 
 use anstyle::Style;
+use serde::{Deserialize, Serialize};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// The cell of a missing value.
@@ -10,7 +11,7 @@ pub const NOTHING: &str = "–";
 pub const WIDTH: usize = 100;
 
 /// The form in which documents are written, where JSON is not requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     /// Text for people.
     Text,
@@ -21,7 +22,7 @@ pub enum Form {
 }
 
 /// Who reads the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputStyle {
     /// A person at a terminal: there is color. Otherwise the text is plain.
     pub terminal: bool,

@@ -1,6 +1,7 @@
 //! `lab pitfalls`: what the sanitizers find in the common bugs, and what a GPU does with them.
 
 mod record;
+mod sanitizer;
 mod show;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use indexmap::IndexMap;
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, Output};
+use cli::isolated;
 use cli::output::{Context, Format};
 
 pub(crate) const PITFALLS: Command = Command {
@@ -41,16 +43,13 @@ struct Arguments {
     /// How long a kernel may take there
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     time_limit: u64,
-    /// Launch this kernel of a pitfall, the faulty one or the fixed one, and print what became of it
-    #[arg(long, value_name = "KERNEL", hide = true, requires = "device")]
-    alone: Option<String>,
 }
 
 fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let pitfalls = env.catalog.pitfalls(&args.names)?;
     let limit = Duration::from_secs(args.time_limit.max(1));
-    if let (Some(kernel), Some(device)) = (&args.alone, args.device) {
-        return record::alone(kernel, device, limit, env, to.out);
+    if let (Some(kernel), Some(device)) = (isolated::request::<String>(env)?, args.device) {
+        return record::alone(&kernel, device, limit, env, to.out);
     }
     let measured = match args.device {
         Some(device) => record::measured(&pitfalls, device, args, limit, env)?,

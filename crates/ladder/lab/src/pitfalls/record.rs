@@ -1,30 +1,28 @@
-//! The record of what a GPU makes of the pitfalls. A fault ends the context of a GPU, and some kernels never end: each
-//! is launched by a process of its own, which is this program again.
+//! What a GPU does with the pitfalls. Each kernel is launched by a [child process](isolated).
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write;
-use std::time::Duration;
-use std::{process, thread};
+use std::time::{Duration, Instant};
 
-use analysis::pitfalls::{FIXED_ON_GPU, ON_GPU, Outcome, TOOLS, measure, sanitize, version};
-use clap::ValueEnum;
+use analysis::pitfalls::{FIXED_ON_GPU, ON_GPU, Outcome, TOOLS};
 use engine::device::{BufferId, Choice, Device};
 use engine::launch::{Arg, Code, Launch};
 use indexmap::IndexMap;
 use learn::{Argument, BufferState, Case};
 use rung::Pitfall;
 
+use super::sanitizer::{sanitize, version};
 use super::{Arguments, Measured};
 use cli::Env;
 use cli::Error;
 use cli::command::progress_bar;
+use cli::isolated::{self, Failure, Isolated};
 use cli::output::Context;
 
-/// How long a process may take longer than its kernel: to start, to load the kernel, and to be looked at by a tool.
+/// How much longer than its kernel a process may take: to start, to load the kernel, and to be looked at by a tool.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// Launches one kernel and prints what became of it, as JSON in a line. A kernel that takes too long ends the process.
+/// Launches one kernel, as a child of [`measure`], and sends what became of it.
 pub(super) fn alone(
     kernel: &str,
     device: Choice,
@@ -36,16 +34,23 @@ pub(super) fn alone(
     let pitfall = env.catalog.pitfalls.iter().find(has_kernel);
     let pitfall = pitfall.ok_or_else(|| Error::Request(format!("no pitfall has a kernel `{kernel}`")))?;
     let mut device = (env.open)(device)?;
-    thread::spawn(move || {
-        thread::sleep(limit);
-        println!("{}", json(&Outcome::TimeOut));
-        // What a process does to end in order waits for its kernels.
-        process::abort();
-    });
-    let outcome = launch(&mut *device, kernel, &Case::of_bug(pitfall, kernel))?;
-    writeln!(out, "{}", json(&outcome))?;
-    out.flush()?;
+    device.set_time_limit(limit);
+    let start = Instant::now();
+    let outcome = match launch(&mut *device, kernel, &Case::of_bug(pitfall, kernel))? {
+        Outcome::Error { .. } if start.elapsed() >= limit => Outcome::TimeOut,
+        outcome => outcome,
+    };
+    isolated::send(Ok(&outcome), out)?;
     Ok(0)
+}
+
+/// Launches a kernel in a child process, and returns what became of it.
+fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<Outcome, Error> {
+    let mut child = Isolated::start(isolated::command(env, &kernel)?)?;
+    Ok(child.result(limit)?.unwrap_or_else(|why| match why {
+        Failure::TimeOut(_) => Outcome::TimeOut,
+        Failure::Exit(says) => Outcome::Error { says },
+    }))
 }
 
 /// Launches a kernel once. The buffers have the requested size and no guard after them, and outputs keep what the device left
@@ -102,10 +107,6 @@ fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<Outcome,
     })
 }
 
-fn json(outcome: &Outcome) -> String {
-    serde_json::to_string(outcome).expect("an outcome has names and numbers")
-}
-
 /// Measures these pitfalls.
 pub(super) fn measured(
     pitfalls: &[&Pitfall],
@@ -118,18 +119,16 @@ pub(super) fn measured(
     let sanitizer = args.compute_sanitizer.as_deref();
     let conditions = sanitizer.map(version).transpose()?.unwrap_or_default();
     let context = Context { device: info.to_string(), conditions, provenance: (env.provenance)(&info) };
-    let program = std::env::current_exe()?;
     let bar = progress_bar(pitfalls.len(), env.terminal);
     let mut of = BTreeMap::new();
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
-        let own = |kernel| arguments(kernel, device, limit);
-        let outcome = |kernel| measure(&program, &own(kernel), limit + SLACK);
+        let outcome = |kernel| measure(kernel, limit + SLACK, env);
         let launched = [(ON_GPU, outcome(pitfall.name)?), (FIXED_ON_GPU, outcome(pitfall.cure)?)];
         let mut values: IndexMap<_, _> = launched.map(|(heading, outcome)| (heading, outcome.to_string())).into();
         for tool in TOOLS {
             if let Some(sanitizer) = sanitizer {
-                values.insert(tool, sanitize(sanitizer, tool, &program, &own(pitfall.name), limit + SLACK)?);
+                values.insert(tool, sanitize(sanitizer, tool, pitfall.name, limit + SLACK, env)?);
             }
         }
         of.insert(pitfall.name.to_owned(), values);
@@ -137,12 +136,4 @@ pub(super) fn measured(
     }
     bar.finish_and_clear();
     Ok(Measured { context: Some(context), of })
-}
-
-/// The arguments with which this program launches one kernel.
-fn arguments(kernel: &str, device: Choice, limit: Duration) -> Vec<OsString> {
-    let device = device.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
-    let limit = limit.as_secs().to_string();
-    let args = ["pitfalls", "--device", &device, "--alone", kernel, "--time-limit", &limit];
-    args.map(OsString::from).to_vec()
 }

@@ -1,0 +1,212 @@
+//! Process isolation: work that may break its process is done by a child process, which is this program again.
+//!
+//! A kernel that faults ends everything that its process has on a GPU, and a kernel that never ends is ended only with its
+//! process. So commands that launch kernels on a GPU start this program again, with the same arguments and with a request
+//! in the environment variable `LADDER_REQUEST`. A child writes each of its results to its output as a line of JSON after
+//! a mark, and so it reports an error that ends it. All other lines are output of its kernels, which the parent passes on. When
+//! the child exits without a result, or writes none for too long, the parent blames the launch that the child was
+//! working on. It ends the child and starts the next one, with a request for the rest.
+//!
+//! | command | request | results |
+//! |---|---|---|
+//! | `ladder run`, `ladder check` | the place of the first launch ([`launcher`](crate::launcher)) | each launch's |
+//! | `lab versus` | the contestants that broke earlier children | the measurement, or the contestant that breaks this child |
+//! | `lab pitfalls` | a kernel | the kernel's |
+//!
+//! compute-sanitizer is started the same way, but its output is text. The ranks of `lab launch` are not children in this
+//! sense: each of them runs a complete command, and shows its own results.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use simt::run::is_interrupted;
+
+use crate::command::Env;
+use crate::error::Error;
+
+/// The environment variable that makes this program a child, with the request in JSON.
+pub(crate) const VARIABLE: &str = "LADDER_REQUEST";
+
+/// The start of a message. What kernels print comes before it.
+const MARK: &str = "#message-of-ladder ";
+
+/// How often the parent checks for an interruption.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// How long a child may take to exit after its last message.
+const EXIT: Duration = Duration::from_secs(10);
+
+/// A result, or the text of an error and the exit code for it.
+type Message<M> = Result<M, (String, u8)>;
+
+/// Why a child has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It wrote none for this long.
+    #[error("its process had no result after {} s", .0.as_secs())]
+    TimeOut(Duration),
+    /// It exited, or wrote something else.
+    #[error("{0}")]
+    Exit(String),
+}
+
+/// Returns the request to this process, if it is a child.
+///
+/// # Errors
+/// [`Error::Request`] when the request is of another kind.
+pub fn request<R: DeserializeOwned>(env: &Env<'_>) -> Result<Option<R>, Error> {
+    let request = env.request.map(serde_json::from_str).transpose();
+    request.map_err(|why| Error::Request(format!("cannot read {VARIABLE}: {why}")))
+}
+
+/// Sends a result of this process, or the error that ends it, to the parent.
+///
+/// # Errors
+/// When the message cannot be written.
+pub fn send<M: Serialize>(result: Result<M, &Error>, out: &mut dyn Write) -> io::Result<()> {
+    let message: Message<M> = result.map_err(|error| (error.to_string(), error.exit_code()));
+    writeln!(out, "{MARK}{}", serde_json::to_string(&message)?)?;
+    out.flush()
+}
+
+/// Returns a command that starts `program` with the arguments of this process and a request.
+///
+/// # Errors
+/// [`Error::Request`] when this program does not know how to start itself.
+pub fn command(env: &Env<'_>, request: &impl Serialize) -> Result<Command, Error> {
+    let own = env.command.and_then(<[_]>::split_first);
+    let (program, args) = own.ok_or_else(|| Error::Request("this program does not know how to start itself".into()))?;
+    let mut command = Command::new(program);
+    command.args(args).env(VARIABLE, serde_json::to_string(request).map_err(io::Error::from)?);
+    Ok(command)
+}
+
+/// A running process and the lines of its output. Dropping it ends the process, and with it its kernels.
+pub struct Isolated {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Isolated {
+    /// Starts a process without input, usually of [`command`].
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let (sender, lines) = channel();
+        if let Some(out) = child.stdout.take() {
+            thread::spawn(move || {
+                let lines = BufReader::new(out).split(b'\n').map_while(Result::ok);
+                lines.map(|line| String::from_utf8_lossy(&line).into_owned()).try_for_each(|line| sender.send(line))
+            });
+        }
+        Ok(Self { child, lines })
+    }
+
+    /// Waits for the next result, up to `limit`, and prints what kernels print. The inner error says why there is none.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] with the child's error, and [`engine::Error::Interrupted`] when the user interrupts the program.
+    pub fn result<M: DeserializeOwned>(&mut self, limit: Duration) -> Result<Result<M, Failure>, Error> {
+        let start = Instant::now();
+        loop {
+            let line = match self.line(start, limit)? {
+                Ok(line) => line,
+                Err(why) => return Ok(Err(why)),
+            };
+            let Some((printed, message)) = line.split_once(MARK) else {
+                print(&(line + "\n"));
+                continue;
+            };
+            print(printed);
+            return match serde_json::from_str::<Message<M>>(message) {
+                Ok(Ok(result)) => Ok(Ok(result)),
+                Ok(Err((text, code))) => Err(Error::Failed { text, code }),
+                Err(why) => Ok(Err(Failure::Exit(format!("its process wrote `{message}`: {why}")))),
+            };
+        }
+    }
+
+    /// Waits for the next line of output, until `limit` after `start`.
+    ///
+    /// # Errors
+    /// [`engine::Error::Interrupted`] when the user interrupts the program.
+    pub fn line(&mut self, start: Instant, limit: Duration) -> Result<Result<String, Failure>, Error> {
+        loop {
+            let line = self.lines.recv_timeout(PERIOD);
+            return match line {
+                _ if is_interrupted() => Err(engine::Error::Interrupted.into()),
+                Ok(line) => Ok(Ok(line)),
+                Err(RecvTimeoutError::Timeout) if start.elapsed() < limit => continue,
+                Err(RecvTimeoutError::Timeout) => Ok(Err(Failure::TimeOut(limit))),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self.status().map_or(String::new(), |status| format!(" ({status})"));
+                    Ok(Err(Failure::Exit(format!("its process exited without a result{status}"))))
+                }
+            };
+        }
+    }
+
+    /// Waits until a child without further results has exited, but not forever, and prints what kernels print.
+    pub fn finish(mut self) {
+        let start = Instant::now();
+        while let Ok(Ok(line)) = self.line(start, EXIT) {
+            print(&(line + "\n"));
+        }
+    }
+
+    /// Waits until the process has exited, but not forever.
+    fn status(&mut self) -> Option<ExitStatus> {
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if start.elapsed() < EXIT => thread::sleep(PERIOD),
+                status => return status.ok().flatten(),
+            }
+        }
+    }
+}
+
+/// Passes on what kernels print.
+fn print(text: &str) {
+    // There is nobody to report to when the reader has closed the pipe.
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+impl Drop for Isolated {
+    fn drop(&mut self) {
+        // The process may have exited by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_process_has_results_or_a_reason_why_not() {
+        let shell = |script: &str, seconds: f64| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            Isolated::start(command).unwrap().result::<u32>(Duration::from_secs_f64(seconds))
+        };
+        assert_eq!(shell(r#"echo '#message-of-ladder {"Ok":7}'; exit 1"#, 30.0).unwrap().unwrap(), 7);
+        let error = shell(r#"printf 'of a kernel#message-of-ladder {"Err":["no", 2]}'"#, 30.0).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.exit_code()), ("no", 2));
+        let reason = |script, seconds| shell(script, seconds).unwrap().unwrap_err().to_string();
+        assert_eq!(reason("exec sleep 30", 0.1), "its process had no result after 0 s");
+        assert_eq!(reason("exit 3", 30.0), "its process exited without a result (exit status: 3)");
+        assert!(reason("echo '#message-of-ladder broken'", 30.0).starts_with("its process wrote `broken`: "));
+        assert!(Isolated::start(Command::new("no/such/program")).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! What runs the launches of `ladder run` and `ladder check`: a device of this process, or children on a GPU.
+
+use std::io::stdout;
+use std::time::Duration;
+use std::{iter, mem};
+
+use clap::Args;
+use engine::Device;
+use engine::run::Step;
+use serde::{Deserialize, Serialize};
+use simt::run::is_interrupted;
+
+use crate::command::Env;
+use crate::error::Error;
+use crate::isolated::{self, Isolated};
+
+/// How long a child may have no result, in time limits of launches: it also works on the host.
+const SILENCE: u32 = 15;
+
+/// How long commands wait for a launch.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct LaunchLimit {
+    /// How long a launch on a GPU may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    time_limit: u64,
+}
+
+impl LaunchLimit {
+    /// How long a launch may take.
+    pub fn time_limit(self) -> Duration {
+        Duration::from_secs(self.time_limit)
+    }
+}
+
+/// The arguments of commands that launch on a GPU.
+#[derive(Args, Debug)]
+pub(crate) struct ProcessArguments {
+    #[command(flatten)]
+    limit: LaunchLimit,
+    /// Launch on a GPU in this process, for tools that look at one process only. Nothing runs after a launch that fails
+    #[arg(long)]
+    one_process: bool,
+}
+
+impl ProcessArguments {
+    /// How long a launch may take.
+    pub(crate) fn time_limit(&self) -> Duration {
+        self.limit.time_limit()
+    }
+
+    /// Makes the launcher. A GPU is closed if children are to use it.
+    ///
+    /// # Errors
+    /// When this process is a child with another kind of request.
+    pub(crate) fn launcher<'e>(&self, env: &'e Env<'e>, device: Box<dyn Device>) -> Result<Launcher<'e>, Error> {
+        let request = isolated::request(env)?;
+        let is_child = request.is_some();
+        let is_isolated = device.info().kind == "gpu" && env.command.is_some() && !self.one_process && !is_child;
+        let runner = match is_isolated {
+            true => Runner::Children(Children { env, silence: self.time_limit() * SILENCE, child: None }),
+            false => Runner::Device { device, is_usable: true, is_child },
+        };
+        Ok(Launcher { runner, next: request.unwrap_or_default() })
+    }
+}
+
+/// The place of a launch.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Place {
+    /// The number of the problem, among those of the command.
+    problem: usize,
+    /// The number of the launch, among those of the problem.
+    launch: usize,
+}
+
+/// What runs launches. The command requests them problem by problem. A child runs the same command, so it requests the same
+/// problems.
+pub(crate) struct Launcher<'e> {
+    runner: Runner<'e>,
+    /// In a parent, the place of the next problem. In a child, the distance to its first launch.
+    next: Place,
+}
+
+enum Runner<'e> {
+    Device {
+        device: Box<dyn Device>,
+        is_usable: bool,
+        /// Whether this process is a child, which sends its results to its parent.
+        is_child: bool,
+    },
+    Children(Children<'e>),
+}
+
+/// The children that launch on a GPU, one at a time.
+struct Children<'e> {
+    env: &'e Env<'e>,
+    /// How long a child may have no result.
+    silence: Duration,
+    child: Option<Isolated>,
+}
+
+impl Launcher<'_> {
+    /// Whether this process is a child: it has no results to show.
+    pub(crate) fn is_child(&self) -> bool {
+        matches!(self.runner, Runner::Device { is_child: true, .. })
+    }
+
+    /// Whether the next problem is skipped because the parent already has its results.
+    pub(crate) fn skips_problem(&mut self) -> bool {
+        let is_skipped = self.is_child() && self.next.problem > 0;
+        self.next.problem -= usize::from(is_skipped);
+        is_skipped
+    }
+
+    /// Why nothing more runs, if so.
+    pub(crate) fn stop_reason(&self) -> Option<&'static str> {
+        match self.runner {
+            _ if is_interrupted() => Some("interrupted"),
+            Runner::Device { is_usable: false, .. } => Some("the device runs nothing more in this process"),
+            _ => None,
+        }
+    }
+
+    /// Returns the results of the launches of the next problem, in order. They end early when nothing more runs. `on_device` makes
+    /// them on a device, from the launch of a number on.
+    ///
+    /// # Errors
+    /// When the device fails. In the iterator, [`Error::Failed`] when a child has failed so that no other child can go on.
+    pub(crate) fn steps<'a, I: Iterator<Item = Result<Step, engine::Error>> + 'a>(
+        &'a mut self,
+        on_device: impl FnOnce(&'a mut (dyn Device + 'a), usize) -> Result<I, engine::Error>,
+    ) -> Result<Box<dyn Iterator<Item = Result<Step, Error>> + 'a>, Error> {
+        match &mut self.runner {
+            Runner::Device { is_usable: false, .. } => Ok(Box::new(iter::empty())),
+            Runner::Device { device, is_usable, is_child } => {
+                let steps = on_device(&mut **device, mem::take(&mut self.next.launch))?;
+                let steps = steps.map(|step| step.map_err(Error::from)).inspect(|step| {
+                    *is_usable = step.as_ref().is_ok_and(|step| step.is_usable);
+                });
+                if !*is_child {
+                    return Ok(Box::new(steps));
+                }
+                for step in steps {
+                    isolated::send(Ok(step?), &mut stdout())?;
+                }
+                Ok(Box::new(iter::empty()))
+            }
+            Runner::Children(children) => {
+                let problem = self.next.problem;
+                self.next.problem += 1;
+                let mut places = (0..).map(move |launch| Place { problem, launch });
+                Ok(Box::new(iter::from_fn(move || match children.step(places.next()?) {
+                    Err(Error::Engine(engine::Error::Interrupted)) => None,
+                    step => Some(step),
+                })))
+            }
+        }
+    }
+
+    /// Waits until the child has exited, after the last launch.
+    pub(crate) fn finish(self) {
+        if let Runner::Children(Children { child: Some(child), .. }) = self.runner {
+            child.finish();
+        }
+    }
+}
+
+impl Children<'_> {
+    /// Waits for the result of the launch at `place`. Starts a child from there on if none runs.
+    fn step(&mut self, place: Place) -> Result<Step, Error> {
+        let child = match self.child.take() {
+            Some(child) => child,
+            None => Isolated::start(isolated::command(self.env, &place)?)?,
+        };
+        let result = self.child.insert(child).result(self.silence)?;
+        let step = result.unwrap_or_else(|why| Step::failed(&why.to_string(), false));
+        if !step.is_usable {
+            self.child = None;
+        }
+        Ok(step)
+    }
+}
