@@ -96,6 +96,12 @@ impl Progress {
         }
     }
 
+    /// The first of these exercises that is not solved.
+    #[must_use]
+    pub fn next<'e>(&self, exercises: impl IntoIterator<Item = &'e Exercise>) -> Option<&'e Exercise> {
+        exercises.into_iter().find(|exercise| self.state(exercise) != State::Solved)
+    }
+
     /// Puts the kernel to complete or to fix into the learner's folder, if there is no file of this name. Returns whether it did.
     ///
     /// # Errors
