@@ -1,6 +1,7 @@
 //! A learner's folder: the files that they edit, and how far they have come.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -25,15 +26,9 @@ pub enum State {
     Solved,
 }
 
-impl State {
-    /// In a word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Begun => "begun",
-            Self::Solved => "solved",
-        }
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

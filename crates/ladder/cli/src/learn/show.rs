@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::pitfalls::Record;
-use learn::{AnswerError, Course, Exercise, Launched, Progress, State, Topic, Verdict};
+use learn::{AnswerError, Course, Exercise, GoalResult, Launched, Progress, State, Topic, Verdict};
 use serde::Serialize;
 use simt::LaunchError;
 use simt::diagnostic::Diagnostic;
@@ -29,17 +29,10 @@ struct Checked<'v> {
     state: State,
     /// The sizes at which it is right.
     right: &'v [usize],
-    counters: Vec<Counter>,
+    counters: &'v [GoalResult],
     findings: &'v [Finding],
     /// What is wrong, in words.
     trouble: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Counter {
-    name: &'static str,
-    value: f64,
-    at_most: f64,
 }
 
 /// The findings of one launch that are shown.
@@ -77,8 +70,8 @@ pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
         for exercise in &topic.exercises {
             let state = progress.state(exercise);
             let cell = match state {
-                State::Solved => Cell::good(state.name()),
-                _ => state.name().into(),
+                State::Solved => Cell::good(state.to_string()),
+                _ => state.to_string().into(),
             };
             table.row([exercise.name.into(), cell, Cell::from(exercise.title())]);
         }
@@ -159,15 +152,11 @@ pub(super) fn verdict(
         name: exercise.name,
         state: progress.state(exercise),
         right: &verdict.right,
-        counters: verdict.reached.iter().map(counter).collect(),
+        counters: &verdict.reached,
         findings,
         trouble: verdict.trouble.as_ref().map(|trouble| trouble_in_words(trouble, &progress.file(exercise))),
     });
     document
-}
-
-fn counter(reached: &learn::GoalResult) -> Counter {
-    Counter { name: reached.goal.counter, value: reached.value, at_most: reached.goal.at_most }
 }
 
 fn list_of(sizes: &[usize]) -> String {
