@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::Serialize;
 use simt::counters::Value;
 use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
@@ -12,9 +13,10 @@ use crate::exercise::{Argument, BufferState, Case, Exercise, Goal};
 use crate::values::Values;
 
 /// A goal with what an answer has reached.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct GoalResult {
     /// The goal.
+    #[serde(flatten)]
     pub goal: Goal,
     /// The counter after the launch.
     pub value: f64,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use rung::Pitfall;
+use serde::Serialize;
 
 use crate::values::Values;
 
@@ -49,13 +50,15 @@ pub enum Launches {
 }
 
 /// What a counter has to reach, at an exercise's last size.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Goal {
     /// The counter, one of [`simt::counters::METRICS`].
+    #[serde(rename = "name")]
     pub counter: &'static str,
     /// The most that it may be.
     pub at_most: f64,
     /// What it counts, in a few words: `sectors a store`.
+    #[serde(skip)]
     pub what: &'static str,
 }
 

@@ -70,12 +70,6 @@ impl Course {
     pub fn exercise(&self, name: &str) -> Option<&Exercise> {
         self.exercises().find(|exercise| exercise.name == name)
     }
-
-    /// The first exercise that is not solved.
-    #[must_use]
-    pub fn next(&self, progress: &Progress) -> Option<&Exercise> {
-        self.exercises().find(|exercise| progress.state(exercise) != State::Solved)
-    }
 }
 
 /// What keeps an answer from being checked, whatever is in it.

@@ -1,6 +1,7 @@
 //! A learner's folder: the files that they edit, and how far they have come.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -25,15 +26,9 @@ pub enum State {
     Solved,
 }
 
-impl State {
-    /// In a word.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Begun => "begun",
-            Self::Solved => "solved",
-        }
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -94,6 +89,12 @@ impl Progress {
             true if self.kept.solved.contains(exercise.name) => State::Solved,
             true => State::Begun,
         }
+    }
+
+    /// The first of these exercises that is not solved.
+    #[must_use]
+    pub fn next<'e>(&self, exercises: impl IntoIterator<Item = &'e Exercise>) -> Option<&'e Exercise> {
+        exercises.into_iter().find(|exercise| self.state(exercise) != State::Solved)
     }
 
     /// Puts the kernel to complete or to fix into the learner's folder, if there is no file of this name. Returns whether it did.

@@ -1,46 +1,18 @@
 //! What a launch did: a digest of its accesses and of how its threads met, and the number of its instructions.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHasher};
 use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, Space, WarpId};
-
-/// A digest that is fast to make, word by word.
-#[derive(Clone, Copy, Default)]
-struct Digest(u64);
-
-impl Hasher for Digest {
-    fn finish(&self) -> u64 {
-        let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ mixed >> 29
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        words.iter().for_each(|word| self.write_u64(u64::from_ne_bytes(*word)));
-        rest.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.write_u64(u64::from(byte));
-    }
-}
 
 /// Counts instructions, and notes which are executed.
 #[derive(Default)]
 pub(crate) struct Coverage {
     pub(crate) instructions: u64,
     /// How many are executed in a row at most, from each on.
-    rows: HashMap<Site, u32, BuildHasherDefault<Digest>>,
+    rows: FxHashMap<Site, u32>,
 }
 
 impl Coverage {
@@ -104,7 +76,7 @@ impl Buffer {
 /// lanes together. The order in which warps have their turns does not matter.
 pub(crate) struct Trace {
     buffers: Arc<[Buffer]>,
-    warps: HashMap<(u64, u32), Digest, BuildHasherDefault<Digest>>,
+    warps: FxHashMap<(u64, u32), FxHasher>,
     /// The digests of the blocks that have ended.
     digest: u64,
 }
@@ -119,7 +91,7 @@ impl Trace {
     }
 
     fn of(buffers: Arc<[Buffer]>) -> Self {
-        Self { buffers, warps: HashMap::default(), digest: 0 }
+        Self { buffers, warps: FxHashMap::default(), digest: 0 }
     }
 
     /// The digest of the launch.
@@ -130,9 +102,10 @@ impl Trace {
         self.digest
     }
 
-    fn add(&mut self, block: u64, warp: u32, own: Digest) {
-        let mut all = Digest::default();
-        (block, warp, own.0).hash(&mut all);
+    fn add(&mut self, block: u64, warp: u32, own: FxHasher) {
+        // The digests are added up, so this hash must not be linear in them.
+        let mut all = DefaultHasher::new();
+        (block, warp, own.finish()).hash(&mut all);
         self.digest = self.digest.wrapping_add(all.finish());
     }
 
@@ -203,7 +176,7 @@ impl Observer for Trace {
 
 /// The digest of what is in memory.
 pub(crate) fn digest_of(memory: &[Vec<u8>]) -> u64 {
-    let mut digest = Digest::default();
+    let mut digest = FxHasher::default();
     memory.iter().for_each(|bytes| digest.write(bytes));
     digest.finish()
 }

@@ -43,15 +43,7 @@ impl Caught {
 
 impl fmt::Display for Caught {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Result => "result",
-            Self::Fault => "fault",
-            Self::TimeOut => "time-out",
-            Self::Memory => "memory",
-            Self::Init => "init",
-            Self::Race => "race",
-            Self::Sync => "sync",
-        })
+        self.serialize(f)
     }
 }
 

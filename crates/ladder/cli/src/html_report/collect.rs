@@ -81,9 +81,8 @@ struct RungShown {
 
 #[derive(Debug, Serialize)]
 struct CounterShown {
-    heading: String,
-    meaning: String,
-    text: String,
+    #[serde(flatten)]
+    counter: Counter,
     before: String,
     /// `×0.25`; empty where it is the same.
     change: String,
@@ -342,9 +341,7 @@ fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
         let old = before.and_then(|own| own.counters.iter().find(|other| other.name == counter.name));
         let factor = old.and_then(|old| old.number).zip(counter.number);
         CounterShown {
-            heading: counter.heading.clone(),
-            meaning: counter.meaning.clone(),
-            text: counter.text.clone(),
+            counter: counter.clone(),
             before: old.map_or(String::new(), |old| old.text.clone()),
             change: match factor {
                 Some((old, new)) if old != new && old != 0.0 => format!("×{}", crate::charts::plain(new / old)),

@@ -28,12 +28,13 @@ repository is built with.";
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// The exercise to check [default: list the exercises]
+    /// The exercise to check, or the topic whose exercises to list [default: list the topics]
+    #[arg(value_name = "EXERCISE|TOPIC")]
     name: Option<String>,
     /// Check the exercise, or without a name the next one, again whenever you save it
     #[arg(long, conflicts_with_all = ["list", "all", "json"])]
     watch: bool,
-    /// List the exercises: what happens without a name
+    /// List the topics: what happens without a name
     #[arg(long, conflicts_with = "name")]
     list: bool,
     /// List every exercise with its task
@@ -103,10 +104,18 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     match &args.name {
         _ if args.watch => watch::watch(args.name.as_deref(), &mut progress, &course, env, to),
         None => {
-            args.format.write(&show::list(&progress, &course, args.all), env.style(), to.out)?;
+            let list = match args.all {
+                true => show::exercises(&course.topics, &progress),
+                false => show::list(&progress, &course),
+            };
+            args.format.write(&list, env.style(), to.out)?;
             Ok(0)
         }
         Some(name) => {
+            if let Some(topic) = course.topics.iter().find(|topic| topic.name == name) {
+                args.format.write(&show::exercises(std::slice::from_ref(topic), &progress), env.style(), to.out)?;
+                return Ok(0);
+            }
             let (document, is_solved) = checked(named(name, &course, env.catalog)?, &mut progress, &course, env)?;
             args.format.write(&document, env.style(), to.out)?;
             Ok(if is_solved { 0 } else { WRONG })
@@ -137,7 +146,9 @@ fn named_or_next<'c>(
 ) -> Result<&'c Exercise, Error> {
     match name {
         Some(name) => named(name, course, catalog),
-        None => course.next(progress).ok_or_else(|| Error::Request("all exercises are solved: name one".to_owned())),
+        None => progress
+            .next(course.exercises())
+            .ok_or_else(|| Error::Request("all exercises are solved: name one".to_owned())),
     }
 }
 

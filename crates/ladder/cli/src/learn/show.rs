@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use analysis::pitfalls::{ON_GPU, kept_of};
-use learn::{AnswerError, Course, Exercise, Launched, Progress, State, Verdict};
+use learn::{AnswerError, Course, Exercise, GoalResult, Launched, Progress, State, Topic, Verdict};
 use serde::Serialize;
 use simt::LaunchError;
 use simt::diagnostic::Diagnostic;
 use simt::sanitize::Finding;
 
 use crate::error::Error;
-use crate::output::{Cell, Column, Document, Table, unfilled};
+use crate::output::{Cell, Column, Document, NOTHING, Table, unfilled};
 
 /// An exercise for programs.
 #[derive(Serialize)]
@@ -29,17 +29,10 @@ struct Checked<'v> {
     state: State,
     /// The sizes at which it is right.
     right: &'v [usize],
-    counters: Vec<Counter>,
+    counters: &'v [GoalResult],
     findings: &'v [Finding],
     /// What is wrong, in words.
     trouble: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Counter {
-    name: &'static str,
-    value: f64,
-    at_most: f64,
 }
 
 /// The findings of one launch that are shown.
@@ -51,46 +44,64 @@ pub(super) fn path(path: &Path) -> String {
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// The exercises with the learner's progress: a row for each topic, or with `all` a table for each topic.
-pub(super) fn list(progress: &Progress, course: &Course, all: bool) -> Document {
+/// The topics with the learner's progress.
+pub(super) fn list(progress: &Progress, course: &Course) -> Document {
+    let columns = [Column::name("topic"), Column::number("solved"), Column::text("about"), Column::name("next")];
+    let mut table = Table::new(columns);
     let mut document = Document::default();
-    let columns = [Column::number("no."), Column::name("exercise"), Column::text("state")];
-    let mut number = 0;
-    let is_solved = |exercise: &&Exercise| progress.state(exercise) == State::Solved;
-    let mut topics = Table::new([Column::name("topic"), Column::number("solved"), Column::text("exercises")]);
     for topic in &course.topics {
-        let names = topic.exercises.iter().map(|exercise| exercise.name).collect::<Vec<_>>().join(", ");
-        let solved = format!("{} of {}", topic.exercises.iter().filter(is_solved).count(), topic.exercises.len());
-        topics.row([topic.name.to_owned(), solved, names]);
-        let mut table = Table::new(columns.iter().cloned().chain([Column::text("task")]));
+        let solved = format!("{} of {}", solved(progress, &topic.exercises), topic.exercises.len());
+        let next = progress.next(&topic.exercises).map_or(NOTHING, |exercise| exercise.name);
+        table.row([topic.name, &solved, topic.title, next]);
+        records(topic, progress, &mut document);
+    }
+    document.table(table);
+    document.note(format!("{} of {} are solved", solved(progress, course.exercises()), course.exercises().count()));
+    add_next(&mut document, progress, course.exercises());
+    document.note("the exercises of a topic: ladder learn TOPIC; of all topics: ladder learn --all");
+    document
+}
+
+/// The exercises of these topics, each with its task.
+pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
+    let mut document = Document::default();
+    for topic in topics {
+        let mut table = Table::new([Column::name("exercise"), Column::text("state"), Column::text("task")]);
         for exercise in &topic.exercises {
             let state = progress.state(exercise);
             let cell = match state {
-                State::Solved => Cell::good(state.name()),
-                _ => state.name().into(),
+                State::Solved => Cell::good(state.to_string()),
+                _ => state.to_string().into(),
             };
-            number += 1;
-            table.row([number.to_string().into(), exercise.name.into(), cell, Cell::from(exercise.title())]);
-            let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
-            document.record(&Row { name, topic, state, title });
+            table.row([exercise.name.into(), cell, Cell::from(exercise.title())]);
         }
-        if all {
-            document.section(topic.name, topic.title);
-            document.table(table);
-        }
+        document.section(topic.name, topic.title);
+        document.table(table);
+        document.note(format!("{} of {} are solved", solved(progress, &topic.exercises), topic.exercises.len()));
+        records(topic, progress, &mut document);
     }
-    if !all {
-        document.table(topics);
-    }
-    let solved = course.exercises().filter(is_solved).count();
-    document.note(format!("{solved} of {number} are solved"));
-    if let Some(exercise) = course.next(progress) {
-        document.note(format!("next: ladder learn {}", exercise.name));
-    }
-    if !all {
-        document.note("the task of each exercise: ladder learn --all");
-    }
+    add_next(&mut document, progress, topics.iter().flat_map(|topic| &topic.exercises));
     document
+}
+
+/// The number of these exercises that are solved.
+fn solved<'e>(progress: &Progress, exercises: impl IntoIterator<Item = &'e Exercise>) -> usize {
+    exercises.into_iter().filter(|exercise| progress.state(exercise) == State::Solved).count()
+}
+
+/// Adds a record of each exercise of a topic.
+fn records(topic: &Topic, progress: &Progress, document: &mut Document) {
+    for exercise in &topic.exercises {
+        let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
+        document.record(&Row { name, topic, state: progress.state(exercise), title });
+    }
+}
+
+/// Adds the command that checks the next of these exercises.
+fn add_next<'e>(document: &mut Document, progress: &Progress, exercises: impl IntoIterator<Item = &'e Exercise>) {
+    if let Some(next) = progress.next(exercises) {
+        document.note(format!("next: ladder learn {}", next.name));
+    }
 }
 
 /// What a check has said.
@@ -126,9 +137,7 @@ pub(super) fn verdict(
                 facts.extend(measured.map(|measured| ("measured", measured.to_string())));
                 document.facts(facts);
             }
-            if let Some(next) = course.next(progress) {
-                document.note(format!("next: ladder learn {}", next.name));
-            }
+            add_next(&mut document, progress, course.exercises());
         }
         Some(trouble) => {
             add_trouble(&mut document, trouble, &progress.file(exercise));
@@ -143,15 +152,11 @@ pub(super) fn verdict(
         name: exercise.name,
         state: progress.state(exercise),
         right: &verdict.right,
-        counters: verdict.reached.iter().map(counter).collect(),
+        counters: &verdict.reached,
         findings,
         trouble: verdict.trouble.as_ref().map(|trouble| trouble_in_words(trouble, &progress.file(exercise))),
     });
     document
-}
-
-fn counter(reached: &learn::GoalResult) -> Counter {
-    Counter { name: reached.goal.counter, value: reached.value, at_most: reached.goal.at_most }
 }
 
 fn list_of(sizes: &[usize]) -> String {

@@ -26,7 +26,7 @@ pub(super) fn watch(
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
     let only = name.map(|name| named(name, course, env.catalog)).transpose()?;
-    while let Some(exercise) = only.or_else(|| course.next(progress)) {
+    while let Some(exercise) = only.or_else(|| progress.next(course.exercises())) {
         let file = progress.file(exercise);
         loop {
             let seen = saved(&file);

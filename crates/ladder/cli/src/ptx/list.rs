@@ -1,13 +1,13 @@
-//! The table of kernels.
+//! The tables of kernels.
 
 use std::collections::BTreeMap;
 
+use engine::Catalog;
+use ptx::ast::{Function, Module};
 use serde::Serialize;
 use toolkit::Usage;
 
-use ptx::ast::{Function, Module};
-
-use super::style::table;
+use crate::output::{Column, Document, Importance, NOTHING, Table};
 
 /// The line of one kernel, as `--json` prints it.
 #[derive(Serialize)]
@@ -21,9 +21,11 @@ pub(super) struct Row {
     usage: Option<Usage>,
 }
 
-/// The table with one row per kernel, by name. Numbers in names are compared by value, so that `_64` comes before
-/// `_1024`.
-pub(super) fn rows(module: &Module<'_>, assembled: Option<(&str, BTreeMap<String, Usage>)>) -> Vec<Row> {
+/// A row for each of these kernels, by name. Numbers in names are compared by value, so that `_64` comes before `_1024`.
+pub(super) fn rows<'m, 'a: 'm>(
+    kernels: impl Iterator<Item = &'m Function<'a>>,
+    assembled: Option<(&str, BTreeMap<String, Usage>)>,
+) -> Vec<Row> {
     let row = |entry: &Function<'_>| {
         let assembled = assembled.as_ref();
         let usage = assembled.and_then(|(_, usages)| usages.get(entry.name).copied());
@@ -34,8 +36,7 @@ pub(super) fn rows(module: &Module<'_>, assembled: Option<(&str, BTreeMap<String
             usage,
         }
     };
-    let entries = module.functions.iter().filter(|own| own.entry && own.body.is_some());
-    let mut rows: Vec<_> = entries.map(row).collect();
+    let mut rows: Vec<_> = kernels.map(row).collect();
     rows.sort_by_cached_key(|row| by_value(&row.name));
     rows
 }
@@ -53,23 +54,57 @@ fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
         .collect()
 }
 
-pub(super) fn text(rows: &[Row]) -> String {
-    let header = ["kernel", "registers", "shared B", "spilled B (st/ld)", "stack B", "PTX instructions"];
-    let cells = |row: &Row| {
+/// The rows as a table, with a record of each.
+pub(super) fn document(rows: &[Row]) -> Document {
+    let mut table = Table::new([
+        Column::name("kernel"),
+        Column::number("registers"),
+        Column::number("shared B"),
+        Column::number("spilled B (st/ld)").of(Importance::Medium),
+        Column::number("stack B").of(Importance::Medium),
+        Column::number("PTX instructions"),
+    ]);
+    let mut document = Document::default();
+    for row in rows {
         let cell = |value: fn(&Usage) -> String| row.usage.as_ref().map_or_else(String::new, value);
-        [
+        table.row([
             row.name.clone(),
             cell(|usage| usage.registers.to_string()),
             cell(|usage| usage.shared_bytes.to_string()),
             cell(|usage| format!("{}/{}", usage.spill_store_bytes, usage.spill_load_bytes)),
             cell(|usage| usage.stack_bytes.to_string()),
             row.instructions.to_string(),
-        ]
-    };
-    table(header, 1..6, rows.iter().map(cells))
+        ]);
+        document.record(row);
+    }
+    document.table(table);
+    document
 }
 
-/// The rows as one JSON array.
-pub(super) fn json(rows: &[Row]) -> String {
-    serde_json::to_string_pretty(rows).expect("rows hold strings and numbers only") + "\n"
+/// A row for each ladder: the number of its kernels, and the fewest and the most instructions of one.
+pub(super) fn ladders(module: &Module<'_>, catalog: &Catalog) -> Document {
+    let mut kernels: BTreeMap<&str, usize> =
+        entries(module).map(|entry| (entry.name, entry.instructions().count())).collect();
+    let numbers = ["rungs", "kernels", "fewest PTX instructions", "most"].map(Column::number);
+    let mut table = Table::new([Column::name("ladder")].into_iter().chain(numbers));
+    let row = |name: &str, rungs: &str, instructions: &[usize]| {
+        let [fewest, most] = [instructions.iter().min(), instructions.iter().max()];
+        let count = |count: Option<&usize>| count.map_or(NOTHING.to_owned(), usize::to_string);
+        [name.to_owned(), rungs.to_owned(), instructions.len().to_string(), count(fewest), count(most)]
+    };
+    for ladder in catalog.ladders {
+        let names = ladder.rungs.iter().flat_map(|rung| rung.entry_names());
+        let instructions: Vec<usize> = names.filter_map(|name| kernels.remove(&*name)).collect();
+        table.row(row(ladder.name, &ladder.rungs.len().to_string(), &instructions));
+    }
+    table.row(row("others", "", &kernels.into_values().collect::<Vec<_>>()));
+    let mut document = Document::default();
+    document.table(table);
+    document.note("more: `ladder ptx LADDER` lists kernels, `ladder ptx RUNG` shows one; --all lists every kernel");
+    document
+}
+
+/// The kernels of a module.
+pub(super) fn entries<'m, 'a>(module: &'m Module<'a>) -> impl Iterator<Item = &'m Function<'a>> {
+    module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }

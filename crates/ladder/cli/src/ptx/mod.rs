@@ -14,24 +14,26 @@ mod style;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, FromArgMatches};
-use toolkit::{Found, Tool, ptxas};
+use toolkit::{Found, Tool, Usage, ptxas};
 
 use self::source::Interleave;
 use crate::command::{Command, Env};
 use crate::error::Error;
+use crate::output::Document;
 use crate::source_files::kernel_roots;
-use engine::Kernels;
+use engine::{Catalog, Kernels};
 use ptx::ast::{At, Function, Module};
 use ptx::{ParseError, Source};
 
 pub(crate) const PTX: Command = Command {
     name: "ptx",
     about: "Show the kernels' PTX, the Rust it comes from, their machine code, and what instructions they have; \
-            without a name, list the kernels",
+            without a name, list the ladders",
     arguments: |command, _| Ptx::augment_args(command),
     execute: |matches, env, to| ptx(&Ptx::from_arg_matches(matches)?, env, to.out, to.err),
 };
@@ -39,8 +41,8 @@ pub(crate) const PTX: Command = Command {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
 struct Ptx {
-    /// Kernels: a rung stands for its default entry, a ladder for those of its rungs; an entry's name, or a part of
-    /// it that no other has
+    /// Kernels: a rung stands for its default entry; an entry's name, or a part of it that no other has. A ladder
+    /// stands for the entries of its rungs, which are listed where no form is requested
     #[arg(value_name = "LADDER|RUNG|ENTRY")]
     names: Vec<String>,
     /// Show the Rust lines that instructions come from
@@ -68,9 +70,20 @@ struct Ptx {
     /// Look at this PTX file, not at the kernels of this program
     #[arg(long, value_name = "PTX")]
     file: Option<PathBuf>,
-    /// Print the list as JSON
+    /// Show the PTX of all rungs of a ladder; without a name, list all kernels
+    #[arg(long, conflicts_with_all = ["form"])]
+    all: bool,
+    /// Print the list of all kernels as JSON
     #[arg(long, conflicts_with = "names")]
     json: bool,
+}
+
+impl Ptx {
+    /// Whether a ladder is named, and no form that shows all of its kernels is requested.
+    fn is_list_of_ladders(&self, catalog: &Catalog) -> bool {
+        let is_text = self.all || self.rust || self.sass || self.stats || self.llvm || self.verbatim;
+        !is_text && catalog.ladders.iter().any(|ladder| self.names.iter().any(|name| name == ladder.name))
+    }
 }
 
 /// An architecture as it was asked for.
@@ -122,6 +135,8 @@ impl<'a> Listing<'a> {
 /// The text that is looked at: a program's kernels, or a file.
 struct Subject {
     text: Cow<'static, str>,
+    /// The program's module that has the text; `None` for a file.
+    module: Option<&'static engine::Ptx>,
     /// The LLVM IR that the text was made from.
     llvm: Option<PathBuf>,
     /// The architecture to assemble for; `None` for what a file was made for.
@@ -131,7 +146,7 @@ struct Subject {
 }
 
 fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
-    let subject = Subject::new(args, env.catalog.kernels)?;
+    let subject = Subject::new(args, env.catalog)?;
     let file = args.file.as_deref().unwrap_or(Path::new("the kernels"));
     let not_ptx = |error| Error::Source(format!("{} is no PTX: {error}", file.display()));
     let listing = Listing::new(&subject.text).map_err(not_ptx)?;
@@ -141,8 +156,21 @@ fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> R
     if let Some(pair) = &args.diff {
         let function = |name: &String| select::select_one(&listing.tree, catalog, name);
         text += &diff::text(&listing, function(&pair[0])?, function(&pair[1])?);
+    } else if let (true, false, false, Some(catalog)) = (args.names.is_empty(), args.all, args.json, catalog) {
+        text += &list::ladders(&listing.tree, catalog).text(env.style());
     } else if args.names.is_empty() {
-        text += &list(&subject, &listing, args.json, err);
+        let usages = |assembler: &Found, arch: &str| ptxas::usages(assembler, listing.source.text(), arch);
+        let all = list(&subject, &listing, list::entries(&listing.tree), usages, err);
+        text += &if args.json { all.json() } else { all.text(env.style()) };
+    } else if let (true, Some(module)) = (args.is_list_of_ladders(env.catalog), subject.module) {
+        let functions = select::select(&listing.tree, catalog, &args.names)?;
+        let usages = |assembler: &Found, arch: &str| {
+            let each = functions.iter().map(|own| ptxas::usages(assembler, &module.part(own.name), arch));
+            Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        };
+        let mut listed = list(&subject, &listing, functions.iter().copied(), usages, err);
+        listed.note("`ladder ptx RUNG` shows one, --all shows all of these");
+        text += &listed.text(env.style());
     } else {
         let functions = select::select(&listing.tree, catalog, &args.names)?;
         for (index, function) in functions.into_iter().enumerate() {
@@ -160,12 +188,13 @@ fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> R
 }
 
 impl Subject {
-    fn new(args: &Ptx, kernels: &'static Kernels) -> Result<Self, Error> {
-        // Machine code is made for any architecture from the PTX's on.
-        let is_assembled = args.sass || (args.names.is_empty() && args.diff.is_none());
+    fn new(args: &Ptx, catalog: &Catalog) -> Result<Self, Error> {
+        // `ptxas` assembles for any architecture from the PTX's on.
+        let is_list = (args.names.is_empty() && args.diff.is_none()) || args.is_list_of_ladders(catalog);
+        let is_assembled = args.sass || is_list;
         match &args.file {
             Some(file) => Self::of_file(file, args.arch.as_ref()),
-            None => Self::of_kernels(kernels, args.arch.as_ref(), is_assembled),
+            None => Self::of_kernels(catalog.kernels, args.arch.as_ref(), is_assembled),
         }
     }
 
@@ -187,6 +216,7 @@ impl Subject {
         let llvm = format!("kernels.{}.llvm", module.arch("compute"));
         Ok(Self {
             text: Cow::Borrowed(module.text()),
+            module: Some(module),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or_else(|| module.arch("sm"), |arch| module.assembled_for(&arch.name))),
             roots: kernel_roots(kernels),
@@ -196,6 +226,7 @@ impl Subject {
     fn of_file(file: &Path, requested: Option<&Arch>) -> Result<Self, Error> {
         Ok(Self {
             text: Cow::Owned(read(file)?),
+            module: None,
             llvm: None,
             arch: requested.map(|arch| arch.name.clone()),
             roots: file.parent().map(Path::to_owned).into_iter().collect(),
@@ -282,20 +313,19 @@ fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(failed)
 }
 
-/// The list, with the registers where `ptxas` is to be had.
-fn list(subject: &Subject, listing: &Listing<'_>, json: bool, err: &mut dyn Write) -> String {
+/// The list of these kernels, with the registers where `ptxas` is installed. `usages` runs it for an architecture.
+fn list<'m, 'a: 'm>(
+    subject: &Subject,
+    listing: &Listing<'a>,
+    kernels: impl Iterator<Item = &'m Function<'a>>,
+    usages: impl Fn(&Found, &str) -> Result<BTreeMap<String, Usage>, toolkit::Error>,
+    err: &mut dyn Write,
+) -> Document {
     let arch = subject.arch(listing);
-    let assembled = toolkit::find(Tool::Ptxas).and_then(|assembler| {
-        let usages = ptxas::usages(&assembler, listing.source.text(), &arch)?;
-        Ok((arch.as_str(), usages))
-    });
+    let assembled = toolkit::find(Tool::Ptxas).and_then(|assembler| Ok((&*arch, usages(&assembler, &arch)?)));
     if let Err(error) = &assembled {
         let what = format!("registers, shared memory and spills: {error}");
         style::status(err, "Without", &what);
     }
-    let rows = list::rows(&listing.tree, assembled.ok());
-    match json {
-        true => list::json(&rows),
-        false => list::text(&rows),
-    }
+    list::document(&list::rows(kernels, assembled.ok()))
 }

@@ -12,6 +12,7 @@ use toolkit::usage;
 use super::Listing;
 use super::source::Interleave;
 use super::{diff, list, print, sass, stats};
+use crate::output::OutputStyle;
 
 const PTX: &str = include_str!("../../../../simt/ptx/tests/fixtures/ptx/sums.ptx");
 const PTXAS: &str = include_str!("fixtures/sums.ptxas");
@@ -45,10 +46,11 @@ fn printed(name: &str, verbatim: bool, rust: bool) -> String {
 #[test]
 fn the_list() {
     let listing = listing();
-    let rows = list::rows(&listing.tree, Some(("sm_75", usage::parse(PTXAS))));
-    assert_snapshot!(list::text(&rows));
-    assert_snapshot!("the_list_as_json", list::json(&rows));
-    assert_snapshot!("the_list_without_ptxas", list::text(&list::rows(&listing.tree, None)));
+    let list = |assembled| list::document(&list::rows(list::entries(&listing.tree), assembled));
+    let assembled = list(Some(("sm_75", usage::parse(PTXAS))));
+    assert_snapshot!(assembled.text(OutputStyle::default()));
+    assert_snapshot!("the_list_as_json", assembled.json());
+    assert_snapshot!("the_list_without_ptxas", list(None).text(OutputStyle::default()));
 }
 
 #[test]
@@ -86,7 +88,7 @@ fn read_and_show(text: &str) {
         let _ = stats::text(function);
         let _ = diff::text(&listing, function, &listing.tree.functions[0]);
     }
-    let _ = list::text(&list::rows(&listing.tree, None));
+    let _ = list::document(&list::rows(list::entries(&listing.tree), None));
 }
 
 /// Pieces that PTX is made of.

@@ -52,10 +52,10 @@ struct Arguments {
     /// Draw the rungs of a ladder under a device's roofs, with measured or predicted times
     #[arg(long)]
     roofline: bool,
-    /// Draw what a warp of one rung does: all figures, or these
+    /// Draw what a warp of one rung does: the first figures, or all of these kinds. A file of --svg and JSON have all
     #[arg(long, value_name = "FIGURE,…", value_parser = figures::drawings(), num_args = 0.., require_equals = true,
         value_delimiter = ',')]
-    figures: Option<Vec<&'static str>>,
+    figures: Option<Vec<String>>,
     /// Count how evenly a rung's accesses spread over the channels and banks of DRAM. Without a rung, draw the figures
     /// of DRAM, or one of them
     #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true)]

@@ -4,7 +4,7 @@ use super::measure::{Measured, Measurement};
 use super::{Arguments, counters, figures};
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{Column, Document, NOTHING, Printer, Table, duration};
+use crate::output::{Column, Document, Importance, NOTHING, Printer, Table, duration};
 use analysis::checklist::Optimization;
 use analysis::profile::metrics::{self, Metric};
 use analysis::profile::verdict::{Resource, Verdict, next_rung};
@@ -44,8 +44,8 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
         Column::name("rung"),
         Column::text("bound by"),
         Column::number("near"),
-        Column::text("fix"),
-        Column::name("next rung"),
+        Column::text("fix").of(Importance::Low),
+        Column::name("next rung").of(Importance::Medium),
     ];
     if is_predicted {
         columns.insert(1, Column::number("time"));

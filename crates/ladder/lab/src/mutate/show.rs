@@ -7,7 +7,7 @@ use mutate::{Caught, Outcome, Verdict};
 use serde::Serialize;
 
 use super::Run;
-use cli::output::{Column, Context, Document, Table};
+use cli::output::{Column, Context, Document, Importance, Table};
 
 /// A mutant, for programs.
 #[derive(Serialize)]
@@ -120,12 +120,13 @@ pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
 
 fn tables(run: &Run<'_>) -> Document {
     let mut document = Document::default();
-    let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()));
     let headings = |first: &str| {
         let counts = ["change something", "caught"].map(Column::number);
-        let others = ["known", "unexplained", "equivalent", "same memory", "same accesses", "not executed"];
-        let others = others.map(Column::number);
-        [Column::name(first)].into_iter().chain(counts).chain(by.clone()).chain(others).collect::<Vec<_>>()
+        let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()).of(Importance::Medium));
+        let uncaught = ["known", "unexplained"].map(Column::number);
+        let others = ["equivalent", "same memory", "same accesses", "not executed"];
+        let others = others.map(|heading| Column::number(heading).of(Importance::Low));
+        [Column::name(first)].into_iter().chain(counts).chain(by).chain(uncaught).chain(others).collect::<Vec<_>>()
     };
     let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
 

@@ -1,11 +1,9 @@
-//! Parses the output of `ncu --csv`.
+//! Parses the output of `ncu --csv --page raw`.
 //!
-//! Before the table come lines of its own, which begin with `==`, and whatever the profiled program wrote. The
-//! table of `--page raw` has a row for each launch, under a header and a row of units; that of other pages, and of
-//! some versions, a row for each metric of a launch, under a header with "Metric Name", "Metric Unit" and "Metric
-//! Value". Both are read. Numbers have commas between thousands. Besides what was asked for the table has what
-//! `ncu` collects by itself, as the launch's geometry and some hundred attributes of the device, of which many are
-//! words; that is passed over.
+//! Before the table, the output has lines of `ncu`, which begin with `==`, and the lines of the profiled program. The
+//! table has a row for each launch, below a header and a row of units. Numbers have commas between thousands. In
+//! addition to the requested metrics, the table has columns that `ncu` collects unasked, such as the launch's geometry
+//! and some hundred attributes of the device. Many of their values are words; these columns are skipped.
 
 use csv::StringRecord;
 
@@ -25,7 +23,6 @@ pub struct ProfiledLaunch {
 /// The column with the number of a launch. The header is recognized by it, because it comes first.
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
-const METRIC: [&str; 3] = ["Metric Name", "Metric Unit", "Metric Value"];
 
 /// Parses the launches in the output of `ncu` in their order, with those of their metrics that are wanted.
 ///
@@ -37,33 +34,8 @@ pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled
     let records: Result<Vec<StringRecord>, _> = reader.records().collect();
     let records = records.map_err(|error| format!("its table is not CSV ({error})"))?;
     let (header, rows) = records.split_first().ok_or("its table is empty")?;
-    let column = |name: &str| header.iter().position(|own| own == name);
-    let kernel = column(KERNEL).ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
-    match METRIC.map(column) {
-        [Some(name), Some(unit), Some(value)] => long(rows, kernel, [name, unit, value], is_wanted),
-        _ => wide(header, rows, kernel, is_wanted),
-    }
-}
-
-/// The lines of the table, from its header to the last of its rows.
-fn find(text: &str) -> Option<String> {
-    let is_header = |line: &str| {
-        let plain = line.trim_start().replace('"', "");
-        plain.split(',').next() == Some(ID) && plain.contains(KERNEL)
-    };
-    let lines = text.lines().skip_while(|line| !is_header(line));
-    let lines = lines.take_while(|line| !line.trim().is_empty());
-    let rows: Vec<&str> = lines.filter(|line| !line.starts_with("==")).collect();
-    (!rows.is_empty()).then(|| rows.join("\n") + "\n")
-}
-
-/// Parses a table with one row per launch.
-fn wide(
-    header: &StringRecord,
-    rows: &[StringRecord],
-    kernel: usize,
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<ProfiledLaunch>, String> {
+    let kernel = header.iter().position(|own| own == KERNEL);
+    let kernel = kernel.ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
     let is_metric = |name: &str| name.contains("__");
     if !header.iter().any(is_metric) {
         return Err("its table has no column of a metric".to_owned());
@@ -85,24 +57,16 @@ fn wide(
     rows.iter().map(launch).collect()
 }
 
-/// Parses a table with one row per metric of a launch. The rows of a launch have its number in the first column.
-fn long(
-    rows: &[StringRecord],
-    kernel: usize,
-    [name, unit, value]: [usize; 3],
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<ProfiledLaunch>, String> {
-    let mut all: Vec<(&str, ProfiledLaunch)> = Vec::new();
-    for row in rows {
-        let at = |column: usize| row.get(column).unwrap_or("");
-        if all.last().is_none_or(|(id, _)| *id != at(0)) {
-            all.push((at(0), ProfiledLaunch::new(at(kernel))));
-        }
-        if let (Some((_, one)), true) = (all.last_mut(), is_wanted(at(name))) {
-            one.put(at(name), at(unit), at(value))?;
-        }
-    }
-    Ok(all.into_iter().map(|(_, one)| one).collect())
+/// The lines of the table, from its header to the last of its rows.
+fn find(text: &str) -> Option<String> {
+    let is_header = |line: &str| {
+        let plain = line.trim_start().replace('"', "");
+        plain.split(',').next() == Some(ID) && plain.contains(KERNEL)
+    };
+    let lines = text.lines().skip_while(|line| !is_header(line));
+    let lines = lines.take_while(|line| !line.trim().is_empty());
+    let rows: Vec<&str> = lines.filter(|line| !line.starts_with("==")).collect();
+    (!rows.is_empty()).then(|| rows.join("\n") + "\n")
 }
 
 impl ProfiledLaunch {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::Range;
 
-use crate::output::{Column, Document, OutputStyle, Table};
+use crate::output::{Column, Document, Importance, OutputStyle, Table};
 use analysis::dram::{Bus, Load, Map, Matrix, Moment, Place, Tiles};
 use engine::size::plural;
 
@@ -44,7 +44,10 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
     let mut document = Document::default();
     let (blocks, all) = (tiles.blocks().take(BLOCKS), tiles.blocks().count());
     let header = [Column::text(format!("M, {0} × {0}", tiles.n))];
-    let column = |(down, across)| Column::text(format!("block {down},{across}"));
+    let column = |(down, across)| {
+        let importance = if (down, across) == (0, 0) { Importance::High } else { Importance::Medium };
+        Column::text(format!("block {down},{across}")).of(importance)
+    };
     let columns = blocks.clone().map(column);
     let mut table = Table::new(header.into_iter().chain(columns));
     for phase in 0..tiles.side() {

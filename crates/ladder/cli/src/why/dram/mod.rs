@@ -36,7 +36,7 @@ pub(super) fn show(
         _ if !args.targets.is_empty() => {
             let trace = traced(args, env)?;
             code = if trace.correct { 0 } else { WRONG };
-            trace::document(&trace)
+            trace::document(&trace, env.style())
         }
         Some(figure) => {
             let (_, data, mut document) = parts(figure, own)?;

@@ -1,12 +1,12 @@
 //! A trace as a table, and as a picture of each kind of access: channels across, windows down.
 
 use super::figures::range;
-use crate::output::{Column, Document, OutputStyle, Table};
+use crate::output::{Column, Document, Importance, OutputStyle, Table};
 use analysis::dram::trace::{Accesses, Kind, Trace, Window};
 use engine::problem::Verdict;
 use engine::size::plural;
 
-pub(super) fn document(trace: &Trace) -> Document {
+pub(super) fn document(trace: &Trace, style: OutputStyle) -> Document {
     let (launch, dram) = (&trace.launch, &trace.dram);
     let mut document = Document::default();
     document.value(trace);
@@ -17,32 +17,37 @@ pub(super) fn document(trace: &Trace) -> Document {
         plural(dram.banks, "bank"),
         plural(dram.burst, "byte"),
     ));
-    let numbers = [
-        "requests",
-        "bursts",
-        "a request",
-        "channels of it",
-        "queue (best)",
-        "busiest channel",
-        "busiest bank",
-        "busy in a window",
-    ];
-    let columns = [Column::text("accesses")].into_iter();
-    let mut table = Table::new(columns.chain(numbers.map(Column::number)));
+    let mut table = Table::new([
+        Column::text("accesses"),
+        Column::number("requests"),
+        Column::number("bursts"),
+        Column::number("a request"),
+        Column::number("channels of it"),
+        Column::number("queue (best)"),
+        Column::number("busiest channel"),
+        Column::number("busiest bank").of(Importance::Medium),
+        Column::number("busy in a window"),
+    ]);
     for traced in &trace.accesses {
         table.row(row(traced, channels));
     }
     document.table(table);
     for traced in &trace.accesses {
         let windows = traced.windows.len() as u64;
+        let label = traced.windows.len().to_string().len() + 1;
+        let together = match style.wide {
+            true => 1,
+            false => traced.windows[0].bursts_by_channel.len().div_ceil(style.width.saturating_sub(label).max(1)),
+        };
         document.paragraph(format!(
-            "{}, {} of {} each; {} across",
+            "{}, {} of {} each; {} across{}",
             name(traced.kind),
             plural(windows, "window"),
             blocks(launch.blocks(), windows),
-            plural(channels, "channel")
+            plural(channels, "channel"),
+            if together > 1 { format!(", {together} a character") } else { String::new() }
         ));
-        document.picture(OutputStyle::default(), |_| picture(&traced.windows));
+        document.picture(style, |_| picture(&traced.windows, together));
     }
     document.paragraph(LEGEND);
     if let Verdict::Wrong(why) = &trace.verdict {
@@ -94,13 +99,14 @@ fn blocks(blocks: u64, windows: u64) -> String {
     }
 }
 
-/// A line for each window, a character for each channel.
-fn picture(windows: &[Window]) -> String {
+/// A line for each window, a character for `together` neighboring channels: the shade of the busiest.
+fn picture(windows: &[Window], together: usize) -> String {
     let width = (windows.len() - 1).to_string().len();
     let line = |(number, window): (usize, &Window)| {
         let counts = &window.bursts_by_channel;
         let most = counts.iter().copied().max().unwrap_or(0);
-        let line: String = counts.iter().map(|&count| shade(count, most)).collect();
+        let busiest = counts.chunks(together).map(|counts| counts.iter().copied().max().unwrap_or(0));
+        let line: String = busiest.map(|count| shade(count, most)).collect();
         format!("{number:>width$} {line}\n")
     };
     windows.iter().enumerate().map(line).collect()

@@ -4,7 +4,7 @@ pub(crate) mod svg;
 mod text;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde::Serialize;
 
 use crate::command::{CommandArgs, Env, Output, WRONG};
@@ -37,17 +37,17 @@ pub(super) struct FigureArguments {
     ptx: bool,
 }
 
-/// Reads the name of a drawing.
-pub(super) fn drawings() -> impl TypedValueParser<Value = &'static str> {
-    let names = DRAWINGS.iter().map(|own| PossibleValue::new(own.name).help(own.about));
-    PossibleValuesParser::new(names).map(|name| {
-        let drawing = DRAWINGS.iter().find(|own| own.name == name);
-        drawing.expect("the name is one of those that are possible").name
-    })
-}
+/// The name that stands for all drawings.
+const ALL: &str = "all";
 
-/// The most figures that are shown in a terminal.
-const MOST: usize = 24;
+/// The most lines of text of the figures that are shown where none is named.
+const LINES_SHOWN: usize = 55;
+
+/// The parser of a drawing's name, or [`ALL`].
+pub(super) fn drawings() -> PossibleValuesParser {
+    let names = DRAWINGS.iter().map(|drawing| PossibleValue::new(drawing.name).help(drawing.about));
+    PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All of them")]))
+}
 
 /// A figure with the texts of its source lines.
 #[derive(Debug, Serialize)]
@@ -83,7 +83,7 @@ impl Sourced {
 }
 
 pub(super) fn show(
-    chosen: &[&'static str],
+    chosen: &[String],
     args: &CommandArgs<super::Arguments>,
     env: &Env<'_>,
     to: &mut Output<'_>,
@@ -94,7 +94,8 @@ pub(super) fn show(
     let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
 
-    let is_requested = |drawing: &&Drawing| chosen.is_empty() || chosen.contains(&drawing.name);
+    let is_all = chosen.is_empty() || chosen.iter().any(|name| name == ALL);
+    let is_requested = |drawing: &&Drawing| is_all || chosen.iter().any(|name| name == drawing.name);
     let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
     let mut figures = Vec::new();
     for drawing in DRAWINGS.iter().filter(is_requested) {
@@ -103,7 +104,7 @@ pub(super) fn show(
     if figures.is_empty() {
         let has = |drawing: &&Drawing| !(drawing.draw)(&recording).is_empty();
         let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|own| own.name).collect();
-        let what = if chosen.is_empty() { "anything".to_owned() } else { chosen.join(" or ") };
+        let what = if is_all { "anything".to_owned() } else { chosen.join(" or ") };
         let has = if others.is_empty() { "nothing; try another one".to_owned() } else { others.join(", ") };
         return Err(Error::Request(format!(
             "warp {warp} of block {block} of {launch} has no {what} to draw; it has {has}{}",
@@ -121,9 +122,12 @@ pub(super) fn show(
         replace(path, &text).map_err(|why| analysis::Error::file("write", path, why))?;
     }
     document.paragraph(&title);
-    figures.iter().take(MOST).for_each(|figure| add(&mut document, figure, env.style()));
-    if let Some(more) = figures.len().checked_sub(MOST).filter(|more| *more > 0) {
-        document.note(format!("{more} more figures are left out; --figures=NAME chooses, --svg and --json have all"));
+    let left_out = add_all(&mut document, &figures, chosen.is_empty(), env.style());
+    if !left_out.is_empty() {
+        let kinds = left_out.chunk_by(|a, b| a.figure.what == b.figure.what);
+        let kinds: Vec<String> = kinds.map(|kind| format!("{} {}", kind.len(), kind[0].figure.what)).collect();
+        document.section("more figures", kinds.join(", "));
+        document.note("--figures=NAME draws those of a kind, --figures=all draws every figure");
     }
     recording.left_out().into_iter().for_each(|why| document.note(why));
     let mut code = 0;
@@ -223,6 +227,21 @@ fn cost(figure: &Figure) -> u64 {
     let of = |name: &str| figure.counts.iter().find(|(own, _)| *own == name).map(|(_, count)| *count);
     let first = || figure.counts.first().map(|(_, count)| *count);
     of("wavefronts").or(of("sectors")).or(first()).unwrap_or(0)
+}
+
+/// Adds the figures, or only the first of them that fit [`LINES_SHOWN`], but at least one. Returns those that are left out.
+fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, style: OutputStyle) -> &'f [Sourced] {
+    let mut lines = 0;
+    for (index, figure) in figures.iter().enumerate() {
+        let mut drawn = Document::default();
+        add(&mut drawn, figure, style);
+        lines += drawn.text(style).lines().count() + 1;
+        if is_cut && index > 0 && lines > LINES_SHOWN {
+            return &figures[index..];
+        }
+        document.append(drawn);
+    }
+    &[]
 }
 
 /// Adds a figure, with pictures as wide as this style.

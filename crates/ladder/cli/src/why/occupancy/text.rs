@@ -50,12 +50,13 @@ pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> T
 fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
     let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [
-        Column::number("blocks"),
-        Column::number("warps").of(Importance::Medium),
+        Column::number("blocks").of(Importance::Medium),
+        Column::number("warps").of(Importance::Low),
         Column::text("occupancy").unbroken(),
         Column::text("limited by"),
     ];
-    let first = first.into_iter().chain(resources.map(Column::number));
+    let resources = resources.map(|heading| Column::number(heading).of(Importance::Medium));
+    let first = first.into_iter().chain(resources);
     Table::new(first.chain(ends))
 }
 

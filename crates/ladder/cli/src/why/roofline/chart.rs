@@ -131,14 +131,9 @@ impl Chart {
         let ticks = |axis: &Axis, at: &dyn Fn(f64) -> [f64; 2], text: &dyn Fn(f64) -> String| -> Vec<Label> {
             axis.ticks().into_iter().map(|value| Label { at: at(axis.at(value)), text: text(value) }).collect()
         };
-        let words = found.points.iter().map(|point| {
+        let words = found.points.iter().enumerate().map(|(number, point)| {
             let (time, share) = (duration(point.time_ns), charts::plain(point.of_bound * 100.0));
-            format!(
-                "{} {} takes {time}, {share} % of {}",
-                letter(number_of(found, point.rung)),
-                point.rung,
-                point.bound
-            )
+            format!("{} {} takes {time}, {share} % of {}", letter(number), point.rung, point.bound)
         });
         let rows = found.points.len().div_ceil(columns) as f64;
         Self {
@@ -156,8 +151,4 @@ impl Chart {
             key,
         }
     }
-}
-
-fn number_of(found: &Roofline, rung: &str) -> usize {
-    found.points.iter().position(|own| own.rung == rung).unwrap_or(0)
 }
