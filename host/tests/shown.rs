@@ -17,7 +17,7 @@ fn colours_only_on_a_terminal() {
             None,
             DeviceProperties::default(),
         );
-        cli::report::document(&counted(plan.unwrap()), None, &provenance("some"))
+        cli::report::document(&counted(plan.unwrap()), None, &provenance("some"), OutputStyle::default())
     };
     let document = of("reduce", "reduce_shfl");
     assert!(document.text(OutputStyle { terminal: true, ..OutputStyle::default() }).contains('\u{1b}'));

@@ -123,7 +123,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         bar.finish_and_clear();
 
         let provenance = (env.provenance)(&report.device);
-        printer.show(&report::document(&report, predictions.as_ref(), &provenance))?;
+        printer.show(&report::document(&report, predictions.as_ref(), &provenance, env.style()))?;
         if !report.all_right() {
             code = WRONG;
         }

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::command::{Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
+use crate::output::{self, Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
 use analysis::results::Unit;
 
 /// The option of a ladder about several ranks that says how many there are: here as many as devices.
@@ -365,7 +365,7 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
         format!("{}, {timing}; {}; {}", report.title, provenance.date, provenance.toolchain),
     ];
     document.caption(lines);
-    let left_out = report.left_out.iter().map(|why| format!("note: left out: {why}"));
+    let left_out = report.left_out.iter().map(output::left_out);
     left_out.chain(notes).for_each(|note| document.note(note));
     document
 }

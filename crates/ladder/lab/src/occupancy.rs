@@ -6,7 +6,7 @@ use analysis::occupancy::check::{self, Comparison, LadderComparison};
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, WRONG};
-use cli::output::{Document, Format, Printer};
+use cli::output::{self, Document, Format, Printer};
 use engine::device::Choice;
 use engine::size::dims;
 
@@ -48,8 +48,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         for why in left_out {
             // JSON has no place for it.
             match args.format.json {
-                true => writeln!(to.err, "left out: {why}")?,
-                false => document.note(format!("left out: {why}")),
+                true => writeln!(to.err, "{}", output::left_out(why))?,
+                false => document.note(output::left_out(why)),
             }
         }
         for one in &comparisons {

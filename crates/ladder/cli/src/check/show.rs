@@ -11,7 +11,7 @@ use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
 use crate::command::Env;
-use crate::output::{Cell, Column, Document, Importance, Table};
+use crate::output::{self, Cell, Column, Document, Importance, Table};
 
 /// The verdicts of one ladder over problems and blocks.
 #[derive(Default)]
@@ -157,10 +157,10 @@ pub(super) fn document(sweeps: &[Sweep], all: bool) -> Document {
     notes.collect::<BTreeSet<_>>().into_iter().for_each(|note| document.note(note));
     document.diagnostics(Diagnostic::of_findings(checks().flat_map(|check| &check.findings)));
     let left_out = sweeps.iter().flat_map(|sweep| &sweep.left_out).collect::<BTreeSet<_>>();
-    left_out.into_iter().for_each(|why| document.note(format!("note: left out: {why}")));
+    left_out.into_iter().for_each(|why| document.note(output::left_out(why)));
     for (why, others) in sweeps.iter().flat_map(|sweep| sweep.refused.values()) {
         let others = if *others > 0 { format!("; so with {others} other problems") } else { String::new() };
-        document.note(format!("note: left out: {why}{others}"));
+        document.note(output::left_out(format!("{why}{others}")));
     }
     for sweep in sweeps {
         sweep.checks.iter().for_each(|check| document.record(check));

@@ -16,7 +16,7 @@ use super::data::{Bound, Counter, Data, LadderData, RungData};
 use super::ladder_chart::LadderChart;
 use crate::command::{Env, progress_bar};
 use crate::error::Error;
-use crate::output::{NOTHING, duration};
+use crate::output::{self, NOTHING, duration};
 use crate::ptx::Texts;
 use crate::source_files::{SourceFiles, kernel_roots};
 use crate::timing::{Timed, Timing};
@@ -166,7 +166,7 @@ impl LadderCollector<'_> {
         }
         let problem = plan.problem();
         let Facts { bytes, flops, .. } = problem.facts();
-        let left_out = plan.left_out().iter().map(|why| format!("left out: {why}"));
+        let left_out = plan.left_out().iter().map(output::left_out);
         let data = LadderData {
             name: ladder.name.to_owned(),
             summary: ladder.summary.to_owned(),

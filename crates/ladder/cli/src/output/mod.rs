@@ -12,3 +12,8 @@ pub use printer::{Format, Printer};
 pub use style::{Form, NOTHING, OutputStyle, WIDTH, duration, number};
 pub(crate) use style::{escaped, unfilled, wrapped};
 pub use table::{Cell, Column, Importance, Table};
+
+/// The note that something is left out, and why.
+pub fn left_out(why: impl std::fmt::Display) -> String {
+    format!("note: left out: {why}")
+}

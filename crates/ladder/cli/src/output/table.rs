@@ -236,6 +236,11 @@ impl Table {
         with_gaps(columns.map(|index| self.lines(index).map(display_width).max().unwrap_or(0)))
     }
 
+    /// Whether the column with the heading of this one is shown in this style.
+    pub fn shows(&self, column: &Column, style: OutputStyle) -> bool {
+        self.shown(style).iter().any(|&index| self.columns[index].heading == column.heading)
+    }
+
     /// Whether columns are left out in this style.
     pub(super) fn is_cut(&self, style: OutputStyle) -> bool {
         self.shown(style).len() < self.columns.len()

@@ -13,13 +13,18 @@ use engine::size::{self, dims};
 use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 
-use crate::output::{Cell, Column, Context, Document, Importance, Table};
+use crate::output::{self, Cell, Column, Context, Document, Form, Importance, OutputStyle, Table};
 use columns::ColumnText;
 pub use predictions::Predictions;
 
 /// The report of a run: a row for each rung or a picture of its launch, followed by the caption and the wrong results.
-/// In JSON one object per rung.
-pub fn document(report: &Report, predictions: Option<&Predictions>, provenance: &Provenance) -> Document {
+/// In JSON one object per rung. The caption explains the columns that the table shows in this style.
+pub fn document(
+    report: &Report,
+    predictions: Option<&Predictions>,
+    provenance: &Provenance,
+    style: OutputStyle,
+) -> Document {
     let mut document = Document::default();
     let counted = report.ladder.shown.counted;
     let counters = match (report.counted(), predictions) {
@@ -27,15 +32,20 @@ pub fn document(report: &Report, predictions: Option<&Predictions>, provenance: 
         (true, None) => counted,
         (true, Some(_)) => &counted[..counted.len().min(SHOWN_COUNTERS)],
     };
+    let table = table(report, predictions, counters);
+    // Markdown has all columns.
+    let style = OutputStyle { wide: style.wide || style.form == Form::Markdown, ..style };
+    let legends = counters.iter().map(|&column| ColumnText::of(column));
+    let legends = legends.filter(|own| !own.legend.is_empty() && table.shows(&own.heading(), style));
+    let legends: Vec<&str> = legends.map(|own| &*own.legend).collect();
     match report.ladder.shown.pictures {
         true => picture::add(&mut document, report),
-        false => document.table(table(report, predictions, counters)),
+        false => document.table(table),
     }
-    document.caption(caption(report, predictions, counters, provenance));
+    document.caption(caption(report, predictions, &legends, provenance));
     document.measured(context(report, provenance));
-    let notes = predictions.into_iter().flat_map(|own| &own.notes).cloned();
-    let left_out = report.left_out.iter().map(|why| format!("left out: {why}"));
-    left_out.chain(notes).for_each(|note| document.note(format!("note: {note}")));
+    report.left_out.iter().for_each(|why| document.note(output::left_out(why)));
+    predictions.into_iter().flat_map(|own| &own.notes).for_each(|note| document.note(format!("note: {note}")));
     for outcome in &report.outcomes {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
@@ -97,7 +107,7 @@ fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine:
 fn caption(
     report: &Report,
     predictions: Option<&Predictions>,
-    counters: &[engine::Column],
+    legends: &[&str],
     provenance: &Provenance,
 ) -> Vec<String> {
     let (ladder, device) = (report.ladder, &report.device);
@@ -108,9 +118,7 @@ fn caption(
     if let Some(Predictions { device, .. }) = predictions {
         lines.push(format!("times are predicted for {device}, not measured; --on DEVICE predicts another device"));
     }
-    if report.counted() {
-        let legends = counters.iter().map(|&column| &*ColumnText::of(column).legend);
-        let legends: Vec<&str> = legends.filter(|legend| !legend.is_empty()).collect();
+    if !legends.is_empty() {
         lines.push(legends.join("; "));
     }
     lines.extend(data_in_cache(report));

@@ -1,5 +1,7 @@
 //! The times that the model predicts for the rungs that the simulator has counted.
 
+use std::collections::BTreeMap;
+
 use analysis::occupancy;
 use analysis::predict::model::Constants;
 use analysis::predict::sample::FEW_INSTRUCTIONS;
@@ -23,8 +25,8 @@ impl Predictions {
         let mut notes = Vec::new();
         let right = report.outcomes.iter().filter(|own| own.verdict.is_right());
         let (waiting, sampled): (Vec<_>, Vec<_>) = right.partition(|own| own.rung.blocks_wait);
-        let mut not_sampled: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
-        let (mut predictions, mut failed) = (Vec::new(), Vec::new());
+        let mut predictions = Vec::new();
+        let mut failed: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         let launches: Vec<_> = sampled.iter().map(|own| (own.rung, own.launch.clone())).collect();
         let predicted = report.ladder.problem(&report.options).map_err(analysis::Error::from).and_then(|problem| {
             predict::each_launch(kernels, device, &Constants::CALIBRATED, &*problem, &launches, FEW_INSTRUCTIONS)
@@ -34,25 +36,23 @@ impl Predictions {
                 for ((rung, _), own) in launches.iter().zip(each) {
                     match own {
                         Ok(prediction) => predictions.push(prediction),
-                        Err(error) => failed.push((rung.name, error)),
+                        Err(error) => failed.entry(error.to_string()).or_default().push(rung.name),
                     }
                 }
             }
             Err(error) => notes.push(format!("times are not predicted: {error}")),
         }
-        match failed.first() {
-            Some((_, error)) if predictions.is_empty() => notes.push(format!("times are not predicted: {error}")),
-            _ => not_sampled.extend(failed.iter().map(|(name, _)| name)),
-        }
+        notes.extend(failed.iter().map(|(error, rungs)| format!("not predicted: {}: {error}", rungs.join(", "))));
         if let Some(own) = sampled.first()
             && let Err(error) = occupancy::usage(kernels, &own.launch, &device.arch)
         {
             notes.push(format!("times are predicted as if registers did not limit occupancy: {error}"));
         }
-        if let [first, ..] = not_sampled[..] {
-            let rungs = not_sampled.join(", ");
+        if let [first, ..] = waiting[..] {
+            let rungs: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
+            let rungs = rungs.join(", ");
             notes.push(format!("not predicted from a sample of blocks, because blocks wait for others: {rungs}"));
-            notes.push(format!("`ladder why {first}` takes longer and predicts it"));
+            notes.push(format!("`ladder why {}` takes longer and predicts it", first.rung.name));
         }
         let times = report.outcomes.iter().map(|own| {
             let prediction = predictions.iter().find(|other| other.rung.name == own.rung.name)?;

@@ -77,7 +77,7 @@ impl<'a> View<'a> {
             document.table(table);
         }
         for why in &profile.left_out {
-            document.note(format!("left out: {why}"));
+            document.note(output::left_out(why));
         }
         document.paragraph("");
         document

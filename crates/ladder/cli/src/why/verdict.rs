@@ -4,7 +4,7 @@ use super::measure::{Measured, Measurement};
 use super::{Arguments, counters, figures};
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{Column, Document, Importance, NOTHING, Printer, Table, duration};
+use crate::output::{self, Column, Document, Importance, NOTHING, Printer, Table, duration};
 use analysis::checklist::Optimization;
 use analysis::profile::metrics::{self, Metric};
 use analysis::profile::verdict::{Resource, Verdict, next_rung};
@@ -71,7 +71,7 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
     }
     document.table(table);
     for why in &profile.left_out {
-        document.note(format!("left out: {why}"));
+        document.note(output::left_out(why));
     }
     document.note("near: the share of the bound that is used, or the share of the time that it costs");
     document

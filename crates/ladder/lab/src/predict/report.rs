@@ -7,7 +7,7 @@ use serde::Serialize;
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{Description, LadderPrediction, Prediction, Times, score};
 use analysis::results::Unit;
-use cli::output::{Cell, Column, Context, Document, Table};
+use cli::output::{self, Cell, Column, Context, Document, Table};
 use engine::Provenance;
 use engine::size::dims;
 
@@ -153,7 +153,7 @@ impl Report<'_> {
             ));
         }
         let left_out = self.ladders.iter().flat_map(|own| &own.left_out);
-        lines.extend(left_out.map(|why| format!("left out: {why}")));
+        lines.extend(left_out.map(output::left_out));
         lines
     }
 }

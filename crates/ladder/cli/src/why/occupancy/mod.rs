@@ -4,7 +4,7 @@ mod text;
 
 use crate::command::{CommandArgs, Env, Output, progress_bar};
 use crate::error::Error;
-use crate::output::Document;
+use crate::output::{self, Document};
 use analysis::explain::Description;
 use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
 use engine::DeviceProperties;
@@ -70,8 +70,8 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
     for why in left_out {
         // JSON has no place for it.
         match args.format.json {
-            true => writeln!(to.err, "left out: {why}")?,
-            false => document.note(format!("left out: {why}")),
+            true => writeln!(to.err, "{}", output::left_out(why))?,
+            false => document.note(output::left_out(why)),
         }
     }
     args.format.write(&document, style, to.out)?;

@@ -13,7 +13,7 @@ pub(crate) use chart::Chart;
 use crate::charts;
 use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{Column, Document, Importance, NOTHING, Printer, Table, duration};
+use crate::output::{self, Column, Document, Importance, NOTHING, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
 use analysis::files::replace;
 use analysis::roofline::{Roofline, roofline};
@@ -62,7 +62,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         document.picture(env.style(), |style| text::chart(&found, style));
         document.table(table(&found));
         document.note(format!("roofs of {}: {}", timing.description.name, roofs(&found).join(", ")));
-        let left_out = timed.plan.left_out().iter().map(|why| format!("left out: {why}"));
+        let left_out = timed.plan.left_out().iter().map(output::left_out);
         left_out.chain(timed.wrong.iter().map(|why| format!("wrong: {why}"))).for_each(|line| document.note(line));
         document.record(&Record { ladder, problem: &title, origin: &timing.origin, roofline: &found });
         printer.show(&document)?;
