@@ -39,7 +39,7 @@ impl Spread {
 
 /// The outcome of a contestant.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum ContestantResult {
     /// It was timed: nanoseconds per round.
     Timed(Vec<f64>),
     /// It was not timed, because its result was wrong or it failed. The text gives the reason.
@@ -50,19 +50,19 @@ pub enum Outcome {
 
 /// A contestant with its outcome.
 #[derive(Clone)]
-pub struct Measured {
+pub struct MeasuredContestant {
     /// The contestant.
     pub contestant: Contestant,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: ContestantResult,
 }
 
-impl Measured {
+impl MeasuredContestant {
     /// Its times, round by round.
     pub fn times(&self) -> Option<&[f64]> {
         match &self.outcome {
-            Outcome::Timed(times) => Some(times),
-            Outcome::Wrong(_) | Outcome::LeftOut(_) => None,
+            ContestantResult::Timed(times) => Some(times),
+            ContestantResult::Wrong(_) | ContestantResult::LeftOut(_) => None,
         }
     }
 
@@ -111,7 +111,7 @@ pub struct Contest {
     pub regime: Option<String>,
     /// All contestants: rungs, each followed by its CUDA port, then baselines.
     #[serde(skip)]
-    pub contestants: Vec<Measured>,
+    pub contestants: Vec<MeasuredContestant>,
     /// The contestants that could not take part, with the reasons.
     pub missing: Vec<String>,
 }
@@ -122,31 +122,31 @@ fn name<S: Serializer>(ladder: &Ladder, serializer: S) -> Result<S::Ok, S::Error
 
 impl Contest {
     /// The contestant of this name.
-    pub fn named(&self, name: &str) -> Option<&Measured> {
+    pub fn named(&self, name: &str) -> Option<&MeasuredContestant> {
         let mut all = self.contestants.iter();
         all.find(|own| own.contestant.name == name)
     }
 
     /// The contestants of a kind.
-    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Measured> {
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &MeasuredContestant> {
         let all = self.contestants.iter();
         all.filter(move |own| own.contestant.kind == kind)
     }
 
     /// The floating-point operations that a contestant did per second, when the ladder is measured by them.
-    pub fn flops_per_s(&self, contestant: &Measured) -> Option<f64> {
+    pub fn flops_per_s(&self, contestant: &MeasuredContestant) -> Option<f64> {
         Some(self.flops? as f64 / (contestant.spread()?.median * 1e-9))
     }
 
     /// The ratio of a rung's time to its CUDA port's.
-    pub fn over_port(&self, measured: &Measured) -> Option<Spread> {
+    pub fn over_port(&self, measured: &MeasuredContestant) -> Option<Spread> {
         let rung = measured.contestant.rung.filter(|_| measured.contestant.kind == Kind::Rung)?;
         measured.over(self.named(&port_name(rung))?)
     }
 
     /// The fastest rung that computes the whole result. Rungs that leave a last step to the host count only if all
     /// rungs of the ladder do.
-    pub fn top(&self) -> Option<&Measured> {
+    pub fn top(&self) -> Option<&MeasuredContestant> {
         self.of_kind(Kind::Rung)
             .filter(|own| !own.contestant.is_bound && self.solves(&own.contestant))
             .filter_map(|own| Some((own, own.spread()?.median)))
@@ -163,7 +163,7 @@ impl Contest {
 
     /// Whether all results were right.
     pub fn all_right(&self) -> bool {
-        let is_wrong = |own: &Measured| matches!(own.outcome, Outcome::Wrong(_));
+        let is_wrong = |own: &MeasuredContestant| matches!(own.outcome, ContestantResult::Wrong(_));
         !self.contestants.iter().any(is_wrong)
     }
 }
@@ -221,7 +221,7 @@ pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Erro
 /// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownName`] when a name is not a
 /// rung's, [`Error::Request`] when the device is too old for a named rung or has no clock, and [`Error::Unusable`] when a
 /// contestant has failed after which the device runs nothing more. Any other failure of a contestant is its
-/// [`Outcome::Wrong`], and so is one of `failures`, which is not launched.
+/// [`ContestantResult::Wrong`], and so is one of `failures`, which is not launched.
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
@@ -275,19 +275,19 @@ pub fn contest(
     let mut measured = Vec::new();
     for (contestant, tried) in results {
         let outcome = match tried {
-            Err(why) => Outcome::Wrong(why),
+            Err(why) => ContestantResult::Wrong(why),
             // A library initializes itself in its first call, which can take longer than the work itself.
-            Ok(time) if too_long(time) && contestant.kind != Kind::Baseline => Outcome::LeftOut(time),
+            Ok(time) if too_long(time) && contestant.kind != Kind::Baseline => ContestantResult::LeftOut(time),
             Ok(_) => {
                 progress(&format!("checking {}", contestant.name));
                 match contestant.check(&mut session) {
-                    Ok(Verdict::Right) => Outcome::Timed(Vec::new()),
-                    Ok(Verdict::Wrong(why)) => Outcome::Wrong(why),
-                    Err(error) => Outcome::Wrong(failed(case, &contestant, &mut session, &error)?),
+                    Ok(Verdict::Right) => ContestantResult::Timed(Vec::new()),
+                    Ok(Verdict::Wrong(why)) => ContestantResult::Wrong(why),
+                    Err(error) => ContestantResult::Wrong(failed(case, &contestant, &mut session, &error)?),
                 }
             }
         };
-        measured.push(Measured { contestant, outcome });
+        measured.push(MeasuredContestant { contestant, outcome });
     }
     rounds(case, &mut measured, &mut session, runs, progress)?;
     drop(session);
@@ -324,7 +324,7 @@ fn failed<D: Device + ?Sized>(
 /// Times the contestants whose outcome is a time, in rounds.
 fn rounds<D: Device + ?Sized>(
     case: &Case,
-    measured: &mut [Measured],
+    measured: &mut [MeasuredContestant],
     session: &mut Session<'_, D>,
     runs: u32,
     mut progress: impl FnMut(&str),
@@ -335,18 +335,18 @@ fn rounds<D: Device + ?Sized>(
             true => format!("round {} of {runs}", round - WARM_UP + 1),
             false => "warming up".to_owned(),
         });
-        let mut order: Vec<&mut Measured> = measured.iter_mut().collect();
+        let mut order: Vec<&mut MeasuredContestant> = measured.iter_mut().collect();
         if round % 2 == 1 {
             order.reverse();
         }
         for own in order {
-            let Outcome::Timed(times) = &mut own.outcome else {
+            let ContestantResult::Timed(times) = &mut own.outcome else {
                 continue;
             };
             match own.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => own.outcome = Outcome::Wrong(failed(case, &own.contestant, session, &error)?),
+                Err(error) => own.outcome = ContestantResult::Wrong(failed(case, &own.contestant, session, &error)?),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::contest::{Contest, Measured};
+use crate::contest::{Contest, MeasuredContestant};
 use crate::contestant::Contestant;
 
 /// A target, with the ladder or case that it is about.
@@ -140,7 +140,7 @@ pub struct Ceiling {
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
-        let is_bound = |own: &&Measured| own.contestant.is_bound && own.contestant.rung.is_none();
+        let is_bound = |own: &&MeasuredContestant| own.contestant.is_bound && own.contestant.rung.is_none();
         for own in contest.contestants.iter().filter(is_bound) {
             let Some(bytes_per_s) = own.bytes_per_s() else {
                 continue;
@@ -179,7 +179,7 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<TargetResult> {
         by,
         met: measured <= bound,
     };
-    let name = |own: &Measured| own.contestant.name.clone();
+    let name = |own: &MeasuredContestant| own.contestant.name.clone();
     Some(match wants {
         EachPort(ladder, bound) => {
             let ratios = ratios(contests).into_iter().filter(|own| ladder.is_none_or(|name| own.ladder == name));
@@ -210,7 +210,7 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<TargetResult> {
             }
         }
         OtherCase(of, than, bound) => {
-            let median = |top: &Measured| top.spread().map(|spread| spread.median);
+            let median = |top: &MeasuredContestant| top.spread().map(|spread| spread.median);
             let top = case(of)?.top()?;
             let ratio = median(top)? / median(case(than)?.top()?)?;
             at_most(bound, ratio, name(top))

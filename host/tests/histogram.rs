@@ -5,7 +5,7 @@ use std::io::Write as _;
 use host::KERNELS;
 use host::device::Sim;
 use host::problem::Verdict;
-use host::run::Outcome;
+use host::run::RungResult;
 
 use crate::common::{counted_on, counter_of as of, once};
 use host::{DeviceProperties, Ladder, Options, Session, ladder};
@@ -44,12 +44,12 @@ proptest! {
 
 const N: u64 = 1 << 16;
 
-fn counted(data: &str) -> Vec<Outcome> {
+fn counted(data: &str) -> Vec<RungResult> {
     counted_as(data, None)
 }
 
 /// As a GPU of this compute capability; the newest that there are kernels for where none is given.
-fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<Outcome> {
+fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<RungResult> {
     let options = Options::default().with("n", N).with("data", data);
     let mut sim = match capability {
         Some(_) => Sim::open_as(&KERNELS, 0, capability).unwrap(),
@@ -75,7 +75,7 @@ fn interleaving_coalesces_and_coarsening_writes_fewer_copies() {
 #[test]
 fn aggregation_ends_the_queue_for_one_counter_where_additions_of_one_queue() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
-    let of = |outcomes: &[Outcome], rung: &str| of(outcomes, rung, waves);
+    let of = |outcomes: &[RungResult], rung: &str| of(outcomes, rung, waves);
     let old = counted_as("constant", Some((7, 5)));
     assert_eq!(of(&old, "histogram_private_coarsened"), N as f64, "one by one");
     assert_eq!(of(&old, "histogram_aggregated"), (N / 16) as f64);

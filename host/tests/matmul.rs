@@ -2,7 +2,7 @@
 
 use host::KERNELS;
 use host::device::Sim;
-use host::run::Outcome;
+use host::run::RungResult;
 
 use crate::common::{self, all_right, counter_of, once};
 use host::{Ladder, Options, ladder};
@@ -30,7 +30,7 @@ proptest! {
 }
 
 /// The outcomes of a product of 128 × 256 × 64 by tiles of 32.
-fn counted() -> Vec<Outcome> {
+fn counted() -> Vec<RungResult> {
     let report = common::counted(once("matmul", &sides(128, 256, 64)));
     assert_eq!(report.flops, Some(2 * 128 * 256 * 64));
     report.outcomes

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use host::{CATALOG, selection};
 use mutate::reasons::{self, Reason};
-use mutate::{Plan, Verdict};
+use mutate::{MutantVerdict, Plan};
 
 /// How many mutants are run. All of them are by `cargo lab mutate`.
 const COUNT: usize = 24;
@@ -26,7 +26,7 @@ fn the_checks_notice_a_sample_of_mutants() {
         let (rung, mutation, instruction) = (own.kernel.rung.name, own.mutant.mutation.name, &own.mutant.instruction);
         assert!(!own.is_unexplained(), "{rung}, {mutation} at {instruction}: {:?}", own.verdict);
         assert!(
-            !matches!(own.verdict, Verdict::Refused { .. }),
+            !matches!(own.verdict, MutantVerdict::Refused { .. }),
             "{rung}, {mutation} at {instruction}: {:?}",
             own.verdict
         );

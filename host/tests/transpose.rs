@@ -4,7 +4,7 @@ use host::KERNELS;
 use host::device::Sim;
 use host::launch::Launch;
 use host::problem::Verdict;
-use host::run::{Outcome, Plan};
+use host::run::{Plan, RungResult};
 
 use crate::common::{self, all_right};
 use host::{DeviceProperties, Ladder, Options, Session, ladder};
@@ -81,18 +81,18 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
 }
 
 /// What is counted of these rungs, or of all.
-fn counted_of(rungs: &[&str], [rows, cols]: [u32; 2], block: Option<[u32; 3]>) -> Vec<Outcome> {
+fn counted_of(rungs: &[&str], [rows, cols]: [u32; 2], block: Option<[u32; 3]>) -> Vec<RungResult> {
     let rungs: Vec<String> = rungs.iter().map(ToString::to_string).collect();
     let plan = Plan::new(transpose(), &rungs, &shape(rows, cols), block, Some(1), DeviceProperties::default());
     common::counted(plan.unwrap()).outcomes
 }
 
-fn counted(block: [u32; 3]) -> Vec<Outcome> {
+fn counted(block: [u32; 3]) -> Vec<RungResult> {
     counted_of(&[], [256, 256], Some(block))
 }
 
 /// Wavefronts of shared memory that a warp's access takes, on average.
-fn wavefronts(outcome: &Outcome, op: &str) -> f64 {
+fn wavefronts(outcome: &RungResult, op: &str) -> f64 {
     let of = |what: &str| {
         let name = format!("l1tex__data_{what}_mem_shared_op_{op}.sum");
         outcome.counter(&name).unwrap()
@@ -126,7 +126,7 @@ fn padding_frees_the_tile_of_conflicts() {
 
 #[test]
 fn a_tile_coalesces_both_ways() {
-    let sectors = |outcome: &Outcome| {
+    let sectors = |outcome: &RungResult| {
         ["ld", "st"].map(|op| {
             let name = format!("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{op}.ratio");
             outcome.counter(&name).unwrap()
@@ -151,7 +151,7 @@ fn windows_reach_the_last_row_wherever_they_begin() {
 }
 
 /// Counters of the two rungs with large tiles.
-fn counted_large(rows: u32, cols: u32) -> [Outcome; 2] {
+fn counted_large(rows: u32, cols: u32) -> [RungResult; 2] {
     counted_of(&["transpose_aligned", "transpose_vector"], [rows, cols], None).try_into().unwrap()
 }
 

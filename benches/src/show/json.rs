@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{FailedCase, MeasurementContext, Results};
-use crate::contest::{Contest, Measured, Outcome, Spread};
+use crate::contest::{Contest, ContestantResult, MeasuredContestant, Spread};
 use crate::contestant::Contestant;
 use crate::targets::{self, Ceiling, Ratio, TargetResult, geometric_mean};
 
@@ -23,11 +23,11 @@ struct Document<'a> {
 struct Case<'a> {
     #[serde(flatten)]
     contest: &'a Contest,
-    contestants: Vec<Row<'a>>,
+    contestants: Vec<ContestantRecord<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct ContestantRecord<'a> {
     #[serde(flatten)]
     contestant: &'a Contestant,
     time_ns: Option<Spread>,
@@ -45,13 +45,13 @@ struct Row<'a> {
     left_out_after_ns: Option<f64>,
 }
 
-impl<'a> Row<'a> {
-    fn new(contest: &'a Contest, own: &'a Measured) -> Self {
+impl<'a> ContestantRecord<'a> {
+    fn new(contest: &'a Contest, own: &'a MeasuredContestant) -> Self {
         let top = contest.top().filter(|_| own.is_other());
         let (wrong, left_out_after_ns) = match &own.outcome {
-            Outcome::Timed(_) => (None, None),
-            Outcome::Wrong(why) => (Some(why.as_str()), None),
-            Outcome::LeftOut(tried) => (None, Some(*tried)),
+            ContestantResult::Timed(_) => (None, None),
+            ContestantResult::Wrong(why) => (Some(why.as_str()), None),
+            ContestantResult::LeftOut(tried) => (None, Some(*tried)),
         };
         Self {
             contestant: &own.contestant,
@@ -74,8 +74,10 @@ impl<'a> Row<'a> {
 /// null for what was not timed, because it was `wrong` or was `left_out_after_ns` so long a launch.
 pub fn json(results: &Results) -> String {
     let ratios = targets::ratios(&results.contests);
-    let case =
-        |contest| Case { contest, contestants: contest.contestants.iter().map(|own| Row::new(contest, own)).collect() };
+    let case = |contest| Case {
+        contest,
+        contestants: contest.contestants.iter().map(|own| ContestantRecord::new(contest, own)).collect(),
+    };
     let document = Document {
         circumstances: &results.circumstances,
         cases: results.contests.iter().map(case).collect(),

@@ -5,7 +5,7 @@ use cli::output::{Cell, Column, Context, Document, NOTHING, Table};
 use host::Provenance;
 
 use super::{MeasurementContext, Results};
-use crate::contest::{Contest, Measured, Outcome, Spread};
+use crate::contest::{Contest, ContestantResult, MeasuredContestant, Spread};
 use crate::contestant::{Kind, port_name};
 use crate::targets::{self, Ratio, TargetResult, geometric_mean};
 
@@ -79,7 +79,7 @@ fn ratio(spread: Option<Spread>) -> Cell {
 }
 
 /// The rate at which a contestant worked.
-fn rate(contest: &Contest, contestant: &Measured) -> Cell {
+fn rate(contest: &Contest, contestant: &MeasuredContestant) -> Cell {
     match (contest.flops_per_s(contestant), contestant.bytes_per_s()) {
         (Some(flops), _) => Cell::measured(Some(flops / 1e12), Unit::TeraflopsPerSecond),
         (None, bytes) => Cell::measured(bytes.map(|bytes| bytes / 1e9), Unit::GigabytesPerSecond),
@@ -95,13 +95,13 @@ fn rate_unit(contest: &Contest) -> &'static str {
 }
 
 /// The cells of a time: median and quartiles, or the reason why there is none.
-fn time_cells(own: &Measured) -> [Cell; 2] {
+fn time_cells(own: &MeasuredContestant) -> [Cell; 2] {
     match (&own.outcome, own.spread()) {
         (_, Some(spread)) => [Cell::measured(Some(spread.median), Unit::Nanoseconds), quartiles(spread).into()],
-        (Outcome::LeftOut(tried), None) => {
+        (ContestantResult::LeftOut(tried), None) => {
             [format!("left out ({})", Value::new(*tried, Unit::Nanoseconds)).into(), "".into()]
         }
-        (Outcome::Wrong(_) | Outcome::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
+        (ContestantResult::Wrong(_) | ContestantResult::Timed(_), None) => [Cell::bad("WRONG"), "".into()],
     }
 }
 
@@ -110,8 +110,8 @@ fn timed<'a>(
     contest: &Contest,
     first: Column,
     last: [Column; 2],
-    contestants: impl Iterator<Item = &'a Measured>,
-    compared: impl Fn(&Measured) -> [Cell; 2],
+    contestants: impl Iterator<Item = &'a MeasuredContestant>,
+    compared: impl Fn(&MeasuredContestant) -> [Cell; 2],
 ) -> Table {
     let numbers = ["time", "quartiles", rate_unit(contest)].map(Column::number);
     let table = Table::new([first].into_iter().chain(numbers).chain(last));
@@ -208,7 +208,7 @@ fn reached_or_not(reached: &[TargetResult]) -> Table {
 fn wrong(contest: &Contest) -> impl Iterator<Item = String> {
     let contestants = contest.contestants.iter();
     contestants.filter_map(|own| match &own.outcome {
-        Outcome::Wrong(why) => Some(format!("wrong: {}: {why}", own.contestant.name)),
-        Outcome::Timed(_) | Outcome::LeftOut(_) => None,
+        ContestantResult::Wrong(why) => Some(format!("wrong: {}: {why}", own.contestant.name)),
+        ContestantResult::Timed(_) | ContestantResult::LeftOut(_) => None,
     })
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use host::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult, Sim};
 use host::launch::{Arg, Code, Launch};
 use host::problem::Verdict;
-use host::run::{self, Outcome, Plan, Report};
+use host::run::{self, Plan, Report, RungResult};
 use host::{DeviceProperties, Error, KERNELS, Ladder, Needs, Options, Rung, Session, ladder};
 
 /// Each rung of a ladder, timed in one launch where the device has a clock.
@@ -46,7 +46,7 @@ pub fn all_right(
 }
 
 /// A counter of the rung of this name.
-pub fn counter_of(outcomes: &[Outcome], rung: &str, counter: &str) -> f64 {
+pub fn counter_of(outcomes: &[RungResult], rung: &str, counter: &str) -> f64 {
     let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
     named.next().unwrap().counter(counter).unwrap()
 }

@@ -66,7 +66,7 @@ impl ProcessArguments {
 
 /// The place of a launch.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Place {
+struct LaunchPlace {
     /// The number of the problem, among those of the command.
     problem: usize,
     /// The number of the launch, among those of the problem.
@@ -78,7 +78,7 @@ struct Place {
 pub(crate) struct Launcher<'e> {
     runner: Runner<'e>,
     /// In a parent, the place of the next problem. In a child, the distance to its first launch.
-    next: Place,
+    next: LaunchPlace,
 }
 
 enum Runner<'e> {
@@ -148,7 +148,7 @@ impl Launcher<'_> {
             Runner::Children(children) => {
                 let problem = self.next.problem;
                 self.next.problem += 1;
-                let mut places = (0..).map(move |launch| Place { problem, launch });
+                let mut places = (0..).map(move |launch| LaunchPlace { problem, launch });
                 Ok(Box::new(iter::from_fn(move || match children.step(places.next()?) {
                     Err(Error::Engine(engine::Error::Interrupted)) => None,
                     step => Some(step),
@@ -167,7 +167,7 @@ impl Launcher<'_> {
 
 impl Children<'_> {
     /// Waits for the result of the launch at `place`. Starts a child from there on if none runs.
-    fn step(&mut self, place: Place) -> Result<Step, Error> {
+    fn step(&mut self, place: LaunchPlace) -> Result<Step, Error> {
         let child = match self.child.take() {
             Some(child) => child,
             None => Isolated::start(isolated::command(self.env, &place)?)?,

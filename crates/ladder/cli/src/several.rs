@@ -245,7 +245,7 @@ fn of_ranks(own: &Selection, count: usize) -> Result<Options, Error> {
 
 /// What is said of a rung in JSON.
 #[derive(Serialize)]
-pub struct Record<'a> {
+pub struct GroupRecord<'a> {
     ladder: &'a str,
     rung: &'a str,
     problem: &'a str,
@@ -286,9 +286,9 @@ impl Rates {
 }
 
 /// What is said of a rung in JSON.
-pub fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> Record<'a> {
+pub fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> GroupRecord<'a> {
     let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
-    Record {
+    GroupRecord {
         ladder: report.ladder.name,
         rung: &own.name,
         problem: &report.title,

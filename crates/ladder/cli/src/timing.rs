@@ -194,7 +194,7 @@ impl Timing {
         }
         if let Some(gpu) = &mut self.gpu {
             let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS), device)?, |_| {})?;
-            let us = |own: &run::Outcome| Some((own.rung.name.to_owned(), own.median_ns()? / 1e3));
+            let us = |own: &run::RungResult| Some((own.rung.name.to_owned(), own.median_ns()? / 1e3));
             measured = Some(report.outcomes.iter().filter_map(us).collect());
             for own in &report.outcomes {
                 if let Verdict::Wrong(why) = &own.verdict {

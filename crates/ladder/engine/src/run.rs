@@ -16,7 +16,7 @@ pub use crate::session::{Session, Step, WARM_UP};
 
 /// The results of one rung.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RungResult {
     /// The rung.
     pub rung: &'static Rung,
     /// How it was launched.
@@ -37,7 +37,7 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
-impl Outcome {
+impl RungResult {
     /// The value of a counter: `None` when it was not counted, or when it is a quotient whose divisor is 0.
     pub fn counter(&self, name: &str) -> Option<f64> {
         let metric = self.counters.iter().find(|metric| metric.name == name)?;
@@ -72,7 +72,7 @@ pub struct Report {
     /// What the launches were checked for besides their results.
     pub checks: Checks,
     /// The rungs that ran, in the ladder's order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<RungResult>,
     /// The reasons why other rungs did not run.
     pub left_out: Vec<String>,
     /// The rungs that were to run and did not: somebody ended the run, or the device.
@@ -213,7 +213,17 @@ impl Plan {
             let Step { verdict, has_failed, picture, samples, ran, findings, notes, sets: own, .. } = step?;
             let (launch, counters) = (launch.clone(), ran.counters);
             sets = sets.max(own);
-            outcomes.push(Outcome { rung, launch, verdict, has_failed, picture, samples, counters, findings, notes });
+            outcomes.push(RungResult {
+                rung,
+                launch,
+                verdict,
+                has_failed,
+                picture,
+                samples,
+                counters,
+                findings,
+                notes,
+            });
         }
         let is_timed = outcomes.iter().any(|outcome| outcome.samples.is_some());
         let Facts { bytes, flops, .. } = self.problem.facts();
@@ -321,13 +331,13 @@ impl Report {
     }
 
     /// The speedup of `outcome` over the rung of this name, when both were timed.
-    pub fn speedup_over(&self, outcome: &Outcome, name: &str) -> Option<f64> {
+    pub fn speedup_over(&self, outcome: &RungResult, name: &str) -> Option<f64> {
         let base = self.outcomes.iter().find(|other| other.rung.name == name)?;
         speedup(base, outcome)
     }
 
     /// The speedup over the ladder's first rung, when both were timed.
-    pub fn speedup_vs_first(&self, outcome: &Outcome) -> Option<f64> {
+    pub fn speedup_vs_first(&self, outcome: &RungResult) -> Option<f64> {
         self.speedup_over(outcome, self.ladder.rungs.first()?.name)
     }
 
@@ -338,22 +348,22 @@ impl Report {
     }
 
     /// The effective bandwidth in bytes per second, when the rung was timed.
-    pub fn bytes_per_s(&self, outcome: &Outcome) -> Option<f64> {
+    pub fn bytes_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.bytes, outcome)
     }
 
     /// The floating-point operations per second, when the rung was timed and the ladder counts operations.
-    pub fn flops_per_s(&self, outcome: &Outcome) -> Option<f64> {
+    pub fn flops_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.flops?, outcome)
     }
 }
 
-fn per_second(amount: u64, outcome: &Outcome) -> Option<f64> {
+fn per_second(amount: u64, outcome: &RungResult) -> Option<f64> {
     let median = outcome.median_ns()?;
     (median > 0.0).then(|| amount as f64 / (median * 1e-9))
 }
 
-fn speedup(base: &Outcome, outcome: &Outcome) -> Option<f64> {
+fn speedup(base: &RungResult, outcome: &RungResult) -> Option<f64> {
     let (base, own) = (base.median_ns()?, outcome.median_ns()?);
     (own > 0.0).then(|| base / own)
 }

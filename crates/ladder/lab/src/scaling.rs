@@ -48,7 +48,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut code = 0;
     for own in &selected {
         let bar = progress_bar(0, env.terminal);
-        let measured = Measured { own, shared: &shared, env, args: &args, bar };
+        let measured = ScalingRun { own, shared: &shared, env, args: &args, bar };
         let is_of_ranks = own.ladder.options.iter().any(|option| option.name == RANKS);
         let (shown, is_right) = if is_of_ranks { measured.sizes()? } else { measured.devices()? };
         measured.bar.finish_and_clear();
@@ -66,7 +66,7 @@ const SIZES: [&str; 3] = ["m", "n", "k"];
 const PRODUCTS: [(Side, usize); 3] = [(Side::Rows, 1), (Side::Rows, 4), (Side::K, 1)];
 
 /// What is measured of a ladder.
-struct Measured<'a> {
+struct ScalingRun<'a> {
     own: &'a Selection,
     shared: &'a SharedRanks,
     env: &'a Env<'a>,
@@ -75,7 +75,7 @@ struct Measured<'a> {
     bar: ProgressBar,
 }
 
-impl Measured<'_> {
+impl ScalingRun<'_> {
     /// The problems that were asked for; where their sizes were not given, each of these.
     fn problems(&self, usual: &[u64]) -> Result<Vec<Options>, Error> {
         let given = self.own.combinations()?.unwrap_or_else(|| vec![Options::default()]);

@@ -40,7 +40,7 @@ impl fmt::Display for GoalResult {
 
 /// What is to be said of an answer.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct AnswerVerdict {
     /// The sizes at which it is right; none for an exercise of one size.
     pub right: Vec<usize>,
     /// What counters have reached, if it came to that.
@@ -49,7 +49,7 @@ pub struct Verdict {
     pub trouble: Option<AnswerError>,
 }
 
-impl Verdict {
+impl AnswerVerdict {
     /// That of an answer which cannot be launched.
     #[must_use]
     pub fn of(trouble: AnswerError) -> Self {
@@ -184,22 +184,22 @@ const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule
 ///
 /// # Errors
 /// When the SIMT machine cannot be started.
-pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict, Error> {
-    let mut verdict = Verdict { right: Vec::new(), reached: Vec::new(), trouble: None };
+pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<AnswerVerdict, Error> {
+    let mut verdict = AnswerVerdict { right: Vec::new(), reached: Vec::new(), trouble: None };
     for case in exercise.cases() {
         let kernel = format!("{name}{}", case.kernel.unwrap_or_default());
         let function = match module.function(&kernel) {
             Ok(function) if function.name() == kernel => function,
             Ok(_) | Err(simt::LoadError::NoSuchKernel { .. }) => {
                 let trouble = format!("there is no kernel `{kernel}`: give it this name and `#[kernel]`");
-                return Ok(Verdict::of(AnswerError::Signature(trouble)));
+                return Ok(AnswerVerdict::of(AnswerError::Signature(trouble)));
             }
-            Err(error) => return Ok(Verdict::of(AnswerError::Signature(error.to_string()))),
+            Err(error) => return Ok(AnswerVerdict::of(AnswerError::Signature(error.to_string()))),
         };
         for schedule in SCHEDULES {
             let mut launched = match launch(&function, &case, schedule)? {
                 Ok(launched) => launched,
-                Err(problem) => return Ok(Verdict::of(AnswerError::Signature(problem))),
+                Err(problem) => return Ok(AnswerVerdict::of(AnswerError::Signature(problem))),
             };
             let is_fixed = schedule == Schedule::Fixed;
             if !launched.is_right() {
@@ -207,7 +207,7 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<Verdict
                     launched.geometry += ", when they run in another order";
                 }
                 let trouble = Some(AnswerError::Launch(Box::new(launched)));
-                return Ok(Verdict { reached: Vec::new(), trouble, ..verdict });
+                return Ok(AnswerVerdict { reached: Vec::new(), trouble, ..verdict });
             }
             if let (Some(counters), true) = (&launched.counters, is_fixed) {
                 verdict.reached = exercise.goals().iter().map(|goal| reached(goal, counters)).collect();

@@ -1,6 +1,6 @@
 //! Exercises: kernels with blanks or with a bug, and the checks of a learner's answer.
 //!
-//! In: an [`Exercise`] and the file with a learner's answer. Out: a [`Verdict`], which says that the answer is right, or
+//! In: an [`Exercise`] and the file with a learner's answer. Out: a [`AnswerVerdict`], which says that the answer is right, or
 //! the first thing that is wrong with it, in words. An answer is compiled by itself ([`compile()`]) and runs on the SIMT
 //! machine with all of its checks, at sizes that are awkward, and a counter of its memory traffic or its instructions may
 //! have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
@@ -30,7 +30,7 @@ mod topics;
 mod values;
 
 pub use bug::CheckedBug;
-pub use check::{AnswerError, GoalResult, Launched, Verdict, WrongResult, check};
+pub use check::{AnswerError, AnswerVerdict, GoalResult, Launched, WrongResult, check};
 pub use compile::{build, compile, library};
 pub use exercise::{Argument, BufferState, Case, Exercise, Goal, Launches, Topic};
 pub use progress::{Progress, State};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use kernels_gpu::pitfalls::PITFALLS;
-use learn::{AnswerError, Course, Exercise, Progress, State, Verdict, check, compile};
+use learn::{AnswerError, AnswerVerdict, Course, Exercise, Progress, State, check, compile};
 use mistakes::{MISTAKES, Mistake};
 use simt::Module;
 
@@ -45,7 +45,7 @@ impl Answer {
         Self::new(&format!("wrong{number}"), exercise, &text)
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> AnswerVerdict {
         check(self.exercise, &MODULE, &self.kernel).unwrap()
     }
 }
@@ -91,7 +91,7 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
 });
 
 /// A verdict as a learner is told.
-fn in_words(verdict: &Verdict) -> String {
+fn in_words(verdict: &AnswerVerdict) -> String {
     let reached: Vec<String> = verdict.reached.iter().map(ToString::to_string).collect();
     match &verdict.trouble {
         None => format!("right; {}", reached.join("; ")),

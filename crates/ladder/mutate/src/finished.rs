@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
 use crate::problems::checked;
-use crate::verdict::Verdict;
+use crate::verdict::MutantVerdict;
 
 /// Raised whenever a mutant is run in another way, so that older verdicts do not count any more.
 const VERSION: u32 = 6;
@@ -17,7 +17,7 @@ const VERSION: u32 = 6;
 /// A file of verdicts, each with a key of all that it depends on.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    verdicts: HashMap<u64, Verdict>,
+    verdicts: HashMap<u64, MutantVerdict>,
     /// Where further verdicts are kept.
     file: Option<(PathBuf, File)>,
 }
@@ -47,11 +47,11 @@ impl Finished {
         Ok(Self { verdicts, file: Some((path.to_owned(), file)) })
     }
 
-    pub(crate) fn get(&self, key: u64) -> Option<&Verdict> {
+    pub(crate) fn get(&self, key: u64) -> Option<&MutantVerdict> {
         self.verdicts.get(&key)
     }
 
-    pub(crate) fn keep(&mut self, key: u64, verdict: &Verdict) -> Result<(), Error> {
+    pub(crate) fn keep(&mut self, key: u64, verdict: &MutantVerdict) -> Result<(), Error> {
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         let line = serde_json::to_string(&(key, verdict)).map_err(|error| Error::file("write", path, error))?;
         // Begins with the line's end, in case the last run has left a part of a line.

@@ -11,7 +11,7 @@ use ptx::opcode::{Class, class};
 use ptx::{Outline, Source};
 
 use crate::Error;
-use crate::mutations::{self, Edit, Mutation, Place};
+use crate::mutations::{self, Edit, InstructionSite, Mutation};
 
 /// Of instructions in a stretch without labels and branches that are alike but for registers and numbers, as unrolled loops have
 /// them by the thousand, so many are changed, from the first to the last.
@@ -102,7 +102,7 @@ impl Kernel {
             stretch += usize::from(own.contains("bra"));
             let occurrence = seen.entry(own).or_default();
             let is_control = matches!(class(instruction.opcode), Some(Class::Control));
-            let place = Place { text, statements: &statements, index, instruction };
+            let place = InstructionSite { text, statements: &statements, index, instruction };
             for (mutation, edit) in mutations::edits(&place) {
                 let instruction = own.split_whitespace().collect::<Vec<_>>().join(" ");
                 let key = (stretch, mutation.name, without_numbers(&edit.what), without_numbers(&instruction));

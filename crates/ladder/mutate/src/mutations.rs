@@ -9,7 +9,7 @@ mod warp;
 
 use std::ops::Range;
 
-pub(crate) use place::Place;
+pub(crate) use place::InstructionSite;
 
 /// A kind of change.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Mutation {
     /// What shows that a kernel with this change still means the same.
     pub proof: Proof,
     /// The edits that it makes of an instruction; none where it does not apply.
-    edits: fn(&Place<'_>) -> Vec<Edit>,
+    edits: fn(&InstructionSite<'_>) -> Vec<Edit>,
 }
 
 /// What shows that a changed kernel means the same as before.
@@ -55,9 +55,9 @@ impl Edit {
 
 /// Rows of the table.
 mod row {
-    use super::{Edit, Mutation, Place, Proof};
+    use super::{Edit, InstructionSite, Mutation, Proof};
 
-    type Edits = fn(&Place<'_>) -> Vec<Edit>;
+    type Edits = fn(&InstructionSite<'_>) -> Vec<Edit>;
 
     /// A change of what threads do.
     pub(super) const fn act(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
@@ -104,7 +104,7 @@ pub fn named(name: &str) -> Option<&'static Mutation> {
 }
 
 /// The edits that all mutations make of one instruction.
-pub(crate) fn edits<'a>(place: &'a Place<'a>) -> impl Iterator<Item = (&'static Mutation, Edit)> + 'a {
+pub(crate) fn edits<'a>(place: &'a InstructionSite<'a>) -> impl Iterator<Item = (&'static Mutation, Edit)> + 'a {
     ALL.iter().flat_map(move |mutation| (mutation.edits)(place).into_iter().map(move |edit| (mutation, edit)))
 }
 

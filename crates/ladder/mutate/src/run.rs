@@ -15,7 +15,7 @@ use crate::finished::{Finished, kernel_key, mutant_key};
 use crate::kernel::{Kernel, Mutant};
 use crate::reasons::Reason;
 use crate::trial::Trial;
-use crate::verdict::Verdict;
+use crate::verdict::MutantVerdict;
 
 /// The bytes of text of the mutants that are loaded together, and how many they are at most.
 const BATCH: (usize, usize) = (16 << 20, 60);
@@ -28,22 +28,22 @@ pub struct Plan {
 
 /// What became of a mutant.
 #[derive(Clone, Debug)]
-pub struct Outcome<'a> {
+pub struct MutantResult<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
     /// The mutant.
     pub mutant: &'a Mutant,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: MutantVerdict,
     /// Why it remains unnoticed, if it does and somebody has written it down.
     pub reason: Option<&'a Reason>,
 }
 
-impl Outcome<'_> {
+impl MutantResult<'_> {
     /// Whether it remains unnoticed without a reason.
     #[must_use]
     pub fn is_unexplained(&self) -> bool {
-        matches!(self.verdict, Verdict::Survived { .. }) && self.reason.is_none()
+        matches!(self.verdict, MutantVerdict::Survived { .. }) && self.reason.is_none()
     }
 }
 
@@ -98,14 +98,14 @@ impl Plan {
         kept: Option<&Path>,
         reasons: &'a [Reason],
         mut progress: impl FnMut(usize),
-    ) -> Result<Vec<Outcome<'a>>, Error> {
+    ) -> Result<Vec<MutantResult<'a>>, Error> {
         let mut finished = Finished::open(kept)?;
         let keys: Vec<u64> = self.kernels.iter().map(|(kernel, _)| kernel_key(kernel)).collect();
-        let mut verdicts: Vec<Vec<Option<Verdict>>> = Vec::new();
+        let mut verdicts: Vec<Vec<Option<MutantVerdict>>> = Vec::new();
         let mut batches = Vec::new();
         for (number, (kernel, mutants)) in self.kernels.iter().enumerate() {
             let known = mutants.iter().map(|mutant| finished.get(mutant_key(keys[number], mutant)).cloned());
-            let known: Vec<Option<Verdict>> = known.collect();
+            let known: Vec<Option<MutantVerdict>> = known.collect();
             progress(known.iter().flatten().count());
             let open = (0..mutants.len()).filter(|&own| known[own].is_none());
             let (bytes, most) = BATCH;
@@ -160,9 +160,9 @@ impl Plan {
             mutants.iter().zip(verdicts).filter_map(move |(mutant, verdict)| {
                 let verdict = verdict?;
                 let is_about = |own: &&Reason| own.is_about(kernel, mutant);
-                let survived = matches!(verdict, Verdict::Survived { .. });
+                let survived = matches!(verdict, MutantVerdict::Survived { .. });
                 let reason = reasons.iter().find(is_about).filter(|_| survived);
-                Some(Outcome { kernel, mutant, verdict, reason })
+                Some(MutantResult { kernel, mutant, verdict, reason })
             })
         });
         Ok(outcomes.collect())

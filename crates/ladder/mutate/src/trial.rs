@@ -16,7 +16,7 @@ use crate::Error;
 use crate::kernel::{Kernel, Mutant};
 use crate::mutations::Proof;
 use crate::problems::{self, Case};
-use crate::verdict::Verdict;
+use crate::verdict::MutantVerdict;
 
 /// The largest cost of a problem that is run with the sanitizers, and how many of them are.
 const MOST_SANITIZED: (u64, usize) = (1 << 12, 24);
@@ -73,7 +73,7 @@ struct Batch<'a> {
     sim: Sim,
     original: Code,
     living: Vec<PendingMutant<'a>>,
-    done: Vec<(usize, Verdict)>,
+    done: Vec<(usize, MutantVerdict)>,
 }
 
 /// A mutant that nothing has caught yet.
@@ -91,7 +91,7 @@ struct PendingMutant<'a> {
     other: Option<String>,
     /// What it does on a problem, and the check should notice.
     missed: Option<String>,
-    verdict: Option<Verdict>,
+    verdict: Option<MutantVerdict>,
 }
 
 /// What is asked of a mutant.
@@ -144,7 +144,7 @@ impl<'a> Trial<'a> {
 
     /// Runs mutants of the kernel until the check notices them or has nothing more to ask. The verdicts are in the order of
     /// the mutants.
-    pub(crate) fn verdicts(&mut self, catalog: &Catalog, mutants: &[&'a Mutant]) -> Result<Vec<Verdict>, Error> {
+    pub(crate) fn verdicts(&mut self, catalog: &Catalog, mutants: &[&'a Mutant]) -> Result<Vec<MutantVerdict>, Error> {
         let mut sim = Sim::open(catalog.kernels, 1)?;
         let original = sim.load(self.kernel.text.clone())?;
         let mut living = Vec::new();
@@ -287,15 +287,15 @@ impl PendingMutant<'_> {
     }
 
     /// The verdict on one that nothing has noticed.
-    fn end(self) -> Verdict {
+    fn end(self) -> MutantVerdict {
         let launches = self.launches;
-        let survived = |what: &str| Verdict::Survived { what: what.to_owned() };
+        let survived = |what: &str| MutantVerdict::Survived { what: what.to_owned() };
         match (self.missed, self.mutant.mutation.proof, self.other) {
             (Some(missed), _, _) => survived(&missed),
-            _ if !self.is_reached => Verdict::Unreached { launches },
+            _ if !self.is_reached => MutantVerdict::Unreached { launches },
             (None, Proof::Nothing, _) => survived("the same results, in the order in which the machine executes it"),
-            (None, Proof::Memory, Some(at)) => Verdict::SameMemory { launches, at },
-            (None, Proof::Memory, None) => Verdict::Unchanged { launches },
+            (None, Proof::Memory, Some(at)) => MutantVerdict::SameMemory { launches, at },
+            (None, Proof::Memory, None) => MutantVerdict::Unchanged { launches },
         }
     }
 }

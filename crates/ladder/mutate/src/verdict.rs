@@ -50,7 +50,7 @@ impl fmt::Display for Caught {
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum MutantVerdict {
     /// The check notices it.
     Caught {
         /// By what.
@@ -91,7 +91,7 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl MutantVerdict {
     /// What caught it.
     #[must_use]
     pub fn caught(&self) -> Option<Caught> {

@@ -42,7 +42,7 @@ pub(super) struct Factor {
 
 /// Where a factor is in that of a whole product: its first line and the first place in its lines; and the lines, where those of
 /// all parts lie together, and places of that.
-struct Place {
+struct FactorOffset {
     first: [usize; 2],
     of: [usize; 2],
 }
@@ -63,7 +63,7 @@ impl Factor {
     fn new(
         (format, data, bits): (Format, Data, u32),
         [lines, k]: [usize; 2],
-        place: Place,
+        place: FactorOffset,
         lines_lie_together: bool,
         salt: u32,
     ) -> Self {
@@ -93,7 +93,7 @@ impl Factor {
 
     /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a
     /// factor of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
-    fn make_special(&mut self, line: usize, k: usize, place: &Place, salt: u32) {
+    fn make_special(&mut self, line: usize, k: usize, place: &FactorOffset, salt: u32) {
         let which = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
         let along = (element(which).cast_unsigned() as usize % place.of[1]).wrapping_sub(place.first[1]);
         if which & 1 == 1 && along < k {
@@ -158,7 +158,7 @@ impl Inputs {
         // As many bits as the format has, and in B what is left of 15.
         let digits = format.digits().unsigned_abs();
         let Bits { a, b } = Bits::of(extent.of_depth, Bits { a: digits, b: 15 - digits });
-        let place = |first, of| Place { first, of: [of, extent.of_depth] };
+        let place = |first, of| FactorOffset { first, of: [of, extent.of_depth] };
         let (depth, [m, _, k]) = (extent.depth.start, extent.sides(n));
         let rows = place([extent.rows.start, depth], m);
         let (a, b) = rayon::join(

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{Dram, Place, within};
+use super::{Dram, DramAddress, within};
 use crate::Error;
 
 /// An array that begins at address 0, and where each of its elements is.
@@ -26,7 +26,7 @@ pub struct Element {
     pub element: u64,
     /// Its first byte.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: DramAddress,
 }
 
 impl Map {

@@ -53,7 +53,7 @@ pub struct Dram {
 
 /// Where a byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Place {
+pub struct DramAddress {
     /// The channel.
     pub channel: u64,
     /// The bank of that channel.
@@ -93,9 +93,9 @@ impl Dram {
     /// let place = dram.place(10 * 4);
     /// assert_eq!((place.channel, place.bank), (1, 1));
     /// ```
-    pub fn place(&self, address: u64) -> Place {
+    pub fn place(&self, address: u64) -> DramAddress {
         let burst = address / self.burst;
-        Place {
+        DramAddress {
             channel: burst % self.channels,
             bank: burst / self.channels % self.banks,
             row: burst / self.channels / self.banks,

@@ -21,7 +21,7 @@ proptest! {
     /// Each address is in one place, and no other address is there.
     #[test]
     fn places_and_addresses_are_a_bijection(dram in drams(), address: u64) {
-        let Place { channel, bank, row, byte } = dram.place(address);
+        let DramAddress { channel, bank, row, byte } = dram.place(address);
         prop_assert!(channel < dram.channels && bank < dram.banks && byte < dram.burst);
         let burst = (row * dram.banks + bank) * dram.channels + channel;
         prop_assert_eq!(burst * dram.burst + byte, address);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::{Dram, Place, within};
+use super::{Dram, DramAddress, within};
 use crate::Error;
 
 /// The product of two square matrices by tiles: a block of tile × tile threads computes a tile of the product, and in
@@ -46,7 +46,7 @@ pub struct Load {
     /// The elements, by their index in the matrix.
     pub elements: Range<u64>,
     /// The first byte of each burst that contains some of the elements.
-    pub bursts: Vec<Place>,
+    pub bursts: Vec<DramAddress>,
 }
 
 /// The loads of all blocks together from one matrix in a phase.
@@ -124,7 +124,7 @@ impl Tiles {
     fn phase(&self, matrix: Matrix, phase: u64) -> Phase {
         let blocks = self.blocks();
         let loads: Vec<Load> = blocks.flat_map(|block| self.loads(matrix, phase, block)).collect();
-        let bursts: BTreeSet<Place> = loads.iter().flat_map(|load| load.bursts.clone()).collect();
+        let bursts: BTreeSet<DramAddress> = loads.iter().flat_map(|load| load.bursts.clone()).collect();
         let count = |channel| bursts.iter().filter(|own| own.channel == channel).count() as u64;
         Phase {
             phase,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptx::ast::Space;
 use simt::observe::AccessKind;
 
-use super::model::{Cell, Drawing, Figure, Grid, Row, Shade};
+use super::model::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::{Recording, Request, times};
 
 pub(super) const ACCESS: Drawing =
@@ -23,7 +23,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
 fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     let request = alike[0];
     let mut lanes: BTreeMap<u64, u32> = BTreeMap::new();
-    let mut lines: BTreeMap<u64, Row> = BTreeMap::new();
+    let mut lines: BTreeMap<u64, FigureRow> = BTreeMap::new();
     for (lane, address) in request.lanes() {
         for word in address / WORD..(address + u64::from(request.bytes)).div_ceil(WORD) {
             *lanes.entry(word).or_default() |= 1 << lane;
@@ -31,7 +31,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     }
     for (&word, &lanes) in &lanes {
         let address = word * WORD;
-        let row = lines.entry(address / LINE).or_insert_with(|| Row {
+        let row = lines.entry(address / LINE).or_insert_with(|| FigureRow {
             label: recording.place(address / LINE * LINE),
             cells: vec![Cell::default(); (LINE / WORD) as usize],
         });

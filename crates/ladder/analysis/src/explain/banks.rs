@@ -7,7 +7,7 @@ use simt::counters::BankWord;
 use simt::observe::AccessKind;
 
 use super::access::lanes_in_words;
-use super::model::{Cell, Drawing, Figure, Grid, Row, Shade};
+use super::model::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::{Recording, Request, times};
 
 pub(super) const BANKS: Drawing =
@@ -22,12 +22,12 @@ fn draw(recording: &Recording) -> Vec<Figure> {
 fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     let request = alike[0];
     let wavefronts = recording.wavefronts(request);
-    let empty = |label: String| Row { label, cells: vec![Cell::default(); COUNT] };
+    let empty = |label: String| FigureRow { label, cells: vec![Cell::default(); COUNT] };
     let cell = |own: &BankWord, turn| {
         let shade = if turn == 0 { Shade::Used } else { Shade::Turn(turn) };
         Cell::new(lanes_in_words(own.lanes), shade)
     };
-    let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
+    let mut rows: BTreeMap<u64, FigureRow> = BTreeMap::new();
     // An atomic may take a word in several wavefronts.
     let mut words: BTreeMap<u64, (usize, BankWord)> = BTreeMap::new();
     let mut turns = Vec::new();

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Cell, Drawing, Figure, Grid, Row, Shade};
+use super::model::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::{Recording, Request};
-use crate::dram::Place;
+use crate::dram::DramAddress;
 
 pub(super) const BURSTS: Drawing =
     Drawing { name: "bursts", about: "a block's requests as bursts of channels and banks of DRAM", draw };
@@ -37,7 +37,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
 
 /// The bursts that a request touches, each once: the buffer, and the burst's place if the buffer begins at the first bank of
 /// the first channel.
-fn bursts(recording: &Recording, request: &Request) -> BTreeSet<(usize, Place)> {
+fn bursts(recording: &Recording, request: &Request) -> BTreeSet<(usize, DramAddress)> {
     let dram = &recording.watch.dram;
     let of_lane = |(_, address): (usize, u64)| {
         let (buffer, at) = recording.in_buffer(address).unwrap_or((usize::MAX, address));
@@ -48,13 +48,13 @@ fn bursts(recording: &Recording, request: &Request) -> BTreeSet<(usize, Place)> 
 
 fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &[&Request]) -> Figure {
     let dram = &recording.watch.dram;
-    let each: Vec<(u32, BTreeSet<(usize, Place)>)> =
+    let each: Vec<(u32, BTreeSet<(usize, DramAddress)>)> =
         requests.iter().map(|request| (request.warp, bursts(recording, request))).collect();
-    let all: BTreeSet<(usize, Place)> = each.iter().flat_map(|(_, own)| own.iter().copied()).collect();
+    let all: BTreeSet<(usize, DramAddress)> = each.iter().flat_map(|(_, own)| own.iter().copied()).collect();
     let buffers: BTreeSet<usize> = all.iter().map(|(buffer, _)| *buffer).collect();
     let columns: Vec<String> = (0..dram.channels).map(|channel| channel.to_string()).collect();
     let together = if dram.channels > 8 { 8 } else { 1 };
-    let grid = |caption: String, rows: Vec<Row>| Grid {
+    let grid = |caption: String, rows: Vec<FigureRow>| Grid {
         caption,
         columns: columns.clone(),
         together,
@@ -67,7 +67,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     };
     let mut grids = Vec::new();
     for buffer in &buffers {
-        let own: Vec<Place> = all.iter().filter(|(own, _)| own == buffer).map(|(_, place)| *place).collect();
+        let own: Vec<DramAddress> = all.iter().filter(|(own, _)| own == buffer).map(|(_, place)| *place).collect();
         let name = if *buffer == usize::MAX { "other memory".to_owned() } else { format!("buffer {buffer}") };
         let at =
             |row: u64, bank: u64, channel: u64| own.iter().any(|p| (p.row, p.bank, p.channel) == (row, bank, channel));
@@ -78,10 +78,10 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
                     let first = ((row * dram.banks + bank) * dram.channels + channel) * dram.burst;
                     Cell::new(first, if at(row, bank, channel) { Shade::Used } else { Shade::Idle })
                 };
-                Row { label: format!("bank {bank}, row {row}"), cells: (0..dram.channels).map(cell).collect() }
+                FigureRow { label: format!("bank {bank}, row {row}"), cells: (0..dram.channels).map(cell).collect() }
             };
             let rows = (low..=high).flat_map(|row| (0..dram.banks).map(move |bank| (row, bank)));
-            let rows: Vec<Row> = rows.map(|(row, bank)| cells(row, bank)).collect();
+            let rows: Vec<FigureRow> = rows.map(|(row, bank)| cells(row, bank)).collect();
             grids.push(grid(
                 format!(
                     "bursts of {name} by channel (columns) and bank: the first byte of each, coloured where it moves"
@@ -90,7 +90,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             ));
         }
         let count = |bank: u64, channel: u64| own.iter().filter(|p| (p.bank, p.channel) == (bank, channel)).count();
-        let row = |bank: u64| Row {
+        let row = |bank: u64| FigureRow {
             label: format!("bank {bank}"),
             cells: (0..dram.channels).map(|channel| number(count(bank, channel))).collect(),
         };
@@ -100,14 +100,14 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
         ));
     }
     let some = if each.len() > REQUESTS { format!("the first {REQUESTS} of {} ", each.len()) } else { String::new() };
-    let row = |(warp, own): &(u32, BTreeSet<(usize, Place)>)| {
+    let row = |(warp, own): &(u32, BTreeSet<(usize, DramAddress)>)| {
         let count = |channel: u64| own.iter().filter(|(_, place)| place.channel == channel).count();
         // A burst is on its channel's bus after the other.
         let cell = |channel: u64| match count(channel) {
             0 | 1 => number(count(channel)),
             more => Cell::new(more, Shade::Turn((more - 1).min(4))),
         };
-        Row { label: format!("warp {warp}"), cells: (0..dram.channels).map(cell).collect() }
+        FigureRow { label: format!("warp {warp}"), cells: (0..dram.channels).map(cell).collect() }
     };
     grids.push(grid(
         format!("{some}requests, in their order: bursts by channel (columns), which wait for each other there"),
@@ -115,7 +115,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     ));
     let busiest = (0..dram.channels).map(|channel| all.iter().filter(|(_, own)| own.channel == channel).count()).max();
     let busy =
-        |key: fn(&Place) -> (u64, u64)| all.iter().map(|(_, own)| key(own)).collect::<BTreeSet<_>>().len() as u64;
+        |key: fn(&DramAddress) -> (u64, u64)| all.iter().map(|(_, own)| key(own)).collect::<BTreeSet<_>>().len() as u64;
     let used: u64 = requests.iter().map(|own| u64::from(own.mask.count_ones()) * u64::from(own.bytes)).sum();
     let position = recording.position(requests[0].site);
     Figure {
@@ -147,7 +147,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
 }
 
 /// Without colours, what does not move is in brackets.
-fn marked(mut rows: Vec<Row>) -> Vec<Row> {
+fn marked(mut rows: Vec<FigureRow>) -> Vec<FigureRow> {
     let idle = rows.iter_mut().flat_map(|row| &mut row.cells).filter(|cell| cell.shade == Shade::Idle);
     idle.for_each(|cell| cell.text = "·".to_owned());
     rows

@@ -30,8 +30,8 @@ use engine::selection::Selection;
 
 use crate::predict;
 pub use devices::Description;
-pub use flow::{Graph, Id as ValueId, Kind as ValueKind, Loaded, Place, Value as FlowValue};
-pub use model::{Arrow, Cell, Drawing, Figure, Grid, Line, Listing, PtxLine, Row, Shade};
+pub use flow::{Graph, Id as ValueId, Kind as ValueKind, Loaded, MemoryAddress, Value as FlowValue};
+pub use model::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Line, Listing, PtxLine, Shade};
 pub use record::{Recording, Request, Residence, Shuffle, Watch};
 use recorder::{finish, observers};
 use simt::critical_path::CriticalPath;

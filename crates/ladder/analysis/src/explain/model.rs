@@ -80,14 +80,14 @@ pub struct Grid {
     /// How many columns belong together.
     pub together: usize,
     /// The rows, from top to bottom.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
     /// Arrows between cells.
     pub arrows: Vec<Arrow>,
 }
 
 /// A row of a grid.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct FigureRow {
     /// What the row is.
     pub label: String,
     /// A cell for each column.

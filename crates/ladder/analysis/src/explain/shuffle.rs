@@ -3,7 +3,7 @@
 use simt::run::Position;
 use simt::warp::ShuffleMode;
 
-use super::model::{Arrow, Cell, Drawing, Figure, Grid, Row, Shade};
+use super::model::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::{Recording, Shuffle};
 
 pub(super) const SHUFFLE: Drawing = Drawing { name: "shuffle", about: "values that lanes read from other lanes", draw };
@@ -49,7 +49,7 @@ fn figure(position: Position, shuffle: &Shuffle) -> Figure {
     };
     let row = |label: &str, cells: &dyn Fn(usize) -> Cell| {
         let (label, cells) = (label.to_owned(), (0..32).map(cells).collect());
-        Row { label, cells }
+        FigureRow { label, cells }
     };
     let reads = (0..32).filter(|lane| has(*in_range, *lane));
     let arrows = reads.filter_map(|to| shuffle.source(to).map(|from| Arrow { row: 0, from, to })).collect();

@@ -51,16 +51,16 @@ fn counts(recording: &Recording, sites: &[Site]) -> Vec<u64> {
 }
 
 /// A line of the source, after a mark for none, so that what has no line comes last.
-type Place = (bool, Option<(String, u32)>);
+type LineKey = (bool, Option<(String, u32)>);
 
 fn draw(recording: &Recording) -> Vec<Figure> {
-    let mut lines: BTreeMap<Place, Vec<Site>> = BTreeMap::new();
+    let mut lines: BTreeMap<LineKey, Vec<Site>> = BTreeMap::new();
     for site in recording.counters.executed() {
         let source = recording.position(site).source;
         lines.entry((source.is_none(), source)).or_default().push(site);
     }
     let text = recording.ptx();
-    let line = |((_, source), sites): (Place, Vec<Site>)| {
+    let line = |((_, source), sites): (LineKey, Vec<Site>)| {
         let mut instructions: BTreeMap<u32, Vec<Site>> = BTreeMap::new();
         for site in &sites {
             instructions.entry(recording.position(*site).ptx_line).or_default().push(*site);

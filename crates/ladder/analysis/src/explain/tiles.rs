@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::flow::Loaded;
-use super::model::{Cell, Drawing, Figure, Grid, Row, Shade};
+use super::model::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::Recording;
 
 pub(super) const TILES: Drawing =
@@ -74,7 +74,7 @@ fn grid(caption: String, elements: &[&Loaded], cell: impl Fn(&Loaded) -> Cell) -
         let first = row.first().map_or(String::new(), |own| format!("buffer {} + {}", own.buffer, own.at));
         let mut cells: Vec<Cell> = row.iter().map(|own| cell(own)).collect();
         cells.resize(wide, Cell::default());
-        Row { label: first, cells }
+        FigureRow { label: first, cells }
     };
     Grid {
         caption: caption + &more,

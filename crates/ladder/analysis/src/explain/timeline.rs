@@ -2,7 +2,7 @@
 
 use simt::critical_path::{Activity, Span};
 
-use super::model::{Cell, Drawing, Figure, Grid, Row, Shade};
+use super::model::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::{Recording, Residence};
 
 pub(super) const TIMELINE: Drawing = Drawing {
@@ -69,7 +69,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
                 times.iter().zip(WarpActivity::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
             longest.map_or_else(Cell::default, |(_, (_, letter, _, shade))| Cell::new(letter, shade))
         };
-        Row { label: format!("warp {warp}"), cells: cells.iter().map(cell).collect() }
+        FigureRow { label: format!("warp {warp}"), cells: cells.iter().map(cell).collect() }
     };
     let residence = &recording.residence;
     let time = Grid {
@@ -132,7 +132,7 @@ fn occupancy(residence: &Residence) -> Option<Grid> {
                 true => Cell::new(number % 10, if number.is_multiple_of(2) { Shade::Used } else { Shade::Turn(3) }),
             }
         };
-        Row { label: format!("wave {}", wave + 1), cells: (0..most_warps).map(cell).collect() }
+        FigureRow { label: format!("wave {}", wave + 1), cells: (0..most_warps).map(cell).collect() }
     };
     let more = if waves > WAVES { format!(" (the first {WAVES} of {waves})") } else { String::new() };
     (resident > 0).then(|| Grid {

@@ -13,7 +13,7 @@ pub const TOOLS: [&str; 4] = ["memcheck", "initcheck", "racecheck", "synccheck"]
 /// What became of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum BugEffect {
     /// The result is right.
     Right,
     /// Some elements of the result are wrong.
@@ -32,7 +32,7 @@ pub enum Outcome {
     TimeOut,
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for BugEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Right => f.write_str("right"),

@@ -15,12 +15,12 @@ use engine::stats::Samples;
 #[derive(Clone, Debug)]
 pub struct MeasuredTimes {
     path: PathBuf,
-    rows: Vec<Row>,
+    rows: Vec<MeasuredTime>,
 }
 
 /// A rung of the output of `ladder run --json`.
 #[derive(Clone, Debug, Deserialize)]
-struct Row {
+struct MeasuredTime {
     rung: String,
     problem: String,
     time_ns: Option<f64>,
@@ -62,8 +62,8 @@ impl MeasuredTimes {
     /// # Errors
     /// Returns [`Error::Request`] when the file has no times of the ladder, or only those of other problems.
     pub fn of(&self, ladder: &Ladder, problem: &str) -> Result<Times, Error> {
-        let is_timed = |row: &&Row| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
-        let own: Vec<&Row> = self.rows.iter().filter(is_timed).collect();
+        let is_timed = |row: &&MeasuredTime| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
+        let own: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
         let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for row in own.iter().filter(|row| row.problem == problem) {
             all.entry(row.rung.clone()).or_default().extend(row.time_ns);
@@ -82,14 +82,14 @@ impl MeasuredTimes {
     }
 }
 
-fn from_json(text: &str) -> Result<Vec<Row>, String> {
-    let arrays = serde_json::Deserializer::from_str(text).into_iter::<Vec<Row>>();
+fn from_json(text: &str) -> Result<Vec<MeasuredTime>, String> {
+    let arrays = serde_json::Deserializer::from_str(text).into_iter::<Vec<MeasuredTime>>();
     let arrays: Result<Vec<_>, _> = arrays.collect();
     Ok(arrays.map_err(|why| why.to_string())?.into_iter().flatten().collect())
 }
 
-fn from_records(text: &str) -> Result<Vec<Row>, String> {
-    let row = |own: results::Record| Row {
+fn from_records(text: &str) -> Result<Vec<MeasuredTime>, String> {
+    let row = |own: results::Record| MeasuredTime {
         time_ns: own.value("time").and_then(results::Value::number),
         device_name: own.device_name().to_owned(),
         rung: own.rung,

@@ -47,7 +47,7 @@ use engine::launch::Launch;
 use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::run::{Plan, Session};
 use engine::selection::Selection;
-use verdict::Verdict;
+use verdict::BoundVerdict;
 
 /// One of the two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,7 @@ pub enum Side {
 
 /// The profile of a rung.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct RungProfile {
     /// The rung.
     pub rung: &'static Rung,
     /// How it was launched.
@@ -68,10 +68,10 @@ pub struct Row {
     /// Its counters.
     pub numbers: Numbers,
     /// The resource that bounds it.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<BoundVerdict>,
 }
 
-impl Row {
+impl RungProfile {
     /// The metric's number, which this device has counted.
     pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
         metric.source(side).of(&metric.name, &self.numbers)
@@ -98,7 +98,7 @@ pub struct Profile {
     /// The problem in words.
     pub title: String,
     /// The rungs, in the ladder's order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RungProfile>,
     /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
 }

@@ -104,7 +104,7 @@ fn made_up(instructions: &[f64], side: Side) -> Profile {
         side,
         title: String::new(),
         rows: rows
-            .map(|((rung, launch), &number)| Row {
+            .map(|((rung, launch), &number)| RungProfile {
                 rung,
                 launch: launch.clone(),
                 numbers: numbers(number),

@@ -185,7 +185,7 @@ const BYTES: [&str; 2] =
 
 /// The verdict about a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct BoundVerdict {
     /// The resource that bounds the launch.
     pub bound: Resource,
     /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the occupancy, for
@@ -236,7 +236,7 @@ const MOVED_AGAIN: f64 = 2.0;
 ///
 /// Bank conflicts come before shared memory and before latency when shared memory spends a quarter of the time on
 /// them, and warps do not spend more of it at barriers: a warp waits for all wavefronts of its request, even where shared memory itself has time left.
-pub fn verdict(shares: &Utilization) -> Option<Verdict> {
+pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
         (Resource::Dram, shares.dram),
@@ -268,7 +268,7 @@ pub fn verdict(shares: &Utilization) -> Option<Verdict> {
         (_, _, Some(warps)) if warps < FEW_WARPS => (Resource::Size, warps),
         _ => (Resource::Latency, most),
     };
-    Some(Verdict { bound, share, helps: helps(bound, shares), predicted_ns: shares.predicted_ns })
+    Some(BoundVerdict { bound, share, helps: helps(bound, shares), predicted_ns: shares.predicted_ns })
 }
 
 fn above(share: Option<f64>, limit: f64) -> bool {

@@ -40,7 +40,7 @@ const BYTES: usize = 100 << 10;
 
 /// A report: its data, and what else its page shows.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct ReportPage {
     pub data: Data,
     /// One for each ladder of the data.
     pub ladders: Vec<LadderShown>,
@@ -106,7 +106,7 @@ pub(super) fn report(
     block: Option<[u32; 3]>,
     timing: &mut Timing,
     wrong: &mut Vec<String>,
-) -> Result<Report, Error> {
+) -> Result<ReportPage, Error> {
     let mut sim = Sim::open_like(env.catalog.kernels, 0, None, predict::properties(&timing.description))?;
     let (mut data, mut shown) = (Vec::new(), Vec::new());
     let bar = progress_bar(selected.len(), env.terminal);
@@ -136,7 +136,7 @@ pub(super) fn report(
     bar.finish_and_clear();
     let provenance = (env.provenance)(sim.info());
     let data = Data::new(provenance.date, provenance.toolchain, timing.origin.clone(), data);
-    Ok(Report { data, ladders: shown })
+    Ok(ReportPage { data, ladders: shown })
 }
 
 /// What is known of a ladder.

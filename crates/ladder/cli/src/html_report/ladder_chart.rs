@@ -21,7 +21,7 @@ pub(super) struct LadderChart {
     width: f64,
     height: f64,
     room: [f64; 4],
-    rows: Vec<Row>,
+    rows: Vec<Bar>,
     ticks: Vec<Label>,
     columns: Vec<Label>,
     floor: Option<Label>,
@@ -29,7 +29,7 @@ pub(super) struct LadderChart {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct Bar {
     name: String,
     y: f64,
     from: f64,
@@ -63,7 +63,7 @@ impl LadderChart {
                 _ => [duration(*time), rate(*time), share(*time)],
             };
             let cells = texts.into_iter().zip(COLUMNS).map(|(text, x)| Label { at: [x, 0.0], text });
-            Row {
+            Bar {
                 name: rung.name.clone(),
                 y: TOP + ROW * (number as f64 + 0.5),
                 from: before(rung).map_or(begin, at),
@@ -72,7 +72,7 @@ impl LadderChart {
                 cells: cells.collect(),
             }
         });
-        let rows: Vec<Row> = rows.collect();
+        let rows: Vec<Bar> = rows.collect();
         let height = ROW * rows.len() as f64;
         let heads = if old.is_some() { ["old", "new", "new : old"] } else { ["time", "rate", "of floor"] };
         let words = timed.iter().map(|(rung, time)| match before(rung) {

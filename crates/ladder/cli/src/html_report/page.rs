@@ -3,7 +3,7 @@
 use minijinja::value::Serde;
 use minijinja::{Value, context};
 
-use super::collect::Report;
+use super::collect::ReportPage;
 use super::compare::Comparison;
 use super::data::GENERATOR;
 use crate::charts;
@@ -19,7 +19,7 @@ const TEMPLATES: [(&str, &str); 6] = [
 ];
 
 /// The page of a report.
-pub(super) fn report(report: &Report) -> String {
+pub(super) fn report(report: &ReportPage) -> String {
     let (element, report) = (report.data.element(), Value::from(Serde(report)));
     rendered("report.html", context! { generator => GENERATOR, element, report })
 }

@@ -5,7 +5,7 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 
-use ::learn::{Course, Exercise, Progress, Verdict};
+use ::learn::{AnswerVerdict, Course, Exercise, Progress};
 use clap::{Args, FromArgMatches, Subcommand};
 use engine::Catalog;
 use engine::names::did_you_mean;
@@ -164,7 +164,7 @@ fn checked(
     let file = progress.file(exercise);
     let verdict = match ::learn::compile(exercise, &file, repository)? {
         Ok(module) => ::learn::check(exercise, &module, exercise.name)?,
-        Err(trouble) => Verdict::of(trouble),
+        Err(trouble) => AnswerVerdict::of(trouble),
     };
     let is_solved = verdict.trouble.is_none();
     progress.record(exercise, is_solved)?;

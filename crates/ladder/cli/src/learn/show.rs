@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::pitfalls::{ON_GPU, kept_of};
-use learn::{AnswerError, Course, Exercise, GoalResult, Launched, Progress, State, Topic, Verdict};
+use learn::{AnswerError, AnswerVerdict, Course, Exercise, GoalResult, Launched, Progress, State, Topic};
 use serde::Serialize;
 use simt::LaunchError;
 use simt::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ use crate::output::{Cell, Column, Document, NOTHING, Table, unfilled};
 
 /// An exercise for programs.
 #[derive(Serialize)]
-struct Row<'e> {
+struct ExerciseRecord<'e> {
     name: &'static str,
     topic: &'static str,
     state: State,
@@ -93,7 +93,7 @@ fn solved<'e>(progress: &Progress, exercises: impl IntoIterator<Item = &'e Exerc
 fn records(topic: &Topic, progress: &Progress, document: &mut Document) {
     for exercise in &topic.exercises {
         let (name, topic, title) = (exercise.name, exercise.topic, exercise.title());
-        document.record(&Row { name, topic, state: progress.state(exercise), title });
+        document.record(&ExerciseRecord { name, topic, state: progress.state(exercise), title });
     }
 }
 
@@ -107,7 +107,7 @@ fn add_next<'e>(document: &mut Document, progress: &Progress, exercises: impl In
 /// What a check has said.
 pub(super) fn verdict(
     exercise: &Exercise,
-    verdict: &Verdict,
+    verdict: &AnswerVerdict,
     is_new: bool,
     progress: &Progress,
     course: &Course,

@@ -11,7 +11,7 @@ use crate::output::{Column, Document, Importance, NOTHING, Table};
 
 /// The line of one kernel, as `--json` prints it.
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct KernelRecord {
     name: String,
     /// The architecture it was assembled for; `None` if it was not assembled.
     arch: Option<String>,
@@ -25,11 +25,11 @@ pub(super) struct Row {
 pub(super) fn rows<'m, 'a: 'm>(
     kernels: impl Iterator<Item = &'m Function<'a>>,
     assembled: Option<(&str, BTreeMap<String, Usage>)>,
-) -> Vec<Row> {
+) -> Vec<KernelRecord> {
     let row = |entry: &Function<'_>| {
         let assembled = assembled.as_ref();
         let usage = assembled.and_then(|(_, usages)| usages.get(entry.name).copied());
-        Row {
+        KernelRecord {
             name: entry.name.to_owned(),
             arch: assembled.filter(|_| usage.is_some()).map(|(arch, _)| (*arch).to_owned()),
             instructions: entry.instructions().count(),
@@ -55,7 +55,7 @@ fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
 }
 
 /// The rows as a table, with a record of each.
-pub(super) fn document(rows: &[Row]) -> Document {
+pub(super) fn document(rows: &[KernelRecord]) -> Document {
     let mut table = Table::new([
         Column::name("kernel"),
         Column::number("registers"),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use analysis::counters::{Expression, embedded};
 use analysis::results::{self, Value};
 use engine::Column;
-use engine::run::{Outcome, Report};
+use engine::run::{Report, RungResult};
 use engine::size;
 use serde::Deserialize;
 
@@ -98,7 +98,7 @@ impl ColumnText {
     }
 
     /// The numbers of a column of counters: `a / b`, and `None` if all are missing.
-    fn counted(&self, outcome: &Outcome) -> Option<String> {
+    fn counted(&self, outcome: &RungResult) -> Option<String> {
         let number = |expression: &Expression| {
             let number = expression.of(&|name| outcome.counter(name))?;
             Some(match self.unit {
@@ -121,7 +121,7 @@ impl ColumnText {
 
 /// The published speedup. If it is relative to another rung than the first, the cell names that rung and gives our
 /// speedup over it.
-fn published(report: &Report, outcome: &Outcome) -> String {
+fn published(report: &Report, outcome: &RungResult) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();
     };

@@ -7,13 +7,13 @@ use serde::Serialize;
 use engine::device::{Finding, Value};
 use engine::options::Options;
 use engine::problem::{Picture, Verdict};
-use engine::run::{Outcome, Report};
+use engine::run::{Report, RungResult};
 
 use super::Predictions;
 use crate::output::Document;
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct RungRecord<'a> {
     ladder: &'a str,
     rung: &'a str,
     problem: &'a str,
@@ -63,7 +63,7 @@ enum Counter {
 }
 
 /// The counters by name, where there are any.
-fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
+fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
     let named = outcome.counters.iter().map(|metric| match metric.value {
         Value::Count(count) => (metric.name, Counter::Count(count)),
         Value::Ratio(ratio) => (metric.name, Counter::Ratio(ratio)),
@@ -86,7 +86,7 @@ fn counters(outcome: &Outcome) -> Option<BTreeMap<&'static str, Counter>> {
 pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<&Predictions>) {
     for (index, outcome) in report.outcomes.iter().enumerate() {
         let predicted_ns = predictions.and_then(|own| own.times_ns[index]);
-        document.record(&Row {
+        document.record(&RungRecord {
             ladder: report.ladder.name,
             rung: outcome.rung.name,
             problem: &report.title,

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::output::{self, Document, Importance, NOTHING, OutputStyle, Printer, Table};
 use analysis::profile::metrics::{self, Group, Metric};
 use analysis::profile::statements::{Finding, Statement};
-use analysis::profile::{Profile, Row, Side};
+use analysis::profile::{Profile, RungProfile, Side};
 
 /// The choices for showing profiles.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
         format!("{prefix}{}", metric.heading)
     }
 
-    fn cell(&self, row: &Row, metric: &Metric) -> String {
+    fn cell(&self, row: &RungProfile, metric: &Metric) -> String {
         row.number(metric, self.side).map_or(NOTHING.to_owned(), |number| metric.form.write(number))
     }
 

@@ -13,7 +13,7 @@ use analysis::predict::sample::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction};
 use analysis::profile::ncu::{self, MetricSet, Ncu};
 use analysis::profile::verdict::{Utilization, next_rung, verdict};
-use analysis::profile::{Metric, Numbers, Profile, Row, Side, bounds, on_sim, plan};
+use analysis::profile::{Metric, Numbers, Profile, RungProfile, Side, bounds, on_sim, plan};
 use engine::device::{Choice, Device, DeviceInfo};
 use engine::run::Plan;
 use engine::selection::Selection;
@@ -174,7 +174,7 @@ impl<'a> Measurement<'a> {
                 }
             };
         let rows = launches.iter().zip(counted).zip(&utilizations).map(|(((rung, launch), numbers), utilization)| {
-            Row { rung, launch: launch.clone(), numbers, verdict: verdict(utilization) }
+            RungProfile { rung, launch: launch.clone(), numbers, verdict: verdict(utilization) }
         });
         Ok(Measured {
             profile: Profile {
@@ -199,7 +199,7 @@ impl<'a> Measurement<'a> {
 /// bytes, bytes a second, nanoseconds, per cent. A number is `null` on the device that did not count, and where the device
 /// does not have the metric or has nothing to divide by.
 #[derive(Serialize)]
-pub(super) struct Record<'a> {
+pub(super) struct CounterRecord<'a> {
     ladder: &'a str,
     rung: &'a str,
     grid: [u32; 3],
@@ -241,9 +241,9 @@ impl Measured {
         &'a self,
         metrics: &'a [Metric],
         model: Option<&'a Description>,
-    ) -> impl Iterator<Item = Record<'a>> {
+    ) -> impl Iterator<Item = CounterRecord<'a>> {
         let (ladder, side) = (self.profile.ladder, self.profile.side);
-        self.profile.rows.iter().map(move |row| Record {
+        self.profile.rows.iter().map(move |row| CounterRecord {
             ladder: ladder.name,
             rung: row.rung.name,
             grid: row.launch.grid,

@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::output::{self, Column, Document, Importance, NOTHING, Printer, Table, duration};
 use analysis::checklist::Optimization;
 use analysis::profile::metrics::{self, Metric};
-use analysis::profile::verdict::{Resource, Verdict, next_rung};
-use analysis::profile::{Row, Side};
+use analysis::profile::verdict::{BoundVerdict, Resource, next_rung};
+use analysis::profile::{RungProfile, Side};
 use engine::registry::{Ladder, Rung};
 
 pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
@@ -79,7 +79,7 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
 
 /// The verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
 fn one(
-    row: &Row,
+    row: &RungProfile,
     measured: &Measured,
     measurement: &Measurement<'_>,
     args: &CommandArgs<Arguments>,
@@ -126,7 +126,7 @@ fn one(
 }
 
 /// A metric that shows the verdict, and its number if that is not 0.
-fn number(name: &str, row: &Row, side: Side) -> Option<(Metric, String)> {
+fn number(name: &str, row: &RungProfile, side: Side) -> Option<(Metric, String)> {
     let metric = metrics::find(name, side == Side::Gpu).ok()?;
     let number = row.number(&metric, side).filter(|number| *number != 0.0)?;
     let text = metric.form.write(number);
@@ -150,7 +150,7 @@ fn percent(share: f64) -> String {
 }
 
 /// What bounds a launch, in a sentence.
-fn sentence(found: &Verdict) -> String {
+fn sentence(found: &BoundVerdict) -> String {
     let share = percent(found.share);
     match found.bound {
         Resource::Warps => {
@@ -175,7 +175,7 @@ fn sentence(found: &Verdict) -> String {
 }
 
 /// How near a rung is to its bound, in words.
-pub(crate) fn how_near(found: &Verdict) -> String {
+pub(crate) fn how_near(found: &BoundVerdict) -> String {
     let share = percent(found.share);
     match found.bound {
         Resource::Warps | Resource::Size => format!("{share} occupancy"),

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args};
 use engine::device::DeviceInfo;
 use indicatif::ProgressStyle;
 use mutate::reasons::{self, Reason};
-use mutate::{Outcome, Plan};
+use mutate::{MutantResult, Plan};
 use simt::run::is_interrupted;
 
 use cli::Env;
@@ -53,7 +53,7 @@ struct Arguments {
 
 /// A run of mutants, and what it took.
 struct Run<'a> {
-    outcomes: &'a [Outcome<'a>],
+    outcomes: &'a [MutantResult<'a>],
     /// The reasons that are about no mutant of this run.
     unused: Vec<&'a Reason>,
     threads: usize,
@@ -97,7 +97,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     printer.show(&document)?;
     printer.finish()?;
     to.out.flush()?;
-    let is_fine = run.unused.is_empty() && !outcomes.iter().any(Outcome::is_unexplained);
+    let is_fine = run.unused.is_empty() && !outcomes.iter().any(MutantResult::is_unexplained);
     Ok(if is_fine { 0 } else { WRONG })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Provenance;
-use mutate::{Caught, Outcome, Verdict};
+use mutate::{Caught, MutantResult, MutantVerdict};
 use serde::Serialize;
 
 use super::Run;
@@ -11,7 +11,7 @@ use cli::output::{Column, Context, Document, Importance, Table};
 
 /// A mutant, for programs.
 #[derive(Serialize)]
-struct Record<'a> {
+struct MutantRecord<'a> {
     ladder: &'a str,
     rung: &'a str,
     entry: &'a str,
@@ -19,7 +19,7 @@ struct Record<'a> {
     instruction: &'a str,
     occurrence: usize,
     edit: &'a str,
-    verdict: &'a Verdict,
+    verdict: &'a MutantVerdict,
     reason: Option<&'a str>,
     equivalent: Option<bool>,
 }
@@ -40,18 +40,18 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Self {
+    fn of<'a>(outcomes: impl Iterator<Item = &'a MutantResult<'a>>) -> Self {
         let mut counts = Self::default();
         for own in outcomes {
             match (&own.verdict, own.reason) {
-                (Verdict::Caught { by, .. }, _) => *counts.caught.entry(*by).or_default() += 1,
-                (Verdict::Unchanged { .. }, _) => counts.unchanged += 1,
-                (Verdict::SameMemory { .. }, _) => counts.same_memory += 1,
-                (Verdict::Unreached { .. }, _) => counts.unreached += 1,
-                (Verdict::Refused { .. }, _) => counts.refused += 1,
-                (Verdict::Survived { .. }, Some(reason)) if reason.equivalent => counts.equivalent += 1,
-                (Verdict::Survived { .. }, Some(_)) => counts.known += 1,
-                (Verdict::Survived { .. }, None) => counts.unexplained += 1,
+                (MutantVerdict::Caught { by, .. }, _) => *counts.caught.entry(*by).or_default() += 1,
+                (MutantVerdict::Unchanged { .. }, _) => counts.unchanged += 1,
+                (MutantVerdict::SameMemory { .. }, _) => counts.same_memory += 1,
+                (MutantVerdict::Unreached { .. }, _) => counts.unreached += 1,
+                (MutantVerdict::Refused { .. }, _) => counts.refused += 1,
+                (MutantVerdict::Survived { .. }, Some(reason)) if reason.equivalent => counts.equivalent += 1,
+                (MutantVerdict::Survived { .. }, Some(_)) => counts.known += 1,
+                (MutantVerdict::Survived { .. }, None) => counts.unexplained += 1,
             }
         }
         counts
@@ -90,7 +90,7 @@ pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
     document.recorded(reasons(run).records(&context));
     document.measured(context);
     for own in run.outcomes {
-        document.record(&Record {
+        document.record(&MutantRecord {
             ladder: own.kernel.ladder.name,
             rung: own.kernel.rung.name,
             entry: &own.kernel.entry,
@@ -104,7 +104,7 @@ pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
         });
     }
     for own in run.outcomes.iter().filter(|own| own.is_unexplained()) {
-        let Verdict::Survived { what } = &own.verdict else { continue };
+        let MutantVerdict::Survived { what } = &own.verdict else { continue };
         let (rung, mutation) = (own.kernel.rung.name, own.mutant.mutation.name);
         let (instruction, edit) = (&own.mutant.instruction, &own.mutant.edit.what);
         document.note(format!("not noticed: {rung}, {mutation} at `{instruction}` ({edit}): {what}"));
@@ -128,7 +128,7 @@ fn tables(run: &Run<'_>) -> Document {
         let others = others.map(|heading| Column::number(heading).of(Importance::Low));
         [Column::name(first)].into_iter().chain(counts).chain(by).chain(uncaught).chain(others).collect::<Vec<_>>()
     };
-    let of = |is: &dyn Fn(&Outcome<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
+    let of = |is: &dyn Fn(&MutantResult<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
 
     let mut table = Table::new(headings("ladder")).with_results_of(MUTANTS, "by ladder");
     let mut names: Vec<&str> = run.outcomes.iter().map(|own| own.kernel.ladder.name).collect();

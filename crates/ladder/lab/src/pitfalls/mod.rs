@@ -53,7 +53,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     }
     let measured = match args.device {
         Some(device) => record::measured(&pitfalls, device, args, limit, env)?,
-        None => Measured::kept(),
+        None => MeasuredPitfalls::kept(),
     };
     let checked = show::check(pitfalls, env)?;
     let document = match args.names.is_empty() {
@@ -65,12 +65,12 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
 }
 
 /// What a GPU did with the pitfalls, by their names: for each the headings of columns, and the words below them.
-struct Measured {
+struct MeasuredPitfalls {
     context: Option<Context>,
     of: BTreeMap<String, IndexMap<&'static str, String>>,
 }
 
-impl Measured {
+impl MeasuredPitfalls {
     /// The results that this program was built with.
     fn kept() -> Self {
         let values = |record: &Record| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use analysis::pitfalls::{FIXED_ON_GPU, ON_GPU, Outcome, TOOLS};
+use analysis::pitfalls::{BugEffect, FIXED_ON_GPU, ON_GPU, TOOLS};
 use engine::device::{BufferId, Choice, Device};
 use engine::launch::{Arg, Code, Launch};
 use indexmap::IndexMap;
@@ -12,7 +12,7 @@ use learn::{Argument, BufferState, Case};
 use rung::Pitfall;
 
 use super::sanitizer::{sanitize, version};
-use super::{Arguments, Measured};
+use super::{Arguments, MeasuredPitfalls};
 use cli::Env;
 use cli::Error;
 use cli::command::progress_bar;
@@ -37,7 +37,7 @@ pub(super) fn alone(
     device.set_time_limit(limit);
     let start = Instant::now();
     let outcome = match launch(&mut *device, kernel, &Case::of_bug(pitfall, kernel))? {
-        Outcome::Error { .. } if start.elapsed() >= limit => Outcome::TimeOut,
+        BugEffect::Error { .. } if start.elapsed() >= limit => BugEffect::TimeOut,
         outcome => outcome,
     };
     isolated::send(Ok(&outcome), out)?;
@@ -45,11 +45,11 @@ pub(super) fn alone(
 }
 
 /// Launches a kernel in a child process, and returns what became of it.
-fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<Outcome, Error> {
+fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<BugEffect, Error> {
     let mut child = Isolated::start(isolated::command(env, &kernel)?)?;
     Ok(child.result(limit)?.unwrap_or_else(|why| match why {
-        Failure::TimeOut(_) => Outcome::TimeOut,
-        Failure::Exit(says) => Outcome::Error { says },
+        Failure::TimeOut(_) => BugEffect::TimeOut,
+        Failure::Exit(says) => BugEffect::Error { says },
     }))
 }
 
@@ -57,8 +57,8 @@ fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<Outcome, Erro
 /// there: pitfalls are about both.
 ///
 /// # Errors
-/// Returns [`Error::Engine`] when the device fails before the launch. A failing launch is an [`Outcome`].
-fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<Outcome, Error> {
+/// Returns [`Error::Engine`] when the device fails before the launch. A failing launch is a [`BugEffect`].
+fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<BugEffect, Error> {
     let (mut args, mut buffers, mut freed, mut result) = (Vec::new(), Vec::new(), Vec::new(), None);
     for argument in &case.arguments {
         // The one number among the arguments is a null pointer.
@@ -89,21 +89,21 @@ fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<Outcome,
     // SAFETY: the kernels that a GPU launches are meant to fail, and do it in a process that does nothing else: they can only
     // spoil elements that are compared. The simulator checks each address.
     if let Err(error) = unsafe { device.launch(&launch, &buffers) } {
-        return Ok(Outcome::Error {
+        return Ok(BugEffect::Error {
             says: match error {
                 engine::Error::Launch { reason, .. } => reason,
                 other => other.to_string(),
             },
         });
     }
-    let Some((buffer, after)) = result else { return Ok(Outcome::Right) };
+    let Some((buffer, after)) = result else { return Ok(BugEffect::Right) };
     let mut bytes = vec![0; after.bytes().len()];
     if let Err(error) = device.download(buffer, &mut bytes) {
-        return Ok(Outcome::Error { says: error.to_string() });
+        return Ok(BugEffect::Error { says: error.to_string() });
     }
     Ok(match after.like(&bytes).difference(after, 0.0) {
-        None => Outcome::Right,
-        Some((_, _, elements)) => Outcome::Wrong { elements: elements as u32, of: after.len() as u32 },
+        None => BugEffect::Right,
+        Some((_, _, elements)) => BugEffect::Wrong { elements: elements as u32, of: after.len() as u32 },
     })
 }
 
@@ -114,7 +114,7 @@ pub(super) fn measured(
     args: &Arguments,
     limit: Duration,
     env: &Env<'_>,
-) -> Result<Measured, Error> {
+) -> Result<MeasuredPitfalls, Error> {
     let info = (env.open)(device)?.info().clone();
     let sanitizer = args.compute_sanitizer.as_deref();
     let conditions = sanitizer.map(version).transpose()?.unwrap_or_default();
@@ -135,5 +135,5 @@ pub(super) fn measured(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(Measured { context: Some(context), of })
+    Ok(MeasuredPitfalls { context: Some(context), of })
 }

@@ -16,7 +16,7 @@ use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
 use simt::sanitize::Finding;
 
-use super::Measured;
+use super::MeasuredPitfalls;
 
 /// Runs the sanitizers on both kernels of each bug.
 ///
@@ -50,7 +50,7 @@ pub(super) fn exit_code(shown: &[CheckedBug]) -> u8 {
 
 /// A pitfall for programs.
 #[derive(Serialize)]
-struct Row<'a> {
+struct PitfallRecord<'a> {
     pitfall: &'a str,
     /// The check that must find it.
     check: &'a str,
@@ -68,7 +68,7 @@ struct Row<'a> {
 }
 
 /// All bugs: a table of them for each check.
-pub(super) fn tables(shown: &[CheckedBug], gpu: &Measured) -> Document {
+pub(super) fn tables(shown: &[CheckedBug], gpu: &MeasuredPitfalls) -> Document {
     let mut document = Document::default();
     for check in Check::ALL {
         let own: Vec<&CheckedBug> = shown.iter().filter(|own| own.bug.check == check).collect();
@@ -104,7 +104,7 @@ pub(super) fn tables(shown: &[CheckedBug], gpu: &Measured) -> Document {
 }
 
 /// The pitfalls one after the other, each with everything that is known of it.
-pub(super) fn one_by_one(shown: &[CheckedBug], gpu: &Measured) -> Document {
+pub(super) fn one_by_one(shown: &[CheckedBug], gpu: &MeasuredPitfalls) -> Document {
     let mut document = Document::default();
     for own in shown {
         let pitfall = own.bug;
@@ -154,7 +154,7 @@ fn clean(own: &CheckedBug) -> Cell {
 }
 
 /// Adds where a GPU was measured, and the bugs for programs.
-fn end(shown: &[CheckedBug], gpu: &Measured, document: &mut Document) {
+fn end(shown: &[CheckedBug], gpu: &MeasuredPitfalls, document: &mut Document) {
     if let Some(context) = &gpu.context {
         let Context { device, conditions, provenance: Provenance { date, toolchain } } = context;
         let measured = [device, conditions, date, toolchain].into_iter().filter(|own| !own.is_empty());
@@ -164,7 +164,7 @@ fn end(shown: &[CheckedBug], gpu: &Measured, document: &mut Document) {
     }
     for own in shown {
         let bug = own.bug;
-        document.record(&Row {
+        document.record(&PitfallRecord {
             pitfall: bug.name,
             check: bug.check.name(),
             lesson: bug.lesson,

@@ -13,7 +13,7 @@ use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, progress_bar};
 use cli::output::Format;
-use report::Report;
+use report::PredictionReport;
 
 pub(crate) const PREDICT: Command = Command {
     name: "predict",
@@ -70,8 +70,13 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         let all = ladders.iter_mut().flat_map(|own| &mut own.predictions);
         all.for_each(|own| own.estimate = own.estimate_with(&device, &constants));
     }
-    let report =
-        Report { device: &device, constants: &constants, is_fitted: args.calibrate, ladders: &ladders, times: &times };
+    let report = PredictionReport {
+        device: &device,
+        constants: &constants,
+        is_fitted: args.calibrate,
+        ladders: &ladders,
+        times: &times,
+    };
     let toolchain = env.catalog.kernels.toolchain(None);
     args.format.write(&report.document(toolchain), env.style(), to.out)?;
     Ok(0)

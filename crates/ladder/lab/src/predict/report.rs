@@ -12,7 +12,7 @@ use engine::Provenance;
 use engine::size::dims;
 
 /// The data of the report.
-pub(super) struct Report<'a> {
+pub(super) struct PredictionReport<'a> {
     /// The device.
     pub device: &'a Description,
     /// The inputs of the model.
@@ -27,7 +27,7 @@ pub(super) struct Report<'a> {
 
 /// A prediction in JSON.
 #[derive(Serialize)]
-struct Record<'a> {
+struct PredictionRecord<'a> {
     ladder: &'a str,
     rung: &'a str,
     device: &'a str,
@@ -41,7 +41,7 @@ struct Record<'a> {
     alone_ns: BTreeMap<&'static str, f64>,
 }
 
-impl Report<'_> {
+impl PredictionReport<'_> {
     /// The document.
     pub(super) fn document(&self, toolchain: String) -> Document {
         let mut document = Document::default();
@@ -100,11 +100,11 @@ impl Report<'_> {
         row
     }
 
-    fn record<'b>(&'b self, own: &'b LadderPrediction, prediction: &'b Prediction) -> Record<'b> {
+    fn record<'b>(&'b self, own: &'b LadderPrediction, prediction: &'b Prediction) -> PredictionRecord<'b> {
         let (launch, estimate) = (&prediction.launch, &prediction.estimate);
         let measured = self.times.get(prediction.rung.name);
         let alone = estimate.alone.iter().map(|(own, us)| (own.name(), us * 1e3));
-        Record {
+        PredictionRecord {
             ladder: own.ladder.name,
             rung: prediction.rung.name,
             device: &self.device.name,

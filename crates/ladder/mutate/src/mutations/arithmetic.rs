@@ -3,13 +3,13 @@
 use ptx::ast::{Number, Operand};
 use ptx::opcode::{Class, class};
 
-use super::{Edit, Place};
+use super::{Edit, InstructionSite};
 
 /// An operation, and the one that takes its place. Operations of predicates are those of bits.
 const OTHERS: &[(&str, &str)] =
     &[("add", "sub"), ("sub", "add"), ("min", "max"), ("max", "min"), ("and", "or"), ("or", "and"), ("xor", "or")];
 
-pub(super) fn operation(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn operation(place: &InstructionSite<'_>) -> Vec<Edit> {
     if matches!(place.operation(), "atom" | "red") {
         // There is no subtraction among the atomic operations.
         let others = OTHERS.iter().filter(|own| !matches!(own.0, "add" | "sub"));
@@ -19,7 +19,7 @@ pub(super) fn operation(place: &Place<'_>) -> Vec<Edit> {
     other.and_then(|(own, other)| place.with_modifier(own, other)).into_iter().collect()
 }
 
-pub(super) fn swap(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn swap(place: &InstructionSite<'_>) -> Vec<Edit> {
     let commutes = !matches!(place.operation(), "sub" | "div" | "rem" | "shl" | "shr" | "selp");
     // A shift takes its distance from a register of 32 bits.
     let is_wide_shift = matches!(place.operation(), "shl" | "shr") && place.instruction.opcode.ends_with("64");
@@ -29,7 +29,7 @@ pub(super) fn swap(place: &Place<'_>) -> Vec<Edit> {
     place.exchanged(1, 2).into_iter().collect()
 }
 
-pub(super) fn constant(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn constant(place: &InstructionSite<'_>) -> Vec<Edit> {
     let has_values =
         matches!(class(place.instruction.opcode), Some(Class::Integer | Class::Float | Class::Logic | Class::Compare));
     if !has_values && !matches!(place.operation(), "mov" | "st" | "atom" | "red") {

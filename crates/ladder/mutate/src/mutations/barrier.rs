@@ -4,38 +4,38 @@ use ptx::ast::Statement;
 use ptx::opcode::{Class, class};
 
 use super::place::range_of;
-use super::{Edit, Place};
+use super::{Edit, InstructionSite};
 
-fn is_barrier(place: &Place<'_>) -> bool {
+fn is_barrier(place: &InstructionSite<'_>) -> bool {
     matches!(place.operation(), "bar" | "barrier" | "mbarrier")
 }
 
-pub(super) fn drop(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn drop(place: &InstructionSite<'_>) -> Vec<Edit> {
     if is_barrier(place) { vec![place.dropped()] } else { Vec::new() }
 }
 
-pub(super) fn drop_fence(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn drop_fence(place: &InstructionSite<'_>) -> Vec<Edit> {
     if matches!(place.operation(), "fence" | "membar") { vec![place.dropped()] } else { Vec::new() }
 }
 
 /// The instructions of asynchronous copies that end a group or wait.
-fn is_wait(place: &Place<'_>) -> bool {
+fn is_wait(place: &InstructionSite<'_>) -> bool {
     let ends = ["commit_group", "wait_group", "wait_all"];
     place.operation() == "cp" && ends.iter().any(|end| place.instruction.has(end))
 }
 
-pub(super) fn drop_wait(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn drop_wait(place: &InstructionSite<'_>) -> Vec<Edit> {
     if is_wait(place) { vec![place.dropped()] } else { Vec::new() }
 }
 
-pub(super) fn wait_for_fewer(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn wait_for_fewer(place: &InstructionSite<'_>) -> Vec<Edit> {
     match place.integer(0) {
         Some((range, groups)) if is_wait(place) => vec![place.replaced(range, groups + 1)],
         _ => Vec::new(),
     }
 }
 
-pub(super) fn earlier(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn earlier(place: &InstructionSite<'_>) -> Vec<Edit> {
     let before = place.statements[..place.index].iter().rev().find(|own| matters(own));
     let Some(start) = before.filter(|_| is_barrier(place)).and_then(|own| start_of(own)) else { return Vec::new() };
     let own = place.range();
@@ -44,7 +44,7 @@ pub(super) fn earlier(place: &Place<'_>) -> Vec<Edit> {
     vec![Edit { range: start..own.end, with: format!("{barrier} {passed}"), what }]
 }
 
-pub(super) fn later(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn later(place: &InstructionSite<'_>) -> Vec<Edit> {
     let behind = place.statements[place.index + 1..].iter().find(|own| matters(own));
     let Some(end) = behind.filter(|_| is_barrier(place)).and_then(|own| end_of(place.text, own)) else {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! Comparisons, branches and guards.
 
-use super::{Edit, Place};
+use super::{Edit, InstructionSite};
 
 /// A comparison, and the one that takes its place: the same with or without its boundary, or the opposite.
 const OTHERS: &[(&str, &str)] = &[
@@ -22,7 +22,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("geu", "gtu"),
 ];
 
-pub(super) fn compare(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn compare(place: &InstructionSite<'_>) -> Vec<Edit> {
     let compares = matches!(place.operation(), "setp" | "set");
     let other = place.instruction.modifiers().next().and_then(|first| OTHERS.iter().find(|own| own.0 == first));
     match other {
@@ -31,30 +31,30 @@ pub(super) fn compare(place: &Place<'_>) -> Vec<Edit> {
     }
 }
 
-fn is_branch(place: &Place<'_>) -> bool {
+fn is_branch(place: &InstructionSite<'_>) -> bool {
     matches!(place.operation(), "bra" | "ret" | "exit" | "trap")
 }
 
-fn without_guard(place: &Place<'_>) -> Vec<Edit> {
+fn without_guard(place: &InstructionSite<'_>) -> Vec<Edit> {
     let what = "without its guard".to_owned();
     let edit = place.instruction.guard.map(|_| Edit { range: place.guard(), with: String::new(), what });
     edit.into_iter().collect()
 }
 
-pub(super) fn always(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn always(place: &InstructionSite<'_>) -> Vec<Edit> {
     if is_branch(place) { without_guard(place) } else { Vec::new() }
 }
 
-pub(super) fn drop_guard(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn drop_guard(place: &InstructionSite<'_>) -> Vec<Edit> {
     if is_branch(place) { Vec::new() } else { without_guard(place) }
 }
 
-pub(super) fn never(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn never(place: &InstructionSite<'_>) -> Vec<Edit> {
     let is_guarded = place.instruction.guard.is_some();
     if is_branch(place) && is_guarded { vec![place.dropped()] } else { Vec::new() }
 }
 
-pub(super) fn negate(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn negate(place: &InstructionSite<'_>) -> Vec<Edit> {
     let edit = place.instruction.guard.map(|guard| {
         let (old, new) = if guard.negated { ("@!", "@") } else { ("@", "@!") };
         let register = guard.register;

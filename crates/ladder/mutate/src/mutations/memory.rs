@@ -2,22 +2,22 @@
 
 use ptx::ast::{Operand, Space};
 
-use super::{Edit, Place};
+use super::{Edit, InstructionSite};
 
-fn is_access(place: &Place<'_>) -> bool {
+fn is_access(place: &InstructionSite<'_>) -> bool {
     let is_parameter = place.instruction.space() == Some(Space::Param);
     let copies = place.operation() == "cp" && place.instruction.has("async");
     (place.instruction.is_memory() && !is_parameter) || copies
 }
 
 /// The bytes of one element of an access: of the type, `b32`.
-fn element_bytes(place: &Place<'_>) -> i64 {
+fn element_bytes(place: &InstructionSite<'_>) -> i64 {
     let ty = place.instruction.modifiers().last().unwrap_or_default();
     let bits = ty.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(32_i64);
     (bits / 8).max(1)
 }
 
-pub(super) fn offset(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn offset(place: &InstructionSite<'_>) -> Vec<Edit> {
     if !is_access(place) {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ pub(super) fn offset(place: &Place<'_>) -> Vec<Edit> {
 }
 
 /// `add` and so on are instructions as well; `exch` only stores.
-pub(super) fn plain_atomic(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn plain_atomic(place: &InstructionSite<'_>) -> Vec<Edit> {
     let opcode = place.instruction.opcode;
     let operation =
         place.instruction.modifiers().find(|own| matches!(*own, "add" | "min" | "max" | "and" | "or" | "xor" | "exch"));
@@ -69,11 +69,11 @@ pub(super) fn plain_atomic(place: &Place<'_>) -> Vec<Edit> {
 }
 
 /// Whether several threads may meet in this access or fence.
-fn synchronizes(place: &Place<'_>) -> bool {
+fn synchronizes(place: &InstructionSite<'_>) -> bool {
     matches!(place.operation(), "ld" | "st" | "atom" | "red" | "fence" | "membar")
 }
 
-pub(super) fn narrow(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn narrow(place: &InstructionSite<'_>) -> Vec<Edit> {
     if !synchronizes(place) {
         return Vec::new();
     }
@@ -91,7 +91,7 @@ pub(super) fn narrow(place: &Place<'_>) -> Vec<Edit> {
     found.or_else(implied).into_iter().collect()
 }
 
-pub(super) fn weaken(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn weaken(place: &InstructionSite<'_>) -> Vec<Edit> {
     if !synchronizes(place) {
         return Vec::new();
     }

@@ -8,7 +8,7 @@ use super::Edit;
 
 /// An instruction of a kernel, with the statements around it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct InstructionSite<'a> {
     pub(crate) text: &'a str,
     /// The statements of the kernel in the order of the text, without those that mean nothing to execution.
     pub(crate) statements: &'a [&'a Statement<'a>],
@@ -17,7 +17,7 @@ pub(crate) struct Place<'a> {
     pub(crate) instruction: &'a Instruction<'a>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InstructionSite<'a> {
     /// The operation without its modifiers: `ld`.
     pub(super) fn operation(&self) -> &'a str {
         self.instruction.operation()

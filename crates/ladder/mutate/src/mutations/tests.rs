@@ -13,7 +13,7 @@ fn changed(instruction: &str) -> Vec<(&'static str, String)> {
     let module = ptx::parse(&text).unwrap();
     let statements: Vec<&Statement<'_>> = module.functions[0].statements().collect();
     let instruction = statements[1].instruction().unwrap();
-    let place = Place { text: &text, statements: &statements, index: 1, instruction };
+    let place = InstructionSite { text: &text, statements: &statements, index: 1, instruction };
     let changed = edits(&place).map(|(mutation, edit)| {
         let text = edit.apply(&text);
         ptx::parse(&text).unwrap();

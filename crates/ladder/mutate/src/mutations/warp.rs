@@ -2,21 +2,21 @@
 
 use ptx::ast::{Number, Operand};
 
-use super::{Edit, Place};
+use super::{Edit, InstructionSite};
 
 /// A direction of a shuffle, and the one that takes its place.
 const OTHERS: &[(&str, &str)] = &[("bfly", "down"), ("down", "up"), ("up", "down"), ("idx", "bfly")];
 
-fn is_shuffle(place: &Place<'_>) -> bool {
+fn is_shuffle(place: &InstructionSite<'_>) -> bool {
     place.operation() == "shfl"
 }
 
-pub(super) fn mode(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn mode(place: &InstructionSite<'_>) -> Vec<Edit> {
     let edit = OTHERS.iter().find_map(|(own, other)| place.with_modifier(own, other));
     edit.filter(|_| is_shuffle(place)).into_iter().collect()
 }
 
-pub(super) fn lane(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn lane(place: &InstructionSite<'_>) -> Vec<Edit> {
     match place.integer(2) {
         Some((range, lane)) if is_shuffle(place) => {
             let other = if lane > 1 { lane / 2 } else { 2 };
@@ -26,7 +26,7 @@ pub(super) fn lane(place: &Place<'_>) -> Vec<Edit> {
     }
 }
 
-pub(super) fn segment(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn segment(place: &InstructionSite<'_>) -> Vec<Edit> {
     match place.integer(3) {
         // Half as many lanes take part.
         Some((range, clamp)) if is_shuffle(place) => vec![place.replaced(range, clamp ^ 0x10)],
@@ -34,7 +34,7 @@ pub(super) fn segment(place: &Place<'_>) -> Vec<Edit> {
     }
 }
 
-pub(super) fn mask(place: &Place<'_>) -> Vec<Edit> {
+pub(super) fn mask(place: &InstructionSite<'_>) -> Vec<Edit> {
     let takes_mask = match place.operation() {
         "shfl" | "vote" | "match" | "redux" => true,
         "bar" => place.instruction.has("warp"),

@@ -15,7 +15,7 @@ use super::{PendingMutant, Stage};
 use crate::Error;
 use crate::kernel::{Kernel, Mutant};
 use crate::trace::{Coverage, Trace, digest_of};
-use crate::verdict::{Caught, Verdict};
+use crate::verdict::{Caught, MutantVerdict};
 
 /// A mutant may execute so many times as many instructions as the kernel, and so many more.
 const PATIENCE: (u64, u64) = (5, 50_000);
@@ -142,7 +142,7 @@ impl Run<'_> {
             if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
                 let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
                 match self.is_checked {
-                    true => own.verdict = Some(Verdict::Caught { by, at, what }),
+                    true => own.verdict = Some(MutantVerdict::Caught { by, at, what }),
                     false => own.missed = Some(format!("at {at}, which the check does not have: {what}")),
                 }
                 return Ok(false);
@@ -155,7 +155,7 @@ impl Run<'_> {
         if let Checked::Wrong(what) = session.verdict(rung, &launch)? {
             let at = self.at();
             match self.is_checked {
-                true => own.verdict = Some(Verdict::Caught { by: Caught::Result, at, what }),
+                true => own.verdict = Some(MutantVerdict::Caught { by: Caught::Result, at, what }),
                 false => own.missed = Some(format!("wrong at {at}, which the check does not have: {what}")),
             }
             return Ok(false);
@@ -176,7 +176,7 @@ impl Run<'_> {
     fn ended(&self, error: &engine::Error, own: &mut PendingMutant<'_>) {
         let loaded = simt::Module::from_ptx(own.mutant.edit.apply(&self.kernel.text));
         if let Err(why) = loaded.and_then(|module| module.function(&self.kernel.entry)) {
-            own.verdict = Some(Verdict::Refused { why: first_line(&why.to_string()) });
+            own.verdict = Some(MutantVerdict::Refused { why: first_line(&why.to_string()) });
             return;
         }
         let what = match error {
@@ -185,7 +185,7 @@ impl Run<'_> {
         };
         let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
         match self.is_checked {
-            true => own.verdict = Some(Verdict::Caught { by, at: self.at(), what }),
+            true => own.verdict = Some(MutantVerdict::Caught { by, at: self.at(), what }),
             false => own.missed = Some(format!("a fault at {}, which the check does not have: {what}", self.at())),
         }
     }

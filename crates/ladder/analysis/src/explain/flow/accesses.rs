@@ -6,7 +6,7 @@ use simt::observe::{Access, Issue, Location, Reg, Site, Space};
 use simt::regs::lanes;
 
 use super::Flow;
-use super::graph::{self, Id, Loaded, PLAIN, Place};
+use super::graph::{self, Id, Loaded, MemoryAddress, PLAIN};
 use super::labels::At;
 
 impl Flow {
@@ -18,7 +18,7 @@ impl Flow {
         let first = own[0];
         let same = own.iter().all(|id| *id == first);
         let mut id = first;
-        if let At::Known(Place::Buffer(buffer, at_byte)) = at {
+        if let At::Known(MemoryAddress::Buffer(buffer, at_byte)) = at {
             let phase = self.phase;
             let is_new = match self.graph.element(first) {
                 // An element that was loaded before the last barrier is another one's by now.
@@ -38,11 +38,11 @@ impl Flow {
         }
         let warp = 1 << (self.at % 32);
         match at {
-            At::Known(Place::Buffer(..)) => self.graph.each_element(id, &|element| {
+            At::Known(MemoryAddress::Buffer(..)) => self.graph.each_element(id, &|element| {
                 element.loads += 1;
                 element.warps |= warp;
             }),
-            At::Known(Place::Shared(_)) => self.graph.each_element(id, &|element| element.shared_reads += 1),
+            At::Known(MemoryAddress::Shared(_)) => self.graph.each_element(id, &|element| element.shared_reads += 1),
             At::Local(..) => {}
         }
         id.max(PLAIN)

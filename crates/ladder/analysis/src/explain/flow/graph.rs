@@ -29,7 +29,7 @@ pub struct Value {
     /// How many elements went into it, those that did several times as often.
     pub elements: u64,
     /// Where it was stored first.
-    pub stored: Option<Place>,
+    pub stored: Option<MemoryAddress>,
     /// Where its operands begin.
     first: u32,
 }
@@ -47,7 +47,7 @@ pub enum Kind {
 
 /// A place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum MemoryAddress {
     /// In shared memory, by the first byte.
     Shared(u64),
     /// In a buffer, by its number and the first byte.
@@ -83,7 +83,7 @@ pub struct Graph {
     /// The elements that were loaded, in that order.
     pub loaded: Vec<Loaded>,
     /// What was stored to buffers: the place, the value and the thread.
-    pub results: Vec<(Place, Id, u32)>,
+    pub results: Vec<(MemoryAddress, Id, u32)>,
     /// How many values there were besides those that are kept.
     pub left_out: u64,
 }
@@ -147,7 +147,7 @@ impl Graph {
     pub(super) fn load(&mut self, loaded: Loaded, maker: Producer) -> Id {
         let Producer { site, thread, phase } = maker;
         let kind = Kind::Loaded(self.loaded.len() as u32);
-        let stored = Some(Place::Buffer(loaded.buffer, loaded.at));
+        let stored = Some(MemoryAddress::Buffer(loaded.buffer, loaded.at));
         let id = self.push(Value { kind, phase, depth: 0, thread, site, elements: 1, stored, first: 0 });
         if id != PLAIN {
             self.loaded.push(loaded);
@@ -211,11 +211,11 @@ impl Graph {
     }
 
     /// A value is stored.
-    pub(super) fn store(&mut self, id: Id, place: Place, thread: u32) {
+    pub(super) fn store(&mut self, id: Id, place: MemoryAddress, thread: u32) {
         if id <= PLAIN {
             return;
         }
-        if let Place::Buffer(..) = place {
+        if let MemoryAddress::Buffer(..) = place {
             self.results.push((place, id, thread));
         }
         let value = &mut self.values[id as usize - 2];

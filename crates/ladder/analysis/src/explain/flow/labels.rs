@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ptx::ast::Space;
 use simt::observe::{FrameChange, Reg};
 
-use super::graph::{Id, PLAIN, Place, UNTOUCHED};
+use super::graph::{Id, MemoryAddress, PLAIN, UNTOUCHED};
 
 /// The values in a register, by lane.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl Registers {
 /// Where a thread accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    Known(Place),
+    Known(MemoryAddress),
     /// In the local memory of a thread.
     Local(u32, u64),
 }
@@ -133,12 +133,12 @@ impl Memory {
     /// The place of an address; `None` where values are not followed.
     pub(super) fn find(&self, space: Space, thread: u32, address: u64) -> Option<At> {
         match space {
-            Space::Shared => Some(At::Known(Place::Shared(address))),
+            Space::Shared => Some(At::Known(MemoryAddress::Shared(address))),
             Space::Local => Some(At::Local(thread, address)),
             Space::Global => {
                 let is_in = |(first, bytes): &(u64, u64)| (*first..first + bytes).contains(&address);
                 let number = self.ranges.iter().position(is_in)?;
-                Some(At::Known(Place::Buffer(number, address - self.ranges[number].0)))
+                Some(At::Known(MemoryAddress::Buffer(number, address - self.ranges[number].0)))
             }
             _ => None,
         }
@@ -147,8 +147,8 @@ impl Memory {
     /// The bytes at a place.
     pub(super) fn bytes(&mut self, at: At, bytes: u32) -> &mut [Id] {
         let (memory, first) = match at {
-            At::Known(Place::Shared(at)) => (&mut self.shared, at),
-            At::Known(Place::Buffer(number, at)) => (&mut self.buffers[number], at),
+            At::Known(MemoryAddress::Shared(at)) => (&mut self.shared, at),
+            At::Known(MemoryAddress::Buffer(number, at)) => (&mut self.buffers[number], at),
             At::Local(thread, at) => (self.local.entry(thread).or_default(), at),
         };
         let (first, end) = (first as usize, first as usize + bytes as usize);

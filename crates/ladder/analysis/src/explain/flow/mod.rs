@@ -21,7 +21,7 @@ use simt::observe::{Access, AccessKind, FrameChange, Issue, Observer, Places, Re
 
 use super::meeting::Meeting;
 use graph::Producer;
-pub use graph::{Graph, Id, Kind, Loaded, Place, Value};
+pub use graph::{Graph, Id, Kind, Loaded, MemoryAddress, Value};
 use labels::{Memory, Registers};
 
 /// Follows the values of a block.

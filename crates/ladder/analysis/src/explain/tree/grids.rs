@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::flow::{Graph, Id, Kind, Place};
-use super::super::model::{Arrow, Cell, Grid, Row, Shade};
+use super::super::flow::{Graph, Id, Kind, MemoryAddress};
+use super::super::model::{Arrow, Cell, FigureRow, Grid, Shade};
 use super::{Round, Tree};
 
 /// The most columns and rounds of the picture. Of a larger tree the end is drawn, where few sums are left.
@@ -27,8 +27,8 @@ pub(super) fn tree(graph: &Graph, tree: &Tree) -> Option<Grid> {
 fn index(graph: &Graph, tree: &Tree, id: Id, shared: u64) -> u64 {
     let value = graph.value(id);
     match value.stored {
-        Some(Place::Shared(at)) => (at - shared.min(at)) / 4,
-        Some(Place::Buffer(buffer, at)) => {
+        Some(MemoryAddress::Shared(at)) => (at - shared.min(at)) / 4,
+        Some(MemoryAddress::Buffer(buffer, at)) => {
             let bytes = graph.loaded.iter().find(|own| own.buffer == buffer).map_or(4, |own| own.bytes);
             match tree.begins.get(&buffer) {
                 Some(begin) => (at / u64::from(bytes)).saturating_sub(*begin),
@@ -44,7 +44,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
     let rounds = &tree.rounds[first..];
     let sums = tree.rounds.iter().flat_map(|round| &round.additions);
     let shared = sums.filter_map(|own| match graph.value(own.value).stored {
-        Some(Place::Shared(at)) => Some(at),
+        Some(MemoryAddress::Shared(at)) => Some(at),
         _ => None,
     });
     let shared = shared.min().unwrap_or(0);
@@ -96,7 +96,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
     let all: Vec<Column> = columns.values().copied().collect::<BTreeSet<_>>().into_iter().collect();
     let number_of: HashMap<Column, usize> = all.iter().copied().zip(0..).collect();
     let at = |id: &Id| columns.get(id).and_then(|column| number_of.get(column)).copied().unwrap_or(0);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<FigureRow> = Vec::new();
     for (number, ids) in there.iter().enumerate() {
         let label = match number + first {
             0 => "elements".to_owned(),
@@ -115,7 +115,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
                 _ => Cell::new(value.thread, Shade::Idle),
             };
         }
-        rows.push(Row { label, cells });
+        rows.push(FigureRow { label, cells });
     }
     let mut arrows = Vec::new();
     for (row, pair) in there.windows(2).enumerate() {
@@ -142,7 +142,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
 }
 
 /// A row for each round; those that follow each other and look alike have one, and of many the first and the last are left.
-fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<Row>, &'static str) {
+fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<FigureRow>, &'static str) {
     let all: Vec<(usize, Vec<Cell>)> = (1..).zip(tree.rounds.iter().map(cells)).collect();
     let alike = all.chunk_by(|a, b| a.1 == b.1).filter_map(|rounds| {
         let (first, last) = (rounds.first()?, rounds.last()?);
@@ -150,9 +150,9 @@ fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<Row>, &'st
             true => format!("round {}", first.0),
             false => format!("rounds {} to {}", first.0, last.0),
         };
-        Some(Row { label, cells: first.1.clone() })
+        Some(FigureRow { label, cells: first.1.clone() })
     });
-    let rows: Vec<Row> = alike.collect();
+    let rows: Vec<FigureRow> = alike.collect();
     let count = rows.len();
     let is_shown = |number: usize| count <= LISTED || number < LISTED / 2 || number >= count - LISTED / 2;
     let shown = rows.into_iter().enumerate().filter(|(number, _)| is_shown(*number)).map(|(_, row)| row);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use simt::observe::Site;
 
-use super::flow::{Graph, Id, Kind, Place};
+use super::flow::{Graph, Id, Kind, MemoryAddress};
 use super::model::{Drawing, Figure};
 use super::record::Recording;
 
@@ -20,7 +20,7 @@ pub(super) const TREE: Drawing =
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// Where it is stored.
-    pub place: Place,
+    pub place: MemoryAddress,
     /// By which thread.
     pub thread: u32,
     /// How many elements go into it.
@@ -129,13 +129,13 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
         };
         parts.into_iter().filter(|part| is_computed(*part)).map(move |part| (*place, part, *thread))
     });
-    let stored: Vec<(Place, Id, u32)> = stored.collect();
+    let stored: Vec<(MemoryAddress, Id, u32)> = stored.collect();
     let most = stored.iter().map(|(_, id, _)| graph.value(*id).elements).max()?;
     let results = stored.iter().filter(|(_, id, _)| graph.value(*id).elements == most);
     let different: HashSet<Id> = results.clone().map(|(_, id, _)| *id).collect();
     // The last place is the output of kernels that work in place.
     let (place, result, thread) = *results.max_by_key(|(place, _, thread)| {
-        let Place::Buffer(buffer, at) = place else { return (false, 0, 0, 0) };
+        let MemoryAddress::Buffer(buffer, at) = place else { return (false, 0, 0, 0) };
         (watched(*thread), *buffer, u64::from(u32::MAX - thread), u64::MAX - at)
     })?;
     let text = recording.ptx();
@@ -231,8 +231,8 @@ fn figure(recording: &Recording, tree: &Tree) -> Figure {
     }
     let last = tree.rounds.last().and_then(|round| round.additions.first()).map(|own| recording.position(own.site));
     let place = match tree.place {
-        Place::Buffer(buffer, at) => format!("buffer {buffer} + {at}"),
-        Place::Shared(at) => format!("shared memory + {at}"),
+        MemoryAddress::Buffer(buffer, at) => format!("buffer {buffer} + {at}"),
+        MemoryAddress::Shared(at) => format!("shared memory + {at}"),
     };
     Figure {
         what: TREE.name,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::ops::Range;
 
 use crate::output::{Column, Document, Importance, OutputStyle, Table};
-use analysis::dram::{Bus, Load, Map, Matrix, Moment, Place, Tiles};
+use analysis::dram::{Bus, DramAddress, Load, Map, Matrix, Moment, Tiles};
 use engine::size::plural;
 
 /// Elements that are named one by one.
@@ -169,7 +169,7 @@ fn timeline(bus: &Bus) -> String {
 fn loads(loads: Vec<Load>) -> String {
     join(loads, "\n", |load: Load| {
         let elements = each(load.columns, |column| format!("M{},{column}", load.row));
-        let place = |place: &Place| format!("channel {}, bank {}", place.channel, place.bank);
+        let place = |place: &DramAddress| format!("channel {}, bank {}", place.channel, place.bank);
         let places = join(&load.bursts, "; ", place);
         format!("{elements}\n  {}\n  {places}", named(load.elements))
     })

@@ -20,7 +20,7 @@ use analysis::roofline::{Roofline, roofline};
 
 /// A ladder's roofline in JSON.
 #[derive(Serialize)]
-struct Record<'a> {
+struct RooflineRecord<'a> {
     ladder: &'a str,
     problem: &'a str,
     #[serde(flatten)]
@@ -64,7 +64,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         document.note(format!("roofs of {}: {}", timing.description.name, roofs(&found).join(", ")));
         let left_out = timed.plan.left_out().iter().map(output::left_out);
         left_out.chain(timed.wrong.iter().map(|why| format!("wrong: {why}"))).for_each(|line| document.note(line));
-        document.record(&Record { ladder, problem: &title, origin: &timing.origin, roofline: &found });
+        document.record(&RooflineRecord { ladder, problem: &title, origin: &timing.origin, roofline: &found });
         printer.show(&document)?;
         code = if timed.wrong.is_empty() { code } else { WRONG };
     }

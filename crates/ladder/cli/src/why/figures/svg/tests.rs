@@ -1,5 +1,5 @@
 use super::{Sourced, document};
-use analysis::explain::{Arrow, Cell, Figure, Grid, Row, Shade};
+use analysis::explain::{Arrow, Cell, Figure, FigureRow, Grid, Shade};
 
 /// Checks that a text is XML as far as SVG uses it: one root, elements that end in order, texts without `<` and `&` of
 /// their own, and quoted attributes. Returns the names of its elements.
@@ -36,7 +36,7 @@ fn well_formed(text: &str) -> Vec<String> {
 #[test]
 fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
     let used = Cell::new("-1234567", Shade::Used);
-    let row = |cells: [Cell; 2]| Row { label: "gives & <takes>".to_owned(), cells: cells.to_vec() };
+    let row = |cells: [Cell; 2]| FigureRow { label: "gives & <takes>".to_owned(), cells: cells.to_vec() };
     let grid = Grid {
         caption: "a < b".to_owned(),
         columns: vec!["0".to_owned(), "1".to_owned()],
