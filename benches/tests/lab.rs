@@ -105,8 +105,7 @@ fn what_becomes_of_kernels_is_recorded_by_processes() {
     std::fs::write(&sanitizer, SANITIZER).unwrap();
     std::fs::set_permissions(&sanitizer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let (root, sanitizer) = (folder.path().display(), sanitizer.display());
-    let args = format!("record --root {root} -- pitfalls --device sim --compute-sanitizer {sanitizer}");
-    let (code, out, err) = alone(&args);
+    let (code, out, err) = alone(&format!("record --root {root} -- pitfalls --device sim"));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
 
     let records = results::read(&folder.path().join("results/sim/pitfalls.jsonl")).unwrap();
@@ -118,11 +117,15 @@ fn what_becomes_of_kernels_is_recorded_by_processes() {
     assert!(value("one_element_too_far", ON_GPU).contains("out of bounds"));
     assert!(value("divergent_barrier", ON_GPU).starts_with("error: barrier reached by some threads"));
     assert_eq!(value("one_element_too_far", FIXED_ON_GPU), "right");
-    assert_eq!(value("one_element_too_far", "memcheck"), "Invalid __global__ read");
-    assert_eq!(value("one_element_too_far", "initcheck"), "nothing");
-    assert_eq!(records[0].conditions, "Version 2025.1");
 
-    let (code, out, _) = alone("pitfalls divergent_barrier --device sim");
+    let (code, out, _) = alone(&format!("pitfalls divergent_barrier --device sim --compute-sanitizer {sanitizer}"));
     let one_line = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(code == 0 && one_line.contains("on a GPU error: barrier reached by some threads"), "{out}");
+    for part in [
+        "on a GPU error: barrier reached by some threads",
+        "memcheck Invalid __global__ read",
+        "initcheck nothing",
+        "Version 2025.1",
+    ] {
+        assert!(code == 0 && one_line.contains(part), "{part}: {out}");
+    }
 }

@@ -22,9 +22,10 @@ pub struct MeasuredTimes {
 #[derive(Clone, Debug, Deserialize)]
 struct MeasuredTime {
     rung: String,
-    problem: String,
+    /// The problem. Times without one are used for every problem.
+    problem: Option<String>,
     time_ns: Option<f64>,
-    device_name: String,
+    device_name: Option<String>,
 }
 
 impl MeasuredTimes {
@@ -54,7 +55,7 @@ impl MeasuredTimes {
 
     /// The name of the device that was measured.
     pub fn device(&self) -> Option<&str> {
-        self.rows.first().map(|row| &*row.device_name)
+        self.rows.iter().find_map(|row| row.device_name.as_deref())
     }
 
     /// The times of a ladder's rungs on a problem. A rung that several programs measured has the median of its times.
@@ -65,7 +66,8 @@ impl MeasuredTimes {
         let is_timed = |row: &&MeasuredTime| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
         let own: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
         let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for row in own.iter().filter(|row| row.problem == problem) {
+        let is_of_problem = |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|own| own == problem);
+        for row in own.iter().filter(is_of_problem) {
             all.entry(row.rung.clone()).or_default().extend(row.time_ns);
         }
         let medians = all.into_iter().filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
@@ -76,7 +78,7 @@ impl MeasuredTimes {
             (None, true) => Err(Error::Request(format!("{path} has no times of {name}"))),
             (Some(other), true) => Err(Error::Request(format!(
                 "{path} has times of {name} for {}, not for {problem}: give the options that it was run with",
-                other.problem
+                other.problem.as_deref().unwrap_or_default()
             ))),
         }
     }
@@ -91,9 +93,9 @@ fn from_json(text: &str) -> Result<Vec<MeasuredTime>, String> {
 fn from_records(text: &str) -> Result<Vec<MeasuredTime>, String> {
     let row = |own: results::Record| MeasuredTime {
         time_ns: own.value("time").and_then(results::Value::number),
-        device_name: own.device_name().to_owned(),
+        device_name: Some(own.device_name().to_owned()),
         rung: own.rung,
-        problem: own.problem,
+        problem: Some(own.problem),
     };
     Ok(results::parse(text)?.into_iter().map(row).collect())
 }

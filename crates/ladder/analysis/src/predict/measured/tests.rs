@@ -29,6 +29,8 @@ fn records_and_json_have_the_same_times() {
         assert!(error("reduce", "n = 4").ends_with("give the options that it was run with"));
         assert!(error("gemm", "n = 4").ends_with("has no times of gemm"));
     }
+    let without = read(r#"[{"rung": "reduce_gmem", "time_ns": 92500.0}]"#).unwrap();
+    assert_eq!((without.device(), without.of(reduce, "n = 4").unwrap()["reduce_gmem"]), (None, 92.5));
     assert!(read("nothing").unwrap_err().to_string().contains("line 1: "));
     assert!(read("[3]").is_err());
 }
