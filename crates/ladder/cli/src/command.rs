@@ -58,7 +58,7 @@ pub struct Program {
 /// The exit code when a result was wrong or a difference is unexplained.
 pub const WRONG: u8 = 1;
 
-/// The exit code of a run that somebody ended: 128 and the number of the signal.
+/// The exit code of an interrupted run: 128 and the number of the signal.
 pub const INTERRUPTED: u8 = 130;
 
 /// The environment of the program.

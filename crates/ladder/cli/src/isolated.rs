@@ -175,7 +175,7 @@ impl Isolated {
 
 /// Passes on what kernels print.
 fn print(text: &str) {
-    // There is nobody to report to when the reader has closed the pipe.
+    // When the reader has closed the pipe, the error has no one to reach.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 

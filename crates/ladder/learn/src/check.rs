@@ -147,8 +147,8 @@ impl Launched {
                  the last element?"
             }
             (Some(Check::Init), ..) => {
-                "Something is read that nobody has written before. Does each element that is read have a writer, for all \
-                 threads and at the edges too?"
+                "A value is read before it is written. Is each element that is read written first, for all threads and at the \
+                 edges too?"
             }
             (Some(Check::Race), ..) => {
                 "Two threads use the same element, one of them writes it, and nothing says who comes first. What orders \

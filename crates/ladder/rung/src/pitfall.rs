@@ -88,7 +88,7 @@ impl Check {
     pub fn about(self) -> &'static str {
         match self {
             Self::Memory => "accesses outside of the object that the pointer came from",
-            Self::Init => "values that depend on memory or registers which nobody has written",
+            Self::Init => "values that depend on uninitialized memory or registers",
             Self::Race => "accesses to the same bytes that nothing orders",
             Self::Sync => "threads that wait for others in a way in which they do not meet",
         }

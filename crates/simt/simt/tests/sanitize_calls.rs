@@ -70,7 +70,7 @@ fn parameters_and_results_take_it_along() {
     let branch =
         function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r2, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
     let found = one(&branch, &call("f", "%r3", "%r4"));
-    assert_eq!(found.what, "a branch depends on memory that nobody has written");
+    assert_eq!(found.what, "a branch depends on uninitialized memory");
     assert_eq!((found.place.as_deref(), found.ptx_line), (Some("byte 0 of parameter `b`"), 13));
     // One lane's only.
     let odd = format!("setp.ne.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r4, 1;\n{}", call("f", "%r3", "%r4"));
@@ -101,7 +101,7 @@ fn frames_begin_anew() {
     let decides =
         function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r8, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
     let found = one(&decides, &call("f", "%r3", "%r3"));
-    assert_eq!(found.what, "a branch depends on a register that nobody has written");
+    assert_eq!(found.what, "a branch depends on an uninitialized register");
     assert_eq!(found.place.as_deref(), Some("register `%r8`"));
     clean(&register.replace("add.u32 %r3, %r1, %r8", "add.u32 %r3, %r1, %r2"), &twice);
     // What the first call has left in local memory.

@@ -133,10 +133,10 @@ fn a_bulk_reduction_computes_with_what_is_there() {
     };
     clean(&format!("{}{}", fill(32), add("%rd1")), PLAIN);
     let (found, line) = one("init", &format!("{}{}", fill(32), add("%rd2")), PLAIN);
-    assert_eq!(found.what, "the result of an atomic depends on memory that nobody has written");
+    assert_eq!(found.what, "the result of an atomic depends on uninitialized memory");
     assert_eq!((found.place.as_deref(), line), (Some("byte 0 of argument 1's buffer of 1024 bytes"), 4));
     let (found, _) = one("init", &format!("{}{}", fill(31), add("%rd1")), PLAIN);
-    assert_eq!(found.what, "an operand of an atomic depends on memory that nobody has written");
+    assert_eq!(found.what, "an operand of an atomic depends on uninitialized memory");
     assert_eq!(found.place.as_deref(), Some("byte 124 of variable `tile` of 1024 bytes"));
 }
 

@@ -58,8 +58,8 @@ fn one(before: &str, body: &str, what: &str) -> Finding {
     found
 }
 
-pub(crate) const STORED: &str = "a value that is stored to device memory depends on memory that nobody has written";
-const BRANCH: &str = "a branch depends on memory that nobody has written";
+pub(crate) const STORED: &str = "a value that is stored to device memory depends on uninitialized memory";
+const BRANCH: &str = "a branch depends on uninitialized memory";
 
 #[test]
 fn device_memory_counts_where_it_is_stored_or_decides() {
@@ -83,10 +83,10 @@ fn device_memory_counts_where_it_is_stored_or_decides() {
     assert_eq!((found.thread, found.times), ([32, 0, 0], 32));
     let indirect = "ld.global.u32 %r3, [%rd4];\nand.b32 %r4, %r3, 28;\ncvt.u64.u32 %rd6, %r4;\nadd.s64 %rd7, %rd2, %rd6;\n\
                     st.global.u32 [%rd7], 1;";
-    one("", indirect, "an address depends on memory that nobody has written");
+    one("", indirect, "an address depends on uninitialized memory");
     // `+=` on memory that nobody has written.
     one("", "ld.global.u32 %r3, [%rd5];\nadd.s32 %r3, %r3, 1;\nst.global.u32 [%rd5], %r3;", STORED);
-    one("", "red.global.add.u32 [%rd5], 1;", "the result of an atomic depends on memory that nobody has written");
+    one("", "red.global.add.u32 [%rd5], 1;", "the result of an atomic depends on uninitialized memory");
     clean("", "st.global.u32 [%rd5], 0;\nred.global.add.u32 [%rd5], 1;");
     one("", "ld.global.u32 %r3, [%rd4];\nred.global.add.u32 [%rd1], %r3;", "an operand of an atomic");
 }
@@ -173,7 +173,7 @@ fn bits_that_are_masked_and_padding_accuse_nobody() {
                 setp.eq.u32 %p3, %r3, 7;\nand.pred %p4, %p3, %p1;\n@%p2 st.global.u32 [%rd5], 1;\n\
                 @%p4 st.global.u32 [%rd5], 2;";
     clean("", both);
-    one("", &both.replace("7, %p1", "7, !%p1"), "whether the instruction is executed depends on memory");
+    one("", &both.replace("7, %p1", "7, !%p1"), "whether the instruction is executed depends on uninitialized memory");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn structs_with_padding_are_copied_through_local_memory() {
 #[test]
 fn registers_that_nobody_has_written_are_found() {
     let found = one("", "add.s32 %r5, %r9, %r1;\nst.global.u32 [%rd5], %r5;", "a value that is stored");
-    assert!(found.what.ends_with("depends on a register that nobody has written"));
+    assert!(found.what.ends_with("depends on an uninitialized register"));
     assert_eq!(found.place.as_deref(), Some("register `%r9`"));
     assert_eq!(found.other.unwrap().what, "first read of `%r9`");
     // Written under the same condition as it is read.

@@ -54,7 +54,7 @@ pub(super) fn show(
     Ok(0)
 }
 
-/// The metrics of these names, each once, or those that are shown where none is named.
+/// The metrics of these names, each once, or the usual ones if no name is given.
 pub(super) fn requested(names: &[String], side: Side) -> Result<Vec<Metric>, Error> {
     if names.is_empty() {
         return Ok(metrics::defaults());

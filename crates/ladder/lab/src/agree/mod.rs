@@ -63,7 +63,7 @@ fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<Co
     }
     // It is closed before another process is profiled on it.
     drop(device);
-    // Tools that do not work are told of before minutes are spent.
+    // Tools that do not work are reported before minutes are spent.
     if let Some((_, launch)) = plans.iter().flat_map(Plan::launches).next() {
         gpu.changes(&launch.entry)?;
     }

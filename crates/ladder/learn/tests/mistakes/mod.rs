@@ -35,7 +35,7 @@ mistakes! {
     even_and_odd: "2 * (t % 64) + t / 64" => "2 * (t % 64)", "race";
     shared_static: "#[address_space(shared)]" => "", "race";
     first_barrier: "thread::sync_threads();" => "cuda_std::warp::sync_warp(u32::MAX);", "race";
-    halo: "if t < 6" => "if t < 3", "has written";
+    halo: "if t < 6" => "if t < 3", "uninitialized";
     halo: "    thread::sync_threads();\n" => "", "race";
     dynamic_shared: "threads - 1 - t" => "threads - t", "a guard";
     reduce_tree: "            thread::sync_threads();\n" => "", "race";

@@ -1,4 +1,4 @@
-//! The check `init`: values that depend on memory or registers which nobody has written.
+//! The check `init`: values that depend on uninitialized memory or registers.
 //!
 //! What is written is known byte by byte: of shared memory for each block, of the frames in local memory for each
 //! thread, with what functions are given and return, and of device memory from launch to launch. A load of other bytes

@@ -40,7 +40,7 @@ pub(super) struct FigureArguments {
 /// The name that stands for all drawings.
 const ALL: &str = "all";
 
-/// The most lines of text of the figures that are shown where none is named.
+/// The most lines of text of the figures that are shown if no figure is named.
 const LINES_SHOWN: usize = 55;
 
 /// The parser of a drawing's name, or [`ALL`].

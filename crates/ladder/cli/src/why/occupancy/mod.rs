@@ -10,7 +10,7 @@ use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
 use engine::DeviceProperties;
 use engine::device::Choice;
 
-/// The architecture where none is named and there is no GPU.
+/// The architecture if no device is given and there is no GPU.
 const ARCH: &str = "sm_90";
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {

@@ -106,8 +106,8 @@ impl Init {
         };
         let found = RawFinding {
             what: match origin_kind {
-                OriginKind::Register => format!("{what} depends on a register that nobody has written"),
-                OriginKind::Memory(_) => format!("{what} depends on memory that nobody has written"),
+                OriginKind::Register => format!("{what} depends on an uninitialized register"),
+                OriginKind::Memory(_) => format!("{what} depends on uninitialized memory"),
                 OriginKind::Lane => {
                     format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
                 }
