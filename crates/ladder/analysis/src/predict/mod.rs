@@ -36,6 +36,7 @@ use engine::registry::{Ladder, Rung};
 use engine::run::Plan;
 use engine::{DeviceProperties, Kernels};
 use model::{Constants, Estimate, estimate};
+use rayon::prelude::*;
 use sample::{INSTRUCTIONS, Sample, Sampler};
 pub use score::{RESOLUTION_US, Score, observations, score};
 use toolkit::Usage;
@@ -100,10 +101,9 @@ pub fn ladder(
     plan.fit(properties(device))?;
     let arch = &device.arch;
     plan.leave_out(|_, launch| occupancy::source(kernels, launch, arch).err())?;
-    let mut entries = Vec::new();
-    for (_, launch) in plan.launches() {
-        entries.push(EntryOccupancy::new(kernels, launch, arch)?);
-    }
+    // Each entry is a run of ptxas.
+    let entries = plan.launches().par_iter().map(|(_, launch)| EntryOccupancy::new(kernels, launch, arch));
+    let mut entries = entries.collect::<Result<Vec<_>, Error>>()?;
     let mut all = entries.iter();
     plan.leave_out(|rung, launch| {
         let fits = all.next().is_some_and(|own| own.occupancy.blocks > 0);
@@ -170,7 +170,7 @@ pub fn each_launch(
     most_instructions: u64,
 ) -> Result<Vec<Result<Prediction, Error>>, Error> {
     let entry = |(_, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, launch)?.0);
-    let entries: Vec<EntryOccupancy> = launches.iter().map(entry).collect::<Result<_, Error>>()?;
+    let entries: Vec<EntryOccupancy> = launches.par_iter().map(entry).collect::<Result<_, Error>>()?;
     predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)
 }
 
