@@ -25,8 +25,8 @@ pub(crate) fn first_use(tokens: TokenStream) -> Option<Ident> {
 fn is_generic(name: &str, span: Span) -> Option<bool> {
     let span = span.unwrap();
     let text = fs::read_to_string(span.local_file()?).ok()?;
-    let line = text.split_inclusive('\n').nth(span.line() - 1)?;
-    let (column, _) = line.char_indices().nth(span.column() - 1)?;
+    let line = text.split_inclusive('\n').nth(span.line().checked_sub(1)?)?;
+    let (column, _) = line.char_indices().nth(span.column().checked_sub(1)?)?;
     let start = line.as_ptr() as usize - text.as_ptr() as usize + column;
     is_generic_at(&text, name, start)
 }
@@ -56,7 +56,11 @@ fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
     for token in tokens {
         let is_const = matches!(&token, TokenTree::Ident(ident) if ident == "const");
         match token {
-            TokenTree::Ident(ident) if ident == "fn" || ident == "impl" => (in_header, in_generics) = (true, false),
+            // In a header, they are parts of types.
+            TokenTree::Ident(ident) if !in_header && (ident == "fn" || ident == "impl") => {
+                (in_header, in_generics) = (true, false);
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ';' => in_header = false,
             TokenTree::Ident(ident) if ident == MARK => marked = Some(None),
             TokenTree::Ident(ident) if after_const && ident == name => match in_header {
                 true => in_generics = true,
@@ -85,6 +89,8 @@ mod tests {
         for (text, expected) in [
             ("fn f<const N: usize>() { static S: [u8; @N] = x; }", Some(true)),
             ("fn f<const N: usize>(a: [u8; N]) -> [u8; N] { if c { g(|| shared_array![u8; @N]) } }", Some(true)),
+            ("fn f<const N: usize>() -> impl Fn() { static S: [u8; @N] = x; }", Some(true)),
+            ("trait T { fn f<const N: usize>(); fn g() { static S: [u8; @N] = x; } }", None),
             ("impl<T, const N: usize> S<T, N> { fn f(&self) { static S: [u8; @N] = x; } }", Some(true)),
             ("fn f<const N: usize>() { fn g() { static S: [u8; 2 * @N] = x; } }", Some(true)),
             ("fn f<const N: usize>() { const N: usize = 4; static S: [u8; @N] = x; }", Some(false)),
