@@ -47,37 +47,68 @@ fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
     declaration(tokens, name)?
 }
 
-/// Returns how the innermost declaration around the mark declares `name`: as a generic (`true`) or as an item; the inner
-/// `None` stands for no declaration. Returns `None` if the mark is not among the tokens.
+/// Returns how the innermost declaration around the mark declares `name`: as a generic (`true`) or in another way; the
+/// inner `None` stands for no declaration. Returns `None` if the mark is not among the tokens.
 fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
     let (mut marked, mut item) = (None, None);
     // Whether the tokens belong to the header of a function or an `impl` block, and whether that header declares the name.
     let (mut in_header, mut in_generics, mut after_const) = (false, false, false);
+    // The punctuation before the token, and whether an attribute macro may rewrite the item.
+    let (mut before, mut is_rewritten) = (None, false);
     for token in tokens {
         let is_const = matches!(&token, TokenTree::Ident(ident) if ident == "const");
+        let mut punctuation = None;
         match token {
             // In a header, they are parts of types.
             TokenTree::Ident(ident) if !in_header && (ident == "fn" || ident == "impl") => {
                 (in_header, in_generics) = (true, false);
             }
-            TokenTree::Punct(punct) if punct.as_char() == ';' => in_header = false,
             TokenTree::Ident(ident) if ident == MARK => marked = Some(None),
             TokenTree::Ident(ident) if after_const && ident == name => match in_header {
                 true => in_generics = true,
                 false => item = Some(false),
             },
+            // The name in `macro_rules! name`.
+            TokenTree::Ident(_) if before == Some('!') => punctuation = before,
+            TokenTree::Punct(punct) if punct.as_char() == ';' => (in_header, is_rewritten) = (false, false),
+            TokenTree::Punct(punct) => punctuation = Some(punct.as_char()),
+            TokenTree::Group(group) if before == Some('#') => is_rewritten |= !is_builtin(group.stream()),
             TokenTree::Group(group) => {
-                let is_body = in_header && group.delimiter() == Delimiter::Brace;
+                let is_braced = group.delimiter() == Delimiter::Brace;
                 if let Some(found) = declaration(group.stream(), name) {
-                    marked = Some(found.or((is_body && in_generics).then_some(true)));
+                    let found = found.or((is_braced && in_header && in_generics).then_some(true));
+                    // A macro may turn a generic into a constant.
+                    marked = Some(found.map(|is_generic| is_generic && !is_rewritten && before != Some('!')));
                 }
-                in_header &= !is_body;
+                if is_braced {
+                    (in_header, is_rewritten) = (false, false);
+                }
             }
             _ => {}
         }
-        after_const = is_const;
+        (after_const, before) = (is_const, punctuation);
     }
     marked.map(|found| found.or(item))
+}
+
+/// Whether an attribute leaves a function's generics as they are.
+fn is_builtin(attribute: TokenStream) -> bool {
+    let known = [
+        "allow",
+        "cfg",
+        "cold",
+        "deny",
+        "doc",
+        "expect",
+        "gpu_only",
+        "inline",
+        "must_use",
+        "target_feature",
+        "track_caller",
+        "unsafe",
+        "warn",
+    ];
+    matches!(attribute.into_iter().next(), Some(TokenTree::Ident(name)) if known.iter().any(|it| name == it))
 }
 
 #[cfg(test)]
@@ -94,6 +125,10 @@ mod tests {
             ("impl<T, const N: usize> S<T, N> { fn f(&self) { static S: [u8; @N] = x; } }", Some(true)),
             ("fn f<const N: usize>() { fn g() { static S: [u8; 2 * @N] = x; } }", Some(true)),
             ("fn f<const N: usize>() { const N: usize = 4; static S: [u8; @N] = x; }", Some(false)),
+            ("/// F.\n#[inline(always)] fn f<const N: usize>() { static S: [u8; @N] = x; }", Some(true)),
+            ("#[rung] fn f<const N: usize>() { static S: [u8; @N] = x; }", Some(false)),
+            ("rung! { fn f<const N: usize>() { static S: [u8; @N] = x; } }", Some(false)),
+            ("macro_rules! m { () => { fn f<const N: usize>() { static S: [u8; @N] = x; } } }", Some(false)),
             ("fn f<const N: usize>() {} const N: usize = 4; fn g() { static S: [u8; @N] = x; }", Some(false)),
             ("fn f<const N: usize>() {} fn g() { static S: [u8; @N] = x; }", None),
             ("const N: usize = 4; fn g() { static S: [u8; @N] = x; }", None),
