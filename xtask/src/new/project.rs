@@ -1,11 +1,14 @@
-//! `cargo xtask new project`: writes a project of kernels of its own, outside this repository, which uses this checkout's
-//! crates.
+//! `cargo xtask new project`: writes a project of kernels outside this repository, which uses this checkout's crates.
+//!
+//! The project's files name the crates by relative paths below its folder `ladder`. On this machine that is a link to this
+//! checkout; the CI file clones Ladder there. So no published file has a path of this machine.
 
 use std::path::{Path, absolute};
+use std::process::Command;
 
 use super::{Changes, read};
 use crate::console::{Failure, Result, status};
-use crate::process::root;
+use crate::process::{output, root};
 
 /// The files, each with its template.
 const FILES: [(&str, &str); 11] = [
@@ -21,9 +24,6 @@ const FILES: [(&str, &str); 11] = [
     ("host/build.rs", include_str!("../../templates/project/build.rs.tmpl")),
     ("host/src/main.rs", include_str!("../../templates/project/main.rs.tmpl")),
 ];
-
-/// The mark before the folder of one of this repository's crates in a template.
-const CRATE: &str = "{{ladder/";
 
 /// Writes a project into a folder that is empty or not there. The folder's name is the project's.
 pub(crate) fn new(folder: &str) -> Result<()> {
@@ -51,23 +51,101 @@ pub(crate) fn new(folder: &str) -> Result<()> {
         Ok(value.unwrap_or_default().to_owned())
     };
     let (channel, upstream) = (ours("rust-toolchain.toml", "channel")?, ours("rust-cuda.toml", "rev")?);
-    let values = [("name", &*name), ("channel", &channel), ("upstream", &upstream)];
+    let git = |arguments: &[&str]| {
+        let text = output(Command::new("git").arg("-C").arg(root()).args(arguments)).unwrap_or_default();
+        text.trim().to_owned()
+    };
+    let commit = git(&["rev-parse", "HEAD"]);
+    let url = clone_url(&git(&["remote", "get-url", "origin"]));
+    let shown_url = match &url {
+        Some(url) => format!("{url:?}"),
+        None => "\"\" # FILL IN: a URL from which Ladder can be cloned".to_owned(),
+    };
+    let values = [
+        ("name", &*name),
+        ("channel", &channel),
+        ("upstream", &upstream),
+        ("ladder_commit", &commit),
+        ("ladder_url", &shown_url),
+    ];
     let mut changes = Changes::default();
     for (file, template) in FILES {
-        changes.create(folder.join(file), &with_crates(template), &values)?;
+        changes.create(folder.join(file), template, &values)?;
     }
     changes.write()?;
+    let link = folder.join("ladder");
+    link_folder(&root(), &link).map_err(|error| {
+        Failure::file("make the link", &link, &error).hint(format!("make it by hand; it leads to {}", root().display()))
+    })?;
+    status("Linked", link.display());
+    if url.is_none() {
+        let file = ".github/workflows/test.yml";
+        status(
+            "Note",
+            format_args!("this checkout has no remote `origin` with a public URL: fill in LADDER_URL in {file}"),
+        );
+    } else if git(&["branch", "--remotes", "--contains", &commit]).is_empty() {
+        status("Note", format_args!("the CI file checks out Ladder's commit {commit}: push it first"));
+    }
     status("Next", format_args!("cd {} && cargo test", folder.display()));
     Ok(())
 }
 
-/// A template with the folders of this repository's crates, as strings of TOML.
-fn with_crates(template: &str) -> String {
-    let mut parts = template.split(CRATE);
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (folder, rest) = part.split_once("}}").unwrap_or((part, ""));
-        text += &format!("{:?}{rest}", root().join(folder));
+/// Returns the URL from which anyone can clone a repository with this remote: `https` in place of `ssh`, and without a user
+/// or a password. Returns `None` for a folder of this machine, and for a port that only `ssh` uses.
+fn clone_url(remote: &str) -> Option<String> {
+    let (scheme, rest) = match remote.split_once("://") {
+        Some(("ssh", rest)) => {
+            let (host, path) = rest.split_once('/')?;
+            (!host.contains(':')).then_some(("https", format!("{host}/{path}")))?
+        }
+        Some((scheme @ ("https" | "http"), rest)) => (scheme, rest.to_owned()),
+        Some(_) => return None,
+        None => {
+            // `user@host:path`. A Windows path has one letter before its colon.
+            let (host, path) = remote.split_once(':').filter(|(host, _)| host.len() > 1 && !host.contains('/'))?;
+            ("https", format!("{host}/{}", path.trim_start_matches('/')))
+        }
+    };
+    let (host, path) = rest.split_once('/')?;
+    let host = host.rsplit('@').next().unwrap_or(host);
+    Some(format!("{scheme}://{host}/{path}"))
+}
+
+#[cfg(unix)]
+fn link_folder(target: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+/// A junction, which needs no privilege, as a symbolic link does on Windows.
+#[cfg(windows)]
+fn link_folder(target: &Path, link: &Path) -> std::io::Result<()> {
+    let made = Command::new("cmd").args(["/C", "mklink", "/J"]).args([link, target]).output()?;
+    match made.status.success() {
+        true => Ok(()),
+        false => Err(std::io::Error::other(String::from_utf8_lossy(&made.stderr).into_owned())),
     }
-    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clone_url;
+
+    #[test]
+    fn a_url_for_everyone() {
+        for (remote, expected) in [
+            ("https://example.org/a/ladder.git", Some("https://example.org/a/ladder.git")),
+            ("https://me:token@example.org:8443/ladder", Some("https://example.org:8443/ladder")),
+            ("git@example.org:a/ladder.git", Some("https://example.org/a/ladder.git")),
+            ("ssh://git@example.org/a/ladder.git", Some("https://example.org/a/ladder.git")),
+            ("ssh://git@example.org:2222/a/ladder.git", None),
+            ("file:///home/me/ladder", None),
+            ("/home/me/ladder", None),
+            ("../ladder", None),
+            ("C:\\ladder", None),
+            ("", None),
+        ] {
+            assert_eq!(clone_url(remote).as_deref(), expected, "{remote}");
+        }
+    }
 }

@@ -47,16 +47,35 @@ pub fn print(text: core::fmt::Arguments<'_>) {
 }
 
 /// Prints to the host's standard output, as `std::print!` does; see [`io`](crate::io).
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 #[macro_export]
 macro_rules! print {
     ($($arg:tt)*) => { $crate::io::print(::core::format_args!($($arg)*)) };
 }
 
 /// Prints a line to the host's standard output, as `std::println!` does; see [`io`](crate::io).
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 #[macro_export]
 macro_rules! println {
     () => { $crate::print!("\n") };
     ($($arg:tt)*) => { $crate::print!("{}\n", ::core::format_args!($($arg)*)) };
+}
+
+/// Reports that printing needs the feature `alloc`, on the host too.
+#[cfg(not(feature = "alloc"))]
+#[macro_export]
+macro_rules! print {
+    ($($arg:tt)*) => {
+        ::core::compile_error!(
+            "printing in a kernel needs cuda_std's feature `alloc`: add it to cuda_std's `features` in Cargo.toml; \
+             code for the host alone can use `std::print!` and `std::println!`"
+        )
+    };
+}
+
+/// Reports that printing needs the feature `alloc`, on the host too.
+#[cfg(not(feature = "alloc"))]
+#[macro_export]
+macro_rules! println {
+    ($($arg:tt)*) => { $crate::print!($($arg)*) };
 }

@@ -35,7 +35,7 @@
 //! | feature | adds | costs the first device build |
 //! |---|---|---|
 //! | `panic-message` | message, file and line of a panic on the host; without it a panic is a `trap` | nothing; at least 24 to 35 registers in a kernel that can panic |
-//! | `alloc` | `Vec`, `Box`, `String`, `format!`, and with them [`print!`] | nothing |
+//! | `alloc` | `Vec`, `Box`, `String`, `format!`, and with them [`print!`]: without the feature, printing is a compile error | nothing |
 //! | `glam` | `cuda_std::glam`, and the functions of [`thread`] that return its vectors | 6 s of one core |
 //! | `half` | [`struct@f16`] and [`bf16`] | 8 s |
 //! | `vek` | `cuda_std::vek`, which upstream advises against | 4 s |
@@ -96,16 +96,19 @@ pub use float_ext::FloatExt;
 pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(not(target_arch = "nvptx64"), feature = "alloc"))]
 pub use std::{print, println};
 #[cfg(feature = "vek")]
 pub use vek;
 
 /// The names that most kernels use. `use cuda_std::prelude::*;`
+///
+/// `address_space`, `warp` and [`MaybeUninit`](core::mem::MaybeUninit), which shared memory needs, are not in upstream's
+/// prelude: a kernel that is to compile with upstream's crate too imports them by name.
 pub mod prelude {
     #[cfg(feature = "half")]
     pub use crate::f16;
-    pub use crate::{assert_eq, assert_ne, kernel, print, println, thread};
+    pub use crate::{address_space, assert_eq, assert_ne, kernel, print, println, thread, warp};
     #[cfg(feature = "alloc")]
     pub use alloc::{
         borrow::ToOwned,
@@ -115,6 +118,7 @@ pub mod prelude {
         string::{String, ToString},
         vec::Vec,
     };
+    pub use core::mem::MaybeUninit;
 }
 
 /// A panic ends the whole launch with an error that the host sees at its next synchronization:

@@ -68,11 +68,12 @@ use crate::gpu_only;
 #[macro_export]
 macro_rules! shared_array {
     ($array_type:ty; $len:expr) => {{
+        #[$crate::address_space(shared)]
+        #[allow(dead_code)]
+        static mut SHARED: ::core::mem::MaybeUninit<[$array_type; $len]> = ::core::mem::MaybeUninit::uninit();
         #[$crate::gpu_only]
         #[inline(always)]
         fn shared_array() -> *mut $array_type {
-            #[$crate::address_space(shared)]
-            static mut SHARED: ::core::mem::MaybeUninit<[$array_type; $len]> = ::core::mem::MaybeUninit::uninit();
             (&raw mut SHARED).cast()
         }
         shared_array()

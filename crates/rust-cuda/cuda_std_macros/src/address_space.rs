@@ -1,12 +1,31 @@
 //! `#[address_space(…)]`: the mark that `cuda_builder` moves a static by.
 
 use crate::common::errors_before;
+use crate::generics;
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Error, ItemStatic};
 
 pub(crate) fn expand(space: TokenStream, item: TokenStream) -> TokenStream {
-    match section(space, &item) {
+    let parsed: ItemStatic = match syn::parse2(item.clone()) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let text = format!("#[address_space] goes on a `static` with an initializer: {error}");
+            return errors_before(Error::new(error.span(), text), item);
+        }
+    };
+    if let Some(name) = generics::first_use(parsed.ty.to_token_stream()) {
+        let error = Error::new(
+            name.span(),
+            format!(
+                "a static cannot use the generic parameter `{name}` of the function around it: declare the static in the \
+                 kernel, with a length that is a constant, and pass its pointer to the generic function"
+            ),
+        );
+        let ItemStatic { vis, mutability, ident, .. } = parsed;
+        return errors_before(error, quote!(#vis static #mutability #ident: () = ();));
+    }
+    match section(space) {
         Ok(None) => item,
         Ok(Some(section)) => quote! {
             #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = #section))]
@@ -17,13 +36,7 @@ pub(crate) fn expand(space: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// The link section that marks `space`; `None` for global memory, where a static lives anyway.
-fn section(space: TokenStream, item: &TokenStream) -> syn::Result<Option<&'static str>> {
-    if let Err(error) = syn::parse2::<ItemStatic>(item.clone()) {
-        return Err(Error::new(
-            error.span(),
-            format!("#[address_space] goes on a `static` with an initializer: {error}"),
-        ));
-    }
+fn section(space: TokenStream) -> syn::Result<Option<&'static str>> {
     let known = "one of `shared`, `constant`, `global`";
     let name: Ident = syn::parse2(space).map_err(|error| {
         Error::new(error.span(), format!("#[address_space(…)] takes {known}, for example #[address_space(shared)]"))

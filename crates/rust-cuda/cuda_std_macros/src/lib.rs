@@ -10,6 +10,7 @@ use proc_macro::TokenStream;
 
 mod address_space;
 mod externally_visible;
+mod generics;
 mod gpu_only;
 mod kernel;
 
