@@ -61,21 +61,40 @@ macro_rules! println {
     ($($arg:tt)*) => { $crate::print!("{}\n", ::core::format_args!($($arg)*)) };
 }
 
-/// Reports that printing needs the feature `alloc`, on the host too.
+/// Reports that printing needs the feature `alloc`. On the host, `#[kernel]` uses it for kernels that print.
 #[cfg(not(feature = "alloc"))]
+#[doc(hidden)]
 #[macro_export]
-macro_rules! print {
-    ($($arg:tt)*) => {
+macro_rules! __printing_needs_alloc {
+    () => {
         ::core::compile_error!(
-            "printing in a kernel needs cuda_std's feature `alloc`: add it to cuda_std's `features` in Cargo.toml; \
-             code for the host alone can use `std::print!` and `std::println!`"
-        )
+            "printing in a kernel needs cuda_std's feature `alloc`: add it to cuda_std's `features` in Cargo.toml"
+        );
     };
 }
 
-/// Reports that printing needs the feature `alloc`, on the host too.
-#[cfg(not(feature = "alloc"))]
+/// Nothing: printing has the feature that it needs.
+#[cfg(feature = "alloc")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __printing_needs_alloc {
+    () => {};
+}
+
+/// Reports that printing needs the feature `alloc`.
+#[cfg(all(target_arch = "nvptx64", not(feature = "alloc")))]
+#[macro_export]
+macro_rules! print {
+    ($($arg:tt)*) => {
+        $crate::__printing_needs_alloc!()
+    };
+}
+
+/// Reports that printing needs the feature `alloc`.
+#[cfg(all(target_arch = "nvptx64", not(feature = "alloc")))]
 #[macro_export]
 macro_rules! println {
-    ($($arg:tt)*) => { $crate::print!($($arg)*) };
+    ($($arg:tt)*) => {
+        $crate::__printing_needs_alloc!()
+    };
 }

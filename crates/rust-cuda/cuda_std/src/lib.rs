@@ -96,7 +96,7 @@ pub use float_ext::FloatExt;
 pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
-#[cfg(all(not(target_arch = "nvptx64"), feature = "alloc"))]
+#[cfg(not(target_arch = "nvptx64"))]
 pub use std::{print, println};
 #[cfg(feature = "vek")]
 pub use vek;

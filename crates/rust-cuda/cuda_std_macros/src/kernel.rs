@@ -1,7 +1,7 @@
 //! `#[kernel]`: checks a function against what an entry point can be, then gives it the entry ABI.
 
 use crate::common::{Errors, Function, errors_before, is_no_mangle};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
     Error, FnArg, Lit, PatType, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
@@ -176,6 +176,9 @@ fn entry_point(function: &Function) -> TokenStream {
     host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
     let checks = if checks.is_empty() { checks } else { in_checks(&checks) };
+    // The device's own `print!` says the same there.
+    let printing = printing(block.clone())
+        .map(|span| quote_spanned!(span=> #[cfg(not(target_arch = "nvptx64"))] ::cuda_std::__printing_needs_alloc!();));
     quote! {
         #[cfg(target_arch = "nvptx64")]
         #(#attrs)*
@@ -188,7 +191,26 @@ fn entry_point(function: &Function) -> TokenStream {
         #vis #host #block
 
         #checks
+        #printing
     }
+}
+
+/// The place of the first `print!` or `println!` in a kernel.
+fn printing(block: TokenStream) -> Option<Span> {
+    let mut name = None;
+    for token in block {
+        match (&token, name.take()) {
+            (TokenTree::Punct(own), Some(span)) if own.as_char() == '!' => return Some(span),
+            (TokenTree::Ident(own), _) if own == "print" || own == "println" => name = Some(own.span()),
+            (TokenTree::Group(group), _) => {
+                if let Some(span) = printing(group.stream()) {
+                    return Some(span);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What the checks of parameters use, around them.
