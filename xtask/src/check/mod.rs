@@ -6,12 +6,12 @@ mod dependencies;
 mod source;
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, root};
+use crate::process::{cargo, root, succeed};
 
 /// The crates that projects outside this repository use. Cargo may ask the registry for crates that the workspace's patches
 /// replace.
@@ -60,7 +60,9 @@ impl Steps {
     fn cargo(&mut self, name: &'static str, arguments: &str) {
         self.run(name, || {
             status("Running", format_args!("cargo {arguments}"));
-            succeed(cargo().args(arguments.split_whitespace()).env("RUSTDOCFLAGS", "-Dwarnings"))
+            let mut cargo = cargo();
+            cargo.args(arguments.split_whitespace()).env("RUSTDOCFLAGS", "-Dwarnings");
+            succeed(cargo.current_dir(root()))
         });
     }
 
@@ -86,14 +88,14 @@ fn setup() -> Result<()> {
 /// declares them.
 fn formatting() -> Result<()> {
     let mut rustfmt = Command::new("rustfmt");
-    rustfmt.args(["--edition", "2024", "--check"]);
+    rustfmt.args(["--edition", "2024", "--check"]).current_dir(root());
     for folder in ["exercises", "crates/ladder/learn/solutions"].map(|folder| root().join(folder)) {
         let entries = fs::read_dir(&folder).map_err(|error| Failure::file("read", &folder, &error))?;
         let paths = entries.flatten().map(|entry| entry.path());
         rustfmt.args(paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")));
     }
     let remedy = "`cargo fmt --all`, `rustfmt --edition 2024 exercises/*.rs crates/ladder/learn/solutions/*.rs`";
-    let packages = succeed(cargo().args(["fmt", "--all", "--check"]));
+    let packages = succeed(cargo().args(["fmt", "--all", "--check"]).current_dir(root()));
     succeed(&mut rustfmt).and(packages).map_err(|failure| failure.hint(remedy))
 }
 
@@ -106,16 +108,6 @@ pub(crate) fn circles() -> Result<()> {
     }
     Err(Failure::new(found.join("\n"))
         .hint("move what both modules need into a module that neither imports, or pass it as an argument"))
-}
-
-/// Runs a program in the workspace's root. The program reports its own errors.
-fn succeed(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.current_dir(root()).stdin(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::new(format!("{name} failed ({status})"))),
-        Err(error) => Err(Failure::new(format!("cannot run {name}: {error}"))),
-    }
 }
 
 #[cfg(test)]
