@@ -1,5 +1,5 @@
-//! Criterion's benchmarks: all ladders by the GPU's own clock, against CUDA C++, CUB and cuBLAS, and what there is to
-//! measure on a CPU; without a GPU, the CPU's part alone.
+//! Criterion's benchmarks: all ladders by the GPU's clock, against CUDA C++, CUB and cuBLAS. Without a GPU, or when the filter
+//! contains `cpu` or `simt`, they time the references on the CPU and the simulator.
 
 mod groups;
 

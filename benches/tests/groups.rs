@@ -80,6 +80,17 @@ fn the_filter_takes_what_criterion_would_take() {
 }
 
 #[test]
+fn only_a_filter_that_names_them_runs_the_groups_of_the_cpu_on_a_gpu() {
+    let names_cpu = |args: &str| Filter::new(args.split_whitespace().map(str::to_owned)).names_cpu();
+    for args in ["--bench cpu", "^cpu/sum", "--bench simt/reduce", "--exact cpu/sum/plain_sum/4096"] {
+        assert!(names_cpu(args), "{args}");
+    }
+    for args in ["--bench", "--bench --save-baseline cpu", "--bench reduce_shfl", "--ignored cpu"] {
+        assert!(!names_cpu(args), "{args}");
+    }
+}
+
+#[test]
 fn the_clock_runs_by_launches_alone() {
     let clock = DeviceTime::default();
     let same = clock.clone();

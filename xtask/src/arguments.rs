@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use crate::check::Extent;
 use crate::console::{Failure, Result, nearest};
 
 /// What `cargo xtask --help` prints.
@@ -23,8 +22,8 @@ pub(crate) enum Task {
     Setup { nvidia: bool },
     /// Show what the machine has.
     Doctor,
-    /// Run the checks, with the usual tests or all of them.
-    Test(Extent),
+    /// Run the checks, with `all` the long tests too.
+    Test { all: bool },
     /// Run the check for import circles alone.
     Circles,
     /// Write a new rung, which comes after another.
@@ -85,8 +84,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         ("setup", []) => Ok(Task::Setup { nvidia: false }),
         ("setup", ["--nvidia"]) => Ok(Task::Setup { nvidia: true }),
         ("doctor", []) => Ok(Task::Doctor),
-        ("test", []) => Ok(Task::Test(Extent::Usual)),
-        ("test", ["--all"]) => Ok(Task::Test(Extent::All)),
+        ("test", []) => Ok(Task::Test { all: false }),
+        ("test", ["--all"]) => Ok(Task::Test { all: true }),
         ("circles", []) => Ok(Task::Circles),
         ("new", ["rung", name, "--after", after] | ["rung", "--after", after, name]) => {
             let [name, after] = [name, after].map(|word| (*word).to_owned());
@@ -156,7 +155,6 @@ fn ladder(words: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::{LADDER, OWN, Task, parse};
-    use crate::check::Extent;
     use crate::console::Result;
 
     fn parsed(line: &str) -> Result<Task> {
@@ -215,8 +213,8 @@ mod tests {
         assert_eq!(parsed("setup"), Ok(Task::Setup { nvidia: false }));
         assert_eq!(parsed("setup --nvidia"), Ok(Task::Setup { nvidia: true }));
         assert_eq!(parsed("doctor"), Ok(Task::Doctor));
-        assert_eq!(parsed("test"), Ok(Task::Test(Extent::Usual)));
-        assert_eq!(parsed("test --all"), Ok(Task::Test(Extent::All)));
+        assert_eq!(parsed("test"), Ok(Task::Test { all: false }));
+        assert_eq!(parsed("test --all"), Ok(Task::Test { all: true }));
         assert_eq!(parsed("circles"), Ok(Task::Circles));
         assert_eq!(parsed("playground"), Ok(Task::Playground { folder: None, is_for_tests: false }));
         let folder = Some("a/b".to_owned());

@@ -28,11 +28,9 @@ use arguments::Task;
 use console::{Failure, Result, status};
 
 fn main() -> ExitCode {
-    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(code) = check::for_cargo(&given) {
-        return code;
-    }
-    arguments::parse(given).and_then(|task| perform(&task)).unwrap_or_else(|failure| failure.report())
+    arguments::parse(std::env::args_os().skip(1))
+        .and_then(|task| perform(&task))
+        .unwrap_or_else(|failure| failure.report())
 }
 
 /// Does a task. The exit code is 0, or that of the program that the task started last.
@@ -41,7 +39,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Help => print!("{}", arguments::HELP),
         Task::Setup { nvidia } => install::setup(*nvidia)?,
         Task::Doctor => print!("{}", doctor::report()),
-        Task::Test(extent) => check::everything(*extent)?,
+        Task::Test { all } => check::everything(*all)?,
         Task::Circles => check::circles()?,
         Task::NewRung { name, after } => new::rung(name, after)?,
         Task::NewLadder { name } => new::ladder(name)?,

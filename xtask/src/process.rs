@@ -65,12 +65,14 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 /// Runs a program whose output the user should see. It is written to standard error, because standard output is for
 /// the results of the task.
 pub(crate) fn visibly(command: &mut Command) -> Result<()> {
+    succeed(command.stdout(std::io::stderr()))
+}
+
+/// Runs a program whose output is the result of the task.
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(std::io::stderr())
-        .status()
-        .map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
+    let status =
+        command.stdin(Stdio::null()).status().map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
     if status.success() { Ok(()) } else { Err(Failure::new(format!("{name} failed ({status})"))) }
 }
 

@@ -62,6 +62,17 @@ impl Filter {
         }
     }
 
+    /// Whether the filter has the name of the CPU's groups, `cpu` or `simt`. On a machine with a GPU, those groups run only
+    /// then.
+    pub(crate) fn names_cpu(&self) -> bool {
+        let text = match &self.chosen {
+            FilterRule::All | FilterRule::None => return false,
+            FilterRule::Matching(expression) => expression.as_str(),
+            FilterRule::Exactly(wanted) => wanted,
+        };
+        ["cpu", "simt"].iter().any(|name| text.contains(name))
+    }
+
     /// Whether names are all that is asked for.
     pub(crate) fn is_listing(&self) -> bool {
         self.is_listing

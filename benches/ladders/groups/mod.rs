@@ -1,4 +1,5 @@
-//! Criterion's groups: each ladder on the GPU, by its own clock, and what there is to measure without one.
+//! Criterion's groups: each ladder on the GPU, timed by the GPU's clock. The CPU's groups run without a GPU, or when the
+//! filter names them.
 
 mod clock;
 mod cpu;
@@ -22,7 +23,7 @@ pub(crate) use gpu::{cases, ladders};
 pub(crate) fn main() {
     let filter = Filter::new(std::env::args().skip(1));
     // On stderr: stdout is for what criterion says, or lists.
-    match device::open(Choice::Gpu, &KERNELS) {
+    let has_gpu = match device::open(Choice::Gpu, &KERNELS) {
         Ok(mut gpu) => {
             eprintln!("on {}", gpu.info());
             let clock = DeviceTime::default();
@@ -30,8 +31,15 @@ pub(crate) fn main() {
             let mut cuda = CudaCode::find();
             ladders(&mut criterion, &clock, &mut *gpu, &mut cuda, &filter, &cases());
             criterion.final_summary();
+            true
         }
-        Err(error) => eprintln!("only the CPU is measured: {}", benches::Error::from(error)),
+        Err(error) => {
+            eprintln!("only the CPU is measured: {}", benches::Error::from(error));
+            false
+        }
+    };
+    if has_gpu && !filter.names_cpu() {
+        return;
     }
     let mut criterion = settings(WallTime).configure_from_args();
     cpu::references(&mut criterion, &filter);
