@@ -29,6 +29,7 @@ mod several;
 mod shown;
 mod sim;
 mod stand_in;
+#[cfg(unix)]
 mod transcripts;
 mod transpose;
 mod why;
