@@ -29,7 +29,6 @@ mod several;
 mod shown;
 mod sim;
 mod stand_in;
-#[cfg(unix)]
 mod transcripts;
 mod transpose;
 mod why;
