@@ -23,7 +23,7 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
     let folder = folder.map_or_else(|| target.join("playground"), Path::to_owned);
     check_empty(&folder)?;
     install::device()?;
-    install::webassembly(TARGET)?;
+    install::target_library(TARGET)?;
     let level = if is_for_tests { "0" } else { "s" };
     visibly(
         cargo()

@@ -117,8 +117,8 @@ impl Place {
         fs::write(build.join("cuda_profiler_api.h"), PROFILER).map_err(|error| error.to_string())?;
         self.compile(&source, &cmake, &build)?;
         // Samples look for their data in the folder that they are started in.
+        #[cfg(unix)]
         for entry in source.read_dir().into_iter().flatten().flatten() {
-            #[cfg(unix)]
             let _ = std::os::unix::fs::symlink(entry.path(), build.join(entry.file_name()));
         }
         let (code, said) = self.execute(&build)?;

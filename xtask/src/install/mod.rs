@@ -42,9 +42,11 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
     })
 }
 
-/// Rust's library for WebAssembly, which rustup fetches if it is missing.
-/// Fails when there is none afterwards.
-pub(crate) fn webassembly(target: &str) -> Result<()> {
+/// Installs Rust's standard library for a target with rustup unless it is there.
+///
+/// # Errors
+/// If it is still missing afterwards.
+pub(crate) fn target_library(target: &str) -> Result<()> {
     let has = || {
         let mut rustc = Command::new("rustc");
         let folder = output(rustc.args(["--print", "target-libdir", "--target", target]).current_dir(root()));

@@ -187,7 +187,8 @@ impl Drop for Isolated {
     }
 }
 
-#[cfg(test)]
+// They start a shell.
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]
 

@@ -15,7 +15,7 @@ use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRI
 pub(crate) struct Paths {
     target_dir: PathBuf,
     pub(crate) raw: PathBuf,
-    /// A folder of the units that rustc compiles the crate in, and of what it would link them with.
+    /// A folder of the units that rustc compiles the crate in, and of the members of libraries that they use.
     pub(crate) units: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
@@ -40,6 +40,13 @@ impl Paths {
             ptx: folder.join(format!("{name}.ptx")),
             target_dir: folder,
         })
+    }
+
+    /// The libraries (`.rlib`) that the crate of this name was compiled with.
+    pub(crate) fn libraries(&self, krate: &str) -> Result<Vec<PathBuf>, CudaBuilderError> {
+        let list = self.target_dir.join(TARGET).join(PROFILE).join("deps").join(format!("{krate}.d"));
+        let files = dep_info(&read(&list)?);
+        Ok(files.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "rlib")).collect())
     }
 }
 
@@ -98,13 +105,14 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 /// which cargo takes for another's in a folder of another name.
 const PROFILE: &str = "gpu";
 
-/// What rustc runs to link what it has compiled.
+/// The form in which rustc compiles the crate. It links nothing: it would run a linker, which is different on every
+/// system, for bitcode that this crate reads itself.
 #[derive(Clone, Copy)]
-pub(crate) enum Linker<'a> {
-    /// This script, which gets the crate in units.
-    Script(&'a Path),
-    /// Nothing: it makes one module of all by link-time optimization, which does no more here than that.
-    None,
+pub(crate) enum Output {
+    /// Many units, which are in the folder of units. The libraries are not touched.
+    Units,
+    /// One module of the crate and its libraries, by link-time optimization, which does no more here than that.
+    Module,
 }
 
 /// Runs cargo, which runs rustc on the crate and on what has changed of all it uses.
@@ -112,7 +120,7 @@ pub(crate) fn run_cargo(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     paths: &Paths,
-    linker: Linker<'_>,
+    output: Output,
 ) -> Result<(), CudaBuilderError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(&cargo);
@@ -168,14 +176,13 @@ pub(crate) fn run_cargo(
         // As without `incremental`, which would switch it off.
         command.arg("-Zinline-mir=yes");
     }
-    match linker {
-        Linker::None => command.arg("-Clinker=true"),
-        Linker::Script(script) => command
-            .args(["-Clto=off", "-Ccodegen-units=256"])
-            .arg(joined("-Clinker=", script))
-            .arg(joined("-Cincremental=", paths.target_dir.join("incremental")))
-            .arg(joined("-Ztemps-dir=", &paths.units)),
-    };
+    command.arg("-Zno-link").arg(joined("-Ztemps-dir=", &paths.units));
+    if let Output::Units = output {
+        command
+            // With this, rustc's list of a crate's sources includes its libraries.
+            .args(["-Clto=off", "-Ccodegen-units=256", "-Zbinary-dep-depinfo"])
+            .arg(joined("-Cincremental=", paths.target_dir.join("incremental")));
+    }
     let first = first_build::copy_or_wait(&paths.target_dir, PROFILE).map_err(io(&paths.target_dir))?;
     let output = command.output();
     drop(first);
@@ -250,7 +257,9 @@ fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if sources.is_empty() {
         watch_folder(builder.path_to_crate());
     }
-    for source in sources {
+    // Compiled crates are made from sources that are in the list too.
+    let compiled = ["rlib", "rmeta", std::env::consts::DLL_EXTENSION].map(OsStr::new);
+    for source in sources.iter().filter(|path| !path.extension().is_some_and(|ending| compiled.contains(&ending))) {
         println!("cargo::rerun-if-changed={}", source.display());
     }
     println!("cargo::rerun-if-changed={}", builder.path_to_crate().join("Cargo.toml").display());
@@ -262,17 +271,17 @@ fn watch_folder(folder: &Path) {
     }
 }
 
-/// The files after the colon of a `.d` file, whose spaces are escaped with a backslash.
+/// The files after the colon of a `.d` file. A backslash escapes a space, and is itself otherwise.
 fn dep_info(text: &str) -> Vec<PathBuf> {
     let Some((_, files)) = text.lines().next().unwrap_or_default().split_once(": ") else {
         return Vec::new();
     };
     let mut paths = Vec::new();
     let mut path = String::new();
-    let mut characters = files.chars();
+    let mut characters = files.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
-            '\\' => path.extend(characters.next()),
+            '\\' if characters.peek() == Some(&' ') => path.extend(characters.next()),
             ' ' => paths.push(std::mem::take(&mut path)),
             c => path.push(c),
         }

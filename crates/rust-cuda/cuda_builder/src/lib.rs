@@ -23,7 +23,7 @@
 //! From Rust to PTX:
 //! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
 //!    ([`toolchain`]), all optimization held back, into modules of LLVM IR: a unit or two for each Rust module, of which
-//!    rustc compiles again only those that an edit has changed. Calls replace what PTX has no instructions for
+//!    rustc compiles again only those that an edit has changed. rustc runs no linker. Calls replace what PTX has no instructions for
 //!    ([`lower::builtins`]);
 //! 2. the units are linked with what they use of libraries, whose bitcode LLVM writes as text, and the program is cut
 //!    into parts, each with the kernels of one Rust module and what they reach. The next steps are for each part by

@@ -15,31 +15,16 @@ use object::ReadCache;
 use object::read::archive::{ArchiveFile, ArchiveOffset};
 
 use crate::builder::CudaBuilder;
-use crate::compile::{self, Linker, Paths, io, joined, read};
+use crate::compile::{self, Output, Paths, io, joined, read};
 use crate::error::CudaBuilderError;
 use crate::llvm;
 use crate::module::{is_exported_name, undefined};
 use crate::panics;
 use crate::toolchain::DeviceToolchain;
 
-/// The ending of the objects that rustc has linked, which are bitcode.
+/// The ending of the objects that rustc would link. They are bitcode.
 const OBJECT: &str = ".rcgu.o";
-/// What comes behind it for those that are kept.
-const KEPT: &str = ".kept";
-/// The file of the arguments of the linker, one on each line.
-const ARGUMENTS: &str = "arguments";
 const LOCK: &str = "lock";
-/// What rustc runs as its linker. Of objects that are more than a unit's code, as of the one that rustc adds for a
-/// crate with an allocator, it writes no IR, and no single unit's where we would look for it.
-const SCRIPT: &str = "link.sh";
-const SCRIPT_TEXT: &str = r#"#!/bin/sh
-for file do
-  case $file in
-    *.rcgu.o) test -f "${file%.o}.ll" || cp "$file" "$file.kept" || exit ;;
-  esac
-done
-printf '%s\n' "$@" > "${0%/*}/arguments"
-"#;
 
 /// Modules of IR that make up a program.
 pub(crate) struct Modules {
@@ -56,24 +41,20 @@ pub(crate) fn to_modules(
     paths: &Paths,
 ) -> Result<Option<Modules>, CudaBuilderError> {
     let _lock = lock(paths)?;
-    let script = paths.units.join(SCRIPT);
-    write_script(&script).map_err(io(&script))?;
-    compile::run_cargo(builder, toolchain, paths, Linker::Script(&script))?;
-    // When somebody has removed files of the folder, cargo does not know.
-    let Ok(arguments) = read(&paths.units.join(ARGUMENTS)) else {
-        return Ok(None);
-    };
-    let files = |ending: &'static str| arguments.lines().filter(move |it| it.ends_with(ending)).map(PathBuf::from);
-    let mut used = [ARGUMENTS, LOCK, SCRIPT].map(|name| paths.units.join(name)).to_vec();
+    // An interrupted build leaves objects of other names.
+    remove_files(&paths.units, is_object);
+    compile::run_cargo(builder, toolchain, paths, Output::Units)?;
+    let mut objects: Vec<PathBuf> = files(&paths.units).filter(|path| is_object(path)).collect();
+    objects.sort_unstable();
+    let mut used = vec![paths.units.join(LOCK)];
     let mut texts = Vec::new();
-    for object in files(OBJECT) {
+    for object in &objects {
         let mut ir = object.with_extension("ll");
+        // rustc writes no IR for the unit that a crate with an allocator gets in addition, and puts that of a crate with
+        // a single unit elsewhere.
         if !ir.is_file() {
-            let kept = PathBuf::from(joined(&object, KEPT));
-            ir = joined(&kept, ".ll").into();
-            if kept.is_file() {
-                llvm::disassemble(toolchain, &kept, &ir)?;
-            }
+            ir = joined(object, ".ll").into();
+            llvm::disassemble(toolchain, object, &ir)?;
         }
         let Ok(text) = read(&ir) else {
             return Ok(None);
@@ -81,8 +62,12 @@ pub(crate) fn to_modules(
         texts.push(text);
         used.push(ir);
     }
+    let Some(krate) = objects.first().and_then(|object| object.file_name()?.to_str()?.split('.').next()) else {
+        return Ok(None);
+    };
+    let libraries = paths.libraries(krate)?;
     let units = texts.len();
-    let libraries = files(".rlib").map(|path| Library::open(&path)).collect::<Result<Option<Vec<_>>, _>>()?;
+    let libraries = libraries.iter().map(|path| Library::open(path)).collect::<Result<Option<Vec<_>>, _>>()?;
     let Some(mut libraries) = libraries else {
         return Ok(None);
     };
@@ -103,7 +88,8 @@ pub(crate) fn to_modules(
             break;
         }
     }
-    forget_others(&paths.units, &used);
+    // The objects, and files of earlier builds.
+    remove_files(&paths.units, |path| !used.contains(&path.to_owned()));
     Ok(Some(Modules { texts, units }))
 }
 
@@ -117,16 +103,6 @@ fn lock(paths: &Paths) -> Result<File, CudaBuilderError> {
     Ok(lock)
 }
 
-fn write_script(path: &Path) -> std::io::Result<()> {
-    if fs::read_to_string(path).is_ok_and(|text| text == SCRIPT_TEXT) {
-        return Ok(());
-    }
-    fs::write(path, SCRIPT_TEXT)?;
-    #[cfg(unix)]
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    Ok(())
-}
-
 /// Compiles the crate and all it uses into one module of IR that is not optimized.
 pub(crate) fn to_one_module(
     builder: &CudaBuilder,
@@ -134,7 +110,8 @@ pub(crate) fn to_one_module(
     paths: &Paths,
 ) -> Result<Modules, CudaBuilderError> {
     let _lock = lock(paths)?;
-    compile::run_cargo(builder, toolchain, paths, Linker::None)?;
+    compile::run_cargo(builder, toolchain, paths, Output::Module)?;
+    remove_files(&paths.units, is_object);
     Ok(Modules { texts: vec![read(&paths.raw)?], units: 1 })
 }
 
@@ -221,12 +198,18 @@ impl Library {
     }
 }
 
-/// Removes what earlier builds have left in the folder of units.
-fn forget_others(folder: &Path, used: &[PathBuf]) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    for other in entries.filter(|path| !used.contains(path)) {
-        // What stays takes room, and no more.
-        let _ = fs::remove_file(other);
+fn is_object(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.ends_with(OBJECT))
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Removes files of a folder. A file that cannot be removed takes space, but does no harm.
+fn remove_files(folder: &Path, is_removed: impl Fn(&Path) -> bool) {
+    for path in files(folder).filter(|path| is_removed(path)) {
+        let _ = fs::remove_file(path);
     }
 }
 

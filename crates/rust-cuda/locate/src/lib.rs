@@ -21,12 +21,10 @@ pub fn on_path(name: impl AsRef<OsStr>) -> Vec<PathBuf> {
 }
 
 fn in_folders(name: &OsStr, folders: &OsStr) -> Vec<PathBuf> {
-    let mut file = name.to_owned();
-    file.push(std::env::consts::EXE_SUFFIX);
     let mut seen = Vec::new();
     let mut programs = Vec::new();
     for folder in std::env::split_paths(folders) {
-        let path = folder.join(&file);
+        let path = program(&folder, name);
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if is_program(&path) && !seen.contains(&real) {
             seen.push(real);
@@ -34,6 +32,13 @@ fn in_folders(name: &OsStr, folders: &OsStr) -> Vec<PathBuf> {
         }
     }
     programs
+}
+
+/// The path that a program of this name has in a folder.
+fn program(folder: &Path, name: impl AsRef<OsStr>) -> PathBuf {
+    let mut path = folder.join(name.as_ref()).into_os_string();
+    path.push(std::env::consts::EXE_SUFFIX);
+    path.into()
 }
 
 #[cfg(unix)]

@@ -6,6 +6,10 @@ use std::{env, fs};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    // The library is empty on other systems, whose linkers do not know the option.
+    if env::var_os("CARGO_CFG_TARGET_OS").is_none_or(|system| system != "linux") {
+        return;
+    }
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
     // OUT_DIR is target/PROFILE/build/PACKAGE/out.
     let out = env::var_os("OUT_DIR").map(PathBuf::from).expect("cargo sets OUT_DIR");
@@ -15,15 +19,11 @@ fn main() {
     }
 }
 
-#[cfg(unix)]
 fn link(profile: &Path) -> std::io::Result<()> {
     let folder = profile.join("sim");
     fs::create_dir_all(&folder)?;
     let _ = fs::remove_file(folder.join("libcuda.so.1"));
-    std::os::unix::fs::symlink("../libcuda_sim.so", folder.join("libcuda.so.1"))
-}
-
-#[cfg(not(unix))]
-fn link(_profile: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../libcuda_sim.so", folder.join("libcuda.so.1"))?;
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! Images that are not whole. What a file holds is never taken at its word: it could name any address.
 
 use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt as _;
 
 use super::support::{Handle, OK, context, cuModuleLoadData, functions};
 
@@ -35,7 +34,7 @@ fn loaded(bytes: &[u8]) -> [u32; 3] {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
     std::fs::write(&path, bytes).unwrap();
-    let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+    let path = CString::new(path.to_str().unwrap()).unwrap();
     let path = path.as_ptr().cast();
     let (mut module, mut library, mut linker) = (0, 0, 0);
     let none = std::ptr::null();

@@ -23,6 +23,7 @@ mod names;
 mod observers;
 mod printf;
 mod programs;
+#[cfg(unix)]
 mod ptxas;
 mod race;
 mod reconvergence;

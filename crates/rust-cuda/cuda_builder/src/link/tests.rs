@@ -1,24 +1,5 @@
 use super::*;
 
-#[test]
-fn a_linker_keeps_its_arguments_and_the_objects_that_have_no_ir() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name);
-    write_script(&path(SCRIPT)).expect("written");
-    for name in ["k.1.rcgu.o", "k.1.rcgu.ll", "k a.2.rcgu.o"] {
-        fs::write(path(name), name).expect("written");
-    }
-    // Not started itself, as rustc does: a test that forks meanwhile might still have it open.
-    let mut command = std::process::Command::new("sh");
-    command.arg(path(SCRIPT)).args([path("k.1.rcgu.o"), path("k a.2.rcgu.o"), path("libx.rlib")]).args(["-o", "out"]);
-    assert!(command.status().expect("sh").success());
-    let arguments = fs::read_to_string(path(ARGUMENTS)).expect("written");
-    let files = [path("k.1.rcgu.o"), path("k a.2.rcgu.o"), path("libx.rlib"), "-o".into(), "out".into()];
-    assert!(arguments.lines().map(PathBuf::from).eq(files), "{arguments}");
-    assert_eq!(fs::read_to_string(path("k a.2.rcgu.o.kept")).expect("it is kept"), "k a.2.rcgu.o");
-    assert!(!path("k.1.rcgu.o.kept").exists());
-}
-
 /// An archive as rustc writes it: an index of symbols, and two members.
 fn archive(folder: &Path, name: &str) -> PathBuf {
     let member = |name: &str, text: &str| {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::rustc::parse_version;
 use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains};
+use crate::program;
 
 /// The number of newer major versions than rustc's LLVM that are tried: LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
@@ -36,7 +37,7 @@ pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
 type Tools = (String, PathBuf, PathBuf);
 
 fn in_folder(origin: String, folder: &Path) -> Tools {
-    (origin, folder.join("opt"), folder.join("llc"))
+    (origin, program(folder, "opt"), program(folder, "llc"))
 }
 
 fn places(oldest: u32) -> Vec<Tools> {
@@ -45,7 +46,7 @@ fn places(oldest: u32) -> Vec<Tools> {
         // The component llvm-tools puts them beside the libraries of the host.
         for (_, host) in entries(&folder.join("lib/rustlib")) {
             let bin = host.join("bin");
-            if bin.join("llc").is_file() {
+            if program(&bin, "llc").is_file() {
                 let origin = format!("llvm-tools of rustup toolchain {name}");
                 places.push(in_folder(origin, &bin));
             }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, entries, on_path, output_of, rustup_toolchains,
 };
+use crate::program;
 
 /// The oldest Rust whose NVPTX backend and `core::arch::nvptx` are as `cuda_std` uses them.
 const OLDEST: (u32, u32) = (1, 95);
@@ -59,7 +60,7 @@ fn places() -> Vec<(String, PathBuf)> {
         places.push(("the active toolchain".to_owned(), active));
     }
     for (name, folder) in rustup_toolchains() {
-        places.push((format!("rustup toolchain {name}"), folder.join("bin/rustc")));
+        places.push((format!("rustup toolchain {name}"), program(&folder.join("bin"), "rustc")));
     }
     for path in on_path("rustc") {
         places.push((path.display().to_string(), path));
