@@ -4,6 +4,7 @@
 mod circles;
 mod dependencies;
 mod source;
+mod targets;
 
 use std::fs;
 use std::process::Command;
@@ -39,6 +40,7 @@ pub(crate) fn everything(all: bool) -> Result<()> {
     if all {
         steps.cargo("lints of long tests", &format!("clippy --workspace {LONG_TESTS} -- -D warnings"));
         steps.cargo("long tests", &format!("test --workspace --no-fail-fast {LONG_TESTS}"));
+        steps.run("other systems", targets::check);
     } else {
         status("Skipping", "long tests: `cargo xtask test --all` runs them");
     }
