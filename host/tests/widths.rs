@@ -1,9 +1,10 @@
 //! Everyday commands fit the terminal: no line is too wide, no name is broken, and the text is short.
 
-use crate::common::program::{env, within};
+use crate::common::program::{env, has, within};
 use cli::Env;
 use host::device::{Choice, Sim};
 use host::{CATALOG, Device, Error, KERNELS};
+use toolkit::Tool;
 
 /// Commands of everyday use, on small problems.
 const EVERYDAY: [&str; 27] = [
@@ -43,9 +44,13 @@ fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
     Ok(Box::new(Sim::open(&KERNELS, 1)?))
 }
 
-/// The output of a command in this width.
+/// The output of a command in this width; empty if it needs ptxas and there is none.
 fn printed(command: &str, width: usize) -> String {
-    within(&Env { width, ..env(&open) }, command).printed()
+    let ended = within(&Env { width, ..env(&open) }, command);
+    if ended.err.contains("no ptxas was found") && !has(Tool::Ptxas) {
+        return String::new();
+    }
+    ended.printed()
 }
 
 #[track_caller]
