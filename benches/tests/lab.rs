@@ -80,6 +80,12 @@ fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
     assert!(shown.contains("| `reduce_shfl` | 8 × 128      | right  | 250.00 µs |"), "{shown}");
     assert!(shown.contains("`run reduce_shfl --n 1000 --runs 2` on "), "{shown}");
 
+    // What the simulator counts is kept without the times that the model predicts.
+    let (code, out, err) = alone(&format!("record --root {root} -- run reduce_shfl --n 1000 --device sim"));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let counted = results::read(&folder.path().join("results/sim/run.jsonl")).unwrap();
+    assert!(counted[0].value("instr. / warp").is_some() && !counted[0].values.contains_key("time"), "{counted:?}");
+
     for (args, why) in [
         (format!("record --root {root}/docs -- run reduce"), "docs"),
         (format!("record --root {root} -- list"), "`list` has no results to keep"),

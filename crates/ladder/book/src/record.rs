@@ -33,8 +33,8 @@ impl Results {
         self.value(source, row, quantity)?.ok_or_else(|| format!("no record of {source} has `{quantity}` of `{row}`"))
     }
 
-    /// The value of a quantity of a row, from the first record that has it; `None` if it was not measured. `source` is a file of `results` without `.jsonl`, such as `h100/run`. After an `@` follows a part of the problem:
-    /// `h100/versus@2^28`.
+    /// The value of a quantity of a row, from the first record that has it; `None` if it was not measured. `source` is a file
+    /// of `results` without `.jsonl`, such as `h100/run`. After an `@` follows a part of the problem: `h100/versus@2^28`.
     ///
     /// # Errors
     /// When there is no such file, or when the row does not have the quantity.

@@ -12,7 +12,7 @@ use crate::check::sanitize;
 use crate::command::{Command, CommandArgs, Env, Output, WRONG, progress_bar};
 use crate::error::Error;
 use crate::launcher::ProcessArguments;
-use crate::output::{Format, Printer};
+use crate::output::{Form, Format, Printer};
 use crate::report::{self, Predictions};
 use crate::several::{self, DeviceGroupArguments};
 use crate::targets::NAMES;
@@ -118,7 +118,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             continue;
         }
         explain_failures(&mut report, env);
-        let is_predicted = report.counted() && report.runs.is_none() && !own.ladder.shown.pictures;
+        // `lab record` keeps what was measured or counted, and no predictions.
+        let is_shown = !own.ladder.shown.pictures && env.form != Form::Records;
+        let is_predicted = report.counted() && report.runs.is_none() && is_shown;
         let predictions = is_predicted.then(|| Predictions::new(&report, env.catalog.kernels, &model));
         bar.finish_and_clear();
 

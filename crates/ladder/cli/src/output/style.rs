@@ -1,5 +1,6 @@
 //! The style of text output.
 
+use analysis::results::{Unit, Value};
 use anstyle::Style;
 use serde::{Deserialize, Serialize};
 use textwrap::{Options, WordSeparator, WordSplitter};
@@ -53,10 +54,7 @@ impl OutputStyle {
 
 /// A time, in microseconds or in milliseconds.
 pub fn duration(nanoseconds: f64) -> String {
-    match nanoseconds < 1e6 {
-        true => format!("{:.2} µs", nanoseconds / 1e3),
-        false => format!("{:.3} ms", nanoseconds / 1e6),
-    }
+    Value::new(nanoseconds, Unit::Nanoseconds).to_string()
 }
 
 /// Text in lines of at most `width` columns, broken between words. Line breaks are kept. The continuation of a line has
