@@ -69,8 +69,8 @@ fn the_h100s_times_are_met() {
     assert!(score.median <= 0.15, "{score:?}");
     assert!(score.worst.0 <= 0.40, "{score:?}");
     for (ladder, rank) in &score.ranks {
-        // docs/prediction.md says which rungs of matmul change places: their times differ by 1 % or less.
-        let least = if *ladder == "matmul" { 0.93 } else { 0.95 };
+        // docs/prediction.md says which rungs of these ladders change places: their times differ by 1 % or less.
+        let least = if ["matmul", "histogram"].contains(ladder) { 0.93 } else { 0.95 };
         assert!(rank.unwrap() >= least, "{ladder}: {rank:?}");
     }
 }

@@ -120,8 +120,9 @@ impl Unit {
 }
 
 impl Value {
-    /// A number with a unit.
+    /// A number with a unit, rounded to six significant digits: clocks are not more exact.
     pub fn new(value: f64, unit: Unit) -> Self {
+        let value = format!("{value:.5e}").parse().unwrap_or(value);
         Self::Measured { value, unit, quartiles: None }
     }
 

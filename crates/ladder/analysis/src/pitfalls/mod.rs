@@ -52,7 +52,7 @@ pub const FIXED_ON_GPU: &str = "fixed, on a GPU";
 /// The results of `lab pitfalls` that this program was built with.
 pub fn kept() -> &'static [Record] {
     static KEPT: LazyLock<Vec<Record>> = LazyLock::new(|| {
-        let text = include_str!("../../../../../results/h200/pitfalls.jsonl");
+        let text = include_str!("../../../../../results/h100/pitfalls.jsonl");
         results::parse(text).expect("`lab record` wrote the file")
     });
     &KEPT

@@ -2,9 +2,7 @@
 
 use analysis::results::{Record, Unit, Value};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
-use comfy_table::{
-    Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
-};
+use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, LineStyle, TableStyle, Width};
 use serde::Deserialize;
 use textwrap::core::display_width;
 
@@ -233,7 +231,12 @@ impl Table {
     /// The width of the table with all of its columns, when no cell is broken into lines.
     pub fn width(&self) -> usize {
         let columns = 0..self.columns.len();
-        with_gaps(columns.map(|index| self.lines(index).map(display_width).max().unwrap_or(0)))
+        with_gaps(columns.map(|index| self.full_width(index)))
+    }
+
+    /// The width of a column, when no cell is broken into lines.
+    fn full_width(&self, index: usize) -> usize {
+        self.lines(index).map(display_width).max().unwrap_or(0)
     }
 
     /// Whether the column with the heading of this one is shown in this style.
@@ -254,9 +257,13 @@ impl Table {
             true => table.enforce_styling(),
             false => table.force_no_tty(),
         };
-        if !style.wide {
-            table.set_content_arrangement(ContentArrangement::Dynamic);
-            table.set_width(u16::try_from(style.width).unwrap_or(u16::MAX));
+        let mut widths: Vec<usize> = shown.iter().map(|&index| self.full_width(index)).collect();
+        let least: Vec<usize> = shown.iter().map(|&index| self.least_width(index)).collect();
+        // The widest column that can be narrower gives up a character at a time.
+        while !style.wide && with_gaps(widths.iter().copied()) > style.width {
+            let narrower = (0..shown.len()).rev().filter(|&place| widths[place] > least[place]);
+            let Some(widest) = narrower.max_by_key(|&place| widths[place]) else { break };
+            widths[widest] -= 1;
         }
         let bold = |text: &str| comfy_table::Cell::new(text).add_attribute(Attribute::Bold);
         table.set_header(shown.iter().map(|&index| bold(&self.columns[index].heading)));
@@ -273,8 +280,8 @@ impl Table {
             let Some(drawn) = table.column_mut(place) else { continue };
             let gap = if place + 1 < shown.len() { GAP } else { 0 };
             drawn.set_padding((0, gap));
-            let least = u16::try_from(self.least_width(index)).unwrap_or(u16::MAX);
-            drawn.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least.saturating_add(gap))));
+            let width = u16::try_from(widths[place]).unwrap_or(u16::MAX);
+            drawn.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width.saturating_add(gap))));
             self.align(drawn, index);
         }
         format!("{}\n", table.trim_fmt())

@@ -4,31 +4,35 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use analysis::pitfalls::TOOLS;
 use cli::isolated::{Failure, Isolated, command};
 use cli::{Env, Error};
+use rayon::prelude::*;
 
 /// What stands before each line of compute-sanitizer's.
 const MARGIN: &str = "========= ";
 
-/// Runs a tool of compute-sanitizer on a child of this process that launches a kernel. Returns the tool's first message, or
-/// `nothing`.
+/// Runs the tools of compute-sanitizer side by side, each on a child of this process that launches the kernel. Returns each
+/// tool's first message, or `nothing`.
 ///
 /// # Errors
 /// When compute-sanitizer cannot be started.
 pub(super) fn sanitize(
     sanitizer: &Path,
-    tool: &str,
     kernel: &str,
     limit: Duration,
     env: &Env<'_>,
-) -> Result<String, Error> {
+) -> Result<Vec<(&'static str, String)>, Error> {
     let child = command(env, &kernel)?;
-    let mut process = Command::new(sanitizer);
-    // The driver's errors are those of the launch, which is measured without a tool.
-    process.args(["--tool", tool, "--report-api-errors", "no"]).arg(child.get_program()).args(child.get_args());
-    process.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let (output, in_time) = output(process, limit)?;
-    Ok(report(&output, in_time))
+    let says = |tool| {
+        let mut process = Command::new(sanitizer);
+        // The driver's errors are those of the launch, which is measured without a tool.
+        process.args(["--tool", tool, "--report-api-errors", "no"]).arg(child.get_program()).args(child.get_args());
+        process.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let (output, in_time) = output(process, limit)?;
+        Ok((tool, report(&output, in_time)))
+    };
+    TOOLS.into_par_iter().map(says).collect()
 }
 
 /// Returns the version of compute-sanitizer.

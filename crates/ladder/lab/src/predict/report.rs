@@ -7,7 +7,7 @@ use serde::Serialize;
 use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{Description, LadderPrediction, Prediction, Times, score};
 use analysis::results::Unit;
-use cli::output::{self, Cell, Column, Context, Document, Table};
+use cli::output::{self, Cell, Column, Context, Document, Importance, Table};
 use engine::Provenance;
 use engine::size::dims;
 
@@ -65,13 +65,13 @@ impl PredictionReport<'_> {
     fn table(&self, own: &LadderPrediction) -> Table {
         let mut table = Table::new([
             Column::name("rung"),
-            Column::text("grid × block"),
-            Column::number("blocks/SM"),
+            Column::text("grid × block").of(Importance::Low),
+            Column::number("blocks/SM").of(Importance::Low),
             Column::number("predicted"),
             Column::number("measured"),
             Column::number("error"),
             Column::text("bound by"),
-            Column::text("next"),
+            Column::text("next").of(Importance::Medium),
         ]);
         for prediction in &own.predictions {
             table.row(self.row(prediction));
