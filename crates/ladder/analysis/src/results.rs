@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Error;
 use crate::files;
@@ -53,6 +53,10 @@ fn is_rung(kind: &str) -> bool {
     kind == "rung"
 }
 
+fn rounded<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(format!("{value:.5e}").parse().unwrap_or(*value))
+}
+
 /// The value of a quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -61,7 +65,8 @@ pub enum Value {
     Number(f64),
     /// A number with a unit.
     Measured {
-        /// The number.
+        /// The number. Files have six significant digits of it: clocks are not more exact.
+        #[serde(serialize_with = "rounded")]
         value: f64,
         /// Its unit.
         unit: Unit,
@@ -120,9 +125,8 @@ impl Unit {
 }
 
 impl Value {
-    /// A number with a unit, rounded to six significant digits: clocks are not more exact.
+    /// A number with a unit.
     pub fn new(value: f64, unit: Unit) -> Self {
-        let value = format!("{value:.5e}").parse().unwrap_or(value);
         Self::Measured { value, unit, quartiles: None }
     }
 
