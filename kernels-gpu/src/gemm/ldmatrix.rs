@@ -124,7 +124,8 @@ unsafe fn load_chunks(
 ) -> [Chunk; 2] {
     let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
     let (row, col) = (tile_row + row, tile_col + chunk * CHUNK);
-    let first = matrix.wrapping_add((row * columns + col) as usize);
+    // From tile to tile along a row, only `col` changes, so the compiler computes the row's address once.
+    let first = matrix.wrapping_add((row * columns) as usize).wrapping_add(col as usize);
     let left = columns as i32 - col as i32;
     [0, THREADS / chunks].map(|i| {
         let from = first.wrapping_add((i * columns) as usize);

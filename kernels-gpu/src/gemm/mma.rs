@@ -73,6 +73,8 @@ pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     let warp = thread::thread_idx_x() / 32;
     let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 32);
 
+    let from_a = first_word::<true>(tile_a, warp_row);
+    let from_b = first_word::<COLUMN_MAJOR>(tile_b, warp_col);
     let mut sums = [[[[0.0; 4]; 2]; 2]; 4];
     for k_start in (0..k).step_by(DEPTH as usize) {
         // The loads come before the barrier, so that they overlap with the other warps' multiplications.
@@ -96,8 +98,8 @@ pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
         for step in 0..DEPTH / mma::SIDE {
             // SAFETY: the barrier orders the reads after all writes. All lanes of the warp take part.
             unsafe {
-                let a = array::from_fn(|i| load_fragment::<true, false>(tile_a, warp_row + 16 * i as u32, step));
-                let b = array::from_fn(|i| load_fragment::<COLUMN_MAJOR, true>(tile_b, warp_col + 16 * i as u32, step));
+                let a = array::from_fn(|i| load_fragment::<true, false>(from_a, 16 * i as u32, step));
+                let b = array::from_fn(|i| load_fragment::<COLUMN_MAJOR, true>(from_b, 16 * i as u32, step));
                 multiply_add::<A, 4, 2>(&mut sums, &a, &b);
             }
         }
@@ -132,7 +134,8 @@ unsafe fn load_chunks<const K_MAJOR: bool>(
 ) -> [Chunk; 2] {
     let (row, col) = first_chunk::<K_MAJOR>();
     let (row, col, distance) = (tile_row + row, tile_col + col, if K_MAJOR { SIDE / 2 } else { 1 });
-    let first = matrix.wrapping_add((row * columns + col) as usize);
+    // From tile to tile along a row, only `col` changes, so the compiler computes the row's address once.
+    let first = matrix.wrapping_add((row * columns) as usize).wrapping_add(col as usize);
     let left = columns as i32 - col as i32;
     [0, distance].map(|i| {
         let from = first.wrapping_add((i * columns) as usize);
@@ -173,19 +176,34 @@ unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [Ch
     }
 }
 
-/// Loads a fragment: 16 rows of `a` or columns of `b` from number `first` of the tile on, and of each the 16 elements
-/// of `step` along `k`.
+/// Returns the words from one row of `a` or column of `b` to the next in a tile, and from one pair along `k` to the next.
+const fn strides<const K_MAJOR: bool>() -> [u32; 2] {
+    if K_MAJOR { [K_MAJOR_STRIDE, 1] } else { [1, PAIRS_STRIDE] }
+}
+
+/// Returns the address of this lane's first word of the fragments that begin at row or column `first` of a tile.
+#[inline(always)]
+fn first_word<const K_MAJOR: bool>(tile: *const u32, first: u32) -> *const u32 {
+    let ([x_stride, pair_stride], lane) = (strides::<K_MAJOR>(), thread::thread_idx_x() % 32);
+    tile.wrapping_add(((first + lane / 4) * x_stride + lane % 4 * pair_stride) as usize)
+}
+
+/// Loads a fragment: 16 rows of `a` or columns of `b`, `distance` after the first of [`first_word`], and of each the 16
+/// elements of `step` along `k`.
 ///
 /// # Safety
-/// The caller must ensure that all of the tile has been written.
+/// The caller must ensure that all of the tile has been written, and that the rows or columns are in it.
 #[inline(always)]
-unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(tile: *const u32, first: u32, step: u32) -> Fragment {
-    let lane = thread::thread_idx_x() % 32;
+unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(
+    first_word: *const u32,
+    distance: u32,
+    step: u32,
+) -> Fragment {
+    let [x_stride, pair_stride] = strides::<K_MAJOR>();
     [0, 1, 2, 3].map(|matrix| {
         let (half, k_half) = halves::<IS_B>(matrix);
-        let (x, pair) = (first + half * 8 + lane / 4, step * 8 + k_half * 4 + lane % 4);
-        let word = if K_MAJOR { x * K_MAJOR_STRIDE + pair } else { pair * PAIRS_STRIDE + x };
-        // SAFETY: x < SIDE and pair < DEPTH / 2, so the word is in the tile.
-        unsafe { *tile.wrapping_add(word as usize) }
+        let word = (distance + half * 8) * x_stride + (step * 8 + k_half * 4) * pair_stride;
+        // SAFETY: the rows or columns are in the tile, which has DEPTH / 2 pairs of each.
+        unsafe { *first_word.wrapping_add(word as usize) }
     })
 }

@@ -76,9 +76,13 @@ mma_element!(F16, "f16");
 #[inline(always)]
 #[must_use]
 pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, left: i32) -> Chunk {
-    if (matrix as u32 | (columns * 2)).is_multiple_of(16) {
-        // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
-        return if left > 0 { unsafe { *from.cast() } } else { Chunk([0; 4]) };
+    let is_aligned = (matrix as u32 | (columns * 2)).is_multiple_of(16);
+    if is_aligned && left <= 0 {
+        return Chunk([0; 4]);
+    }
+    if is_aligned {
+        // SAFETY: rows are multiples of eight elements, so a chunk that begins in the matrix is in it as a whole.
+        return unsafe { *from.cast() };
     }
     // An element that does not exist is replaced by one that does: eight loads without a branch are in flight together.
     let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
