@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::console::{Failure, Result, status};
-use crate::process::{output, visibly};
+use crate::process::output;
 
 /// Installs packages. The messages name their purpose.
 ///
@@ -21,20 +21,16 @@ pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
         return Err(Failure::request(format!("{purpose} is missing, and only root can install it")).hint(help));
     }
     status("Installing", format_args!("{purpose} with apt-get: {names}"));
-    let apt_get = || {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
-        command
+    let apt_get = |arguments: &[&str]| {
+        output(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments)).map_err(|failure| {
+            let reason = failure.message.lines().find(|line| line.starts_with("E: "));
+            Failure::new(reason.unwrap_or(&failure.message))
+                .hint(format!("when that is fixed, this command again, or `apt-get install {names}`"))
+        })
     };
     // A fresh container has no lists of packages at all.
-    visibly(apt_get().arg("update"))
-        // Removing a package for the sake of ours is for the user to decide.
-        .and_then(|()| {
-            let options = ["install", "--yes", "--no-install-recommends", "--no-remove"];
-            visibly(apt_get().args(options).args(packages))
-        })
-        .map_err(|failure| {
-            Failure::new(format!("{purpose} could not be installed: {}", failure.message))
-                .hint(format!("apt-get gives the reason above; then `apt-get install {names}`, or this command again"))
-        })
+    apt_get(&["update"])?;
+    // Removing a package for the sake of ours is for the user to decide.
+    apt_get(&[&["install", "--yes", "--no-install-recommends", "--no-remove"], packages].concat())?;
+    Ok(())
 }

@@ -25,9 +25,11 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
     if let Ok(found) = device::discover() {
         return Ok(found);
     }
-    // These programs report their own errors, and the failure below names what is still missing.
-    if rustup("component", &device::COMPONENTS).is_err() {
-        let _ = apt::install(&DEBIAN, "the device compiler");
+    if rustup("component", &device::COMPONENTS).is_err()
+        && let Err(failure) = apt::install(&DEBIAN, "the device compiler")
+        && failure.code == 1
+    {
+        status("Failed", failure.message);
     }
     device::discover().map_err(|not_found| Failure::request(not_found.to_string()))
 }
@@ -59,16 +61,14 @@ fn rustup(kind: &str, names: &[&str]) -> Result<()> {
 
 /// `cargo xtask setup`.
 pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
-    let complete = device::discover().is_ok() && (!with_nvidia || nvidia::complete());
     let found = device()?;
     if with_nvidia {
         nvidia::install_if_missing()?;
     }
     let (rustc, llvm) = (&found.rustc, &found.llvm);
-    let before = if complete { "nothing is missing: " } else { "" };
     let rustc = format!("rustc {} ({})", rustc.version, rustc.origin);
     let llvm = format!("LLVM {} ({})", llvm.version, llvm.origin);
     let nvidia = if with_nvidia { ", and NVIDIA's tools" } else { "" };
-    status("Ready", format_args!("{before}{rustc}, {llvm}{nvidia}"));
+    status("Ready", format_args!("{rustc}, {llvm}{nvidia}"));
     Ok(())
 }
