@@ -29,7 +29,7 @@ pub(crate) fn report() -> String {
     };
     let rustc = rustc
         .map(|rustc| format!("{} ({})", rustc.version, rustc.origin))
-        .map_err(|_| "none has a core for the device; `cargo xtask setup` installs it".to_owned());
+        .map_err(|_| "none has library sources; `cargo xtask setup` installs them".to_owned());
     let mut parts =
         vec![("rustc for the host", host_rustc()), ("rustc for the device", rustc), ("LLVM's opt and llc", llvm)];
     parts.extend(Tool::ALL.map(|tool| {

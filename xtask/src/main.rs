@@ -28,9 +28,13 @@ use arguments::Task;
 use console::{Failure, Result, status};
 
 fn main() -> ExitCode {
-    arguments::parse(std::env::args_os().skip(1))
+    let code = arguments::parse(std::env::args_os().skip(1))
         .and_then(|task| perform(&task))
-        .unwrap_or_else(|failure| failure.report())
+        .unwrap_or_else(|failure| failure.report());
+    if code != ExitCode::SUCCESS {
+        process::report_full_disk();
+    }
+    code
 }
 
 /// Does a task. The exit code is 0, or that of the program that the task started last.

@@ -76,6 +76,19 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("{name} failed ({status})"))) }
 }
 
+/// Prints what to do if the disk of the target folder is full: programs report that among many other lines, if at all.
+pub(crate) fn report_full_disk() {
+    const FULL: u64 = 256;
+    let target = locate::target_dir().unwrap_or_else(root);
+    let table = output(Command::new("df").arg("-Pm").arg(&target)).unwrap_or_default();
+    let free = table.lines().nth(1).and_then(|line| line.split_whitespace().nth(3)?.parse().ok());
+    if let Some(free) = free.filter(|free: &u64| *free < FULL) {
+        let target = target.display();
+        eprintln!("note: the disk of {target} has {free} MB left, and a first build needs 3 GB");
+        eprintln!("help: make room there, or name a folder on another disk: `CARGO_TARGET_DIR=FOLDER cargo xtask ...`");
+    }
+}
+
 /// The path as seen from the repository's root, for messages.
 pub(crate) fn from_root(path: &Path) -> String {
     let path = path.strip_prefix(root()).unwrap_or(path);

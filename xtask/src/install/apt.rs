@@ -3,28 +3,34 @@
 use std::process::Command;
 
 use crate::console::{Failure, Result, status};
-use crate::process::{output, visibly};
+use crate::process::output;
 
-/// Installs packages. The message names their purpose.
-/// Fails when there is no apt-get or we are not root (exit code 2, with the command to run), and when apt fails.
+/// Installs packages. The messages name their purpose.
+///
+/// # Errors
+/// If there is no apt-get or the user is not root (exit code 2), and if apt-get fails.
 pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let names = packages.join(" ");
-    let command = format!("sudo apt-get update && sudo apt-get install -y --no-install-recommends {names}");
-    let is_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
-    if !is_root || locate::on_path("apt-get").is_empty() {
-        return Err(Failure::request(format!("{purpose} is missing, and cannot be installed from here"))
-            .hint(format!("on Debian or Ubuntu run this, then the same command again:\n  {command}")));
+    if locate::on_path("apt-get").is_empty() {
+        return Err(Failure::request(format!("{purpose} is missing"))
+            .hint(format!("install it with this system's package manager; Debian's package is {names}")));
+    }
+    if output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() != "0") {
+        // Without -E, sudo drops the variables of a proxy.
+        let help = format!("`sudo -E sh -c 'apt-get update && apt-get install -y --no-install-recommends {names}'`");
+        return Err(Failure::request(format!("{purpose} is missing, and only root can install it")).hint(help));
     }
     status("Installing", format_args!("{purpose} with apt-get: {names}"));
-    let apt_get = || {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
-        command
+    let apt_get = |arguments: &[&str]| {
+        output(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments)).map_err(|failure| {
+            let reason = failure.message.lines().find(|line| line.starts_with("E: "));
+            Failure::new(reason.unwrap_or(&failure.message))
+                .hint(format!("when that is fixed, this command again, or `apt-get install {names}`"))
+        })
     };
     // A fresh container has no lists of packages at all.
-    visibly(apt_get().arg("update"))?;
+    apt_get(&["update"])?;
     // Removing a package for the sake of ours is for the user to decide.
-    let options = ["install", "--yes", "--no-install-recommends", "--no-remove"];
-    visibly(apt_get().args(options).args(packages))
-        .map_err(|failure| failure.hint(format!("apt says why above; to see it again: {command}")))
+    apt_get(&[&["install", "--yes", "--no-install-recommends", "--no-remove"], packages].concat())?;
+    Ok(())
 }

@@ -5,41 +5,33 @@ pub(crate) mod chromium;
 pub(crate) mod deny;
 pub(crate) mod nvidia;
 mod pip;
-mod rustup;
 
 use std::path::Path;
 use std::process::Command;
 
-use locate::device::{self, DeviceToolchain, NotFound};
+use locate::device::{self, DeviceToolchain};
 
 use crate::console::{Failure, Result, status};
-use crate::process::{output, root};
+use crate::process::{output, root, visibly};
 
 /// Debian's current Rust, kept for building browsers, its library's sources, and the LLVM it is built with.
 const DEBIAN: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
 
-/// The device compiler, after its missing parts were installed: by rustup if it can fetch them, else by apt.
-/// Fails when the installation needs root and we are not root (exit code 2, with the command to run), and when the
-/// installed compiler cannot be used.
+/// Returns the device compiler. Rustup installs missing parts, or else apt.
+///
+/// # Errors
+/// If parts are still missing afterwards (exit code 2).
 pub(crate) fn device() -> Result<DeviceToolchain> {
-    match device::discover() {
-        Ok(found) => return Ok(found),
-        Err(not_found) => status("Missing", described(&not_found)),
+    if let Ok(found) = device::discover() {
+        return Ok(found);
     }
-    rustup::install();
-    if device::discover().is_err() {
-        match device::find_rustc() {
-            Err(_) => apt::install(&DEBIAN, "the device compiler")?,
-            Ok(rustc) => {
-                let llvm = format!("llvm-{}", rustc.llvm_major);
-                apt::install(&[&llvm], "the device compiler's LLVM")?;
-            }
-        }
+    if rustup("component", &device::COMPONENTS).is_err()
+        && let Err(failure) = apt::install(&DEBIAN, "the device compiler")
+        && failure.code == 1
+    {
+        status("Failed", failure.message);
     }
-    device::discover().map_err(|not_found| {
-        Failure::new(format!("after installing all that could be installed: {}", described(&not_found)))
-            .hint("with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`")
-    })
+    device::discover().map_err(|not_found| Failure::request(not_found.to_string()))
 }
 
 /// Installs Rust's standard library for a target with rustup unless it is there.
@@ -47,42 +39,36 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
 /// # Errors
 /// If it is still missing afterwards.
 pub(crate) fn target_library(target: &str) -> Result<()> {
-    let has = || {
-        let mut rustc = Command::new("rustc");
-        let folder = output(rustc.args(["--print", "target-libdir", "--target", target]).current_dir(root()));
-        folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
-    };
-    if !has() && !locate::on_path("rustup").is_empty() {
-        rustup::add("target", target);
+    let mut rustc = Command::new("rustc");
+    let folder = output(rustc.args(["--print", "target-libdir", "--target", target]).current_dir(root()));
+    if folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir()) {
+        return Ok(());
     }
-    match has() {
-        true => Ok(()),
-        false => Err(Failure::request(format!("the Rust compiler here has no library for {target}"))
-            .hint(format!("with rustup: `rustup target add {target}`"))),
-    }
+    rustup("target", &[target]).map_err(|_| {
+        Failure::request(format!("the Rust compiler here has no library for {target}"))
+            .hint(format!("`rustup target add {target}`"))
+    })
 }
 
-/// A message about the places that were searched, without the advice to run the setup that is running.
-fn described(not_found: &NotFound) -> String {
-    let mut text = format!("no {} on this machine", not_found.wanted);
-    for place in &not_found.looked {
-        text.push_str(&format!("\n             {}: {}", place.name, place.missing));
+/// Adds components or targets to the toolchain that rust-toolchain.toml names.
+fn rustup(kind: &str, names: &[&str]) -> Result<()> {
+    if locate::on_path("rustup").is_empty() {
+        return Err(Failure::request("there is no rustup"));
     }
-    text
+    status("Installing", format_args!("with rustup: {}", names.join(" ")));
+    visibly(Command::new("rustup").args([kind, "add"]).args(names).current_dir(root()))
 }
 
 /// `cargo xtask setup`.
 pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
-    let complete = device::discover().is_ok() && (!with_nvidia || nvidia::complete());
     let found = device()?;
     if with_nvidia {
         nvidia::install_if_missing()?;
     }
     let (rustc, llvm) = (&found.rustc, &found.llvm);
-    let before = if complete { "nothing is missing: " } else { "" };
     let rustc = format!("rustc {} ({})", rustc.version, rustc.origin);
     let llvm = format!("LLVM {} ({})", llvm.version, llvm.origin);
     let nvidia = if with_nvidia { ", and NVIDIA's tools" } else { "" };
-    status("Ready", format_args!("{before}{rustc}, {llvm}{nvidia}"));
+    status("Ready", format_args!("{rustc}, {llvm}{nvidia}"));
     Ok(())
 }

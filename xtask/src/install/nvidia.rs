@@ -25,7 +25,7 @@ const SIZE: &str = "350 MB";
 const INSTALLED: [Tool; 4] = [Tool::Ptxas, Tool::Nvcc, Tool::Cuobjdump, Tool::Nvdisasm];
 
 /// Whether all tools that the packages contain are installed.
-pub(crate) fn complete() -> bool {
+fn complete() -> bool {
     INSTALLED.iter().all(|tool| find(*tool).is_ok())
 }
 

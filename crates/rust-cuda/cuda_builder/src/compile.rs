@@ -9,7 +9,7 @@ use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::first_build;
 use crate::lock;
-use crate::toolchain::{CoreLibrary, DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
+use crate::toolchain::{DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
 /// Where a build keeps its files.
 pub(crate) struct Paths {
@@ -146,12 +146,10 @@ pub(crate) fn run_cargo(
         .env("RUSTC", &toolchain.rustc.path)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
-    if let CoreLibrary::Sources(_) = toolchain.rustc.core {
-        command.arg("-Zbuild-std=core,alloc");
-        // These synchronize nothing themselves, and their iterators need the pass to be as fast as loops.
-        for name in ["core", "alloc"] {
-            command.args(set(&format!("package.{name}.rustflags=[]")));
-        }
+    command.arg("-Zbuild-std=core,alloc");
+    // These synchronize nothing themselves, and their iterators need the pass to be as fast as loops.
+    for name in ["core", "alloc"] {
+        command.args(set(&format!("package.{name}.rustflags=[]")));
     }
     // The same in both profiles, so that what is compiled for the one serves the other.
     command.args(set("incremental=false"));

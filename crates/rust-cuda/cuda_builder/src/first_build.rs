@@ -43,9 +43,12 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
     let locks = parts.iter().map(|part| File::open(other.join(part).join(".cargo-lock")));
     let locks = locks.collect::<io::Result<Vec<_>>>()?;
     locks.iter().try_for_each(File::lock_shared)?;
-    for part in &parts {
-        copy(&other.join(part), &folder.join(part))?;
-    }
+    let [host, device] = parts.each_ref().map(|part| folder.join(part));
+    copy(&other.join(&parts[0]), &host)?;
+    // The name that the next build looks for comes last: an interrupted copy has files that cargo takes for complete ones.
+    let partial = device.with_extension("partial");
+    copy(&other.join(&parts[1]), &partial)?;
+    fs::rename(partial, device)?;
     Ok(None)
 }
 

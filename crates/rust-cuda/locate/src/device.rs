@@ -1,11 +1,10 @@
-//! Where the device compiler is: a `rustc` that has a `core` for `nvptx64-nvidia-cuda`, and LLVM's
-//! `opt` and `llc` of its version or newer.
+//! Where the device compiler is: a `rustc` with the library sources, from which `core` is compiled for the device, and
+//! LLVM's `opt` and `llc` of its version or newer.
 //!
 //! Looked for in this order:
 //! 1. what the environment names: `CUDA_BUILDER_RUSTC` (a `rustc`) and `CUDA_BUILDER_LLVM` (a folder
 //!    with `opt` and `llc`);
-//! 2. the active toolchain, if it has the target installed (`rustup target add nvptx64-nvidia-cuda`)
-//!    or the library sources (`rustup component add rust-src`);
+//! 2. the active toolchain, if it has the library sources (`rustup component add rust-src`);
 //! 3. rustup's other toolchains;
 //! 4. any other `rustc` on `PATH`, such as Debian's `rustc-web` with `rust-web-src`.
 //!
@@ -31,9 +30,8 @@ pub const TARGET: &str = "nvptx64-nvidia-cuda";
 pub const RUSTC_OVERRIDE: &str = "CUDA_BUILDER_RUSTC";
 /// Names the folder that holds the `opt` and `llc` to use, ahead of every other.
 pub const LLVM_OVERRIDE: &str = "CUDA_BUILDER_LLVM";
-/// What mends a machine without a device compiler.
-pub const REMEDY: &str = "`rustup target add nvptx64-nvidia-cuda` and `rustup component add rust-src llvm-tools` for the \
-    toolchain that builds this";
+/// The components of rustup that a device compiler consists of, in addition to `rustc`.
+pub const COMPONENTS: [&str; 2] = ["rust-src", "llvm-tools"];
 
 /// A compiler for the device: everything between Rust source and PTX.
 #[derive(Debug, Clone)]
@@ -55,17 +53,6 @@ pub struct DeviceRustc {
     pub llvm_major: u32,
     /// The place where it was found, in words.
     pub origin: String,
-    /// The source of its `core`.
-    pub core: CoreLibrary,
-}
-
-/// The source of `core` for the device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CoreLibrary {
-    /// The toolchain has the target installed.
-    Prebuilt,
-    /// It is compiled from the library sources in this folder (`-Zbuild-std=core`).
-    Sources(PathBuf),
 }
 
 /// LLVM's optimizer and code generator.
@@ -101,14 +88,20 @@ pub struct NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "no {} on this machine. Looked at:", self.wanted)?;
+        writeln!(f, "no {} on this machine", self.wanted)?;
         for Place { name, missing } in &self.looked {
-            writeln!(f, "  {name}: {missing}")?;
+            writeln!(f, "note: {name}: {missing}")?;
         }
         if self.looked.is_empty() {
-            writeln!(f, "  nothing: there is no rustc on PATH")?;
+            writeln!(f, "note: there is no rustc on PATH")?;
         }
-        write!(f, "To mend it: {REMEDY}")
+        match on_path("rustup").is_empty() {
+            true => f.write_str(
+                "help: install rustup (https://rustup.rs), which installs the rest: \
+                 `curl -sSf --proto '=https' https://sh.rustup.rs | sh`",
+            ),
+            false => write!(f, "help: `rustup component add {}`", COMPONENTS.join(" ")),
+        }
     }
 }
 
@@ -127,17 +120,14 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
                 Ok(llvm) => return Ok(DeviceToolchain { rustc, llvm }),
                 Err(not_found) => {
                     let (name, oldest) = (rustc.origin, rustc.llvm_major);
-                    let missing = format!("its core is there, but no LLVM {oldest} or newer for it");
+                    let missing = format!("it will do, but there is no LLVM {oldest} or newer for it");
                     looked.push(Place { name, missing });
                     looked.extend(not_found.looked);
                 }
             },
         }
     }
-    Err(NotFound {
-        wanted: "device compiler (a rustc with a core for nvptx64-nvidia-cuda, and LLVM's opt and llc)".to_owned(),
-        looked,
-    })
+    Err(NotFound { wanted: "device compiler (rustc with library sources, and LLVM's opt and llc)".to_owned(), looked })
 }
 
 /// The output of a program, or the reason why it could not be run.
@@ -171,29 +161,4 @@ fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let name = |entry: &DirEntry| entry.file_name().to_string_lossy().into_owned();
     entries.map(|entry| (name(&entry), entry.path())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn not_found_names_each_place_and_the_remedy() {
-        let text = NotFound {
-            wanted: "device compiler".to_owned(),
-            looked: vec![Place {
-                name: "rustup toolchain 1.95.0".to_owned(),
-                missing: "no library sources".to_owned(),
-            }],
-        }
-        .to_string();
-        assert_eq!(
-            text,
-            format!(
-                "no device compiler on this machine. Looked at:\n  \
-                 rustup toolchain 1.95.0: no library sources\n\
-                 To mend it: {REMEDY}"
-            )
-        );
-    }
 }

@@ -1,10 +1,8 @@
-//! Finding a `rustc` that has a `core` for the device.
+//! Finding a `rustc` that compiles for the device.
 
 use std::path::{Path, PathBuf};
 
-use super::{
-    CoreLibrary, DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, TARGET, entries, on_path, output_of, rustup_toolchains,
-};
+use super::{DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, on_path, output_of, rustup_toolchains};
 use crate::program;
 
 /// The oldest Rust whose NVPTX backend and `core::arch::nvptx` are as `cuda_std` uses them.
@@ -22,7 +20,7 @@ pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
             Err(place) => looked.push(place),
         }
     }
-    Err(NotFound { wanted: format!("rustc with a core for {TARGET}"), looked })
+    Err(NotFound { wanted: "rustc with library sources".to_owned(), looked })
 }
 
 /// Every `rustc` of this machine in the order of preference, judged as it is reached.
@@ -93,21 +91,10 @@ fn judge(path: &Path, origin: &str) -> Inspection {
     let llvm_major = parse_version(&llvm)
         .map(|(major, _)| major)
         .ok_or_else(|| lacking(format!("its LLVM version is not one: {llvm}")))?;
-    let neither = || format!("{version} has neither the target {TARGET} nor library sources");
-    let core = core_library(&sysroot).ok_or_else(|| lacking(neither()))?;
-    let rustc = DeviceRustc { path: path.to_owned(), version, llvm_major, origin: origin.to_owned(), core };
-    Ok((rustc, sysroot))
-}
-
-fn core_library(sysroot: &Path) -> Option<CoreLibrary> {
-    let rustlib = sysroot.join("lib/rustlib");
-    let prebuilt = entries(&rustlib.join(TARGET).join("lib"));
-    if prebuilt.iter().any(|(name, _)| name.starts_with("libcore-")) {
-        return Some(CoreLibrary::Prebuilt);
+    if !sysroot.join("lib/rustlib/src/rust/library/core/Cargo.toml").is_file() {
+        return Err(lacking(format!("{version} has no library sources")));
     }
-    let sources = rustlib.join("src/rust/library");
-    let has_core = sources.join("core/Cargo.toml").is_file();
-    has_core.then_some(CoreLibrary::Sources(sources))
+    Ok((DeviceRustc { path: path.to_owned(), version, llvm_major, origin: origin.to_owned() }, sysroot))
 }
 
 /// `1.96.0-nightly` → (1, 96).
@@ -136,21 +123,5 @@ mod tests {
             panic!("nothing is there");
         };
         assert!(missing.starts_with("cannot be run"), "{missing}");
-    }
-
-    #[test]
-    fn sources_and_prebuilt_cores_are_recognized() {
-        let sysroot = tempfile::tempdir().expect("a temporary folder");
-        assert_eq!(core_library(sysroot.path()), None);
-
-        let library = sysroot.path().join("lib/rustlib/src/rust/library");
-        std::fs::create_dir_all(library.join("core")).expect("a folder in a temporary folder");
-        std::fs::write(library.join("core/Cargo.toml"), "").expect("a file in it");
-        assert_eq!(core_library(sysroot.path()), Some(CoreLibrary::Sources(library)));
-
-        let target = sysroot.path().join("lib/rustlib").join(TARGET).join("lib");
-        std::fs::create_dir_all(&target).expect("a folder in a temporary folder");
-        std::fs::write(target.join("libcore-0123.rlib"), "").expect("a file in it");
-        assert_eq!(core_library(sysroot.path()), Some(CoreLibrary::Prebuilt));
     }
 }
