@@ -6,13 +6,12 @@ mod dependencies;
 mod source;
 mod targets;
 
-use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, root, succeed};
+use crate::process::{cargo, output, root, succeed};
 
 /// The crates that projects outside this repository use. Cargo may ask the registry for crates that the workspace's patches
 /// replace.
@@ -86,19 +85,11 @@ fn setup() -> Result<()> {
     install::nvidia::install_if_missing().map(drop)
 }
 
-/// Checks the formatting of all packages and of the exercises. `cargo fmt` does not find the exercises, because no `mod`
-/// declares them.
+/// Checks the formatting of all files, also of those that no `mod` declares.
 fn formatting() -> Result<()> {
-    let mut rustfmt = Command::new("rustfmt");
-    rustfmt.args(["--edition", "2024", "--check"]).current_dir(root());
-    for folder in ["exercises", "crates/ladder/learn/solutions"].map(|folder| root().join(folder)) {
-        let entries = fs::read_dir(&folder).map_err(|error| Failure::file("read", &folder, &error))?;
-        let paths = entries.flatten().map(|entry| entry.path());
-        rustfmt.args(paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")));
-    }
-    let remedy = "`cargo fmt --all`, `rustfmt --edition 2024 exercises/*.rs crates/ladder/learn/solutions/*.rs`";
-    let packages = succeed(cargo().args(["fmt", "--all", "--check"]).current_dir(root()));
-    succeed(&mut rustfmt).and(packages).map_err(|failure| failure.hint(remedy))
+    let files = output(Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()))?;
+    succeed(Command::new("rustfmt").arg("--check").args(files.lines()).current_dir(root()))
+        .map_err(|failure| failure.help("this formats all files: `git ls-files '*.rs' | xargs rustfmt`"))
 }
 
 /// Runs the check for import circles over each crate of the workspace.
@@ -109,7 +100,7 @@ pub(crate) fn circles() -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(found.join("\n"))
-        .hint("move what both modules need into a module that neither imports, or pass it as an argument"))
+        .help("move what both modules need into a module that neither imports, or pass it as an argument"))
 }
 
 #[cfg(test)]
@@ -119,7 +110,7 @@ mod tests {
     #[test]
     fn the_steps_after_a_failure_run_too() {
         let mut steps = Steps::default();
-        steps.run("formatting", || Err(Failure::new("a").hint("b")));
+        steps.run("formatting", || Err(Failure::new("a").help("b")));
         let mut ran = false;
         steps.run("tests", || {
             ran = true;
@@ -128,6 +119,6 @@ mod tests {
         assert!(ran);
         steps.run("documents", || Err(Failure::new("c")));
         let failure = steps.summary().expect_err("two steps failed");
-        assert_eq!((failure.code, &*failure.message), (1, "formatting: a\nhint: b\ndocuments: c"));
+        assert_eq!((failure.code, &*failure.message), (1, "formatting: a\nhelp: b\ndocuments: c"));
     }
 }

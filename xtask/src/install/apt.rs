@@ -13,7 +13,7 @@ pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let is_root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     if !is_root || locate::on_path("apt-get").is_empty() {
         return Err(Failure::request(format!("{purpose} is missing, and cannot be installed from here"))
-            .hint(format!("on Debian or Ubuntu run this, then the same command again:\n  {command}")));
+            .help(format!("on Debian or Ubuntu run this, then the same command again:\n  {command}")));
     }
     status("Installing", format_args!("{purpose} with apt-get: {names}"));
     let apt_get = || {
@@ -26,5 +26,5 @@ pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     // Removing a package for the sake of ours is for the user to decide.
     let options = ["install", "--yes", "--no-install-recommends", "--no-remove"];
     visibly(apt_get().args(options).args(packages))
-        .map_err(|failure| failure.hint(format!("apt says why above; to see it again: {command}")))
+        .map_err(|failure| failure.help(format!("apt says why above; to see it again: {command}")))
 }

@@ -38,7 +38,7 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
     }
     device::discover().map_err(|not_found| {
         Failure::new(format!("after installing all that could be installed: {}", described(&not_found)))
-            .hint("with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`")
+            .help("with rustup: `rustup target add nvptx64-nvidia-cuda` and `rustup component add llvm-tools`")
     })
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn target_library(target: &str) -> Result<()> {
     match has() {
         true => Ok(()),
         false => Err(Failure::request(format!("the Rust compiler here has no library for {target}"))
-            .hint(format!("with rustup: `rustup target add {target}`"))),
+            .help(format!("with rustup: `rustup target add {target}`"))),
     }
 }
 

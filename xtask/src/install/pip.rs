@@ -31,7 +31,7 @@ pub(super) fn install(folder: &Path, requirements: impl IntoIterator<Item = Stri
         // If the rest of the folder cannot be removed now, the next installation removes it.
         let _ = std::fs::remove_dir_all(&partial);
         return Err(Failure::new(format!("pip could not install {what}: {}", failure.message))
-            .hint("the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to"));
+            .help("the packages come from PyPI: this machine has to reach it, or the mirror that pip is set to"));
     }
     if folder.exists() {
         // The other folder is another process's that was faster, or it is damaged. In both cases a complete one is
