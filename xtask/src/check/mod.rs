@@ -35,6 +35,7 @@ pub(crate) fn everything(all: bool) -> Result<()> {
         steps.cargo("long tests", &format!("test --workspace --no-fail-fast {LONG_TESTS}"));
         steps.run("packages", packages::check);
         steps.run("other systems", targets::check);
+        steps.run("the simulator on aarch64", targets::emulate);
     } else {
         status("Skipping", "long tests: `cargo xtask test --all` runs them");
     }

@@ -1,5 +1,6 @@
 //! Installs the device compiler, NVIDIA's tools, and what the tests need besides.
 
+pub(crate) mod aarch64;
 mod apt;
 pub(crate) mod chromium;
 pub(crate) mod deny;
