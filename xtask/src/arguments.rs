@@ -68,12 +68,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         _ => {}
     }
     if !OWN.contains(&task.as_str()) {
-        let hint = match nearest(&task, OWN) {
+        let help = match nearest(&task, OWN) {
             _ if LADDER.contains(&task.as_str()) => format!("`cargo xtask run {task}` runs this command of `ladder`"),
             Some(near) => format!("did you mean `cargo xtask {near}`?"),
             None => "`cargo xtask --help` lists the tasks".to_owned(),
         };
-        return Err(Failure::request(format!("there is no task `{task}`")).hint(hint));
+        return Err(Failure::request(format!("there is no task `{task}`")).help(help));
     }
     let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -103,11 +103,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             Ok(Task::NewLadder { name })
         }
         ("new", ["project", folder]) => Ok(Task::NewProject { folder: (*folder).to_owned() }),
-        ("new", _) => Err(Failure::request(format!("`cargo xtask new` does not take `{}`", words.join(" "))).hint(
+        ("new", _) => Err(Failure::request(format!("`cargo xtask new` does not take `{}`", words.join(" "))).help(
             "`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder, `new project PATH` a project",
         )),
         _ => Err(Failure::request(format!("`cargo xtask {task}` does not take `{}`", words.join(" ")))
-            .hint("`cargo xtask --help` says what each task takes")),
+            .help("`cargo xtask --help` says what each task takes")),
     }
 }
 
@@ -121,12 +121,12 @@ fn sim(mut rest: Vec<OsString>) -> Result<Task> {
         option if option.starts_with('-') => {
             let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
             return Err(Failure::request(format!("`cargo xtask sim` does not take `{}`", words.join(" ")))
-                .hint("`sim -- PROGRAM ...` runs a program, `sim --print-path` prints the library's folder"));
+                .help("`sim -- PROGRAM ...` runs a program, `sim --print-path` prints the library's folder"));
         }
         _ => {}
     }
     if rest.is_empty() {
-        return Err(Failure::request("`cargo xtask sim` takes a program").hint("`cargo xtask sim -- PROGRAM ...`"));
+        return Err(Failure::request("`cargo xtask sim` takes a program").help("`cargo xtask sim -- PROGRAM ...`"));
     }
     Ok(Task::Sim(rest))
 }
@@ -185,7 +185,7 @@ mod tests {
         let versus = ["versus", "reduce", "--json"].map(Into::into).to_vec();
         assert_eq!(parsed("lab versus reduce --json"), Ok(Task::Lab(versus)));
         let why = parsed("why transpose").expect_err("it is a command of ladder");
-        assert_eq!(why.hint.as_deref(), Some("`cargo xtask run why` runs this command of `ladder`"));
+        assert_eq!(why.help.as_deref(), Some("`cargo xtask run why` runs this command of `ladder`"));
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
     fn wrong_ones_say_what_is_near() {
         let error = parsed("rnu").expect_err("there is no such task");
         assert_eq!(error.code, 2);
-        assert_eq!(error.hint.as_deref(), Some("did you mean `cargo xtask run`?"));
+        assert_eq!(error.help.as_deref(), Some("did you mean `cargo xtask run`?"));
         for line in [
             "setup --nvida",
             "doctor now",

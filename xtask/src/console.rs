@@ -6,11 +6,11 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// An error: a message, a hint what to do about it, and the exit code.
+/// An error: a message, what to do about it, and the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+    pub(crate) help: Option<String>,
     /// 1 for work that failed, 2 for a request that cannot be fulfilled.
     pub(crate) code: u8,
 }
@@ -21,7 +21,7 @@ pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 impl Failure {
     /// An error of work that failed: exit code 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, code: 1 }
+        Self { message: message.into(), help: None, code: 1 }
     }
 
     /// An error of a request that cannot be fulfilled: exit code 2.
@@ -30,8 +30,8 @@ impl Failure {
     }
 
     #[must_use]
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
     }
 
     /// A file operation that failed: `verb` as in "cannot read".
@@ -43,8 +43,8 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         let on = coloured(&stderr());
         eprintln!("{}: {}", paint(on, BAD, "error"), self.message);
-        if let Some(hint) = &self.hint {
-            eprintln!("{}: {hint}", paint(on, BOLD, "hint"));
+        if let Some(help) = &self.help {
+            eprintln!("{}: {help}", paint(on, BOLD, "help"));
         }
         ExitCode::from(self.code)
     }
@@ -53,8 +53,8 @@ impl Failure {
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
+        match &self.help {
+            Some(help) => write!(f, "\nhelp: {help}"),
             None => Ok(()),
         }
     }

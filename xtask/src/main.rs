@@ -100,7 +100,7 @@ fn lab(arguments: &[OsString]) -> Result<ExitCode> {
         && let Err(why) = gpu::driver().and_then(|driver| driver.gpus)
     {
         return Err(Failure::request(format!("`lab versus` measures on a GPU, and there is none here: {why}"))
-            .hint("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
+            .help("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
     }
     install::device()?;
     process::run_program("lab", arguments)

@@ -62,7 +62,7 @@ fn check_empty(folder: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Failure::request(format!("{} is there already, and is no playground", folder.display()))
-        .hint("`cargo xtask playground FOLDER` takes a folder that is empty or does not exist"))
+        .help("`cargo xtask playground FOLDER` takes a folder that is empty or does not exist"))
 }
 
 /// The page's own files.

@@ -20,7 +20,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
     match folder.join("libcuda.so.1").is_file() {
         true => Ok(folder),
         false => Err(Failure::new(format!("there is no libcuda.so.1 in {}", folder.display()))
-            .hint("`cargo clean --package libcuda-so` makes the next run build it afresh")),
+            .help("`cargo clean --package libcuda-so` makes the next run build it afresh")),
     }
 }
 

@@ -59,12 +59,7 @@ extern "C" fn versions() -> *const c_char {
     c"CUB 1.2.3,\n  cuBLAS 4.5.6".as_ptr()
 }
 
-unsafe extern "C" fn call(
-    handle: *mut Handle,
-    name: *const c_char,
-    buffers: *const u64,
-    numbers: *const u64,
-) -> c_int {
+unsafe extern "C" fn call(handle: *mut Handle, name: *const c_char, buffers: *const u64, numbers: *const u64) -> c_int {
     let (buffers, numbers) = (*buffers.cast::<[u64; 3]>(), *numbers.cast::<[u64; 4]>());
     match CStr::from_ptr(name).to_str() {
         Ok("copy") => copy(buffers, numbers),
@@ -81,11 +76,7 @@ unsafe fn copy([from, to, _]: [u64; 3], [bytes, ..]: [u64; 4]) {
     (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes as usize);
 }
 
-unsafe fn reduce(
-    handle: *mut Handle,
-    [input, output, _]: [u64; 3],
-    [op, kind, n, _]: [u64; 4],
-) -> c_int {
+unsafe fn reduce(handle: *mut Handle, [input, output, _]: [u64; 3], [op, kind, n, _]: [u64; 4]) -> c_int {
     match (op, kind) {
         (0, 0) => {
             let input = elements::<i32>(input, n);

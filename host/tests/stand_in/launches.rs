@@ -81,9 +81,7 @@ struct Kernel {
 /// What `LADDER_STAND_IN_KERNELS` had for this entry and block when this file was compiled.
 fn kernel(entry: &str, threads: c_uint) -> Option<Kernel> {
     let begin = format!("{entry} {threads} ");
-    let line = option_env!("LADDER_STAND_IN_KERNELS")?
-        .lines()
-        .find_map(|line| line.strip_prefix(&begin))?;
+    let line = option_env!("LADDER_STAND_IN_KERNELS")?.lines().find_map(|line| line.strip_prefix(&begin))?;
     let words: Vec<&str> = line.split(' ').collect();
     Some(Kernel {
         elements: words[0].parse().ok()?,
@@ -142,8 +140,5 @@ exports! {
 }
 
 fn words(bytes: &[u8]) -> Vec<i32> {
-    bytes
-        .chunks_exact(4)
-        .map(|word| i32::from_ne_bytes(word.try_into().unwrap()))
-        .collect()
+    bytes.chunks_exact(4).map(|word| i32::from_ne_bytes(word.try_into().unwrap())).collect()
 }

@@ -21,6 +21,6 @@ pub(super) fn check() -> Result<()> {
         Err(_) => status("Skipping", "advisories: their database (github.com/RustSec/advisory-db) is out of reach"),
     }
     visibly(&mut deny(&checks)).map_err(|failure| {
-        Failure::new(failure.message).hint("cargo-deny says above what it found; deny.toml says what is allowed")
+        Failure::new(failure.message).help("cargo-deny says above what it found; deny.toml says what is allowed")
     })
 }

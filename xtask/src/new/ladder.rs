@@ -21,7 +21,7 @@ pub(crate) fn new(name: &str) -> Result<()> {
     let (modules_text, ladders_text) = (modules_text?, ladders_text?);
     if [&modules_text, &ladders_text].iter().any(|text| text.contains(&format!("pub mod {name};"))) {
         return Err(Failure::request(format!("there is a module `{name}` of kernels or ladders already"))
-            .hint("choose another name; nothing was written"));
+            .help("choose another name; nothing was written"));
     }
     let no_place = |file: &str| Failure::new(format!("{file} has no list to add {name} to"));
     let listed = with_module(&ladders_text, name).and_then(|text| with_ladder(&text, name));

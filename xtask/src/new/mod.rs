@@ -33,7 +33,7 @@ impl Changes {
         if path.exists() {
             let shown = from_root(&path);
             return Err(Failure::request(format!("there is a file {shown} already"))
-                .hint("choose another name; nothing was written"));
+                .help("choose another name; nothing was written"));
         }
         let mut text = template.to_owned();
         for (name, value) in values {
@@ -86,7 +86,7 @@ fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::request(format!("`{name}` is not a name for a kernel"))
-        .hint("lower-case letters, digits and underscores, a letter first, and no keyword of Rust"))
+        .help("lower-case letters, digits and underscores, a letter first, and no keyword of Rust"))
 }
 
 fn read(path: &Path) -> Result<String> {

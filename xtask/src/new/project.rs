@@ -33,12 +33,12 @@ pub(crate) fn new(folder: &str) -> Result<()> {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !is_name {
         return Err(Failure::request(format!("`{name}` is not a name for a project"))
-            .hint("the folder's name is the project's: letters, digits, `-` and `_`, a letter first"));
+            .help("the folder's name is the project's: letters, digits, `-` and `_`, a letter first"));
     }
     match folder.read_dir().map(|mut entries| entries.next().is_some()) {
         Ok(true) => {
             return Err(Failure::request(format!("{} is not empty", folder.display()))
-                .hint("choose a folder that is not there yet; nothing was written"));
+                .help("choose a folder that is not there yet; nothing was written"));
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(Failure::file("read", &folder, &error));
@@ -75,7 +75,7 @@ pub(crate) fn new(folder: &str) -> Result<()> {
     changes.write()?;
     let link = folder.join("ladder");
     link_folder(&root(), &link).map_err(|error| {
-        Failure::file("make the link", &link, &error).hint(format!("make it by hand; it leads to {}", root().display()))
+        Failure::file("make the link", &link, &error).help(format!("make it by hand; it leads to {}", root().display()))
     })?;
     status("Linked", link.display());
     if url.is_none() {

@@ -32,16 +32,16 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     let names = || rungs.iter().map(|rung| rung.name.as_str());
     let before = rungs.iter().find(|rung| rung.name == after);
     let before = before.ok_or_else(|| {
-        let hint = match nearest(after, names()) {
+        let help = match nearest(after, names()) {
             Some(near) => format!("did you mean `--after {near}`?"),
             None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
         };
-        Failure::request(format!("there is no rung `{after}`")).hint(hint)
+        Failure::request(format!("there is no rung `{after}`")).help(help)
     })?;
     let ladder = &before.ladder;
     let module = name.strip_prefix(&format!("{ladder}_")).ok_or_else(|| {
         Failure::request(format!("`{name}` does not begin with the name of its ladder"))
-            .hint(format!("the rungs after `{after}` are named {ladder}_…"))
+            .help(format!("the rungs after `{after}` are named {ladder}_…"))
     })?;
     check_name(module)?;
     let list = sources.join(format!("{ladder}.rs"));
@@ -49,7 +49,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     let listed = with_rung(&read(&list)?, module, name, &after_module, after);
     let (text, listed) = copy(&before.text, name, after).zip(listed).ok_or_else(|| {
         Failure::new(format!("`{after}` is not written in the usual form, in {}", from_root(&before.path)))
-            .hint("choose another rung to come after, and move the new one in the ladder's list")
+            .help("choose another rung to come after, and move the new one in the ladder's list")
     })?;
     let path = sources.join(ladder).join(format!("{module}.rs"));
     let mut changes = Changes::default();

@@ -177,21 +177,39 @@ unsafe fn called(comm: *mut c_void, call: Call) -> c_uint {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclAllReduce(
-    from: *const c_void, to: *mut c_void, count: usize, element: c_uint, op: c_uint, comm: *mut c_void, _: *mut c_void,
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    element: c_uint,
+    op: c_uint,
+    comm: *mut c_void,
+    _: *mut c_void,
 ) -> c_uint {
     unsafe { called(comm, Call(from as usize, to as usize, count, element, op, 0, 1)) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclBroadcast(
-    from: *const c_void, to: *mut c_void, count: usize, element: c_uint, root: c_int, comm: *mut c_void, _: *mut c_void,
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    element: c_uint,
+    root: c_int,
+    comm: *mut c_void,
+    _: *mut c_void,
 ) -> c_uint {
     unsafe { called(comm, Call(from as usize, to as usize, count, element, 0, root, 2)) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclReduce(
-    from: *const c_void, to: *mut c_void, count: usize, element: c_uint, op: c_uint, root: c_int, comm: *mut c_void,
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    element: c_uint,
+    op: c_uint,
+    root: c_int,
+    comm: *mut c_void,
     _: *mut c_void,
 ) -> c_uint {
     unsafe { called(comm, Call(from as usize, to as usize, count, element, op, root, 3)) }
@@ -199,14 +217,25 @@ pub unsafe extern "C" fn ncclReduce(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclReduceScatter(
-    from: *const c_void, to: *mut c_void, count: usize, element: c_uint, op: c_uint, comm: *mut c_void, _: *mut c_void,
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    element: c_uint,
+    op: c_uint,
+    comm: *mut c_void,
+    _: *mut c_void,
 ) -> c_uint {
     unsafe { called(comm, Call(from as usize, to as usize, count, element, op, 0, 4)) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclAllGather(
-    from: *const c_void, to: *mut c_void, count: usize, element: c_uint, comm: *mut c_void, _: *mut c_void,
+    from: *const c_void,
+    to: *mut c_void,
+    count: usize,
+    element: c_uint,
+    comm: *mut c_void,
+    _: *mut c_void,
 ) -> c_uint {
     unsafe { called(comm, Call(from as usize, to as usize, count, element, 0, 0, 5)) }
 }

@@ -8,5 +8,8 @@ pub fn value(i: u32) -> u64 {
     b.fetch_xor(0xff00ff, Ordering::AcqRel);
     let old = a.swap(9, Ordering::Relaxed) + a.fetch_max(i, Ordering::Relaxed) + a.fetch_nand(6, Ordering::SeqCst);
     let exchanged = b.compare_exchange(1 << 40 | 0xff00ff, u64::from(i), Ordering::Relaxed, Ordering::Relaxed);
-    u64::from(old) + exchanged.unwrap_or_else(|it| it) + u64::from(a.load(Ordering::Acquire)) + b.load(Ordering::Relaxed)
+    u64::from(old)
+        + exchanged.unwrap_or_else(|it| it)
+        + u64::from(a.load(Ordering::Acquire))
+        + b.load(Ordering::Relaxed)
 }

@@ -2,7 +2,11 @@ use super::*;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(i16)]
-enum Level { Low = -5, Middle, High = 1000 }
+enum Level {
+    Low = -5,
+    Middle,
+    High = 1000,
+}
 pub fn value(i: u32) -> u64 {
     let levels = [Level::Low, Level::Middle, Level::High];
     let (a, b) = (levels[i as usize % 3], levels[i as usize / 3 % 3]);

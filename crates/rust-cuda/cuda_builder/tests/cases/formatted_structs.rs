@@ -1,7 +1,11 @@
 use super::*;
 use core::fmt::Write;
 #[derive(Debug)]
-enum Shape { Point, Line { from: (i32, i32), to: [u8; 2] }, Named(u8, Option<i16>) }
+enum Shape {
+    Point,
+    Line { from: (i32, i32), to: [u8; 2] },
+    Named(u8, Option<i16>),
+}
 pub fn value(i: u32) -> u64 {
     let mut text = Text::default();
     let shape = match i % 3 {

@@ -1,7 +1,11 @@
 use super::*;
 
 #[derive(Clone, Copy)]
-struct Node { key: u32, left: u8, right: u8 }
+struct Node {
+    key: u32,
+    left: u8,
+    right: u8,
+}
 pub fn value(i: u32) -> u64 {
     let mut tree = [Node { key: 500, left: 0, right: 0 }; 16];
     for at in 1..16 {
@@ -10,7 +14,10 @@ pub fn value(i: u32) -> u64 {
         loop {
             let node = &mut tree[parent];
             let child = if key < node.key { &mut node.left } else { &mut node.right };
-            if *child == 0 { *child = at as u8; break; }
+            if *child == 0 {
+                *child = at as u8;
+                break;
+            }
             parent = usize::from(*child);
         }
         tree[at] = Node { key, left: 0, right: 0 };

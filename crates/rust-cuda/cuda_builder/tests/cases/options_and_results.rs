@@ -9,5 +9,7 @@ fn quarter(x: u32) -> Result<u32, u8> {
 }
 pub fn value(i: u32) -> u64 {
     let some = quarter(i).ok().filter(|it| it % 3 != 0).zip(i.checked_sub(9)).map(|(a, b)| a * b);
-    quarter(i).map_or_else(u64::from, u64::from) + 1000 * u64::from(some.unwrap_or_default()) + some.xor(Some(1)).is_some() as u64
+    quarter(i).map_or_else(u64::from, u64::from)
+        + 1000 * u64::from(some.unwrap_or_default())
+        + some.xor(Some(1)).is_some() as u64
 }

@@ -2,7 +2,12 @@ use super::*;
 
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
-struct Record { kind: u8, count: u32, size: u64, half: u16 }
+struct Record {
+    kind: u8,
+    count: u32,
+    size: u64,
+    half: u16,
+}
 pub fn value(i: u32) -> u64 {
     let mut records = [Record { kind: 1, count: i, size: u64::from(i) << 33, half: 7 }; 3];
     records[1].count += 5;

@@ -7,6 +7,8 @@ pub fn value(i: u32) -> u64 {
         first.add(3).swap(last.sub(i as usize % 5));
         first.cast::<u8>().add(5).write_unaligned(7);
         let old = last.replace(i);
-        u64::from(old) + last.offset_from(first) as u64 + u64::from(first.cast::<u8>().add(3).cast::<u32>().read_unaligned())
+        u64::from(old)
+            + last.offset_from(first) as u64
+            + u64::from(first.cast::<u8>().add(3).cast::<u32>().read_unaligned())
     }
 }

@@ -9,7 +9,9 @@ pub fn value(i: u32) -> u64 {
     static COUNT: MaybeUninit<AtomicU32> = MaybeUninit::uninit();
     unsafe {
         let count = &*COUNT.as_ptr();
-        if i % 64 == 5 { count.store(100, Ordering::Relaxed); }
+        if i % 64 == 5 {
+            count.store(100, Ordering::Relaxed);
+        }
         thread::sync_threads();
         count.fetch_add(i % 64, Ordering::Relaxed);
         thread::sync_threads();

@@ -4,12 +4,18 @@ use super::*;
 pub fn value(i: u32) -> u64 {
     use core::mem::MaybeUninit;
     use cuda_std::{address_space, thread};
-    struct Best { key: u32, lane: [u8; 4], wide: u64 }
+    struct Best {
+        key: u32,
+        lane: [u8; 4],
+        wide: u64,
+    }
     #[address_space(shared)]
     static mut BEST: MaybeUninit<Best> = MaybeUninit::uninit();
     unsafe {
         let best = (&raw mut BEST).cast::<Best>();
-        if i % 64 == 9 { best.write(Best { key: i, lane: [1, 2, 3, i as u8], wide: u64::from(i) << 40 }); }
+        if i % 64 == 9 {
+            best.write(Best { key: i, lane: [1, 2, 3, i as u8], wide: u64::from(i) << 40 });
+        }
         thread::sync_threads();
         u64::from((*best).key) + u64::from((*best).lane[i as usize % 4]) + (*best).wide
     }

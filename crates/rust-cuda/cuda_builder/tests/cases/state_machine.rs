@@ -1,7 +1,12 @@
 use super::*;
 
 #[derive(Clone, Copy)]
-enum State { Start, Number(u32), Comment { depth: u8 }, End }
+enum State {
+    Start,
+    Number(u32),
+    Comment { depth: u8 },
+    End,
+}
 pub fn value(i: u32) -> u64 {
     let text = b"12 (a (b) c) 345;(x) 9;77";
     let mut state = State::Start;
@@ -16,8 +21,14 @@ pub fn value(i: u32) -> u64 {
             (_, b'(') => State::Comment { depth: 1 },
             (State::Number(it), digit @ b'0'..=b'9') => State::Number(it * 10 + u32::from(digit - b'0')),
             (_, digit @ b'0'..=b'9') => State::Number(u32::from(digit - b'0')),
-            (State::Number(it), b';') if it == 9 => { sum += 1; State::End }
-            (State::Number(it), _) => { sum = mix(sum, u64::from(it)); State::Start }
+            (State::Number(it), b';') if it == 9 => {
+                sum += 1;
+                State::End
+            }
+            (State::Number(it), _) => {
+                sum = mix(sum, u64::from(it));
+                State::Start
+            }
             (it, _) => it,
         };
     }

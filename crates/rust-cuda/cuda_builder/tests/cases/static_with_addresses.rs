@@ -1,7 +1,10 @@
 use super::*;
 
 static NAMES: [&str; 4] = ["one", "two hundred", "", "größer"];
-struct Node { value: u32, next: Option<&'static Node> }
+struct Node {
+    value: u32,
+    next: Option<&'static Node>,
+}
 static LAST: Node = Node { value: 77, next: None };
 static FIRST: Node = Node { value: 5, next: Some(&LAST) };
 pub fn value(i: u32) -> u64 {

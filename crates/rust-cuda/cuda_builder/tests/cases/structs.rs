@@ -1,7 +1,12 @@
 use super::*;
 
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
-struct Point { x: f32, y: f32, label: u8, inside: bool }
+struct Point {
+    x: f32,
+    y: f32,
+    label: u8,
+    inside: bool,
+}
 fn moved(point: Point, by: f32) -> Point {
     Point { x: point.x + by, inside: !point.inside, ..point }
 }

@@ -4,7 +4,9 @@ use super::*;
 pub fn value(i: u32) -> u64 {
     use cuda_std::warp;
     let odd = hash(i) % 2 == 1;
-    unsafe { u64::from(warp::warp_vote_ballot(u32::MAX, odd)) + (u64::from(warp::warp_vote_any(u32::MAX, i == 40)) << 33) }
+    unsafe {
+        u64::from(warp::warp_vote_ballot(u32::MAX, odd)) + (u64::from(warp::warp_vote_any(u32::MAX, i == 40)) << 33)
+    }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn value(i: u32) -> u64 {

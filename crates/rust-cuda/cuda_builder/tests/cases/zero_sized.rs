@@ -2,7 +2,11 @@ use super::*;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Nothing;
-struct Tagged<T> { tag: core::marker::PhantomData<T>, value: u32, nothing: [Nothing; 4] }
+struct Tagged<T> {
+    tag: core::marker::PhantomData<T>,
+    value: u32,
+    nothing: [Nothing; 4],
+}
 pub fn value(i: u32) -> u64 {
     let tagged = Tagged::<f64> { tag: core::marker::PhantomData, value: i, nothing: [Nothing; 4] };
     let units = [(); 1000];

@@ -112,11 +112,29 @@ pub mod counting {
     pub unsafe fn functions(out: *mut f64, x: f64) {
         let y = x as f32;
         let values = [
-            x.error_function(), x.complementary_error_function(), x.inv_complementary_error_function(),
-            x.scaled_complementary_error_function(), x.cospi(), x.sinpi(), x.gamma(), x.log_gamma(), x.j0(), x.jn(2),
-            x.y1(), x.norm_cdf(), x.inv_norm_cdf(), x.rcbrt(), x.frexp().0, f64::from(x.unbiased_exp()), x.log1p(),
-            f64::from(y.error_function()), f64::from(y.sincospi().0), f64::from(y.saturate()), f64::from(y.ldexp(3)),
-            x.sqrt(), f64::from(y.exp()),
+            x.error_function(),
+            x.complementary_error_function(),
+            x.inv_complementary_error_function(),
+            x.scaled_complementary_error_function(),
+            x.cospi(),
+            x.sinpi(),
+            x.gamma(),
+            x.log_gamma(),
+            x.j0(),
+            x.jn(2),
+            x.y1(),
+            x.norm_cdf(),
+            x.inv_norm_cdf(),
+            x.rcbrt(),
+            x.frexp().0,
+            f64::from(x.unbiased_exp()),
+            x.log1p(),
+            f64::from(y.error_function()),
+            f64::from(y.sincospi().0),
+            f64::from(y.saturate()),
+            f64::from(y.ldexp(3)),
+            x.sqrt(),
+            f64::from(y.exp()),
         ];
         for (at, value) in values.into_iter().enumerate() {
             unsafe { *out.add(at) = value };
@@ -127,11 +145,20 @@ pub mod counting {
     pub unsafe fn instructions(out: *mut f32, a: f32, b: f32) {
         let values = unsafe {
             [
-                intrinsics::fadd_rn(a, b), intrinsics::fadd_rz(a, b), intrinsics::fadd_rd(a, b), intrinsics::fadd_ru(a, b),
-                intrinsics::fdiv_ru(a, b), intrinsics::fsqrt_rd(b), intrinsics::fmaf_rz(a, b, a),
-                intrinsics::float2int_ru(b) as f32, intrinsics::int2float_rd(0x7fff_ffff), intrinsics::rintf(2.5),
-                intrinsics::half2float(intrinsics::float2half_rn(b)), intrinsics::double2float_ru(f64::from(a) / 3.0),
-                intrinsics::byte_perm(0x0302_0100, 0x0706_0504, 0x7531) as f32, intrinsics::mulhi(i32::MIN, 3) as f32,
+                intrinsics::fadd_rn(a, b),
+                intrinsics::fadd_rz(a, b),
+                intrinsics::fadd_rd(a, b),
+                intrinsics::fadd_ru(a, b),
+                intrinsics::fdiv_ru(a, b),
+                intrinsics::fsqrt_rd(b),
+                intrinsics::fmaf_rz(a, b, a),
+                intrinsics::float2int_ru(b) as f32,
+                intrinsics::int2float_rd(0x7fff_ffff),
+                intrinsics::rintf(2.5),
+                intrinsics::half2float(intrinsics::float2half_rn(b)),
+                intrinsics::double2float_ru(f64::from(a) / 3.0),
+                intrinsics::byte_perm(0x0302_0100, 0x0706_0504, 0x7531) as f32,
+                intrinsics::mulhi(i32::MIN, 3) as f32,
             ]
         };
         for (at, value) in values.into_iter().enumerate() {

@@ -20,8 +20,8 @@ use crate::source_frames::{Frame, origin};
 
 /// Addresses from here on are offsets from a null pointer, with a negative number of 32 bits.
 const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;
-/// Where the host's heap lies, and its stack, libraries and large allocations (Linux on x86-64).
-const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 47];
+/// Addresses of the host's memory on Linux: the heap on x86-64; the rest of x86-64's and all of aarch64's 48-bit addresses.
+const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 48];
 
 /// A fault: the kernel did something that is not allowed.
 ///

@@ -1,9 +1,7 @@
 //! `atomic`: every operation, type, scope and ordering, and the atomic types.
 
 use core::sync::atomic::Ordering;
-use cuda_std::atomic::{
-    AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64,
-};
+use cuda_std::atomic::{AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64};
 use cuda_std::atomic::{intrinsics, mid};
 use cuda_std::prelude::*;
 use cuda_std::shared_array;

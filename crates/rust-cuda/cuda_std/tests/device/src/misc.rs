@@ -3,9 +3,7 @@
 use cuda_std::misc::{breakpoint, clock, profiler_counter};
 use cuda_std::prelude::*;
 use cuda_std::ptr::{AddressSpace, is_in_address_space};
-use cuda_std::ptr::{
-    convert_generic_to_specific_address_space, convert_specific_address_space_to_generic,
-};
+use cuda_std::ptr::{convert_generic_to_specific_address_space, convert_specific_address_space_to_generic};
 use cuda_std::{externally_visible, gpu_only, shared_array};
 
 #[kernel]

@@ -53,7 +53,6 @@ pub unsafe fn shared_dynamic(data: *mut u32) {
     unsafe {
         *tile.add(i) = *data.add(i);
         thread::sync_threads();
-        *data.add(i) =
-            *dynamic_shared_mem::<u32>().add(i ^ 1) + dynamic_smem_size() + total_smem_size();
+        *data.add(i) = *dynamic_shared_mem::<u32>().add(i ^ 1) + dynamic_smem_size() + total_smem_size();
     }
 }

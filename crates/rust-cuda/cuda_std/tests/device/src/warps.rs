@@ -71,8 +71,7 @@ pub unsafe fn matches(words: *mut u32, longs: *const f64) {
     unsafe {
         let (word, long) = (*words.add(lane), *longs.add(lane));
         let any = warp_match_any(u32::MAX, word as i32) ^ warp_match_any(u32::MAX, long);
-        let all = warp_match_all(u32::MAX, word).unwrap_or(1)
-            ^ warp_match_all(u32::MAX, long).unwrap_or(2);
+        let all = warp_match_all(u32::MAX, word).unwrap_or(1) ^ warp_match_all(u32::MAX, long).unwrap_or(2);
         *words.add(lane) = any ^ all;
     }
 }

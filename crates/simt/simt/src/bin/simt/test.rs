@@ -4,12 +4,11 @@
 
 use std::process::Command;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cli/small.ptx");
-
 #[test]
 fn the_process_ends_with_the_code() {
     let program = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_simt")).args(args).output().unwrap();
-    let fault = program(&["run", FILE, "--entry", "fill", "--grid", "1", "--block", "2", "--arg", "u32[1]"]);
+    let launch = "run examples/saxpy.ptx --entry saxpy --grid 1 --block 2 --arg f32:2 f32[1] f32[1] u32:2";
+    let fault = program(&launch.split(' ').collect::<Vec<_>>());
     assert_eq!(fault.status.code(), Some(1));
     assert!(fault.stdout.is_empty());
     let help = program(&["run", "--help"]);
