@@ -72,7 +72,7 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
     {
         status("Without", format_args!("NVIDIA's tools: {failure}"));
     }
-    process::run_program("ladder", arguments)
+    process::run_program("ladder", "dev", arguments)
 }
 
 /// The text of the book, then its pages, by two programs: what mdBook is made of is compiled by itself.
@@ -80,13 +80,13 @@ fn book(folder: Option<&str>) -> Result<ExitCode> {
     install::device()?;
     let target = locate::target_dir().unwrap_or_else(|| process::root().join("target"));
     let text = target.join("book-text").into_os_string();
-    let written = process::run_program("book", std::slice::from_ref(&text))?;
+    let written = process::run_program("book", "dev", std::slice::from_ref(&text))?;
     if written != ExitCode::SUCCESS {
         return Ok(written);
     }
     let to = folder.map_or_else(|| target.join("book").into_os_string(), OsString::from);
     let mut pages = process::cargo();
-    pages.args(["run", "--release", "--package", "book-pages", "--features", "mdbook", "--manifest-path"]);
+    pages.args(["run", "--package", "book-pages", "--features", "mdbook", "--manifest-path"]);
     process::visibly(pages.arg(process::root().join("Cargo.toml")).arg("--").args([text, to]))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -103,5 +103,5 @@ fn lab(arguments: &[OsString]) -> Result<ExitCode> {
             .help("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
     }
     install::device()?;
-    process::run_program("lab", arguments)
+    process::run_program("lab", "release", arguments)
 }

@@ -26,13 +26,13 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds a program of this workspace for release, runs it with these arguments, and returns its exit code.
+/// Builds a program of this workspace with a profile, runs it with these arguments, and returns its exit code.
 /// The program reports its own errors.
-pub(crate) fn run_program(program: &str, arguments: &[OsString]) -> Result<ExitCode> {
+pub(crate) fn run_program(program: &str, profile: &str, arguments: &[OsString]) -> Result<ExitCode> {
     // `--package` is not used: without it, cargo gives every crate the features that the whole workspace asks for.
     // They are the same for each program, so programs share their builds.
     let status = cargo()
-        .args(["run", "--release", "--bin", program])
+        .args(["run", "--profile", profile, "--bin", program])
         .arg("--manifest-path")
         .arg(root().join("Cargo.toml"))
         .arg("--")

@@ -36,7 +36,8 @@ pub(super) fn emulate() -> Result<()> {
     let mut test = cargo();
     test.args(["test", "--no-fail-fast", "--target", AARCH64])
         .args(["-p", "ladder-ptx", "-p", "ptx-tests", "-p", "simt-ptx", "-p", "simt-tests"])
-        // This test starts another program for aarch64, which the kernel does not run.
+        // The first test starts another program for aarch64, which the kernel does not run. The second takes three minutes
+        // in the emulator, and its result does not depend on the system.
         .args(["--", "--skip", "the_process_ends_with_the_code", "--skip", "the_document_is_what_the_decoder_says"])
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", aarch64::LINKER)
         .env(

@@ -185,8 +185,7 @@ fn the_commands_of_the_readme_run() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../..");
     let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
     let text = readme.replace("\\\n", " ");
-    let commands: Vec<&str> =
-        text.lines().filter_map(|line| line.strip_prefix("$ cargo run --release --bin simt -- ")).collect();
+    let commands: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("$ cargo run --bin simt -- ")).collect();
     assert!(!commands.is_empty());
     for command in commands {
         let args: Vec<String> = command
