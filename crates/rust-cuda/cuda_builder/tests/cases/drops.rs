@@ -12,7 +12,7 @@ pub fn value(i: u32) -> u64 {
     {
         let guards = [Guard(&log, 2), Guard(&log, 3)];
         if i % 2 == 0 {
-            core::mem::forget(guards)
+            core::mem::forget(guards);
         }
         let mut kept = Some(Guard(&log, 4));
         kept.take();
