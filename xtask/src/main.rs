@@ -78,7 +78,7 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
 /// The text of the book, then its pages, by two programs: what mdBook is made of is compiled by itself.
 fn book(folder: Option<&str>) -> Result<ExitCode> {
     install::device()?;
-    let target = locate::target_dir().unwrap_or_else(|| process::root().join("target"));
+    let target = process::target_folder();
     let text = target.join("book-text").into_os_string();
     let written = process::run_program("book", "dev", std::slice::from_ref(&text))?;
     if written != ExitCode::SUCCESS {

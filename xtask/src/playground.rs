@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, from_root, root, visibly};
+use crate::process::{cargo, from_root, root, target_folder, visibly};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -19,7 +19,7 @@ const FLAGS: &str = "-C codegen-units=1 -C debuginfo=0 -C debug-assertions=off -
 /// that takes a third of the time.
 /// Fails when the folder holds anything but an earlier playground: nobody's files are overwritten.
 pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
-    let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
+    let target = target_folder();
     let folder = folder.map_or_else(|| target.join("playground"), Path::to_owned);
     check_empty(&folder)?;
     install::device()?;

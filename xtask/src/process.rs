@@ -15,6 +15,11 @@ pub(crate) fn root() -> PathBuf {
     package.parent().unwrap_or(&package).to_owned()
 }
 
+/// Cargo's target folder, where built and installed files go.
+pub(crate) fn target_folder() -> PathBuf {
+    locate::target_dir().unwrap_or_else(|| root().join("target"))
+}
+
 /// `cargo`, without what the outer cargo told this program about its own package.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -79,7 +84,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
 /// Prints what to do if the disk of the target folder is full: programs report that among many other lines, if at all.
 pub(crate) fn report_full_disk() {
     const FULL: u64 = 256;
-    let target = locate::target_dir().unwrap_or_else(root);
+    let target = target_folder();
     let table = output(Command::new("df").arg("-Pm").arg(&target)).unwrap_or_default();
     let free = table.lines().nth(1).and_then(|line| line.split_whitespace().nth(3)?.parse().ok());
     if let Some(free) = free.filter(|free: &u64| *free < FULL) {

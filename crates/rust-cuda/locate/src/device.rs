@@ -120,7 +120,7 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
                 Ok(llvm) => return Ok(DeviceToolchain { rustc, llvm }),
                 Err(not_found) => {
                     let (name, oldest) = (rustc.origin, rustc.llvm_major);
-                    let missing = format!("it will do, but there is no LLVM {oldest} or newer for it");
+                    let missing = format!("this rustc has library sources, but LLVM {oldest} or newer is missing");
                     looked.push(Place { name, missing });
                     looked.extend(not_found.looked);
                 }
