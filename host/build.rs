@@ -4,11 +4,15 @@
 use std::env;
 use std::error::Error;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
+use cuda_builder::{CudaBuilderError, NvvmArch};
+use device_code::{builder, file};
+
+#[path = "src/device_code.rs"]
+mod device_code;
 
 fn main() -> ExitCode {
     match build() {
@@ -47,18 +51,15 @@ fn without_formats(ptx: &str) -> String {
 
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
-    let file = |arch: NvvmArch| out_dir.join(format!("kernels.{arch}.ptx"));
     // A page runs the last, and is to load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
-    let is_embedded = is_page || env::var("PROFILE").is_ok_and(|profile| profile != "debug");
-    let wanted = if is_page { &ARCHITECTURES[ARCHITECTURES.len() - 1..] } else { &ARCHITECTURES };
+    let is_for_development = !is_page && env::var("PROFILE").is_ok_and(|profile| profile == "debug");
+    // The simulator runs the last. A program for development compiles the others when it first needs them.
+    let (others, last) = ARCHITECTURES.split_at(ARCHITECTURES.len() - 1);
+    let wanted = if is_page || is_for_development { last } else { &ARCHITECTURES };
     let built = thread::scope(|scope| {
         let builds = wanted.iter().map(|arch| {
-            let builder = CudaBuilder::new("../kernels-gpu")
-                .arch(*arch)
-                .debug(DebugInfo::LineTables)
-                .copy_to(file(*arch))
-                .final_modules_folder(file(*arch).with_extension("llvm"));
+            let builder = builder(Path::new("."), &out_dir, *arch);
             scope.spawn(|| builder.build())
         });
         let builds: Vec<_> = builds.collect();
@@ -80,19 +81,21 @@ fn build() -> Result<(), Box<dyn Error>> {
         Err(other) => return Err(other.into()),
     };
     if is_page && !embedded.is_empty() {
-        let file = file(wanted[0]);
+        let file = file(&out_dir, wanted[0]);
         std::fs::write(&file, without_formats(&std::fs::read_to_string(&file)?))?;
     }
-    let count = embedded.len();
-    writeln!(list, "static EMBEDDED: [Ptx; {count}] = [")?;
-    for arch in embedded {
+    let listed = if is_for_development { others.iter().chain(embedded).collect() } else { Vec::from_iter(embedded) };
+    writeln!(list, "static MODULES: [Ptx; {}] = [", listed.len())?;
+    for arch in listed {
         let capability = (arch.capability() / 10, arch.capability() % 10);
-        let file = file(*arch);
+        let file = file(&out_dir, *arch);
         let only = if arch.sm().ends_with('a') { ".only()" } else { "" };
-        match is_embedded {
-            true => writeln!(list, "Ptx::new({capability:?}, include_str!({file:?})){only},")?,
-            false => writeln!(list, "Ptx::in_file({capability:?}, {file:?}){only},")?,
-        }
+        let module = match (is_for_development, wanted.contains(arch)) {
+            (false, _) => format!("Ptx::new({capability:?}, include_str!({file:?}))"),
+            (true, true) => format!("Ptx::in_file({capability:?}, {file:?})"),
+            (true, false) => format!("Ptx::on_request({capability:?}, || compile(cuda_builder::NvvmArch::{arch:?}))"),
+        };
+        writeln!(list, "{module}{only},")?;
     }
     list += "];\n";
     std::fs::write(out_dir.join("kernels.rs"), list)?;

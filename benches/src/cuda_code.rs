@@ -173,7 +173,7 @@ fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
 
 /// The virtual architecture that this program's kernels are compiled for on this device, and so their CUDA ports.
 fn virtual_arch(device: &dyn Device) -> String {
-    let kernels = KERNELS.newest_for(device.info().compute_capability);
+    let kernels = host::Ptx::newest(KERNELS.modules, device.info().compute_capability);
     kernels.map_or("compute_75".to_owned(), |kernels| kernels.arch("compute"))
 }
 

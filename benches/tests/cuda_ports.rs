@@ -55,7 +55,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
         eprintln!("{name} has no CUDA ports");
         return;
     };
-    let kernels = KERNELS.newest_for(None).unwrap();
+    let kernels = KERNELS.newest_for(None).unwrap().unwrap();
     let text = compile(nvcc, own.file, &kernels.arch("compute"));
     let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
         Outline::new(text).entries().map(|entry| (entry.name.to_owned(), entry.parameter_bytes)).collect()

@@ -37,19 +37,30 @@
 //! ```
 
 pub mod data;
+#[cfg(not(target_family = "wasm"))]
+mod device_code;
 pub mod ladders;
 
 pub use engine::*;
 
 /// The PTX of all kernels, one module for each architecture that they are compiled for.
 pub static KERNELS: Kernels = Kernels {
-    modules: &EMBEDDED,
+    modules: &MODULES,
     host_compiler: env!("LADDER_HOST_RUSTC"),
     build_folder: env!("OUT_DIR"),
     package_folder: env!("CARGO_MANIFEST_DIR"),
 };
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+
+/// Compiles the kernels for an architecture that the build script left out.
+#[cfg(not(target_family = "wasm"))]
+#[cfg_attr(not(debug_assertions), expect(dead_code, reason = "a release has all architectures"))]
+fn compile(arch: cuda_builder::NvvmArch) -> Result<String, String> {
+    let builder = device_code::builder(KERNELS.package_folder.as_ref(), KERNELS.build_folder.as_ref(), arch);
+    let file = builder.build().map_err(|error| error.to_string())?;
+    std::fs::read_to_string(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
 
 /// All ladders and pitfalls, and their kernels.
 pub static CATALOG: Catalog =

@@ -21,7 +21,7 @@ fn entry_names(module: &'static Ptx) -> BTreeSet<&'static str> {
 /// the entry, so that each is assembled once. With `EVERY_ARCHITECTURE` in the environment all are assembled for all.
 fn chosen() -> [BTreeSet<&'static str>; 4] {
     let is_every = std::env::var_os("EVERY_ARCHITECTURE").is_some();
-    let has = ARCHITECTURES.map(|(capability, _)| entry_names(KERNELS.newest_for(Some(capability)).unwrap()));
+    let has = ARCHITECTURES.map(|(capability, _)| entry_names(KERNELS.newest_for(Some(capability)).unwrap().unwrap()));
     let mut chosen = [const { BTreeSet::new() }; 4];
     let all: BTreeSet<&str> = KERNELS.modules.iter().flat_map(entry_names).collect();
     for (place, name) in all.into_iter().enumerate() {
@@ -54,7 +54,7 @@ static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
     let chosen = chosen();
     std::array::from_fn(|gpu| {
         let (capability, arch) = ARCHITECTURES[gpu];
-        let own = KERNELS.newest_for(Some(capability)).unwrap();
+        let own = KERNELS.newest_for(Some(capability)).unwrap().unwrap();
         let text = with_entries(own.text(), &chosen[gpu]);
         let all = ptxas::usages(&assembler, &text, &own.assembled_for(arch)).unwrap_or_else(|error| panic!("{error}"));
         // Functions that are no entries have usages too.

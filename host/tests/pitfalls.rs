@@ -13,7 +13,7 @@ use crate::common::program::on_none;
 
 #[test]
 fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
-    let kernels = KERNELS.newest_for(None).unwrap();
+    let kernels = KERNELS.newest_for(None).unwrap().unwrap();
     let mut wrong = Vec::new();
     for pitfall in CATALOG.pitfalls {
         let checked = CheckedBug::new(pitfall, |kernel| kernels.part_with_lines(kernel)).unwrap();

@@ -13,12 +13,12 @@ fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
 
 /// Of the newest PTX.
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
-    entries_in(KERNELS.newest_for(None).unwrap())
+    entries_in(KERNELS.newest_for(None).unwrap().unwrap())
 }
 
 #[test]
 fn a_device_gets_the_newest_ptx_that_it_runs() {
-    let capability = |device| KERNELS.newest_for(device).map(|ptx| ptx.capability);
+    let capability = |device| KERNELS.newest_for(device).unwrap().map(|ptx| ptx.capability);
     assert_eq!(capability(Some((7, 0))), None);
     assert_eq!(capability(Some((7, 5))), Some((7, 5)));
     assert_eq!(capability(Some((8, 9))), Some((8, 0)));

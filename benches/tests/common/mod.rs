@@ -23,7 +23,7 @@ pub static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| stand_in::built("benche
 
 /// The kernels for the newest devices, as the machine runs them.
 pub fn kernels() -> &'static Ptx {
-    KERNELS.newest_for(None).unwrap()
+    KERNELS.newest_for(None).unwrap().unwrap()
 }
 
 /// An nvcc that notes how it is called, and makes PTX of whatever it is given: that of the kernels. The libraries that

@@ -78,19 +78,22 @@ impl Kernels {
 
     /// The newest module that a device of this compute capability can run. `None` stands for a device without a
     /// compute capability, which runs the newest module of all.
-    pub fn newest_for(&self, capability: Option<(u32, u32)>) -> Option<&'static Ptx> {
-        Ptx::newest(self.modules, capability)
+    ///
+    /// # Errors
+    /// Those of [`Ptx::read`], which reads or compiles the module.
+    pub fn newest_for(&self, capability: Option<(u32, u32)>) -> Result<Option<&'static Ptx>, Error> {
+        Ptx::newest(self.modules, capability).map(|ptx| ptx.read().map(|_| ptx)).transpose()
     }
 
-    /// The bytes of shared memory that an entry declares statically, in the newest module that has it; 0 when no module
-    /// has it.
+    /// The bytes of shared memory that an entry declares statically in the newest module, which has all entries; 0 for
+    /// an unknown entry.
     pub fn static_shared_bytes(&self, entry: &str) -> u32 {
-        self.modules.iter().rev().find_map(|ptx| ptx.static_shared_bytes(entry)).unwrap_or(0)
+        self.modules.last().and_then(|ptx| ptx.static_shared_bytes(entry)).unwrap_or(0)
     }
 
     /// The compilers of the host code, and of the module that a device of this compute capability runs.
     pub fn toolchain(&self, capability: Option<(u32, u32)>) -> String {
-        let module = self.newest_for(capability);
+        let module = self.newest_for(capability).ok().flatten();
         format!(
             "host code by {}, device code by {}",
             self.host_compiler,

@@ -47,6 +47,14 @@ pub enum Error {
         /// The system's words.
         reason: String,
     },
+    /// The kernels do not compile for an architecture that was first needed while the program ran.
+    #[error("the kernels do not compile for {arch}\n\n{messages}")]
+    Compile {
+        /// The architecture: `compute_80`.
+        arch: String,
+        /// The compiler's messages.
+        messages: String,
+    },
     /// The buffers do not fit into the device's or the host's memory.
     #[error("{0}")]
     NotEnoughMemory(String),

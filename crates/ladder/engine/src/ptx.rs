@@ -15,6 +15,8 @@ use crate::Error;
 enum Source {
     Embedded(&'static str),
     File(&'static str),
+    /// Compiles the kernels, and returns the PTX or the compiler's messages.
+    OnRequest(fn() -> Result<String, String>),
 }
 
 /// The PTX of the kernels for one architecture.
@@ -40,6 +42,12 @@ impl Ptx {
         Self::from(capability, Source::File(path))
     }
 
+    /// The text that `compile` returns when the program first needs it: builds for development compile the kernels for
+    /// one architecture only.
+    pub const fn on_request(capability: (u32, u32), compile: fn() -> Result<String, String>) -> Self {
+        Self::from(capability, Source::OnRequest(compile))
+    }
+
     const fn from(capability: (u32, u32), source: Source) -> Self {
         Self { capability, only: false, source, outline: OnceLock::new() }
     }
@@ -51,18 +59,41 @@ impl Ptx {
         self
     }
 
-    /// Checks that the text is still there. All else here is only for a program for which this holds.
+    /// Checks that the file with the text exists, if the text is in a file.
     ///
     /// # Errors
     /// [`Error::NoKernels`] when the folder that the program was built in is gone.
-    pub fn check_readable(&self) -> Result<(), Error> {
+    pub(crate) fn check_readable(&self) -> Result<(), Error> {
         match self.source {
-            Source::Embedded(_) => Ok(()),
+            Source::Embedded(_) | Source::OnRequest(_) => Ok(()),
             Source::File(path) => {
                 let opened = File::open(path).map(drop);
                 opened.map_err(|error| Error::NoKernels { path, reason: error.to_string() })
             }
         }
+    }
+
+    /// Returns the outline of the text, with the positions of its entries. The first call reads or compiles the text.
+    ///
+    /// # Errors
+    /// [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile for this
+    /// architecture.
+    pub fn read(&self) -> Result<&Outline<'static>, Error> {
+        if let Some(outline) = self.outline.get() {
+            return Ok(outline);
+        }
+        let outline = match self.source {
+            Source::Embedded(text) => Outline::new(text),
+            Source::File(path) => {
+                let text = std::fs::read_to_string(path);
+                Outline::new(text.map_err(|error| Error::NoKernels { path, reason: error.to_string() })?)
+            }
+            Source::OnRequest(compile) => {
+                let compiled = compile();
+                Outline::new(compiled.map_err(|messages| Error::Compile { arch: self.arch("compute"), messages })?)
+            }
+        };
+        Ok(self.outline.get_or_init(|| outline))
     }
 
     /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
@@ -90,30 +121,29 @@ impl Ptx {
     /// The text.
     ///
     /// # Panics
-    /// When [`check_readable`](Self::check_readable) fails.
+    /// When [`read`](Self::read) fails.
     pub fn text(&'static self) -> &'static str {
         self.outline().text()
     }
 
-    /// The outline of the text, with the positions of its entries. It is read once.
+    /// The outline of the text, with the positions of its entries.
     ///
     /// # Panics
-    /// When [`check_readable`](Self::check_readable) fails.
+    /// When [`read`](Self::read) fails. It cannot fail for what [`Kernels::newest_for`](crate::Kernels::newest_for) returns.
     pub fn outline(&self) -> &Outline<'static> {
-        self.outline.get_or_init(|| match self.source {
-            Source::Embedded(text) => Outline::new(text),
-            Source::File(path) => {
-                let text = std::fs::read_to_string(path);
-                Outline::new(text.unwrap_or_else(|error| panic!("cannot read the kernels in {path}: {error}")))
-            }
-        })
+        self.read().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Whether the text can be read and has this entry.
+    pub fn has_entry(&self, entry: &str) -> bool {
+        self.read().is_ok_and(|outline| outline.has_entry(entry))
     }
 
     /// The text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
     /// stand alone.
     ///
     /// # Panics
-    /// When [`check_readable`](Self::check_readable) fails.
+    /// When [`read`](Self::read) fails.
     pub fn part(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
@@ -121,7 +151,7 @@ impl Ptx {
     /// Like [`part`](Self::part), with source lines.
     ///
     /// # Panics
-    /// When [`check_readable`](Self::check_readable) fails.
+    /// When [`read`](Self::read) fails.
     pub fn part_with_lines(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Keep).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
@@ -130,7 +160,7 @@ impl Ptx {
     /// when the text has no such entry, or the entry cannot stand alone.
     ///
     /// # Panics
-    /// When [`check_readable`](Self::check_readable) fails.
+    /// When [`read`](Self::read) fails.
     pub fn static_shared_bytes(&'static self, entry: &str) -> Option<u32> {
         let outline = self.outline();
         let text = outline.has_entry(entry).then(|| extract(outline, entry, SourceLines::Drop))??;
@@ -182,6 +212,23 @@ mod tests {
         let error = open(Choice::Sim, &KERNELS).err().expect("there is no such file");
         assert!(matches!(error, Error::NoKernels { .. }), "{error}");
         assert!(error.to_string().contains("/none/kernels.compute_80.ptx"), "{error}");
+    }
+
+    #[test]
+    fn kernels_for_an_older_device_are_compiled_when_they_are_needed() {
+        static MODULES: [Ptx; 3] = [
+            Ptx::on_request((7, 5), || Err("error: no such instruction".to_owned())),
+            Ptx::on_request((8, 0), || Ok(".version 7.0\n.target sm_80\n.entry old() { ret; }\n".to_owned())),
+            Ptx::new((9, 0), ".version 8.0\n.target sm_90a\n.entry old() { ret; }\n.entry new() { ret; }\n").only(),
+        ];
+        static KERNELS: Kernels =
+            Kernels { modules: &MODULES, host_compiler: "", build_folder: "", package_folder: "" };
+        let compiled =
+            KERNELS.newest_for(Some((8, 6))).expect("it compiles").expect("a device of 8.6 runs code for 8.0");
+        assert_eq!((compiled.capability, compiled.has_entry("old"), compiled.has_entry("new")), ((8, 0), true, false));
+        let error = KERNELS.newest_for(Some((7, 5))).expect_err("it does not compile");
+        assert_eq!(error.to_string(), "the kernels do not compile for compute_75\n\nerror: no such instruction");
+        assert!(!MODULES[0].has_entry("old"));
     }
 
     #[test]

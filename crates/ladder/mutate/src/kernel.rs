@@ -55,7 +55,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::NoPtx`] when the program does not have it, or cannot cut it out.
     pub fn new(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung, entry: String) -> Result<Self, Error> {
-        let newest = catalog.kernels.newest_for(None);
+        let newest = catalog.kernels.newest_for(None)?;
         let text = newest.and_then(|ptx| extract(ptx.outline(), &entry, SourceLines::Drop));
         let text = bare(&text.ok_or_else(|| Error::NoPtx(entry.clone()))?);
         Ok(Self { ladder, rung, entry, text })

@@ -51,7 +51,7 @@ impl Simulator {
     /// The text of one kernel, without what the others need.
     fn text(&self, launch: &Launch) -> Result<String, Error> {
         let missing = || refused(launch, &"the PTX has no such entry");
-        let own = self.kernels.newest_for(None).ok_or_else(missing)?;
+        let own = self.kernels.newest_for(None)?.ok_or_else(missing)?;
         if !own.outline().has_entry(&launch.entry) {
             return Err(missing());
         }

@@ -71,7 +71,7 @@ impl Tools {
     /// When tools are missing. The error names each of them, and how to get it.
     pub fn find(kernels: &'static Kernels, capability: Option<(u32, u32)>) -> Result<Self, Vec<String>> {
         let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
-        let own = capability.zip(kernels.newest_for(capability));
+        let own = capability.zip(kernels.newest_for(capability).map_err(|error| vec![error.to_string()])?);
         match (tools, own) {
             ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => {
                 let arch = kernels.assembled_for(&format!("sm_{major}{minor}"));

@@ -44,12 +44,12 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
 ///
 /// # Errors
 /// [`Error::NeedsNewer`] when only other architectures have the entry, [`Error::Request`] when none has it and when the
-/// architecture is not in the tables.
+/// architecture is not in the tables; those of [`Ptx::read`].
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
     let entry = &launch.entry;
-    let has_it = |ptx: &&'static Ptx| launch.code == Code::Kernels && ptx.outline().has_entry(entry);
-    if let Some(own) = kernels.newest_for(Some(capability)).filter(has_it) {
+    let has_it = |ptx: &&'static Ptx| launch.code == Code::Kernels && ptx.has_entry(entry);
+    if let Some(own) = kernels.newest_for(Some(capability))?.filter(has_it) {
         return Ok(own);
     }
     Err(match kernels.modules.iter().find(has_it) {

@@ -201,7 +201,7 @@ impl Subject {
     fn of_kernels(kernels: &'static Kernels, requested: Option<&Arch>, is_assembled: bool) -> Result<Self, Error> {
         let capability = requested.map(|arch| arch.capability);
         let module = kernels
-            .newest_for(capability)
+            .newest_for(capability)?
             .filter(|own| is_assembled || capability.is_none_or(|requested| requested == own.capability))
             .ok_or_else(|| {
                 let compiled: Vec<String> = kernels.modules.iter().map(|own| own.arch("sm")).collect();

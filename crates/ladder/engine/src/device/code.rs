@@ -41,10 +41,10 @@ impl<M> Codes<M> {
         Code::Loaded(u32::try_from(self.loaded.len() - 1).unwrap_or(u32::MAX))
     }
 
-    fn outline(&self, code: Code) -> Option<&Outline<'static>> {
+    fn outline(&self, code: Code) -> Result<Option<&Outline<'static>>, Error> {
         match code {
-            Code::Kernels => self.own.map(Ptx::outline),
-            Code::Loaded(index) => self.loaded.get(index as usize),
+            Code::Kernels => self.own.map(Ptx::read).transpose(),
+            Code::Loaded(index) => Ok(self.loaded.get(index as usize)),
         }
     }
 
@@ -53,7 +53,7 @@ impl<M> Codes<M> {
     ///
     /// # Errors
     /// [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only other devices have
-    /// the entry, and the compiler's error when the entry does not compile.
+    /// the entry, those of [`Ptx::read`], and the compiler's error when the entry does not compile.
     pub(super) fn get(
         &mut self,
         launch: &Launch,
@@ -62,7 +62,7 @@ impl<M> Codes<M> {
         let (mut key, whole) = ((launch.code, Some(launch.entry.clone())), (launch.code, None));
         if !self.compiled.contains_key(&key) {
             let not_loaded = || Error::launch(launch, format!("{:?} was not loaded into this device", launch.code));
-            let outline = self.outline(launch.code).ok_or_else(not_loaded)?;
+            let outline = self.outline(launch.code)?.ok_or_else(not_loaded)?;
             if !outline.has_entry(&launch.entry) {
                 let missing = || Error::launch(launch, "the PTX has no such entry");
                 return Err(self.check_supported(launch).unwrap_or_else(missing));
@@ -87,7 +87,7 @@ impl<M> Codes<M> {
     /// The error for a kernel that only other devices have.
     pub(super) fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let has = self.capability?;
-        let has_it = |ptx: &&'static Ptx| ptx.outline().has_entry(&launch.entry);
+        let has_it = |ptx: &&'static Ptx| ptx.has_entry(&launch.entry);
         if launch.code != Code::Kernels || self.own.as_ref().is_some_and(has_it) {
             return None;
         }

@@ -105,7 +105,7 @@ fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Devi
         });
     });
     // Without a GPU, the tools are looked for as for the newest.
-    let newest = env.catalog.kernels.newest_for(None);
+    let newest = env.catalog.kernels.newest_for(None)?;
     let newest = newest.map(|ptx| ptx.capability);
     let explain = (env.explain)(capability.unwrap_or(newest));
     let explain = explain.map_err(|why| missing.extend(why));

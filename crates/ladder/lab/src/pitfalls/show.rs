@@ -24,8 +24,7 @@ use super::MeasuredPitfalls;
 /// When the simulator fails.
 pub(super) fn check(pitfalls: Vec<&'static Pitfall>, env: &Env<'_>) -> Result<Vec<CheckedBug>, Error> {
     let bar = progress_bar(pitfalls.len(), env.terminal);
-    env.catalog.kernels.check_readable()?;
-    let kernels = env.catalog.kernels.newest_for(None);
+    let kernels = env.catalog.kernels.newest_for(None)?;
     let text = |kernel: &str| kernels.map_or(Cow::Borrowed(""), |ptx| ptx.part_with_lines(kernel));
     let mut shown = Vec::with_capacity(pitfalls.len());
     for pitfall in pitfalls {
