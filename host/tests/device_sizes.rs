@@ -45,7 +45,8 @@ fn every_gemm_rung_is_right_on_every_device() {
     for size in SIZES {
         let mut sim = Sim::open_device(&KERNELS, 0, &device(size)).unwrap();
         // Primes; rows that tensor maps describe; and more tiles than the smallest device has multiprocessors.
-        for (m, n, k) in [(127, 61, 37), (200, 136, 72), (1100, 1288, 8)] {
+        let shapes = [(127, 61, 37), (200, 136, 72), (1100, 1288, 8)];
+        for (m, n, k) in shapes.into_iter().take(if size == SIZES[0] { 3 } else { 2 }) {
             let options = sizes(m, n, k);
             let problem = gemm().problem(&options).unwrap();
             all_right(&mut sim, gemm(), &options, |rung, _| problem.refuses(rung).is_none());

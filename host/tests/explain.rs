@@ -140,7 +140,7 @@ fn what_is_drawn_is_what_the_machine_counts() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in CATALOG.ladders {
         let mut selection = select(&CATALOG, &[ladder.name.to_owned()]).unwrap().remove(0);
-        fit(&mut selection, 16 << 10).unwrap();
+        fit(&mut selection, 4 << 10).unwrap();
         let plan = selection.plan(None, None, DeviceProperties::default()).unwrap();
         assert!(plan.left_out().is_empty(), "{:?}", plan.left_out());
         for (place, (rung, launch)) in plan.launches().iter().enumerate() {

@@ -19,7 +19,6 @@ mod matmul;
 mod mutants;
 mod occupancy;
 mod pitfalls;
-mod predict;
 mod process;
 mod ptx;
 mod registry;

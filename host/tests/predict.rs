@@ -1,6 +1,13 @@
 //! `lab predict`: how near the model comes to measured times, that its constants are those that fit the reduction
 //! ladder. What it shows and refuses is in cli/*.txt.
 
+#![allow(clippy::unwrap_used, unreachable_pub)]
+
+#[allow(dead_code)]
+mod common;
+#[allow(dead_code)]
+mod stand_in;
+
 use std::path::Path;
 use std::sync::LazyLock;
 

@@ -86,9 +86,13 @@ fn a_verdict_names_what_the_next_rung_cures() {
 fn a_verdict_fits_a_terminal() {
     let sim = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Sim::open(&KERNELS, 0)?)) };
     let mut wrong = Vec::new();
-    for rung in host::ladders().iter().flat_map(|ladder| ladder.rungs) {
-        let is_product = ["matmul", "gemm"].iter().any(|ladder| rung.name.starts_with(ladder));
-        let sizes = if is_product { "--m=64 --n=64 --k=64" } else { "" };
+    let ladders = host::ladders().iter();
+    for (ladder, rung) in ladders.flat_map(|ladder| ladder.rungs.iter().map(move |rung| (ladder, rung))) {
+        let sizes = match ladder.name {
+            "matmul" | "gemm" => "--m=64 --n=64 --k=64",
+            "transpose" => "--rows=128 --cols=128",
+            _ => "--n=2^14",
+        };
         let out = within(&env(&sim), &format!("why {} {sizes}", rung.name)).printed();
         let count = out.lines().count();
         let wide = out.lines().filter(|line| line.chars().count() > 100);
