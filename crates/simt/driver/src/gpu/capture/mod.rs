@@ -197,6 +197,14 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
     }
 }
 
+/// Refuses an operation that a captured stream does not accept, and leaves the capture as it is.
+pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
+    match captures().as_mut().and_then(|captures| captures.of(stream)) {
+        Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured")),
+        None => Ok(()),
+    }
+}
+
 /// Refuses to wait for a stream that is captured, or beside a capture that forbids it.
 pub(crate) fn check_synchronous(stream: &Stream) -> Result<()> {
     refuse(stream)?;
