@@ -9,6 +9,7 @@ mod executables;
 mod fuzz;
 mod graphs;
 mod images;
+mod launches;
 mod linking;
 mod memory;
 mod nothing;

@@ -282,6 +282,9 @@ fn what_no_node_can_stand_for_ends_the_capture() {
 
 #[test]
 fn batches_of_copies_are_refused_and_the_capture_continues() {
+    if !alone("captures::batches_of_copies_are_refused_and_the_capture_continues", &[]) {
+        return;
+    }
     context(0);
     let (own, data, other, add) = (stream(0), device_memory(64), device_memory(64), kernel(ADD));
     assert_eq!(cuMemsetD32_v2(other, 7, 1), OK);
@@ -309,6 +312,9 @@ fn batches_of_copies_are_refused_and_the_capture_continues() {
 
 #[test]
 fn prefetches_and_discards_end_the_capture() {
+    if !alone("captures::prefetches_and_discards_end_the_capture", &[]) {
+        return;
+    }
     context(0);
     let (own, add, data, mut managed) = (stream(0), kernel(ADD), device_memory(64), 0);
     assert_eq!(cuMemAllocManaged(&mut managed, 1 << 20, 1), OK);

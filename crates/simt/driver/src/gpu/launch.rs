@@ -3,10 +3,12 @@
 use std::ffi::c_void;
 
 use simt::Arg;
+use simt::code::Param;
 
 use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
+use crate::abi::platform;
 use crate::gpu::function::{self, Function};
 use crate::gpu::op::{LaunchOp, Op};
 use crate::gpu::stream::{self, Stream};
@@ -94,36 +96,53 @@ impl Request {
         if params.is_empty() {
             return Ok(Vec::new());
         }
-        let buffer = self.buffer()?;
-        let at = |index: usize, offset: u32, bytes: usize| -> Result<*const u8> {
-            match buffer {
-                Some((start, len)) if offset as usize + bytes <= len => Ok(start.wrapping_add(offset as usize)),
-                Some((_, len)) => {
-                    let what = format!("argument {index} ends behind the {len} bytes of the arguments' buffer");
-                    Err(Error::new(Code::INVALID_VALUE, what))
-                }
-                None if self.params.is_null() => {
-                    Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())))
-                }
-                // SAFETY: the driver's interface: there is the address of an argument for each parameter.
-                None => Ok(unsafe { *self.params.add(index) }.cast()),
-            }
-        };
-        let read = |(index, param): (usize, &simt::code::Param)| {
-            let bytes = param.bytes as usize;
-            let from = at(index, param.offset, bytes)?;
-            if from.is_null() {
-                return Err(Error::new(Code::INVALID_VALUE, format!("argument {index} has a null address")));
-            }
-            // SAFETY: the driver's interface: the argument has as many bytes as the parameter.
+        let places = self.places(params)?;
+        if let Some(index) = platform::first_unreadable(&places) {
+            return Err(missing(params, index, &format!("its address {:#x} cannot be read", places[index].0.addr())));
+        }
+        let read = |(from, bytes): (*const u8, usize)| {
+            // SAFETY: the place of an argument of this size, which was just read.
             let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
             // So the machine can say of which argument an address that faults is.
-            Ok(match <[u8; 8]>::try_from(bytes) {
+            match <[u8; 8]>::try_from(bytes) {
                 Ok(word) => Arg::Pointer(u64::from_le_bytes(word)),
                 Err(_) => Arg::Bytes(bytes.to_vec()),
-            })
+            }
         };
-        params.iter().enumerate().map(read).collect()
+        Ok(places.into_iter().map(read).collect())
+    }
+
+    /// Returns the address and the size of each argument.
+    fn places(&self, params: &[Param]) -> Result<Vec<(*const u8, usize)>> {
+        if let Some((start, len)) = self.buffer()? {
+            let place = |(index, param): (usize, &Param)| {
+                let (offset, bytes) = (param.offset as usize, param.bytes as usize);
+                match offset + bytes <= len {
+                    true => Ok((start.wrapping_add(offset), bytes)),
+                    false => {
+                        Err(missing(params, index, &format!("it is beyond the {len} bytes of the arguments' buffer")))
+                    }
+                }
+            };
+            return params.iter().enumerate().map(place).collect();
+        }
+        if self.params.is_null() {
+            return Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())));
+        }
+        let slots: Vec<_> =
+            (0..params.len()).map(|at| (self.params.wrapping_add(at).cast(), size_of::<*const c_void>())).collect();
+        if let Some(index) = platform::first_unreadable(&slots) {
+            return Err(missing(params, index, "the list of addresses ends before it"));
+        }
+        let place = |(index, param): (usize, &Param)| {
+            // SAFETY: the list has an address at this index, which was just read.
+            let from: *const u8 = unsafe { *self.params.add(index) }.cast();
+            match from.is_null() {
+                true => Err(missing(params, index, "it has a null address")),
+                false => Ok((from, param.bytes as usize)),
+            }
+        };
+        params.iter().enumerate().map(place).collect()
     }
 
     /// The buffer of all arguments and its size, if the program gives them so.
@@ -155,6 +174,17 @@ impl Request {
         }
         stream::enqueue(stream, Op::Launch(prepared?))
     }
+}
+
+/// The error for an argument that the program does not give.
+fn missing(params: &[Param], index: usize, why: &str) -> Error {
+    let Param { name, bytes, ty, .. } = &params[index];
+    let what = format!(
+        "argument {index} of {}, for the parameter `{name}` (.{ty}, {bytes} bytes), is missing: {why}; pass one argument \
+         for each parameter, and two for a slice: its pointer and its length",
+        params.len()
+    );
+    Error::new(Code::INVALID_VALUE, what)
 }
 
 /// `CUlaunchConfig`.
