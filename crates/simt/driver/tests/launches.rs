@@ -70,11 +70,59 @@ fn a_missing_argument_is_named() {
         "launches::a_missing_argument_is_named",
         act,
         &[
-            "argument 1 of 2, for the parameter `number` (.u32, 4 bytes), is missing: its address 0x5 cannot be read",
-            "argument 1 of 2, for the parameter `number` (.u32, 4 bytes), is missing: it has a null address",
-            "argument 0 of 2, for the parameter `place` (.u64, 8 bytes), is missing: its address 0x40 cannot be read",
+            "argument 1 of 2, for the parameter `number` (.u32), is missing: its address 0x5 cannot be read",
+            "argument 1 of 2, for the parameter `number` (.u32), is missing: it has a null address",
+            "argument 0 of 2, for the parameter `place` (.u64), is missing: its address 0x40 cannot be read",
             "is missing: the list of addresses ends before it",
             "two for a slice: its pointer and its length",
+        ],
+    );
+}
+
+/// `k(data: &mut [f32], n: u32)`, which stores `n`.
+const STORE: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(
+    .param .u64 data, // rust: data: &mut [f32]
+    .param .u64 data_len, // rust: data.len()
+    .param .u32 n // rust: n: u32
+)
+{
+    .reg .b64 %a;
+    .reg .b32 %r;
+    ld.param.u64 %a, [data];
+    ld.param.u32 %r, [n];
+    st.global.u32 [%a], %r;
+    ret;
+}
+";
+
+#[test]
+fn slices_are_memory_of_their_length() {
+    let act = || {
+        context(0);
+        let (store, place) = (kernel(STORE), device_memory(64));
+        let n = 7;
+        let call = |address: u64, len: u64| launch(store, &[&raw const address, &raw const len, &raw const n]);
+        for (address, len) in [(place, 16), (place + 32, 8), (place, 0)] {
+            assert_eq!((call(address, len), cuCtxSynchronize()), (OK, OK), "{address:#x} {len}");
+        }
+        for (address, len) in [(place, 17), (place + 32, 9), (4, 1), (n, place), (place, u64::MAX)] {
+            assert_eq!(call(address, len), INVALID_VALUE, "{address:#x} {len}");
+        }
+        // The length is forgotten, so that every later argument is one place too early.
+        assert_eq!(launch(store, &[&raw const place, &raw const n, null()]), INVALID_VALUE);
+        assert_eq!(launch(store, &[&raw const place, &raw const place, &raw const n]), INVALID_VALUE);
+    };
+    says(
+        "launches::slices_are_memory_of_their_length",
+        act,
+        &[
+            "argument 1, the length of `data: &mut [f32]`, is 17: 68 bytes, where 64 are left of the allocation",
+            "argument 0 for `data: &mut [f32]` is 0x4, which is not an address of memory",
+            "a slice is two arguments: its pointer and its length",
+            "argument 2 of 3, for the parameter `n: u32`, is missing: it has a null address",
         ],
     );
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use simt::Arg;
-use simt::code::Param;
+use simt::params::{Declared, Param, Role};
 
 use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
@@ -12,7 +12,7 @@ use crate::abi::platform;
 use crate::gpu::function::{self, Function};
 use crate::gpu::op::{LaunchOp, Op};
 use crate::gpu::stream::{self, Stream};
-use crate::gpu::{capture, event, launch_attributes as attributes, occupancy};
+use crate::gpu::{capture, event, launch_attributes as attributes, memory, occupancy};
 
 /// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
 const BUFFER_POINTER: usize = 1;
@@ -109,7 +109,9 @@ impl Request {
                 Err(_) => Arg::Bytes(bytes.to_vec()),
             }
         };
-        Ok(places.into_iter().map(read).collect())
+        let args: Vec<Arg> = places.into_iter().map(read).collect();
+        check_slices(params, &args)?;
+        Ok(args)
     }
 
     /// Returns the address and the size of each argument.
@@ -176,13 +178,42 @@ impl Request {
     }
 }
 
+/// Checks that the slices among the arguments are memory that kernels access, where the module has the types of the kernel's
+/// source.
+fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
+    let pairs = params.windows(2).zip(args.windows(2)).enumerate();
+    for (index, (params, args)) in pairs {
+        let [Arg::Pointer(address), Arg::Pointer(len)] = args else { continue };
+        let Some(Declared { role: Role::Slice(element), .. }) = &params[0].declared else { continue };
+        let bytes = len.saturating_mul(element.bytes.unwrap_or(1));
+        if bytes == 0 {
+            continue;
+        }
+        let what = match memory::range_of(*address) {
+            Some(range) if bytes <= range.base + range.bytes - address => continue,
+            Some(range) => format!(
+                "argument {}, the length of {}, is {len}: {bytes} bytes, where {} are left of the allocation",
+                index + 1,
+                params[0],
+                range.base + range.bytes - address
+            ),
+            None => format!("argument {index} for {} is {address:#x}, which is not an address of memory", params[0]),
+        };
+        return Err(Error::new(
+            Code::INVALID_VALUE,
+            format!("{what}; a slice is two arguments: its pointer and its length"),
+        ));
+    }
+    Ok(())
+}
+
 /// The error for an argument that the program does not give.
 fn missing(params: &[Param], index: usize, why: &str) -> Error {
-    let Param { name, bytes, ty, .. } = &params[index];
     let what = format!(
-        "argument {index} of {}, for the parameter `{name}` (.{ty}, {bytes} bytes), is missing: {why}; pass one argument \
+        "argument {index} of {}, for the parameter {}, is missing: {why}; pass one argument \
          for each parameter, and two for a slice: its pointer and its length",
-        params.len()
+        params.len(),
+        params[index]
     );
     Error::new(Code::INVALID_VALUE, what)
 }
