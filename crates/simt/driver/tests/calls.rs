@@ -15,6 +15,7 @@ mod memory;
 mod nothing;
 mod occupancy;
 mod pools;
+mod simulations;
 mod streams;
 mod structs;
 mod support;
