@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
 use simt::{Config, Machine};
 
@@ -23,7 +23,31 @@ use crate::gpu::virtual_memory::Addresses;
 use crate::gpu::{capture, graph};
 
 /// The newest version of CUDA whose interface the driver has: 13.0.
-pub(crate) const VERSION: i32 = 13000;
+const VERSION: i32 = 13000;
+
+/// The environment variable with the version of CUDA that programs see as the driver's: `12.8`. 13.0 without it.
+pub const DRIVER_VERSION: &str = "LADDER_SIM_DRIVER_VERSION";
+
+/// The version that programs see: 12080 for 12.8.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` when [`DRIVER_VERSION`] is not a version, major and minor.
+pub(crate) fn version() -> Result<i32> {
+    static GIVEN: LazyLock<Result<i32>> = LazyLock::new(|| {
+        let Some(text) = std::env::var_os(DRIVER_VERSION).filter(|text| !text.is_empty()) else { return Ok(VERSION) };
+        let text = text.to_string_lossy();
+        let number = |text: &str| text.parse::<i32>().ok();
+        let numbers = text.split_once('.').and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
+        match numbers {
+            Some((major @ 11..=99, minor @ 0..=99)) => Ok(major * 1000 + minor * 10),
+            _ => {
+                let what = format!("{DRIVER_VERSION}={text} is not a version of CUDA from 11.0 on, such as 12.8");
+                Err(Error::new(Code::INVALID_VALUE, what))
+            }
+        }
+    });
+    GIVEN.clone()
+}
 
 /// The number of warp instructions after which a launch is taken for endless.
 const MAX_INSTRUCTIONS: u64 = 1 << 44;
@@ -189,12 +213,13 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         if inside().is_none() {
+            version()?;
             DRIVER.get_or_init(|| Driver::start(0, None));
         }
         driver().map(drop)
     }
 
     fn cuDriverGetVersion(version: Out<i32>) {
-        version.set(VERSION)
+        version.set(self::version()?)
     }
 }
