@@ -118,7 +118,8 @@ pub unsafe fn takes(
 "#;
     let ptx = ptx("parameter_kernels", NvvmArch::default(), source);
     let list = entry(&ptx, "takes").split_once("\n)").unwrap().0;
-    let found: Vec<_> = list.lines().skip(1).map(|line| line.trim().replace(" takes_param_", " ")).collect();
+    let declarations = list.lines().skip(1).map(|line| line.split(" //").next().unwrap_or_default());
+    let found: Vec<_> = declarations.map(|line| line.trim().replace(" takes_param_", " ")).collect();
     let expected = [
         ".param .u64 .ptr .align 4 0,",
         ".param .u64 1,",

@@ -23,8 +23,11 @@ pub(crate) fn enter(driver: usize) {
     DRIVER.set(driver);
 }
 
-/// The objects of one kind by the numbers of their drivers and their handles. A driver does not know the handles of another.
-pub(crate) struct Handles<T>(LazyLock<Mutex<HashMap<(usize, Handle), Arc<T>>>>);
+/// Objects by the numbers of their drivers and their handles.
+type Objects<T> = HashMap<(usize, Handle), Arc<T>>;
+
+/// The objects of one kind. A driver does not know the handles of another.
+pub(crate) struct Handles<T>(LazyLock<Mutex<Objects<T>>>);
 
 impl<T> Handles<T> {
     /// No objects.
@@ -32,7 +35,7 @@ impl<T> Handles<T> {
         Self(LazyLock::new(Mutex::default))
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<(usize, Handle), Arc<T>>> {
+    fn map(&self) -> MutexGuard<'_, Objects<T>> {
         lock(&self.0)
     }
 

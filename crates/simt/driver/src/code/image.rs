@@ -127,11 +127,11 @@ fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
 
 /// The error for code that has no PTX.
 pub(crate) fn no_ptx(what: &str) -> Error {
-    let device = crate::DEVICE;
     let remedy = format!(
         "with nvcc, compile with `-arch=compute_80 -code=compute_80`; with NVRTC, compile with \
-         `--gpu-architecture=compute_80` and load what nvrtcGetPTX gives; a library that compiles for the device it sees \
-         makes PTX for {device}=future, a device that no compiler knows"
+         `--gpu-architecture=compute_80` and load what nvrtcGetPTX gives; a library that compiles when it runs has a \
+         setting for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1), or makes PTX for a driver as new as its compiler ({}=13.5)",
+        crate::DRIVER_VERSION
     );
     Error::new(Code::NO_BINARY_FOR_GPU, format!("{what}; the simulated device runs PTX: {remedy}"))
 }

@@ -96,9 +96,10 @@ impl Request {
         if params.is_empty() {
             return Ok(Vec::new());
         }
-        let places = self.places(params)?;
+        let (mut places, mut error) = self.places(params)?;
         if let Some(index) = platform::first_unreadable(&places) {
-            return Err(missing(params, index, &format!("its address {:#x} cannot be read", places[index].0.addr())));
+            error = Some(missing(params, index, &format!("its address {:#x} cannot be read", places[index].0.addr())));
+            places.truncate(index);
         }
         let read = |(from, bytes): (*const u8, usize)| {
             // SAFETY: the place of an argument of this size, which was just read.
@@ -110,41 +111,46 @@ impl Request {
             }
         };
         let args: Vec<Arg> = places.into_iter().map(read).collect();
+        // After a forgotten length, each argument is one place too early, and the last is missing: the length comes first.
         check_slices(params, &args)?;
-        Ok(args)
+        match error {
+            Some(error) => Err(error),
+            None => Ok(args),
+        }
     }
 
-    /// Returns the address and the size of each argument.
-    fn places(&self, params: &[Param]) -> Result<Vec<(*const u8, usize)>> {
+    /// Returns the address and the size of each argument up to the first that is missing, and the error for that one.
+    fn places(&self, params: &[Param]) -> Result<(Vec<(*const u8, usize)>, Option<Error>)> {
+        let mut places = Vec::with_capacity(params.len());
         if let Some((start, len)) = self.buffer()? {
-            let place = |(index, param): (usize, &Param)| {
+            for (index, param) in params.iter().enumerate() {
                 let (offset, bytes) = (param.offset as usize, param.bytes as usize);
-                match offset + bytes <= len {
-                    true => Ok((start.wrapping_add(offset), bytes)),
-                    false => {
-                        Err(missing(params, index, &format!("it is beyond the {len} bytes of the arguments' buffer")))
-                    }
+                if offset + bytes > len {
+                    let why = format!("it is beyond the {len} bytes of the arguments' buffer");
+                    return Ok((places, Some(missing(params, index, &why))));
                 }
-            };
-            return params.iter().enumerate().map(place).collect();
+                places.push((start.wrapping_add(offset), bytes));
+            }
+            return Ok((places, None));
         }
         if self.params.is_null() {
             return Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())));
         }
         let slots: Vec<_> =
             (0..params.len()).map(|at| (self.params.wrapping_add(at).cast(), size_of::<*const c_void>())).collect();
-        if let Some(index) = platform::first_unreadable(&slots) {
-            return Err(missing(params, index, "the list of addresses ends before it"));
-        }
-        let place = |(index, param): (usize, &Param)| {
+        let end = platform::first_unreadable(&slots);
+        for (index, param) in params.iter().enumerate() {
+            if end == Some(index) {
+                return Ok((places, Some(missing(params, index, "the list of addresses ends before it"))));
+            }
             // SAFETY: the list has an address at this index, which was just read.
             let from: *const u8 = unsafe { *self.params.add(index) }.cast();
-            match from.is_null() {
-                true => Err(missing(params, index, "it has a null address")),
-                false => Ok((from, param.bytes as usize)),
+            if from.is_null() {
+                return Ok((places, Some(missing(params, index, "it has a null address"))));
             }
-        };
-        params.iter().enumerate().map(place).collect()
+            places.push((from, param.bytes as usize));
+        }
+        Ok((places, None))
     }
 
     /// The buffer of all arguments and its size, if the program gives them so.
