@@ -30,17 +30,17 @@ struct Bytes {
     len: usize,
 }
 
-/// Returns the index of the first of these places, each an address and a number of bytes, that this process cannot read.
+/// Returns the index of the first of these places that this process cannot read.
 /// Where the system does not tell, every place counts as readable.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn first_unreadable(_places: &[(*const u8, usize)]) -> Option<usize> {
+pub(crate) fn first_unreadable(_places: &[Place]) -> Option<usize> {
     None
 }
 
-/// Returns the index of the first of these places, each an address and a number of bytes, that this process cannot read.
+/// Returns the index of the first of these places that this process cannot read.
 /// Where the system does not tell, because a sandbox forbids the question, every place counts as readable.
 #[cfg(target_os = "linux")]
-pub(crate) fn first_unreadable(places: &[(*const u8, usize)]) -> Option<usize> {
+pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
     /// The most places of one system call (`IOV_MAX`).
     const MOST: usize = 1024;
     /// `EFAULT`.
@@ -72,6 +72,9 @@ pub(crate) fn first_unreadable(places: &[(*const u8, usize)]) -> Option<usize> {
     }
     None
 }
+
+/// An address and a number of bytes.
+pub(crate) type Place = (*const u8, usize);
 
 /// Writes to the standard output. Like a GPU's driver, it does not mind that nobody reads.
 #[cfg(not(target_os = "linux"))]

@@ -8,7 +8,7 @@ use simt::params::{Declared, Param, Role};
 use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
-use crate::abi::platform;
+use crate::abi::platform::{self, Place};
 use crate::gpu::function::{self, Function};
 use crate::gpu::op::{LaunchOp, Op};
 use crate::gpu::stream::{self, Stream};
@@ -101,7 +101,7 @@ impl Request {
             error = Some(missing(params, index, &format!("its address {:#x} cannot be read", places[index].0.addr())));
             places.truncate(index);
         }
-        let read = |(from, bytes): (*const u8, usize)| {
+        let read = |(from, bytes): Place| {
             // SAFETY: the place of an argument of this size, which was just read.
             let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
             // So the machine can say of which argument an address that faults is.
@@ -120,7 +120,7 @@ impl Request {
     }
 
     /// Returns the address and the size of each argument up to the first that is missing, and the error for that one.
-    fn places(&self, params: &[Param]) -> Result<(Vec<(*const u8, usize)>, Option<Error>)> {
+    fn places(&self, params: &[Param]) -> Result<(Vec<Place>, Option<Error>)> {
         let mut places = Vec::with_capacity(params.len());
         if let Some((start, len)) = self.buffer()? {
             for (index, param) in params.iter().enumerate() {
