@@ -70,7 +70,7 @@ struct Declaration<'a> {
 }
 
 fn declaration(text: &str) -> Option<Declaration<'_>> {
-    let text = text.trim().trim_end_matches([',', ';']).trim();
+    let text = text.split("//").next().unwrap_or_default().trim().trim_end_matches([',', ';']).trim();
     let (text, count) = match text.strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
         Some((text, count)) => (text, count.parse().ok()?),
         None => (text, 1),

@@ -9,6 +9,7 @@ use crate::error::CudaBuilderError;
 use crate::limits;
 use crate::llvm;
 use crate::lower::ir::demangled;
+use crate::lower::parameters::describe;
 use crate::lower::place::Place;
 use crate::parts::{Part, in_parallel};
 use crate::toolchain::DeviceToolchain;
@@ -66,6 +67,7 @@ pub(crate) fn generate(
         in_parallel(parts, |part| {
             part.made(&format!("{version}.ptx"), |ptx| {
                 run_llc(builder, toolchain, version, &part.optimized, ptx)?;
+                compile::write(ptx, &describe(&compile::read(ptx)?, &compile::read(&part.optimized)?))?;
                 // Without optimization most are generic, which is slower and no less right.
                 if builder.release { refuse_generic_shared(builder, &compile::read(ptx)?) } else { Ok(()) }
             })

@@ -2,7 +2,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::{assert_has, entry, krate, ptx, refused, written};
+use crate::common::{assert_has, cuda_std, entry, krate, ptx, refused, written};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, NvvmArch};
 use simt::{Config, Launch, Machine, Module};
 
@@ -118,7 +118,8 @@ pub unsafe fn takes(
 "#;
     let ptx = ptx("parameter_kernels", NvvmArch::default(), source);
     let list = entry(&ptx, "takes").split_once("\n)").unwrap().0;
-    let found: Vec<_> = list.lines().skip(1).map(|line| line.trim().replace(" takes_param_", " ")).collect();
+    let declarations = list.lines().skip(1).map(|line| line.split(" //").next().unwrap_or_default());
+    let found: Vec<_> = declarations.map(|line| line.trim().replace(" takes_param_", " ")).collect();
     let expected = [
         ".param .u64 .ptr .align 4 0,",
         ".param .u64 1,",
@@ -371,4 +372,22 @@ fn a_build_script_watches_sources_only() {
     assert!(watched.iter().any(|path| path.ends_with("cuda_std/src/lib.rs")), "{stdout}");
     assert!(watched.iter().all(|path| path.is_file()), "{stdout}");
     assert_has(&stdout, &["cargo::rerun-if-env-changed=CUDA_BUILDER_RUSTC"]);
+}
+
+#[test]
+fn parameters_are_described_next_to_their_declarations() {
+    let source = "#[derive(Clone, Copy)] pub struct Color([f32; 3]);\n\
+        #[derive(Clone, Copy)] pub struct Nothing;\n\
+        #[kernel] pub unsafe fn add(a: &[f32], none: Nothing, mut out: &'static mut [Color], rows: *const [u8; 4], n: u32) {\n\
+        out[n as usize] = Color([a[0], a[1], unsafe { (*rows)[0] } as f32]); }";
+    // The crate does not have the feature of `asm!`.
+    let source = format!("#![no_std]\nuse cuda_std::kernel;\n{source}");
+    let out = CudaBuilder::new(written("described", &cuda_std(), &source)).arch(NvvmArch::Compute80).build().unwrap();
+    let ptx = std::fs::read_to_string(out).unwrap();
+    let header = entry(&ptx, "add");
+    let described: Vec<&str> = header.lines().filter_map(|line| line.split_once(" // rust: ")).map(|it| it.1).collect();
+    let expected =
+        ["a: &[f32]", "a.len()", "out: &mut [Color], 12 bytes", "out.len()", "rows: *const [u8; 4]", "n: u32"];
+    assert_eq!(described, expected, "{header}");
+    assert!(!ptx.contains("// parameters"), "{ptx}");
 }

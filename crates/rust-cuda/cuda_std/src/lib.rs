@@ -56,6 +56,7 @@
     feature(
         abi_unadjusted,
         alloc_error_handler,
+        allow_internal_unstable,
         asm_experimental_arch,
         core_float_math,
         linkage,
@@ -69,6 +70,19 @@
 extern crate alloc;
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
+
+/// Leaves a comment about a kernel's parameters in its code. `cuda_builder` takes the comment out of the code and writes
+/// it next to the parameters in the PTX.
+#[cfg(target_arch = "nvptx64")]
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unstable(asm_experimental_arch)]
+macro_rules! __parameters {
+    ($($text:tt)*) => {
+        // SAFETY: a comment has no effect.
+        unsafe { ::core::arch::asm!($($text)*, options(nomem, nostack, preserves_flags)) }
+    };
+}
 
 pub mod atomic;
 mod builtins;

@@ -4,7 +4,7 @@ use crate::common::{Errors, Function, errors_before, is_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
-    Error, FnArg, Lit, PatType, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
+    Error, FnArg, Lit, Pat, PatType, ReturnType, Safety, Token, Type, TypeGroup, TypeParen, TypeReference,
     parse::{Parse, ParseStream, Parser},
     parse_quote,
     punctuated::Punctuated,
@@ -122,6 +122,7 @@ fn entry_point(function: &Function) -> TokenStream {
     let mut slices = TokenStream::new();
     let mut checks = TokenStream::new();
     let mut markers = TokenStream::new();
+    let mut described = Description::default();
     // The number of parameters in the IR so far: those of size 0 are none.
     let mut place = quote!(0);
     for (number, input) in function.sig.inputs.iter().enumerate() {
@@ -141,6 +142,7 @@ fn entry_point(function: &Function) -> TokenStream {
                 }
             ));
         }
+        described.add(parameter, &place);
         let Some((reference, element)) = slice(ty) else {
             place.extend(quote!(+ (::core::mem::size_of::<#ty>() != 0) as usize));
             if !is_known(ty) {
@@ -171,8 +173,9 @@ fn entry_point(function: &Function) -> TokenStream {
         // SAFETY, for the code that is written here: the launch passes a slice's pointer and length.
         slices.extend(quote!(#(#attrs)* let #pat: #ty = unsafe { ::core::slice::#from };));
     }
-    let is_plain = slices.is_empty() && markers.is_empty();
-    let body = if is_plain { quote!(#block) } else { quote!({ #markers #slices #block }) };
+    let described = described.marker();
+    let is_plain = slices.is_empty() && markers.is_empty() && described.is_empty();
+    let body = if is_plain { quote!(#block) } else { quote!({ #described #markers #slices #block }) };
     host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
     let checks = if checks.is_empty() { checks } else { in_checks(&checks) };
@@ -193,6 +196,79 @@ fn entry_point(function: &Function) -> TokenStream {
         #checks
         #printing
     }
+}
+
+/// The names and types of a kernel's parameters for `cuda_builder`, which writes them into the PTX as comments:
+/// `0 [] a: &[f32] | 2 sum: *mut f32`. Each has its index in the PTX. Slices have brackets, with the bytes of an element if
+/// the type does not say them: `0 [4] a: &[Color]`.
+#[derive(Default)]
+struct Description {
+    text: String,
+    /// What stands for each `{}` of the text.
+    numbers: Vec<TokenStream>,
+    /// Whether an index is known to the compiler only, because it depends on the sizes of earlier parameters.
+    is_index_unknown: bool,
+    next: usize,
+}
+
+impl Description {
+    fn add(&mut self, parameter: &PatType, place: &TokenStream) {
+        let ty = &parameter.ty;
+        let element = slice(ty).map(|(_, element)| element);
+        let shown = match slice(ty) {
+            Some((reference, element)) if reference.mutability.is_some() => quote!(&mut [#element]),
+            Some((_, element)) => quote!(&[#element]),
+            None => grid_constant(parameter).unwrap_or(ty).to_token_stream(),
+        };
+        let name = match &*parameter.pat {
+            Pat::Ident(name) => name.ident.to_string(),
+            _ => "_".to_owned(),
+        };
+        let separator = if self.text.is_empty() { "" } else { " | " };
+        let index = match self.is_index_unknown {
+            true => {
+                self.numbers.push(place.clone());
+                "{}".to_owned()
+            }
+            false => self.next.to_string(),
+        };
+        let brackets = match element {
+            Some(element) if !is_known(element) => {
+                self.numbers.push(quote!(::core::mem::size_of::<#element>()));
+                " [{}]"
+            }
+            Some(_) => " []",
+            None => "",
+        };
+        let shown = plain(&shown.to_string());
+        self.text += &format!("{separator}{index}{brackets} {name}: {}", shown.replace('{', "{{").replace('}', "}}"));
+        self.next += if element.is_some() { 2 } else { 1 };
+        self.is_index_unknown |= element.is_none() && (matches!(**ty, Type::Array(_)) || !is_known(ty));
+    }
+
+    fn marker(&self) -> TokenStream {
+        let Self { text, numbers, .. } = self;
+        if text.is_empty() {
+            return TokenStream::new();
+        }
+        let text = format!("// parameters {text}");
+        quote!(::cuda_std::__parameters!(#text #(, const #numbers)*);)
+    }
+}
+
+/// Returns a type as people write it: `&[f32]` instead of `& 'a [f32]`.
+fn plain(tokens: &str) -> String {
+    let mut text = String::new();
+    for word in tokens.split_whitespace().filter(|word| !word.starts_with('\'')) {
+        let is_name = text.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let needs_space = text.ends_with([',', ';'])
+            || is_name && word.starts_with(|c: char| c.is_alphanumeric() || "_[(&*".contains(c));
+        if needs_space {
+            text.push(' ');
+        }
+        text += word;
+    }
+    text
 }
 
 /// The place of the first `print!` or `println!` in a kernel.

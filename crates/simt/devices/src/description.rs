@@ -13,11 +13,12 @@ use toml::de::{DeTable, DeValue};
 use crate::{Error, Limits, embedded};
 
 /// The descriptions that come with the crate: the names of the devices, and the files.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 8] = [
     ("h200", include_str!("../known/h200.toml")),
     ("h100", include_str!("../known/h100.toml")),
     ("a100", include_str!("../known/a100.toml")),
     ("l4", include_str!("../known/l4.toml")),
+    ("rtx5090", include_str!("../known/rtx5090.toml")),
     ("rtx4090", include_str!("../known/rtx4090.toml")),
     ("rtx3080", include_str!("../known/rtx3080.toml")),
     ("t4", include_str!("../known/t4.toml")),

@@ -18,7 +18,7 @@ use crate::gpu::attributes::{PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 use crate::gpu::context::Context;
 use crate::gpu::jit::JitOptions;
 use crate::gpu::module;
-use crate::gpu::state::{VERSION, driver};
+use crate::gpu::state::{self, driver};
 
 /// Numbers as the runtime passes them, where their meaning is not known.
 type Unknown = usize;
@@ -243,7 +243,7 @@ const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x0
 fn proof(version: u32, seconds: u64) -> Result<[u8; 16]> {
     let driver = driver()?;
     let mut hash = Hmac::<Md2>::new_from_slice(&KEY).map_err(|error| Error::new(Code::UNKNOWN, error.to_string()))?;
-    let numbers = [VERSION as u32, version, std::process::id(), crate::abi::platform::thread() as u32];
+    let numbers = [state::version()? as u32, version, std::process::id(), crate::abi::platform::thread() as u32];
     numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
     let proofs = TABLES[PROOFS].slots;
     let addresses = [TABLES[RUNTIME].slots.as_ptr().addr(), proofs.as_ptr().addr(), proofs[1].0.addr()];

@@ -121,8 +121,8 @@ impl Drop for Simulation {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        self.gpus.driver.machine().memory_mut().begin_again();
-        if !self.is_broken.load(Ordering::Relaxed) {
+        // What the program has left of its own, such as the memory of a graph, stays out of the next user's way.
+        if self.gpus.driver.begin() && !self.is_broken.load(Ordering::Relaxed) {
             lock(&FREE).push(self.gpus);
         }
     }

@@ -1,7 +1,9 @@
 //! Stream capture: what becomes a node, and what is refused meanwhile. The codes are those of an H200.
 
+use crate::copies::{Attributes, Operation, cuMemcpy3DBatchAsync_v2, cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2};
 use crate::graphs::{KERNEL, kind, launch, launch_and_wait, nodes};
 use crate::streams::{device_memory, event, number, stream};
+use crate::structs::Location;
 use crate::support::{
     Handle, INVALID_VALUE, OK, alone, context, cuCtxSetCurrent, cuCtxSynchronize, cuMemAlloc_v2, cuMemFree_v2,
     functions, kernel,
@@ -35,6 +37,18 @@ functions! {
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle);
     fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: Handle);
     fn cuMemFreeAsync(address: u64, stream: Handle);
+    fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: u32);
+    fn cuMemPrefetchAsync(address: u64, bytes: usize, device: i32, stream: Handle);
+    fn cuMemPrefetchAsync_v2(address: u64, bytes: usize, location: Location, flags: u32, stream: Handle);
+    fn cuMemPrefetchBatchAsync(
+        addresses: *const u64, sizes: *const usize, count: usize, locations: *const Location, indices: *const usize,
+        location_count: usize, flags: u64, stream: Handle,
+    );
+    fn cuMemDiscardBatchAsync(addresses: *const u64, sizes: *const usize, count: usize, flags: u64, stream: Handle);
+    fn cuMemDiscardAndPrefetchBatchAsync(
+        addresses: *const u64, sizes: *const usize, count: usize, locations: *const Location, indices: *const usize,
+        location_count: usize, flags: u64, stream: Handle,
+    );
     fn cuStreamAttachMemAsync(stream: Handle, address: u64, bytes: usize, flags: u32);
     fn cuStreamAddCallback(stream: Handle, function: extern "C" fn(usize, u32, usize), data: usize, flags: u32);
     fn cuGraphLaunch(exec: Handle, stream: Handle);
@@ -264,6 +278,73 @@ fn what_no_node_can_stand_for_ends_the_capture() {
     begin(own);
     assert_eq!(cuStreamDestroy_v2(own), OK);
     assert_eq!(cuMemAlloc_v2(&mut 0, 4), OK);
+}
+
+#[test]
+fn batches_of_copies_are_refused_and_the_capture_continues() {
+    if !alone("captures::batches_of_copies_are_refused_and_the_capture_continues", &[]) {
+        return;
+    }
+    context(0);
+    let (own, data, other, add) = (stream(0), device_memory(64), device_memory(64), kernel(ADD));
+    assert_eq!(cuMemsetD32_v2(other, 7, 1), OK);
+    let attributes = Attributes { order: 1, ..Attributes::default() };
+    let row = || cuMemcpyBatchAsync_v2(&data, &other, &4, 1, &attributes, &0, 1, own);
+    let with_index = || cuMemcpyBatchAsync(&data, &other, &4, 1, &attributes, &0, 1, &mut 0, own);
+    let area = Operation::of_memory(other, data, [4, 1, 1]);
+    let areas = || cuMemcpy3DBatchAsync_v2(1, &area, 0, own);
+    let batches: [&dyn Fn() -> u32; 3] = [&row, &with_index, &areas];
+    for (at, batch) in batches.iter().enumerate() {
+        assert_eq!((batch(), cuStreamSynchronize(own), number(data)), (OK, OK, 7), "{at}");
+        for mode in [GLOBAL, THREAD_LOCAL, RELAXED] {
+            assert_eq!(cuMemsetD32_v2(data, 0, 1), OK);
+            assert_eq!(cuStreamBeginCapture_v2(own, mode), OK);
+            assert_eq!(launch(add, own, data, 5), OK);
+            assert_eq!((batch(), status(own)), (UNSUPPORTED, (OK, ACTIVE)), "{at}, mode {mode}");
+            assert_eq!(launch(add, own, data, 6), OK);
+            let (code, graph) = end(own);
+            assert_eq!((code, nodes(graph).len()), (OK, 2), "{at}, mode {mode}");
+            launch_and_wait(graph, own);
+            assert_eq!(number(data), 11, "{at}, mode {mode}");
+        }
+    }
+}
+
+#[test]
+fn prefetches_and_discards_end_the_capture() {
+    if !alone("captures::prefetches_and_discards_end_the_capture", &[]) {
+        return;
+    }
+    context(0);
+    let (own, add, data, mut managed) = (stream(0), kernel(ADD), device_memory(64), 0);
+    assert_eq!(cuMemAllocManaged(&mut managed, 1 << 20, 1), OK);
+    let (bytes, here) = (1 << 20, Location { kind: 1, id: 0 });
+    let calls: [&dyn Fn(Handle) -> u32; 5] = [
+        &|stream| cuMemPrefetchAsync(managed, bytes, 0, stream),
+        &|stream| cuMemPrefetchAsync_v2(managed, bytes, here, 0, stream),
+        &|stream| cuMemPrefetchBatchAsync(&managed, &bytes, 1, &here, &0, 1, 0, stream),
+        &|stream| cuMemDiscardBatchAsync(&managed, &bytes, 1, 0, stream),
+        &|stream| cuMemDiscardAndPrefetchBatchAsync(&managed, &bytes, 1, &here, &0, 1, 0, stream),
+    ];
+    for (at, call) in calls.iter().enumerate() {
+        assert_eq!(call(own), OK, "{at}");
+        for mode in [GLOBAL, THREAD_LOCAL, RELAXED] {
+            assert_eq!(cuStreamBeginCapture_v2(own, mode), OK);
+            assert_eq!(launch(add, own, data, 5), OK);
+            assert_eq!(call(own), UNSUPPORTED, "{at}, mode {mode}");
+            end_in_vain(own);
+        }
+        // Another stream is not captured, and the default stream would wait for the captured one.
+        let other = stream(1);
+        begin(own);
+        assert_eq!((call(other), status(own)), (OK, (OK, ACTIVE)), "{at}");
+        if at < 2 {
+            assert_eq!(call(0), IMPLICIT, "{at}");
+            end_in_vain(own);
+        } else {
+            assert_eq!((call(0), call(1), end(own).0), (INVALID_VALUE, INVALID_VALUE, OK), "{at}");
+        }
+    }
 }
 
 #[test]

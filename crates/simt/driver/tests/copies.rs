@@ -56,9 +56,9 @@ pub(crate) struct Memcpy2d {
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Attributes {
-    order: u32,
-    places: [Location; 2],
-    flags: u32,
+    pub(crate) order: u32,
+    pub(crate) places: [Location; 2],
+    pub(crate) flags: u32,
 }
 
 /// `CUDA_MEMCPY3D_BATCH_OP`; an operand is a word with its kind, and four others.
@@ -70,6 +70,14 @@ pub(crate) struct Operation {
     extent: [usize; 3],
     order: u32,
     flags: u32,
+}
+
+impl Operation {
+    /// A copy of `extent` bytes between addresses.
+    pub(crate) fn of_memory(from: u64, to: u64, extent: [usize; 3]) -> Self {
+        let [from, to] = [from, to].map(|address| [1, address, 0, 0, 0]);
+        Self { from, to, extent, order: 1, flags: 0 }
+    }
 }
 
 fn device(bytes: usize) -> u64 {

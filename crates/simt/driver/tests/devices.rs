@@ -10,6 +10,7 @@ use crate::support::{
 };
 
 functions! {
+    fn cuDriverGetVersion(version: *mut i32);
     fn cuDeviceGetCount(count: *mut i32);
     fn cuDeviceGetName(name: *mut u8, room: i32, device: i32);
     fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: i32);
@@ -402,5 +403,35 @@ fn a_device_from_a_file() {
     }
     for target in ["sm_90a", "sm_100a", "sm_120", "sm_120f", "sm_110"] {
         assert_eq!(loads(target), INVALID_PTX, "{target}");
+    }
+}
+
+#[test]
+fn a_device_of_the_future_runs_all_ptx() {
+    if !alone("devices::a_device_of_the_future_runs_all_ptx", &[("LADDER_SIM_DEVICE", "future")]) {
+        return;
+    }
+    context(0);
+    assert_eq!([75, 76].map(|number| attribute(number, 0)), [99, 0]);
+    for target in ["sm_75", "sm_90", "sm_121"] {
+        assert!(load(&ptx("8.8", target)).is_ok(), "{target}");
+    }
+    // What is for one architecture alone is not for a later one.
+    assert!(load(&ptx("8.8", "sm_90a")).is_err());
+}
+
+#[test]
+fn the_version_of_the_driver() {
+    for (given, code, expected) in
+        [("", OK, 13000), ("12.8", OK, 12080), ("13.1", OK, 13010), ("12", INVALID_VALUE, 7), ("9.0", INVALID_VALUE, 7)]
+    {
+        let test = "devices::the_version_of_the_driver";
+        if alone(test, &[(driver::DRIVER_VERSION, given), ("DRIVER_TEST_CODE", &format!("{code} {expected}"))]) {
+            let expected = std::env::var("DRIVER_TEST_CODE").expect("the code and the version");
+            let mut version = 7;
+            let found = cuDriverGetVersion(&mut version);
+            assert_eq!((format!("{found} {version}"), cuInit(0)), (expected, found));
+            return;
+        }
     }
 }

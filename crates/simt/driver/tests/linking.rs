@@ -23,6 +23,13 @@ functions! {
     fn cuLinkAddFile_v2(linker: Handle, kind: u32, path: *const u8, count: u32, names: *const u32, values: *mut usize);
     fn cuLinkComplete(linker: Handle, linked: *mut *const u8, bytes: *mut usize);
     fn cuLinkDestroy(linker: Handle);
+    fn cuFuncGetAttribute(value: *mut i32, attribute: u32, function: Handle);
+    fn cuCtxGetSharedMemConfig(config: *mut u32);
+    fn cuCtxSetSharedMemConfig(config: u32);
+    fn cuLaunchCooperativeKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared_bytes: u32, stream: Handle, params: *const *const c_void,
+    );
     fn cuLaunchKernel(
         function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared_bytes: u32, stream: Handle, params: *const *const c_void, extra: *const usize,
@@ -195,4 +202,152 @@ fn logs() {
     let said = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
     assert!(said.contains("`square`") || said.contains("`factor`"), "{said}");
     assert_eq!(values[1], said.len() + 1);
+}
+
+/// Adds bytes of a kind (`CUjitInputType`).
+fn add_bytes(linker: Handle, kind: u32, bytes: &[u8]) -> u32 {
+    let (names, values) = (std::ptr::null(), std::ptr::null_mut());
+    cuLinkAddData_v2(linker, kind, bytes.as_ptr(), bytes.len(), c"library".as_ptr().cast(), 0, names, values)
+}
+
+/// The kernel `k` of all that a linker was given.
+fn linked_kernel(linker: Handle) -> Handle {
+    let (linked, _) = complete(linker).unwrap();
+    let (mut module, mut function) = (0, 0);
+    assert_eq!(cuModuleLoadData(&mut module, linked), OK);
+    assert_eq!(cuModuleGetFunction(&mut function, module, c"k".as_ptr().cast()), OK);
+    function
+}
+
+/// Each thread stores its rank plus 1 into `data`, waits for the grid, and stores what the thread with the opposite rank has
+/// stored into `out`. As numba compiles `cg.this_grid().sync()`.
+const COOPERATIVE: &str = ".version 7.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b64 func_retval0) cudaCGGetIntrinsicHandle(.param .b32 param_0);
+.extern .func (.param .b32 func_retval0) cudaCGSynchronize(.param .b64 param_0, .param .b32 param_1);
+.extern .func (.param .b32 func_retval0) cudaCGGetSize(.param .b64 a, .param .b64 b, .param .b64 c);
+.extern .func (.param .b32 func_retval0) cudaCGGetRank(.param .b64 a, .param .b64 b, .param .b64 c);
+.visible .entry k(.param .u64 data, .param .u64 out)
+{
+    .local .align 4 .b8 numbers[16];
+    .reg .b32 %r<10>;
+    .reg .b64 %rd<10>;
+    {
+    .param .b32 a;
+    .param .b64 b;
+    st.param.b32 [a], 1;
+    call.uni (b), cudaCGGetIntrinsicHandle, (a);
+    ld.param.b64 %rd1, [b];
+    }
+    mov.u64 %rd2, numbers;
+    cvta.local.u64 %rd2, %rd2;
+    add.s64 %rd3, %rd2, 4;
+    {
+    .param .b64 a;
+    .param .b64 b;
+    .param .b64 c;
+    .param .b32 d;
+    st.param.b64 [a], %rd2;
+    st.param.b64 [b], 0;
+    st.param.b64 [c], %rd1;
+    call.uni (d), cudaCGGetRank, (a, b, c);
+    st.param.b64 [a], %rd3;
+    call.uni (d), cudaCGGetSize, (a, b, c);
+    }
+    ld.u32 %r1, [%rd2];
+    ld.u32 %r2, [%rd3];
+    ld.param.u64 %rd4, [data];
+    mad.wide.u32 %rd5, %r1, 4, %rd4;
+    add.s32 %r3, %r1, 1;
+    st.global.u32 [%rd5], %r3;
+    {
+    .param .b64 a;
+    .param .b32 b;
+    .param .b32 c;
+    st.param.b64 [a], %rd1;
+    st.param.b32 [b], 0;
+    call.uni (c), cudaCGSynchronize, (a, b);
+    ld.param.b32 %r4, [c];
+    }
+    sub.s32 %r5, %r2, %r3;
+    mad.wide.u32 %rd6, %r5, 4, %rd4;
+    ld.global.u32 %r6, [%rd6];
+    add.s32 %r6, %r6, %r4;
+    ld.param.u64 %rd7, [out];
+    mad.wide.u32 %rd8, %r1, 4, %rd7;
+    st.global.u32 [%rd8], %r6;
+    ret;
+}
+";
+
+#[test]
+fn grids_synchronize_with_the_runtime_library() {
+    context(0);
+    let own = linker();
+    // A NUL may end the text.
+    assert_eq!(add(own, 1, &format!("{COOPERATIVE}\0")), OK);
+    assert_eq!(add(own, 4, "!<arch>\ncuda_device_runtime.o/ 0           0     0     644     4         `\n\x7fELF"), OK);
+    let function = linked_kernel(own);
+    const COUNT: usize = 3 * 2 * 40 * 2;
+    let (mut data, mut out) = (0_u64, 0_u64);
+    assert_eq!((cuMemAlloc_v2(&mut data, COUNT * 4), cuMemAlloc_v2(&mut out, COUNT * 4)), (OK, OK));
+    let params = [(&raw const data).cast(), (&raw const out).cast()];
+    let mut found = [0_u32; COUNT];
+    // The barrier works more than once.
+    for _ in 0..3 {
+        assert_eq!(cuLaunchCooperativeKernel(function, 3, 2, 1, 40, 2, 1, 0, 0, params.as_ptr()), OK);
+        assert_eq!(cuMemcpyDtoH_v2(found.as_mut_ptr().cast(), out, COUNT * 4), OK);
+        assert!(found.iter().rev().copied().eq(1..=COUNT as u32), "{found:?}");
+    }
+    // Without the library the functions are defined nowhere.
+    let without = linker();
+    assert_eq!((add(without, 1, COOPERATIVE), complete(without)), (OK, Err(INVALID_SOURCE)));
+}
+
+/// A fatbin with PTX for an architecture.
+fn fatbin(text: &str, arch: u32) -> Vec<u8> {
+    let mut entry = [0_u8; 64];
+    entry[0] = 1;
+    entry[4] = 64;
+    entry[8..12].copy_from_slice(&(text.len() as u32).to_le_bytes());
+    entry[28..32].copy_from_slice(&arch.to_le_bytes());
+    let follow = (64 + text.len()) as u64;
+    [&0xba55_ed50_u32.to_le_bytes()[..], &[1, 0, 16, 0], &follow.to_le_bytes(), &entry, text.as_bytes()].concat()
+}
+
+#[test]
+fn objects_and_libraries_with_ptx() {
+    context(0);
+    for kind in [3, 4] {
+        let own = linker();
+        let library = [b"!<arch>\nfirst", &fatbin(CALLED, 80)[..], b"second", &fatbin(CALLER, 75), b"end"].concat();
+        assert_eq!(add_bytes(own, kind, &library), OK);
+        assert_ne!(linked_kernel(own), 0);
+        let own = linker();
+        assert_eq!(add_bytes(own, kind, &fatbin(CALLED, 121)), 209);
+        assert_eq!(add_bytes(own, kind, b"\x7fELF without code for a GPU"), 801);
+        assert_eq!(add_bytes(own, kind, &fatbin(CALLED, 80)[..40]), INVALID_IMAGE);
+    }
+}
+
+#[test]
+fn constants_and_banks() {
+    context(0);
+    let text = ".version 7.0\n.target sm_75\n.address_size 64\n.const .align 4 .b8 table[40];\n.const .align 8 .f64 factor;\n\
+        .const .align 4 .b8 other[4000];\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r;\n.reg .b64 %a;\n\
+        .reg .f64 %f;\nld.param.u64 %a, [p];\nld.const.u32 %r, [table+4];\nld.const.f64 %f, [factor];\n\
+        st.global.u32 [%a], %r;\nret;\n}\n.visible .entry none()\n{\nret;\n}\n\0";
+    let (mut module, mut function, mut bytes) = (0, 0, 0);
+    assert_eq!(cuModuleLoadData(&mut module, text.as_ptr()), OK);
+    for (kernel, expected) in [(c"k", 48), (c"none", 0)] {
+        assert_eq!(cuModuleGetFunction(&mut function, module, kernel.as_ptr().cast()), OK);
+        // `CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES`.
+        assert_eq!((cuFuncGetAttribute(&mut bytes, 2, function), bytes), (OK, expected));
+    }
+    // Banks have four bytes, whatever a program asks for.
+    let mut config = 7;
+    for asked in [0, 1, 2] {
+        assert_eq!((cuCtxSetSharedMemConfig(asked), cuCtxGetSharedMemConfig(&mut config), config), (OK, OK, 1));
+    }
 }

@@ -49,6 +49,12 @@ impl<'a> Cursor<'a> {
         Ok(cursor)
     }
 
+    /// The text of the comment (`// …`) on the line of a place, after the place; nothing if there is none.
+    pub(super) fn comment_after(&self, at: At) -> &'a str {
+        let line = self.text[at as usize..].lines().next().unwrap_or_default();
+        line.split_once("//").map_or("", |(_, comment)| comment)
+    }
+
     /// Steps over the next token and gives its text.
     pub(super) fn advance(&mut self) -> Parsed<&'a str> {
         let word = self.word;

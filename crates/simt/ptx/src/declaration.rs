@@ -38,7 +38,7 @@ impl<'a> Cursor<'a> {
         self.list(Token::CloseParen, "`,` or `)`", |cursor| {
             let head = cursor.head(Linkage::Internal, "`.param` or `.reg`")?;
             let (name, at) = cursor.name("a parameter's name")?;
-            cursor.variable(&head, name, at)
+            Ok(Variable { comment: cursor.comment_after(at), ..cursor.variable(&head, name, at)? })
         })
     }
 
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         }
         let init = if self.take(Token::Assign)? { Some(self.init()?) } else { None };
         let &Head { linkage, space, align, ty, vector, is_managed } = head;
-        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init, is_managed })
+        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init, is_managed, comment: "" })
     }
 
     fn init(&mut self) -> Parsed<Init<'a>> {

@@ -17,6 +17,7 @@ pub mod ast;
 mod constant;
 mod cursor;
 mod declaration;
+mod declared;
 mod error;
 pub mod extract;
 mod location;
@@ -30,6 +31,7 @@ mod statement;
 mod token;
 pub mod version;
 
+pub use declared::{DataType, Declared, Role};
 pub use error::ParseError;
 pub use extract::extract;
 pub use location::{FileName, Place, SourceFrame};

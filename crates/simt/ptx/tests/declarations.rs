@@ -7,7 +7,8 @@ use ptx::parse;
 /// A plain variable, for the tests to change.
 fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     let linkage = Linkage::Internal;
-    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims: vec![], init: None, is_managed: false }
+    let (dims, init) = (vec![], None);
+    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims, init, is_managed: false, comment: "" }
 }
 
 /// Calls `check` with the module's variables, their places forgotten.

@@ -8,6 +8,7 @@ use ptx::{ParseError, Source, parse};
 mod compilers;
 mod constants;
 mod declarations;
+mod declared;
 mod errors;
 mod extracts;
 mod opcodes;

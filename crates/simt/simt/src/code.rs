@@ -19,6 +19,7 @@ use crate::alu::Alu;
 use crate::matrix::Matrix;
 use crate::memory::Memory;
 use crate::observe::Site;
+pub use crate::params::Param;
 use crate::warp::Warp;
 
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
@@ -290,21 +291,6 @@ impl Program {
         let function = self.functions.get(site.function as usize)?;
         function.code.get(site.pc as usize).map(|inst| &inst.op)
     }
-}
-
-/// A parameter of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Param {
-    /// Its name.
-    pub name: String,
-    /// Its PTX type: `u64`, `f32`, `b8` for a struct.
-    pub ty: String,
-    /// Offset in parameter memory.
-    pub offset: u32,
-    /// Bytes.
-    pub bytes: u32,
-    /// Alignment in bytes.
-    pub align: u32,
 }
 
 /// A variable of a module in global or constant memory, whose value lives from launch to launch.

@@ -41,6 +41,7 @@ pub mod memory;
 mod module;
 mod names;
 pub mod observe;
+pub mod params;
 pub mod regs;
 pub mod run;
 pub mod sanitize;

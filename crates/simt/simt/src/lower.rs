@@ -11,6 +11,7 @@ mod function;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use ptx::Declared;
 use ptx::ast::{At, Function, Init, Module};
 
 use crate::code::{ModuleVariable, Param, Program, Signature, Target};
@@ -160,6 +161,7 @@ fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lowe
             offset,
             bytes: layout.small_bytes(param)?,
             align: layout.align,
+            declared: Declared::read(param.comment),
         });
         program.param_bytes = end;
         let most = match module.version < (8, 1) {

@@ -83,6 +83,11 @@ impl Function {
         &self.module.ptx
     }
 
+    /// The variables in global and constant memory that it can reach.
+    pub fn variables(&self) -> impl Iterator<Item = &ModuleVariable> {
+        self.program.variables.iter().filter_map(|number| self.module.variables[*number as usize].as_ref())
+    }
+
     /// The program that the kernel was lowered to.
     pub fn program(&self) -> &Program {
         &self.program

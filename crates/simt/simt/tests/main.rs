@@ -21,6 +21,7 @@ mod matrix;
 mod memory;
 mod names;
 mod observers;
+mod params;
 mod printf;
 mod programs;
 #[cfg(unix)]

@@ -1,6 +1,9 @@
 //! The arguments of a launch.
 
+use std::any::type_name;
+
 use bytemuck::{NoUninit, bytes_of};
+use simt::params::{self, DataType};
 
 use crate::buffer::{Buffer, Slice};
 
@@ -10,9 +13,26 @@ pub struct Values(pub(crate) Vec<Value>);
 
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
-    /// The address of the buffer of this number.
-    Buffer(usize),
-    Bytes(Vec<u8>),
+    /// The address of the buffer of this number, and the type of its elements.
+    Buffer(usize, DataType),
+    /// A value and its type.
+    Bytes(Vec<u8>, DataType),
+}
+
+impl Value {
+    /// What simt knows of it as an argument.
+    pub(crate) fn kind(&self) -> params::Argument {
+        match self {
+            Value::Buffer(_, element) => params::Argument::Buffer(element.clone()),
+            Value::Bytes(bytes, ty) if bytes.iter().all(|byte| *byte == 0) => params::Argument::Zero(ty.clone()),
+            Value::Bytes(_, ty) => params::Argument::Value(ty.clone()),
+        }
+    }
+}
+
+/// The type as its name and its size tell it.
+fn data_type<T>() -> DataType {
+    DataType { bytes: Some(size_of::<T>() as u64), ..DataType::named(type_name::<T>()) }
 }
 
 /// What can be an argument of a launch.
@@ -45,14 +65,14 @@ pub struct Plain<T>(pub T);
 
 impl<T: NoUninit> Argument for Plain<T> {
     fn add_to(self, values: &mut Values) {
-        values.0.push(Value::Bytes(bytes_of(&self.0).to_owned()));
+        values.0.push(Value::Bytes(bytes_of(&self.0).to_owned(), data_type::<T>()));
     }
 }
 
 /// The pointer to a buffer, for parameters `*const T` and `*mut T`.
 impl<T> Argument for Buffer<T> {
     fn add_to(self, values: &mut Values) {
-        values.0.push(Value::Buffer(self.number));
+        values.0.push(Value::Buffer(self.number, data_type::<T>()));
     }
 }
 

@@ -11,8 +11,9 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_log};
 use simt::diagnostic::{Diagnostic, Style, texts};
+use simt::params;
 use simt::sanitize::{Checks, Finding, Sanitized};
-use simt::{Config, Function, Launch, LaunchError, Machine, Schedule};
+use simt::{Config, Launch, LaunchError, Machine, Schedule};
 
 use crate::argument::Value;
 use crate::error::Result;
@@ -123,18 +124,20 @@ impl Backend {
         let function = self.kernels.module.function(kernel).map_err(refused)?;
         let of_kernel = |reason: String| format!("kernel `{kernel}`: {reason}");
         let (schedule, checks) = (self.schedule, self.checks);
+        // A driver accepts any argument.
+        let kinds: Vec<_> = values.iter().map(Value::kind).collect();
+        params::check(&function.program().params, &kinds).map_err(of_kernel)?;
         let launch = |loaded: &mut Loaded| {
             let mut arguments = Vec::with_capacity(values.len());
             for value in values {
                 arguments.push(match value {
-                    Value::Bytes(bytes) => bytes.clone(),
-                    Value::Buffer(number) => {
+                    Value::Bytes(bytes, _) => bytes.clone(),
+                    Value::Buffer(number, _) => {
                         let buffer = loaded.buffers.get(*number).ok_or("a buffer belongs to another device")?;
                         buffer.as_device_ptr().as_raw().to_ne_bytes().to_vec()
                     }
                 });
             }
-            check(&function, &arguments).map_err(of_kernel)?;
             let failed = failed("running the kernel");
             let own = loaded.module.get_function(function.name()).map_err(&failed)?;
             // SAFETY: the function's module is loaded as long as it is borrowed.
@@ -185,25 +188,6 @@ fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String>
         _ => {}
     }
     (!diagnostics.is_empty()).then(|| format!("\n{}", texts(&diagnostics, Style::of_terminal(false))))
-}
-
-/// Checks that a kernel has these parameters: a driver takes what it is given.
-fn check(function: &Function, arguments: &[Vec<u8>]) -> Result<(), String> {
-    let params = &function.program().params;
-    if params.len() != arguments.len() {
-        return Err(format!("{} arguments for {} parameters", arguments.len(), params.len()));
-    }
-    let mut pairs = params.iter().zip(arguments).enumerate();
-    match pairs.find(|(_, (param, argument))| param.bytes as usize != argument.len()) {
-        None => Ok(()),
-        Some((index, (param, argument))) => Err(format!(
-            "argument {index} has {} bytes, parameter `{}` has {} (.{})",
-            argument.len(),
-            param.name,
-            param.bytes,
-            param.ty
-        )),
-    }
 }
 
 /// Runs a launch with this order of threads, as long as the machine lets kernels run by itself, and prints what it prints where

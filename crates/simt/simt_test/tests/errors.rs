@@ -151,3 +151,55 @@ fn kernels_that_are_not_there_or_cannot_be_read() {
     let error = Kernels::of_crate("/nowhere").expect_err("there is no such folder").to_string();
     assert!(error.contains("/nowhere is not the folder of a crate"), "{error}");
 }
+
+/// `fill(data: &mut [f32], by: f32, more: &[u32])`, with the comments of `cuda_builder`.
+const FILL: &str = "
+    .version 8.0 .target sm_80 .address_size 64
+    .visible .entry fill(
+        .param .u64 data, // rust: data: &mut [f32]
+        .param .u64 data_len, // rust: data.len()
+        .param .f32 by, // rust: by: f32
+        .param .u64 more, // rust: more: &[u32]
+        .param .u64 more_len // rust: more.len()
+    ) {
+        .reg .f32 %f; .reg .b64 %to;
+        ld.param.u64 %to, [data];
+        ld.param.f32 %f, [by];
+        st.global.f32 [%to], %f;
+        ret;
+    }";
+
+#[test]
+fn arguments_of_another_kind_name_the_parameter() -> Result {
+    let one = Grid::new([1; 3], [1; 3]);
+    Test::new(Kernels::from_ptx(FILL)?).run(|device| {
+        let (floats, more) = (device.zeroed::<f32>(4)?, device.upload(&[1u32, 2])?);
+        let (doubles, signed) = (device.zeroed::<f64>(4)?, device.upload(&[-1i32])?);
+        device.launch("fill", one, args![floats.slice(), 2.5f32, more.slice()])?;
+        device.launch("fill", one, args![floats.slice(), 2.5f32, signed.slice()])?;
+        device.expect(floats, &[2.5, 0.0, 0.0, 0.0])?;
+        for (arguments, words) in [
+            (args![doubles.slice(), 2.5f32, more.slice()], "a buffer of `f64`, the parameter is `data: &mut [f32]`"),
+            (args![more.slice(), 2.5f32, floats.slice()], "a buffer of `u32`, the parameter is `data: &mut [f32]`"),
+            (args![floats.slice(), 2u32, more.slice()], "argument 2 is `u32`, the parameter is `by: f32`"),
+            (
+                args![floats.slice(), 2.5f64, more.slice()],
+                "argument 2 has 8 bytes (`f64`), the parameter `by: f32` has 4",
+            ),
+            (
+                args![floats, 2.5f32, more],
+                "3 arguments for 5 parameters; `data: &mut [f32]` and `more: &[u32]` count twice each",
+            ),
+            (
+                args![floats, 2.5f32, more, 4u64, 2u64],
+                "argument 1 has 4 bytes (`f32`), the parameter `data.len(): usize`",
+            ),
+            // The length is that of another buffer.
+            (args![floats, 5usize, 2.5f32, more.slice()], "argument 1, the length of `data: &mut [f32]`, is 5"),
+        ] {
+            let error = device.launch("fill", one, arguments).expect_err(words).to_string();
+            assert!(error.contains("kernel `fill`: ") && error.contains(words), "`{words}` is not in: {error}");
+        }
+        Ok(())
+    })
+}

@@ -1,26 +1,36 @@
-//! Parameters that stay where the launch put them.
+//! The parameters of kernels: some stay where the launch put them, and all have a description.
 //!
 //! A kernel's parameter of type `&T` with the attribute `#[grid_constant]` is a `T` in the launch's arguments, and the
 //! reference points to it there: CUDA C++'s `const __grid_constant__ T`. Tensor maps have to be passed so. `#[kernel]`
 //! leaves a comment in an `asm!` block, `asm!("// grid_constant 0 128 64")`: the first parameter points to 128 bytes
 //! that are aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
 //!
+//! `#[kernel]` also leaves the names and types of all parameters, `asm!("// parameters 0 [] a: &[f32] | 2 n: u32")`. They
+//! become an attribute of the function, from which [`describe`] writes comments into the PTX. Comments do not change what
+//! a driver compiles, and simt reads them (`ptx::Declared`).
+//!
 //! CUDA C++ Programming Guide, "`__grid_constant__`"; PTX ISA §6.4.2, "cvta.param"; NVPTX usage in LLVM,
 //! "nvvm.grid_constant".
 
+use std::collections::HashMap;
+
 use super::LowerError;
-use super::ir::{closing, define, demangled, split_item};
+use super::ir::{closing, define, demangled, split_item, with_function_attributes};
 use super::place::Place;
 
 /// The start of the `asm!` block's text; options of the block stand before it.
 const MARKER: &str = " \"// grid_constant ";
+const DESCRIPTION: &str = " \"// parameters ";
+
+/// The function attribute with the description of the parameters. LLVM does not know it and keeps it.
+const ATTRIBUTE: &str = "\"rust-parameters\"=\"";
 
 /// Takes the markers out of the kernels and changes the parameters that they name.
 ///
 /// # Errors
 /// [`LowerError::Parameter`] when a marker is outside a kernel or names no pointer among its parameters.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
-    if !ir.contains(MARKER) {
+    if !ir.contains(MARKER) && !ir.contains(DESCRIPTION) {
         return Ok(ir.to_owned());
     }
     let mut out: Vec<String> = Vec::new();
@@ -28,6 +38,12 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     for line in ir.lines() {
         if define(line).is_some() {
             start = Some(out.len());
+        }
+        let description = line.find(DESCRIPTION).filter(|_| line.contains(" asm "));
+        if let (Some(at), Some(start)) = (description, start) {
+            let text = line[at + DESCRIPTION.len()..].split('"').next().unwrap_or_default();
+            out[start] = with_function_attributes(&out[start], &format!("{ATTRIBUTE}{text}\""));
+            continue;
         }
         let marker = line.find(MARKER).filter(|_| line.contains(" asm "));
         let (Some(at), Some(start)) = (marker, start) else {
@@ -74,6 +90,68 @@ fn with_value(line: &str, index: usize, bytes: usize, align: usize) -> Option<St
     let value = format!("ptr noundef byval([{bytes} x i8]) align {align} \"nvvm.grid_constant\" {name}");
     parameters[index] = &value;
     Some(format!("{}{}{}", &line[..=open], parameters.join(", "), &line[close..]))
+}
+
+/// Writes the descriptions of the parameters in optimized IR into its PTX, as a comment after each parameter of a kernel.
+pub fn describe(ptx: &str, ir: &str) -> String {
+    let group = |line: &str| -> Option<(String, String)> {
+        let (number, attributes) = line.strip_prefix("attributes #")?.split_once(" = ")?;
+        let (_, text) = attributes.split_once(ATTRIBUTE)?;
+        Some((format!(" #{number} "), text.split('"').next()?.to_owned()))
+    };
+    let groups: Vec<(String, String)> = ir.lines().filter_map(group).collect();
+    if groups.is_empty() {
+        return ptx.to_owned();
+    }
+    let kernel = |line: &str| {
+        let name = define(line).filter(|header| header.kernel)?.name.to_owned();
+        let (_, text) = groups.iter().find(|(number, _)| line.contains(number))?;
+        Some((name, comments(text)))
+    };
+    let kernels: HashMap<String, HashMap<usize, String>> = ir.lines().filter_map(kernel).collect();
+    let mut out = String::with_capacity(ptx.len());
+    let mut entry = None;
+    for line in ptx.lines() {
+        if let Some((_, name)) = line.split_once(".entry ") {
+            let name = name.split('(').next().unwrap_or_default();
+            entry = kernels.get(name).map(|comments| (name, comments));
+        } else if line.starts_with(')') {
+            entry = None;
+        }
+        out.push_str(line);
+        // `.param .u64 .ptr .align 1 add_param_0,` or `.param .align 64 .b8 add_param_1[128]`
+        let comment = entry.filter(|_| line.trim_start().starts_with(".param ")).and_then(|(name, comments)| {
+            let (_, index) = line.rsplit_once(&format!(" {name}_param_"))?;
+            let index = index.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+            comments.get(&index)
+        });
+        if let Some(comment) = comment {
+            out.push_str(" // rust: ");
+            out.push_str(comment);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the comments by the indices of the parameters: `a: &[f32]`, `a.len()`, `c: &[Color], 4 bytes`.
+fn comments(description: &str) -> HashMap<usize, String> {
+    let mut comments = HashMap::new();
+    for parameter in description.split(" | ") {
+        let Some((head, ty)) = parameter.split_once(": ") else { continue };
+        let words: Vec<&str> = head.split(' ').collect();
+        if words.len() < 2 {
+            continue;
+        }
+        let (Some(name), Some(index)) = (words.last(), words[0].parse().ok()) else { continue };
+        let bytes = words[1].strip_prefix('[').and_then(|bytes| bytes.strip_suffix(']'));
+        let size = bytes.filter(|bytes| !bytes.is_empty()).map_or_else(String::new, |bytes| format!(", {bytes} bytes"));
+        comments.insert(index, format!("{name}: {ty}{size}"));
+        if bytes.is_some() {
+            comments.insert(index + 1, format!("{name}.len()"));
+        }
+    }
+    comments
 }
 
 #[cfg(test)]

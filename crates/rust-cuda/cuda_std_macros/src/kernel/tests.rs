@@ -19,7 +19,10 @@ fn is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
         #[cfg(target_arch = "nvptx64")]
         /** Doc. */
         #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn k(p: *mut f32, n: u32) { body() }
+        pub unsafe extern "ptx-kernel" fn k(p: *mut f32, n: u32) {
+            ::cuda_std::__parameters!("// parameters 0 p: *mut f32 | 1 n: u32");
+            { body() }
+        }
         #[cfg(not(target_arch = "nvptx64"))]
         /** Doc. */
         #[allow(dead_code)]
@@ -50,6 +53,7 @@ fn a_slice_is_two_parameters_on_the_gpu() {
             slice_0: &[f32; 0], slice_0_len: usize, n: u32,
             #[x] slice_2: *mut u8, #[x] slice_2_len: usize
         ) {
+            ::cuda_std::__parameters!("// parameters 0 [] a: &[f32] | 2 n: u32 | 3 [] b: &mut [u8]");
             let a: &[f32] = unsafe { ::core::slice::from_raw_parts(slice_0.as_ptr(), slice_0_len) };
             #[x] let mut b: &'static mut ([u8]) =
                 unsafe { ::core::slice::from_raw_parts_mut(slice_2, slice_2_len) };

@@ -1,5 +1,6 @@
 //! Handles: the numbers by which a program names the driver's objects.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -12,8 +13,21 @@ pub(crate) type Handle = usize;
 /// The next handle. No handle is ever used again, and none is small: the driver's interface gives small ones meanings.
 static NEXT: AtomicUsize = AtomicUsize::new(0x1000);
 
-/// The objects of one kind by their handles.
-pub(crate) struct Handles<T>(LazyLock<Mutex<HashMap<Handle, Arc<T>>>>);
+thread_local! {
+    /// The number of the driver that this thread is inside of.
+    static DRIVER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// From now on, this thread makes and finds the objects of the driver of this number.
+pub(crate) fn enter(driver: usize) {
+    DRIVER.set(driver);
+}
+
+/// Objects by the numbers of their drivers and their handles.
+type Objects<T> = HashMap<(usize, Handle), Arc<T>>;
+
+/// The objects of one kind. A driver does not know the handles of another.
+pub(crate) struct Handles<T>(LazyLock<Mutex<Objects<T>>>);
 
 impl<T> Handles<T> {
     /// No objects.
@@ -21,7 +35,7 @@ impl<T> Handles<T> {
         Self(LazyLock::new(Mutex::default))
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<Handle, Arc<T>>> {
+    fn map(&self) -> MutexGuard<'_, Objects<T>> {
         lock(&self.0)
     }
 
@@ -29,7 +43,7 @@ impl<T> Handles<T> {
     pub(crate) fn add(&self, make: impl FnOnce(Handle) -> T) -> Arc<T> {
         let handle = NEXT.fetch_add(16, Ordering::Relaxed);
         let object = Arc::new(make(handle));
-        self.map().insert(handle, object.clone());
+        self.map().insert((DRIVER.get(), handle), object.clone());
         object
     }
 
@@ -40,19 +54,20 @@ impl<T> Handles<T> {
 
     /// The object of a handle, if there is one.
     pub(crate) fn find(&self, handle: Handle) -> Option<Arc<T>> {
-        self.map().get(&handle).cloned()
+        self.map().get(&(DRIVER.get(), handle)).cloned()
     }
 
     /// Takes an object away: `CUDA_ERROR_INVALID_HANDLE` when there is none.
     pub(crate) fn remove(&self, handle: Handle) -> Result<Arc<T>> {
-        self.map().remove(&handle).ok_or_else(|| Code::INVALID_HANDLE.into())
+        self.map().remove(&(DRIVER.get(), handle)).ok_or_else(|| Code::INVALID_HANDLE.into())
     }
 
     /// Takes away all objects of which this is true.
     pub(crate) fn remove_where(&self, mut is_meant: impl FnMut(&T) -> bool) -> Vec<Arc<T>> {
         let mut map = self.map();
-        let meant: Vec<Handle> = map.iter().filter(|(_, own)| is_meant(own)).map(|(handle, _)| *handle).collect();
-        meant.iter().filter_map(|handle| map.remove(handle)).collect()
+        let own = map.iter().filter(|((driver, _), own)| *driver == DRIVER.get() && is_meant(own));
+        let meant: Vec<(usize, Handle)> = own.map(|(key, _)| *key).collect();
+        meant.iter().filter_map(|key| map.remove(key)).collect()
     }
 }
 

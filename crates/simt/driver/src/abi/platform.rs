@@ -11,7 +11,70 @@ unsafe extern "C" {
     fn fwrite(from: *const c_void, size: usize, count: usize, to: *mut c_void) -> usize;
     fn fflush(file: *mut c_void) -> c_int;
     fn pthread_self() -> usize;
+    fn process_vm_readv(
+        process: c_int,
+        to: *const Bytes,
+        to_count: usize,
+        from: *const Bytes,
+        from_count: usize,
+        flags: usize,
+    ) -> isize;
 }
+
+/// Memory of a process (`struct iovec`).
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Bytes {
+    start: *const c_void,
+    len: usize,
+}
+
+/// Returns the index of the first of these places that this process cannot read.
+/// Where the system does not tell, every place counts as readable.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn first_unreadable(_places: &[Place]) -> Option<usize> {
+    None
+}
+
+/// Returns the index of the first of these places that this process cannot read.
+/// Where the system does not tell, because a sandbox forbids the question, every place counts as readable.
+#[cfg(target_os = "linux")]
+pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
+    /// The most places of one system call (`IOV_MAX`).
+    const MOST: usize = 1024;
+    /// `EFAULT`.
+    const BAD_ADDRESS: i32 = 14;
+    let longest = places.iter().map(|(_, len)| *len).max()?;
+    let mut copy = vec![0_u8; longest];
+    for (number, chunk) in places.chunks(MOST).enumerate() {
+        let from: Vec<Bytes> = chunk.iter().map(|(start, len)| Bytes { start: start.cast(), len: *len }).collect();
+        // All places are copied to the same bytes, which nobody reads.
+        let to: Vec<Bytes> =
+            chunk.iter().map(|(_, len)| Bytes { start: copy.as_mut_ptr().cast(), len: *len }).collect();
+        // SAFETY: each place of `to` is at most `longest` bytes, the length of `copy`. The system call checks the addresses of
+        // `from` and returns an error for those that cannot be read.
+        let copied = unsafe {
+            process_vm_readv(std::process::id() as c_int, to.as_ptr(), to.len(), from.as_ptr(), from.len(), 0)
+        };
+        let mut left = match usize::try_from(copied) {
+            Ok(copied) => copied,
+            Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(BAD_ADDRESS) => 0,
+            Err(_) => return None,
+        };
+        // The system call stops at the first place that it cannot read, and may have copied the start of that place.
+        for (at, (_, len)) in chunk.iter().enumerate() {
+            if left < *len {
+                return Some(number * MOST + at);
+            }
+            left -= len;
+        }
+    }
+    None
+}
+
+/// An address and a number of bytes.
+pub(crate) type Place = (*const u8, usize);
 
 /// Writes to the standard output. Like a GPU's driver, it does not mind that nobody reads.
 #[cfg(not(target_os = "linux"))]

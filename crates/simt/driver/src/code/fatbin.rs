@@ -115,6 +115,11 @@ fn entries(fatbin: &[u8]) -> Result<Range<usize>> {
     Ok(size..end)
 }
 
+/// The number of bytes of a fatbin at the start of a text; `None` when it is damaged or longer than the text.
+pub(crate) fn size(text: &[u8]) -> Option<usize> {
+    entries(text).ok().map(|place| place.end).filter(|end| *end <= text.len())
+}
+
 /// The PTX of a fatbin for a device of this compute capability.
 pub(crate) fn ptx(fatbin: &[u8], capability: (u32, u32)) -> Result<Vec<u8>> {
     let place = entries(fatbin)?;

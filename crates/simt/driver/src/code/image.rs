@@ -49,6 +49,38 @@ pub(crate) fn ptx_in(bytes: &[u8], capability: (u32, u32)) -> Result<Vec<u8>> {
     }
 }
 
+/// The device's runtime library, which NVIDIA has as machine code.
+const DEVICE_RUNTIME: &str = include_str!("devrt.ptx");
+/// The name of its only file, which an archive and the symbols of the file contain.
+const DEVICE_RUNTIME_NAME: &[u8] = b"cuda_device_runtime";
+
+/// The PTX of the fatbins in an object file of the host, or in an archive of such files (`libcudadevrt.a`).
+///
+/// # Errors
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU` when the fatbins have no PTX that this device could be given, and
+/// `CUDA_ERROR_NOT_SUPPORTED` when there are none.
+pub(crate) fn ptx_of_objects(bytes: &[u8], capability: (u32, u32)) -> Result<Vec<Vec<u8>>> {
+    let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    if has(DEVICE_RUNTIME_NAME) {
+        return Ok(vec![DEVICE_RUNTIME.as_bytes().to_vec()]);
+    }
+    // Objects differ from system to system, but each fatbin in them begins with its magic number and has its size.
+    let (mut texts, mut refused, mut at) = (Vec::new(), None, 0);
+    while let Some(next) = bytes[at..].windows(CONTAINER.len()).position(|window| window == CONTAINER) {
+        at += next;
+        match fatbin::ptx(&bytes[at..], capability) {
+            Ok(text) => texts.push(text),
+            Err(error) => refused = Some(error),
+        }
+        at += fatbin::size(&bytes[at..]).unwrap_or(CONTAINER.len());
+    }
+    match (texts.is_empty(), refused) {
+        (false, _) => Ok(texts),
+        (true, Some(error)) => Err(error),
+        (true, None) => Err(Error::new(Code::NOT_SUPPORTED, "an object or a library without code for GPUs")),
+    }
+}
+
 /// What follows a directive of a PTX text's header: the architecture that it is for, `sm_90a`, or its version, `7.8`.
 fn directive<'a>(ptx: &'a str, name: &str) -> Option<&'a str> {
     let code = ptx.lines().filter_map(|line| line.split("//").next());
@@ -95,7 +127,12 @@ fn runs_on(target: &str, (major, minor): (u32, u32)) -> bool {
 
 /// The error for code that has no PTX.
 pub(crate) fn no_ptx(what: &str) -> Error {
-    let remedy = "compile with `nvcc -arch=compute_80 -code=compute_80`, or embed PTX besides";
+    let remedy = format!(
+        "with nvcc, compile with `-arch=compute_80 -code=compute_80`; with NVRTC, compile with \
+         `--gpu-architecture=compute_80` and load what nvrtcGetPTX gives; a library that compiles when it runs has a \
+         setting for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1), or makes PTX for a driver as new as its compiler ({}=13.5)",
+        crate::DRIVER_VERSION
+    );
     Error::new(Code::NO_BINARY_FOR_GPU, format!("{what}; the simulated device runs PTX: {remedy}"))
 }
 

@@ -38,7 +38,6 @@ pub(crate) struct Context {
     /// The stream that its functions use where they are given none.
     pub(crate) default_stream: Arc<Stream>,
     cache: AtomicU32,
-    shared_banks: AtomicU32,
 }
 
 thread_local! {
@@ -63,7 +62,6 @@ impl Context {
             values: Mutex::default(),
             default_stream: Stream::default_of(handle),
             cache: 0.into(),
-            shared_banks: 0.into(),
         })
     }
 

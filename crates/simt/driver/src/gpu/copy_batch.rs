@@ -4,10 +4,11 @@ use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::array::Array;
+use crate::gpu::capture;
 use crate::gpu::copy::{Copy, Space};
 use crate::gpu::copy3d::{self, Memcpy3d, Operand};
 use crate::gpu::location::Location;
-use crate::gpu::stream::{LEGACY, Stream};
+use crate::gpu::stream::Stream;
 
 /// Addresses alone say where memory is.
 const EITHER: Space = Space::Either;
@@ -45,22 +46,22 @@ impl Groups {
     }
 }
 
-/// Refuses the default stream, which has no batches.
-fn check_stream(stream: Handle) -> Result<()> {
-    match stream {
-        0 | LEGACY => Err(Error::new(Code::INVALID_VALUE, "a batch in the default stream")),
-        _ => Stream::of(stream).map(drop),
-    }
-}
-
-/// Reads each operation of a batch, says which one is wrong if one is, and then enqueues them all.
-fn enqueue<T>(operations: Vec<T>, read: impl Fn(&T) -> Result<Copy>, failed: Out<usize>, stream: Handle) -> Result<()> {
+/// Reads each operation of a batch, reports the index of the first invalid operation, and enqueues all of them if every
+/// operation is valid. A captured stream refuses the batch, and its capture continues, as on an H100.
+fn enqueue<T>(
+    operations: Vec<T>,
+    read: impl Fn(&T) -> Result<Copy>,
+    failed: Out<usize>,
+    stream: &Stream,
+) -> Result<()> {
     let check = |(at, operation): (usize, &T)| {
         let copy = read(operation).and_then(|copy| copy.check(EITHER, EITHER).map(|()| copy));
         copy.inspect_err(|_| failed.offer(at))
     };
     let copies: Result<Vec<Copy>> = operations.iter().enumerate().map(check).collect();
-    copies?.into_iter().try_for_each(|copy| copy.enqueue(EITHER, EITHER, stream, false))
+    let copies = copies?;
+    capture::refuse_gently(stream)?;
+    copies.into_iter().try_for_each(|copy| copy.enqueue(EITHER, EITHER, stream.handle, false))
 }
 
 /// One side of an operation (`CUmemcpy3DOperand`).
@@ -137,7 +138,7 @@ struct Rows {
 fn copy_rows(rows: Rows, groups: &Groups, failed: Out<usize>, stream: Handle) -> Result<()> {
     failed.offer(usize::MAX);
     let Rows { to, from, sizes, count } = rows;
-    check_stream(stream)?;
+    let stream = Stream::of_batch(stream)?;
     if count == 0 {
         return Err(Code::INVALID_VALUE.into());
     }
@@ -147,16 +148,16 @@ fn copy_rows(rows: Rows, groups: &Groups, failed: Out<usize>, stream: Handle) ->
         0 => Err(Code::INVALID_VALUE.into()),
         _ => Ok(Copy::row(*from, *to, *bytes)),
     };
-    enqueue(sides.collect(), read, failed, stream)
+    enqueue(sides.collect(), read, failed, &stream)
 }
 
 fn copy_3d(count: usize, operations: In<Operation>, failed: Out<usize>, flags: u64, stream: Handle) -> Result<()> {
     failed.offer(usize::MAX);
-    check_stream(stream)?;
+    let stream = Stream::of_batch(stream)?;
     if count == 0 || flags != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    enqueue(operations.all(count)?, Operation::read, failed, stream)
+    enqueue(operations.all(count)?, Operation::read, failed, &stream)
 }
 
 functions! {

@@ -1,6 +1,7 @@
 //! Devices: which GPUs are simulated, and what the driver says about them.
 
 use std::ffi::c_char;
+use std::sync::OnceLock;
 
 use devices::{Board, Description, Limits};
 
@@ -13,6 +14,12 @@ use crate::gpu::state::driver;
 /// The environment variable that names the simulated device: `h200` and the others that [`devices::Description::known`]
 /// lists, or a file that describes one. An H200 without it.
 pub const DEVICE: &str = "LADDER_SIM_DEVICE";
+
+/// The name of a device of a later compute capability than any compiler knows, and otherwise like [`DEFAULT_DEVICE`]. Libraries
+/// that compile kernels when they run give such a device PTX, because they cannot make machine code for it.
+const FUTURE: &str = "future";
+/// Its compute capability.
+const FUTURE_CAPABILITY: (u32, u32) = (99, 0);
 
 /// The environment variable that says how many of these devices there are: 1 to 16. 1 without it.
 pub const DEVICES: &str = "LADDER_SIM_DEVICES";
@@ -79,18 +86,32 @@ pub(crate) fn described(description: Option<&Description>, count: usize) -> Resu
 
 /// So many devices of a name or a file.
 fn devices(name: &str, count: &str) -> Result<Vec<Device>> {
-    let description = Description::open(name).map_err(|error| refused(name, &error.to_string()))?;
+    let described = if name == FUTURE { DEFAULT_DEVICE } else { name };
+    let mut description = Description::open(described).map_err(|error| refused(name, &error.to_string()))?;
+    if name == FUTURE {
+        description.name = "Future GPU".to_owned();
+    }
     copies(&description, name, count)
+}
+
+/// The limits of the device of this name.
+fn limits(description: &Description, name: &str) -> Result<&'static Limits> {
+    static LATER: OnceLock<Limits> = OnceLock::new();
+    let limits = Limits::named(&description.arch).map_err(|error| refused(name, &error.to_string()))?;
+    Ok(match name {
+        FUTURE => LATER.get_or_init(|| Limits { capability: FUTURE_CAPABILITY, ..limits.clone() }),
+        _ => limits,
+    })
 }
 
 fn refused(name: &str, why: &str) -> Error {
     let known = Description::known().join(", ");
-    Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known})"))
+    Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known}, {FUTURE})"))
 }
 
 /// Makes `count` devices of a description that is known by this name.
 fn copies(description: &Description, name: &str, count: &str) -> Result<Vec<Device>> {
-    let limits = Limits::named(&description.arch).map_err(|error| refused(name, &error.to_string()))?;
+    let limits = limits(description, name)?;
     let board = description.board.clone();
     let board = board.ok_or_else(|| refused(name, "the description has no section [board]"))?;
     let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {

@@ -126,6 +126,12 @@ impl Function {
         digits.parse().ok()
     }
 
+    /// Bytes of the constants (`.const`) that it can reach.
+    fn constant_bytes(&self) -> u64 {
+        let constants = self.kernel.variables().filter(|own| own.constant_at.is_some());
+        constants.fold(0, |end, own| end.next_multiple_of(u64::from(own.align.max(1))) + own.bytes)
+    }
+
     /// Bytes of local memory of a thread.
     pub(crate) fn local_bytes(&self) -> u32 {
         self.kernel.program().functions[0].frame_bytes
@@ -138,7 +144,7 @@ impl Function {
         Ok(match attribute {
             0 => self.max_threads() as i32,
             1 => program.shared_bytes as i32,
-            2 => 0,
+            2 => self.constant_bytes() as i32,
             3 => self.local_bytes() as i32,
             4 => self.registers() as i32,
             5 => self.ptx_version().unwrap_or((major * 10 + minor) as i32),

@@ -3,14 +3,16 @@
 use std::ffi::c_void;
 
 use simt::Arg;
+use simt::params::{Declared, Param, Role};
 
 use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
+use crate::abi::platform::{self, Place};
 use crate::gpu::function::{self, Function};
 use crate::gpu::op::{LaunchOp, Op};
 use crate::gpu::stream::{self, Stream};
-use crate::gpu::{capture, event, launch_attributes as attributes, occupancy};
+use crate::gpu::{capture, event, launch_attributes as attributes, memory, occupancy};
 
 /// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
 const BUFFER_POINTER: usize = 1;
@@ -94,36 +96,61 @@ impl Request {
         if params.is_empty() {
             return Ok(Vec::new());
         }
-        let buffer = self.buffer()?;
-        let at = |index: usize, offset: u32, bytes: usize| -> Result<*const u8> {
-            match buffer {
-                Some((start, len)) if offset as usize + bytes <= len => Ok(start.wrapping_add(offset as usize)),
-                Some((_, len)) => {
-                    let what = format!("argument {index} ends behind the {len} bytes of the arguments' buffer");
-                    Err(Error::new(Code::INVALID_VALUE, what))
-                }
-                None if self.params.is_null() => {
-                    Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())))
-                }
-                // SAFETY: the driver's interface: there is the address of an argument for each parameter.
-                None => Ok(unsafe { *self.params.add(index) }.cast()),
-            }
-        };
-        let read = |(index, param): (usize, &simt::code::Param)| {
-            let bytes = param.bytes as usize;
-            let from = at(index, param.offset, bytes)?;
-            if from.is_null() {
-                return Err(Error::new(Code::INVALID_VALUE, format!("argument {index} has a null address")));
-            }
-            // SAFETY: the driver's interface: the argument has as many bytes as the parameter.
+        let (mut places, mut error) = self.places(params)?;
+        if let Some(index) = platform::first_unreadable(&places) {
+            error = Some(missing(params, index, &format!("its address {:#x} cannot be read", places[index].0.addr())));
+            places.truncate(index);
+        }
+        let read = |(from, bytes): Place| {
+            // SAFETY: the place of an argument of this size, which was just read.
             let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
             // So the machine can say of which argument an address that faults is.
-            Ok(match <[u8; 8]>::try_from(bytes) {
+            match <[u8; 8]>::try_from(bytes) {
                 Ok(word) => Arg::Pointer(u64::from_le_bytes(word)),
                 Err(_) => Arg::Bytes(bytes.to_vec()),
-            })
+            }
         };
-        params.iter().enumerate().map(read).collect()
+        let args: Vec<Arg> = places.into_iter().map(read).collect();
+        // After a forgotten length, each argument is one place too early, and the last is missing: the length comes first.
+        check_slices(params, &args)?;
+        match error {
+            Some(error) => Err(error),
+            None => Ok(args),
+        }
+    }
+
+    /// Returns the address and the size of each argument up to the first that is missing, and the error for that one.
+    fn places(&self, params: &[Param]) -> Result<(Vec<Place>, Option<Error>)> {
+        let mut places = Vec::with_capacity(params.len());
+        if let Some((start, len)) = self.buffer()? {
+            for (index, param) in params.iter().enumerate() {
+                let (offset, bytes) = (param.offset as usize, param.bytes as usize);
+                if offset + bytes > len {
+                    let why = format!("it is beyond the {len} bytes of the arguments' buffer");
+                    return Ok((places, Some(missing(params, index, &why))));
+                }
+                places.push((start.wrapping_add(offset), bytes));
+            }
+            return Ok((places, None));
+        }
+        if self.params.is_null() {
+            return Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())));
+        }
+        let slots: Vec<_> =
+            (0..params.len()).map(|at| (self.params.wrapping_add(at).cast(), size_of::<*const c_void>())).collect();
+        let end = platform::first_unreadable(&slots);
+        for (index, param) in params.iter().enumerate() {
+            if end == Some(index) {
+                return Ok((places, Some(missing(params, index, "the list of addresses ends before it"))));
+            }
+            // SAFETY: the list has an address at this index, which was just read.
+            let from: *const u8 = unsafe { *self.params.add(index) }.cast();
+            if from.is_null() {
+                return Ok((places, Some(missing(params, index, "it has a null address"))));
+            }
+            places.push((from, param.bytes as usize));
+        }
+        Ok((places, None))
     }
 
     /// The buffer of all arguments and its size, if the program gives them so.
@@ -155,6 +182,46 @@ impl Request {
         }
         stream::enqueue(stream, Op::Launch(prepared?))
     }
+}
+
+/// Checks that the slices among the arguments are memory that kernels access, where the module has the types of the kernel's
+/// source.
+fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
+    let pairs = params.windows(2).zip(args.windows(2)).enumerate();
+    for (index, (params, args)) in pairs {
+        let [Arg::Pointer(address), Arg::Pointer(len)] = args else { continue };
+        let Some(Declared { role: Role::Slice(element), .. }) = &params[0].declared else { continue };
+        let bytes = len.saturating_mul(element.bytes.unwrap_or(1));
+        if bytes == 0 {
+            continue;
+        }
+        let what = match memory::range_of(*address) {
+            Some(range) if bytes <= range.base + range.bytes - address => continue,
+            Some(range) => format!(
+                "argument {}, the length of {}, is {len}: {bytes} bytes, where {} are left of the allocation",
+                index + 1,
+                params[0],
+                range.base + range.bytes - address
+            ),
+            None => format!("argument {index} for {} is {address:#x}, which is not an address of memory", params[0]),
+        };
+        return Err(Error::new(
+            Code::INVALID_VALUE,
+            format!("{what}; a slice is two arguments: its pointer and its length"),
+        ));
+    }
+    Ok(())
+}
+
+/// The error for an argument that the program does not give.
+fn missing(params: &[Param], index: usize, why: &str) -> Error {
+    let what = format!(
+        "argument {index} of {}, for the parameter {}, is missing: {why}; pass one argument \
+         for each parameter, and two for a slice: its pointer and its length",
+        params.len(),
+        params[index]
+    );
+    Error::new(Code::INVALID_VALUE, what)
 }
 
 /// `CUlaunchConfig`.

@@ -17,6 +17,8 @@ static LINKERS: Handles<Linker> = Handles::new();
 const CUBIN: u32 = 0;
 const PTX: u32 = 1;
 const FATBINARY: u32 = 2;
+const OBJECT: u32 = 3;
+const LIBRARY: u32 = 4;
 const LAST_KIND: u32 = 5;
 
 /// A linker.
@@ -37,17 +39,20 @@ struct State {
 impl Linker {
     /// Adds an image.
     fn add(&self, kind: u32, bytes: &[u8]) -> Result<()> {
-        let text = match kind {
+        let capability = driver()?.devices[context::current()?.device].capability;
+        match kind {
             // What another linker has made is PTX too.
-            PTX | CUBIN | FATBINARY => {
-                let capability = driver()?.devices[context::current()?.device].capability;
-                image::ptx_in(bytes, capability)?
+            PTX | CUBIN | FATBINARY => self.add_text(image::ptx_in(bytes, capability)?),
+            OBJECT | LIBRARY => {
+                let texts = image::ptx_of_objects(bytes, capability)?;
+                texts.into_iter().try_for_each(|text| self.add_text(text))
             }
-            _ => {
-                let what = "objects, libraries and NVVM's code have to be compiled to PTX before they are linked";
-                return Err(Error::new(Code::NOT_SUPPORTED, what));
-            }
-        };
+            _ => Err(Error::new(Code::NOT_SUPPORTED, "NVVM's code has to be compiled to PTX before it is linked")),
+        }
+    }
+
+    /// Adds a module's text.
+    fn add_text(&self, text: Vec<u8>) -> Result<()> {
         let text = String::from_utf8(text).ok().filter(|text| text.contains(".version"));
         let text = text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin with PTX"))?;
         image::check_version(&text)?;

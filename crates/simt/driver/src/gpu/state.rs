@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
 use simt::{Config, Machine};
 
 use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::lock;
+use crate::abi::handles::{self, lock};
 use crate::abi::report;
 use crate::gpu::context::Context;
 use crate::gpu::device::{self, Device};
@@ -19,9 +20,34 @@ use crate::gpu::queue::Queue;
 use crate::gpu::sanitize::Sanitizer;
 use crate::gpu::texture::Object;
 use crate::gpu::virtual_memory::Addresses;
+use crate::gpu::{capture, graph};
 
 /// The newest version of CUDA whose interface the driver has: 13.0.
-pub(crate) const VERSION: i32 = 13000;
+const VERSION: i32 = 13000;
+
+/// The environment variable with the version of CUDA that programs see as the driver's: `12.8`. 13.0 without it.
+pub const DRIVER_VERSION: &str = "LADDER_SIM_DRIVER_VERSION";
+
+/// The version that programs see: 12080 for 12.8.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` when [`DRIVER_VERSION`] is not a version, major and minor.
+pub(crate) fn version() -> Result<i32> {
+    static GIVEN: LazyLock<Result<i32>> = LazyLock::new(|| {
+        let Some(text) = std::env::var_os(DRIVER_VERSION).filter(|text| !text.is_empty()) else { return Ok(VERSION) };
+        let text = text.to_string_lossy();
+        let number = |text: &str| text.parse::<i32>().ok();
+        let numbers = text.split_once('.').and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
+        match numbers {
+            Some((major @ 11..=99, minor @ 0..=99)) => Ok(major * 1000 + minor * 10),
+            _ => {
+                let what = format!("{DRIVER_VERSION}={text} is not a version of CUDA from 11.0 on, such as 12.8");
+                Err(Error::new(Code::INVALID_VALUE, what))
+            }
+        }
+    });
+    GIVEN.clone()
+}
 
 /// The number of warp instructions after which a launch is taken for endless.
 const MAX_INSTRUCTIONS: u64 = 1 << 44;
@@ -30,6 +56,9 @@ const MAX_INSTRUCTIONS: u64 = 1 << 44;
 pub(crate) struct Driver {
     /// The simulated GPUs. They have one memory in common, as unified addressing makes it look.
     pub(crate) devices: Vec<Device>,
+    /// The number by which its handles and addresses differ from those of other drivers of the process; 0 for the driver that
+    /// the program's calls reach.
+    pub(crate) number: usize,
     machine: Mutex<Machine>,
     pub(crate) queue: Queue,
     /// The primary contexts, by the numbers of their devices.
@@ -42,6 +71,10 @@ pub(crate) struct Driver {
     fault: Mutex<Option<Code>>,
     /// The addresses that programs have reserved, and what is mapped there.
     pub(crate) addresses: Addresses,
+    /// The captures of streams.
+    pub(crate) captures: capture::All,
+    /// What is known of the memory of graphs.
+    pub(crate) graph_memory: Mutex<graph::memory::Table>,
     /// The pools of devices and the host.
     pub(crate) pools: Mutex<Vec<Defaults>>,
     /// All managed memory about which something is said, by its first address.
@@ -66,7 +99,16 @@ thread_local! {
 /// Makes a driver the one of this thread, and returns the one that was.
 pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
     report::keep_in(driver.filter(|driver| driver.is_private).map(|driver| &driver.messages));
+    handles::enter(driver.map_or(0, |driver| driver.number));
     INSIDE.replace(driver)
+}
+
+/// Does something inside of a driver.
+pub(crate) fn within<R>(driver: &'static Driver, act: impl FnOnce() -> R) -> R {
+    let previous = enter(Some(driver).filter(|driver| driver.is_private));
+    let result = act();
+    enter(previous);
+    result
 }
 
 /// The driver that this thread is inside of.
@@ -107,8 +149,11 @@ impl Driver {
         let config = Config { threads, max_instructions: MAX_INSTRUCTIONS, max_memory_bytes, ..Config::default() };
         let machine = Machine::new(config);
         let machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
-        Ok(Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        let number = if is_private { NEXT.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        let driver = Self {
             devices,
+            number,
             machine: Mutex::new(machine),
             queue: Queue::default(),
             primary: Mutex::default(),
@@ -116,6 +161,8 @@ impl Driver {
             objects: Mutex::default(),
             fault: Mutex::default(),
             addresses: Addresses::default(),
+            captures: capture::All::default(),
+            graph_memory: Mutex::default(),
             pools: Mutex::default(),
             advice: Mutex::default(),
             printed: Mutex::default(),
@@ -123,7 +170,14 @@ impl Driver {
             is_private,
             sanitizer: if is_private { Sanitizer::default() } else { Sanitizer::from_environment()? },
             process: std::process::id(),
-        })
+        };
+        driver.begin();
+        Ok(driver)
+    }
+
+    /// Begins with the first addresses that are this driver's own, and says whether nothing is left of an earlier user.
+    pub(crate) fn begin(&self) -> bool {
+        self.captures.is_empty() && self.machine().memory_mut().begin_for(self.number as u64)
     }
 
     /// The machine. While a kernel runs, this waits for its end.
@@ -159,12 +213,13 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         if inside().is_none() {
+            version()?;
             DRIVER.get_or_init(|| Driver::start(0, None));
         }
         driver().map(drop)
     }
 
     fn cuDriverGetVersion(version: Out<i32>) {
-        version.set(VERSION)
+        version.set(self::version()?)
     }
 }

@@ -19,7 +19,7 @@ use crate::gpu::state::driver;
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
 
 /// The handles of the default stream (`CU_STREAM_LEGACY`) and of that of each thread (`CU_STREAM_PER_THREAD`).
-pub(crate) const LEGACY: Handle = 1;
+const LEGACY: Handle = 1;
 const PER_THREAD: Handle = 2;
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
@@ -80,6 +80,15 @@ impl Stream {
         let (stream, context) = Self::find(handle)?;
         context.check()?;
         Ok((stream, context))
+    }
+
+    /// Returns the stream of a batch of operations. The default stream has no batches.
+    pub(crate) fn of_batch(handle: Handle) -> Result<Arc<Self>> {
+        let (stream, _) = Self::of(handle)?;
+        match stream.waits() {
+            Waits::IsDefault => Err(Error::new(Code::INVALID_VALUE, "a batch in the default stream")),
+            _ => Ok(stream),
+        }
     }
 
     /// The stream of a handle, whatever the state of its context.

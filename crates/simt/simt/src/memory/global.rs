@@ -24,6 +24,9 @@ use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
+/// How many users of memory have different addresses, and how many bytes of addresses each has.
+const USERS: u64 = 64;
+const USER_BYTES: u64 = 1 << 40;
 /// No allocation reaches beyond this address, because the windows of the other spaces follow.
 const END: u64 = SHARED_WINDOW;
 /// The first address behind the windows of the other spaces.
@@ -105,6 +108,8 @@ impl Drop for Words {
 #[derive(Debug)]
 pub struct GlobalMemory {
     allocations: Vec<Allocation>,
+    /// The first address that is given out.
+    first: u64,
     next: u64,
     used: u64,
     limit: u64,
@@ -128,6 +133,7 @@ impl GlobalMemory {
     pub fn with_limit(limit: u64) -> Self {
         Self {
             allocations: Vec::new(),
+            first: FIRST,
             next: FIRST,
             used: 0,
             limit,
@@ -137,13 +143,16 @@ impl GlobalMemory {
         }
     }
 
-    /// Gives out addresses from the first one on again, if nothing is allocated: for a new user, to whom the addresses that
-    /// another one has freed mean nothing.
-    pub fn begin_again(&mut self) {
-        if self.allocations.is_empty() {
-            self.next = FIRST;
+    /// Gives out addresses from the first one on that belongs to this user, and says whether nothing is allocated, without
+    /// which nothing changes. The addresses of users 0 to 63 differ, so an address of one means nothing to another.
+    pub fn begin_for(&mut self, user: u64) -> bool {
+        let is_empty = self.allocations.is_empty();
+        if is_empty {
+            self.first = FIRST + (user % USERS) * USER_BYTES;
+            self.next = self.first;
             self.freed.clear();
         }
+        is_empty
     }
 
     /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,
@@ -206,7 +215,7 @@ impl GlobalMemory {
     /// Whether host memory cannot be told from what kernels have at these addresses.
     fn is_taken(&self, base: u64, bytes: u64) -> bool {
         let end = base.saturating_add(bytes);
-        let device = FIRST..self.next.max(FIRST + GUARD);
+        let device = self.first..self.next.max(self.first + GUARD);
         let windows = SHARED_WINDOW..WINDOWS_END;
         self.overlaps(base, end) || [device, windows].iter().any(|taken| base < taken.end && taken.start < end)
     }

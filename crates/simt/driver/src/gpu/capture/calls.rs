@@ -118,6 +118,6 @@ functions! {
         mode.check()?;
         // SAFETY: it was checked that there is a place, which holds the new mode.
         let new = unsafe { mode.as_ptr().read_unaligned() };
-        mode.set(exchange_mode(new))
+        mode.set(exchange_mode(new)?)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{CAPTURES, Part, captures, check_unsafe, extend, take};
+use super::{Part, all_captures, captures, check_unsafe, extend, take};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::lock;
 use crate::gpu::event::Event;
@@ -49,7 +49,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         capture.is_valid = false;
         return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
     };
-    let mut captures = lock(&CAPTURES);
+    let mut captures = all_captures()?;
     captures.check_default(stream, true)?;
     let own = stream.capture.load(Ordering::Relaxed);
     if !captures.0.contains_key(&mark.capture) {
@@ -77,7 +77,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
 pub(crate) fn check_event(event: &Event) -> Result<()> {
     let mark = lock(&event.mark).clone();
     let Some(mark) = mark else { return check_unsafe() };
-    let mut captures = lock(&CAPTURES);
+    let mut captures = all_captures()?;
     match captures.0.get_mut(&mark.capture) {
         Some(capture) => {
             capture.is_valid = false;

@@ -7,7 +7,6 @@
 pub(crate) mod calls;
 pub(crate) mod events;
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,6 +18,7 @@ use crate::gpu::graph::node::{Node, Work};
 use crate::gpu::graph::{Dependency, EdgeData, Graph};
 use crate::gpu::launch_attributes::Attributes;
 use crate::gpu::op::Op;
+use crate::gpu::state::driver;
 use crate::gpu::stream::{Stream, Waits};
 
 /// The modes of captures and of threads (`CUstreamCaptureMode`).
@@ -26,16 +26,25 @@ pub(crate) const GLOBAL: u32 = 0;
 pub(crate) const THREAD_LOCAL: u32 = 1;
 pub(crate) const RELAXED: u32 = 2;
 
-thread_local! {
-    /// The mode of this thread.
-    static MODE: Cell<u32> = const { Cell::new(GLOBAL) };
+/// The captures of a driver.
+#[derive(Default)]
+pub(crate) struct All {
+    captures: Mutex<Captures>,
+    /// How many captures there are.
+    count: AtomicUsize,
+    /// The modes of threads, by the numbers of the threads; [`GLOBAL`] for the others.
+    modes: Mutex<HashMap<u64, u32>>,
 }
 
-/// All captures that are not over, by their numbers.
-static CAPTURES: Mutex<Captures> = Mutex::new(Captures(BTreeMap::new()));
-/// How many there are.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+impl All {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+}
 
+/// Captures that are not over, by their numbers.
+#[derive(Default)]
 struct Captures(BTreeMap<u64, Capture>);
 
 struct Capture {
@@ -81,7 +90,19 @@ impl Part {
 
 /// The captures, locked, if there are any.
 fn captures() -> Option<MutexGuard<'static, Captures>> {
-    (COUNT.load(Ordering::Relaxed) > 0).then(|| lock(&CAPTURES))
+    let all = &driver().ok()?.captures;
+    (!all.is_empty()).then(|| lock(&all.captures))
+}
+
+/// The captures, locked.
+fn all_captures() -> Result<MutexGuard<'static, Captures>> {
+    Ok(lock(&driver()?.captures.captures))
+}
+
+/// The mode of the thread that calls.
+fn mode() -> u32 {
+    let mode = || lock(&driver().ok()?.captures.modes).get(&platform::thread()).copied();
+    mode().unwrap_or(GLOBAL)
 }
 
 impl Captures {
@@ -108,6 +129,13 @@ impl Captures {
         self.0.get_mut(&stream.capture.load(Ordering::Relaxed))
     }
 
+    /// Notes how many captures there are.
+    fn note_count(&self) {
+        if let Ok(driver) = driver() {
+            driver.captures.count.store(self.0.len(), Ordering::Relaxed);
+        }
+    }
+
     fn invalidate(&mut self, capture: u64) {
         if let Some(capture) = self.0.get_mut(&capture) {
             capture.is_valid = false;
@@ -117,7 +145,7 @@ impl Captures {
     /// Takes a capture away from its streams.
     fn remove(&mut self, capture: u64) -> Option<Capture> {
         let capture = self.0.remove(&capture)?;
-        COUNT.store(self.0.len(), Ordering::Relaxed);
+        self.note_count();
         for part in capture.parts.values() {
             part.stream.capture.store(0, Ordering::Relaxed);
         }
@@ -127,7 +155,7 @@ impl Captures {
 
     /// Refuses what could go unnoticed by a capture, if there is one that forbids it to this thread.
     fn check_unsafe(&mut self) -> Result<()> {
-        let (thread, mode) = (platform::thread(), MODE.get());
+        let (thread, mode) = (platform::thread(), mode());
         let forbids = |capture: &Capture| match (capture.thread == thread, mode) {
             (_, RELAXED) => false,
             (true, _) => capture.mode != RELAXED,
@@ -197,6 +225,14 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
     }
 }
 
+/// Refuses an operation that a captured stream does not accept, and leaves the capture as it is.
+pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
+    match captures().as_mut().and_then(|captures| captures.of(stream)) {
+        Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured")),
+        None => Ok(()),
+    }
+}
+
 /// Refuses to wait for a stream that is captured, or beside a capture that forbids it.
 pub(crate) fn check_synchronous(stream: &Stream) -> Result<()> {
     refuse(stream)?;
@@ -244,7 +280,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     if stream.waits() == Waits::IsDefault {
         return Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured"));
     }
-    let mut captures = lock(&CAPTURES);
+    let mut captures = all_captures()?;
     if captures.of(&stream).is_some() {
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is captured already"));
     }
@@ -256,14 +292,14 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     let (origin, context, thread) = (stream.id, stream.context, platform::thread());
     let parts = HashMap::from([(origin, Part::new(stream, after))]);
     captures.0.insert(id, Capture { graph, is_given, mode, thread, origin, context, is_valid: true, parts });
-    COUNT.store(captures.0.len(), Ordering::Relaxed);
+    captures.note_count();
     Ok(())
 }
 
 /// Ends the capture of a stream, and returns the graph.
 pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     let id = stream.capture.load(Ordering::Relaxed);
-    let mut captures = lock(&CAPTURES);
+    let mut captures = all_captures()?;
     let Some(capture) = captures.of(stream) else {
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is not captured"));
     };
@@ -308,8 +344,8 @@ pub(crate) fn forget(stream: &Stream) {
 }
 
 /// Exchanges the mode of this thread.
-pub(crate) fn exchange_mode(mode: u32) -> u32 {
-    MODE.replace(mode)
+pub(crate) fn exchange_mode(mode: u32) -> Result<u32> {
+    Ok(lock(&driver()?.captures.modes).insert(platform::thread(), mode).unwrap_or(GLOBAL))
 }
 
 /// Whether a stream is captured, as `CUstreamCaptureStatus`.
@@ -339,7 +375,7 @@ pub(crate) fn info(stream: &Stream) -> Option<Info> {
 
 /// Changes what the next node of a captured stream depends on.
 pub(crate) fn update(stream: &Stream, after: Vec<Dependency>, replaces: bool) -> Result<()> {
-    let mut captures = lock(&CAPTURES);
+    let mut captures = all_captures()?;
     let capture = captures.of(stream).ok_or(Code::ILLEGAL_STATE)?;
     capture.check()?;
     capture.graph.check(&after)?;

@@ -166,12 +166,13 @@ functions! {
     }
 
     fn cuCtxGetSharedMemConfig(config: Out<u32>) {
-        config.set(current()?.shared_banks.load(Ordering::Relaxed))
+        current()?;
+        // `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`: all that there is since Maxwell, whatever a program sets.
+        config.set(1)
     }
 
-    fn cuCtxSetSharedMemConfig(config: u32) {
-        current()?.shared_banks.store(config, Ordering::Relaxed);
-        Ok(())
+    fn cuCtxSetSharedMemConfig(_config: u32) {
+        current().map(drop)
     }
 
     fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {

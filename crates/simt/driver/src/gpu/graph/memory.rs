@@ -1,7 +1,7 @@
 //! Memory that graphs allocate and free: its address is known from the beginning, and each launch makes it usable anew.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use super::node::{Node, Work};
 use super::{Graph, Inner};
@@ -12,7 +12,7 @@ use crate::gpu::capture;
 use crate::gpu::context;
 use crate::gpu::memory::{self, Kind};
 use crate::gpu::op::Op;
-use crate::gpu::state::driver;
+use crate::gpu::state::{self, Driver, driver};
 use crate::gpu::stream::Stream;
 
 /// Memory of a graph. It is there as long as the graph, or one that was made of it, or the program has not freed it.
@@ -20,21 +20,20 @@ pub(crate) struct GraphMemory {
     pub(crate) address: u64,
     bytes: u64,
     device: usize,
+    driver: &'static Driver,
 }
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
-        if let Ok(driver) = driver() {
-            drop(memory::free_now(&mut driver.machine(), self.address));
-        }
+        // The last owner may be a thread that is inside of another driver by now.
+        let free = || memory::free_now(&mut self.driver.machine(), self.address);
+        drop(state::within(self.driver, free));
     }
 }
 
-/// What is known of the memory of all graphs.
-static TABLE: Mutex<Table> =
-    Mutex::new(Table { all: BTreeMap::new(), live: BTreeMap::new(), used_high: 0, reserved: 0, reserved_high: 0 });
-
-struct Table {
+/// What is known of the memory of a driver's graphs.
+#[derive(Default)]
+pub(crate) struct Table {
     /// All by their addresses.
     all: BTreeMap<u64, Weak<GraphMemory>>,
     /// What was allocated by a launch and is not free again.
@@ -88,11 +87,16 @@ impl AllocateParams {
     }
 }
 
+/// What is known of the memory of all graphs, locked.
+fn table() -> Result<MutexGuard<'static, Table>> {
+    Ok(lock(&driver()?.graph_memory))
+}
+
 impl GraphMemory {
     fn new(bytes: usize, device: usize) -> Result<Arc<Self>> {
         let address = memory::allocate(bytes, Kind::Graph, 0, 0)?;
-        let made = Arc::new(Self { address, bytes: bytes as u64, device });
-        lock(&TABLE).all.insert(address, Arc::downgrade(&made));
+        let made = Arc::new(Self { address, bytes: bytes as u64, device, driver: driver()? });
+        table()?.all.insert(address, Arc::downgrade(&made));
         Ok(made)
     }
 
@@ -118,7 +122,7 @@ impl GraphMemory {
 /// A node that frees memory which a graph has allocated: `CUDA_ERROR_INVALID_VALUE` for any other, for what the same
 /// graph frees already, and for its own once it was executable, as others free that then.
 pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
-    let is_known = lock(&TABLE).all.get(&address).is_some_and(|own| own.strong_count() > 0);
+    let is_known = table()?.all.get(&address).is_some_and(|own| own.strong_count() > 0);
     let (mut used, inner) = (Used::default(), graph.lock());
     used.collect(&inner);
     let is_others = inner.was_executable && used.allocated.iter().any(|own| own.address == address);
@@ -139,7 +143,7 @@ pub(crate) fn free(address: u64) -> Result<bool> {
         return Ok(false);
     }
     // The memory itself may go with it, so not while the table is locked.
-    let freed = lock(&TABLE).live.remove(&address);
+    let freed = table()?.live.remove(&address);
     freed.map(|_| true).ok_or_else(|| Error::new(Code::INVALID_VALUE, "memory of a graph that is not allocated now"))
 }
 
@@ -196,7 +200,7 @@ impl Used {
     /// Notes that a launch allocates and frees it: `CUDA_ERROR_INVALID_VALUE` when something is still allocated from the
     /// launch before, unless the launch `frees` that, or when something that it frees is not allocated.
     pub(crate) fn launch(self, frees: bool) -> Result<()> {
-        let mut table = lock(&TABLE);
+        let mut table = table()?;
         let own: BTreeSet<u64> = self.allocated.iter().map(|memory| memory.address).collect();
         let is_allocated = own.iter().any(|address| table.live.contains_key(address));
         let mut others = self.freed.difference(&own);
@@ -233,7 +237,7 @@ functions! {
     fn cuDeviceGetGraphMemAttribute(device: i32, attribute: u32, value: Out<u64>) {
         driver()?.device(device)?;
         value.check()?;
-        let table = lock(&TABLE);
+        let table = table()?;
         value.set(match attribute {
             0 => table.used(),
             1 => table.used_high,
@@ -246,7 +250,7 @@ functions! {
     fn cuDeviceSetGraphMemAttribute(device: i32, attribute: u32, value: In<u64>) {
         driver()?.device(device)?;
         let value = value.get()?;
-        let mut table = lock(&TABLE);
+        let mut table = table()?;
         match (attribute, value) {
             (1, 0) => table.used_high = table.used(),
             (3, 0) => table.reserved_high = table.reserved,
@@ -257,7 +261,7 @@ functions! {
 
     fn cuDeviceGraphMemTrim(device: i32) {
         driver()?.device(device)?;
-        let mut table = lock(&TABLE);
+        let mut table = table()?;
         table.reserved = table.used().next_multiple_of(2 << 20);
         Ok(())
     }

@@ -7,10 +7,10 @@ use super::{Kind, range_of};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::{Handle, lock};
-use crate::gpu::context;
 use crate::gpu::location::Location;
 use crate::gpu::state::driver;
 use crate::gpu::stream::Stream;
+use crate::gpu::{capture, context};
 
 /// The granularity of advice.
 const PAGE_BYTES: u64 = 4096;
@@ -111,10 +111,12 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
 }
 
 fn prefetch(address: u64, bytes: usize, location: Location, flags: u64, stream: Handle) -> Result<()> {
-    Stream::of(stream)?;
+    let (stream, _) = Stream::of(stream)?;
     if flags != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
+    pages(address, bytes)?;
+    capture::refuse(&stream)?;
     say(address, bytes, |own| own.prefetched = Some(location))
 }
 
@@ -128,16 +130,16 @@ struct Batch {
 }
 
 impl Batch {
-    /// The ranges: all of them are managed memory.
+    /// Returns the ranges: all of them are managed memory, and the stream is not captured.
     fn ranges(&self) -> Result<Vec<(u64, usize)>> {
-        // The default stream has no batches.
-        if self.count == 0 || self.flags != 0 || self.stream == 0 {
+        let stream = Stream::of_batch(self.stream)?;
+        if self.count == 0 || self.flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        Stream::of(self.stream)?;
         let addresses = self.addresses.all(self.count)?;
         let ranges: Vec<(u64, usize)> = addresses.into_iter().zip(self.sizes.all(self.count)?).collect();
         ranges.iter().try_for_each(|(address, bytes)| pages(*address, *bytes).map(drop))?;
+        capture::refuse(&stream)?;
         Ok(ranges)
     }
 
