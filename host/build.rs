@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
+use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, LintLevel, NvvmArch};
 
 fn main() -> ExitCode {
     match build() {
@@ -57,6 +57,7 @@ fn build() -> Result<(), Box<dyn Error>> {
             let builder = CudaBuilder::new("../kernels-gpu")
                 .arch(*arch)
                 .debug(DebugInfo::LineTables)
+                .generic_accesses(LintLevel::Deny)
                 .copy_to(file(*arch))
                 .final_modules_folder(file(*arch).with_extension("llvm"));
             scope.spawn(|| builder.build())

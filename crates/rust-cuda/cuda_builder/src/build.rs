@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use crate::builder::{CudaBuilder, EmitOption};
+use crate::builder::{CudaBuilder, EmitOption, LintLevel};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
 use crate::link::{self, Modules};
@@ -121,15 +121,38 @@ impl CudaBuilder {
                 }
                 llvm::optimize(self, toolchain, roots, &lowered, optimized)?;
                 let ir = compile::read(optimized)?;
-                // Without optimization most accesses are generic, which is slower and no less right.
-                if self.release {
-                    verify::verify(&ir).map_err(|it| self.cannot_lower(it))?;
-                }
+                verify::refuse_tables(&ir).map_err(|it| self.cannot_lower(it))?;
                 signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
+        self.report_generic_accesses(&parts)?;
         let ptx = merge(&ptx::generate(self, toolchain, &parts)?);
         Ok(ptx.map(|ptx| (parts, ptx)))
+    }
+
+    /// Warns of accesses that stayed generic, or fails. A part's messages are kept with the part.
+    fn report_generic_accesses(&self, parts: &[Part]) -> Result<(), CudaBuilderError> {
+        // Without optimization most accesses are generic.
+        if !self.release || self.generic_accesses == LintLevel::Allow {
+            return Ok(());
+        }
+        let accesses = |part: &Part| -> Result<_, CudaBuilderError> {
+            Ok(verify::generic_accesses(&compile::read(&part.optimized)?).into_iter())
+        };
+        for part in parts {
+            let messages = part.made("generic", |path| {
+                let messages = accesses(part)?.map(|access| format!("{access}\0"));
+                compile::write(path, &messages.collect::<String>())
+            })?;
+            if self.generic_accesses == LintLevel::Warn {
+                messages.split_terminator('\0').for_each(compile::warn);
+            } else if !messages.is_empty()
+                && let Some(first) = accesses(part)?.next()
+            {
+                return Err(self.cannot_lower(first));
+            }
+        }
+        Ok(())
     }
 
     fn deliver(

@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::builder::CudaBuilder;
 use crate::compile::{hash, io, run, write};
 use crate::error::CudaBuilderError;
+use crate::lower::spaces;
 use crate::toolchain::DeviceToolchain;
 
 /// Instructions up to which a loop of constant length is written out in full.
@@ -75,6 +76,11 @@ pub(crate) fn optimize(
     if !roots.is_empty() {
         level += ",internalize,globaldce";
         command.arg(format!("-internalize-public-api-list={roots}"));
+    }
+    // LLVM would make a table of addresses from a `match` on pointers. A table in global memory cannot hold an address
+    // in shared memory, which each block has for itself.
+    if spaces::has_moved(ir) {
+        command.arg("-switch-to-lookup=false");
     }
     command
         // llc would infer the address spaces later; here the result can still be checked.

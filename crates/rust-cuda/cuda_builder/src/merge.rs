@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::lower::ir::has;
+
 /// Merges the parts; `None` when they do not agree on something that two of them define. The functions of several parts
 /// come in the order of their names.
 pub(crate) fn merge(parts: &[String]) -> Option<String> {
@@ -16,6 +18,7 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let texts: Vec<String> = parts.iter().map(|part| renumbered(part, &mut files)).collect();
     let mut functions: BTreeMap<&str, &str> = BTreeMap::new();
     let mut globals: HashMap<&str, &str> = HashMap::new();
+    let mut declared = HashSet::new();
     let mut known = HashSet::new();
     let mut out = String::new();
     for item in texts.iter().flat_map(|text| items(text)) {
@@ -32,12 +35,22 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
                 return None;
             }
         } else if known.insert(item) {
-            let is_function = start.contains(".func ");
             let name = item.split(['[', '=', ';']).next()?.split_whitespace().next_back()?;
-            if !is_function && globals.insert(name, item).is_some() {
+            if start.contains(".func ") {
+                declared.extend(function_name(item));
+            } else if globals.insert(name, item).is_some() {
                 return None;
             }
             out.push_str(item);
+        }
+    }
+    // LLVM declares the functions of a part that stand after their first use. In the order of names there are others.
+    for (name, text) in functions.iter().filter(|(name, text)| !text.contains(".entry ") && !declared.contains(*name)) {
+        if functions.range(..*name).any(|(_, earlier)| has(earlier, name)) {
+            let head = text.split_once("\n{").map_or(*text, |(head, _)| head);
+            let lines = head.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
+            let declaration: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+            let _ = writeln!(out, "{}\n;", declaration.join("\n"));
         }
     }
     for text in functions.values() {
