@@ -92,7 +92,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
             | CudaBuilderError::NotInLlvm { .. }
             | CudaBuilderError::TooManyParameters { .. }
             | CudaBuilderError::TooMuchShared { .. }
-            | CudaBuilderError::LocalAtomic { .. }),
+            | CudaBuilderError::TooMuchConstant { .. }),
         ) => return Ok(Err(format!("error: {own}"))),
         Err(error @ CudaBuilderError::Tool { .. }) => {
             let remedy = "answers are compiled with cargo and rustc, which rustup installs";

@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use crate::builder::{CudaBuilder, EmitOption, LintLevel};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
+use crate::limits;
 use crate::link::{self, Modules};
 use crate::llvm;
-use crate::lower::{builtins, lower, signs, spaces, verify};
+use crate::lower::{builtins, local_atomics, lower, signs, spaces, verify};
 use crate::merge::merge;
 use crate::module::{Piece, Program, join};
 use crate::panics;
@@ -120,14 +121,21 @@ impl CudaBuilder {
                     written.map_err(|it| self.cannot_lower(it))?;
                 }
                 llvm::optimize(self, toolchain, roots, &lowered, optimized)?;
-                let ir = compile::read(optimized)?;
+                let mut ir = compile::read(optimized)?;
+                if let Some(plain) = local_atomics::lower(&ir) {
+                    llvm::optimize(self, toolchain, roots, &plain, optimized)?;
+                    ir = compile::read(optimized)?;
+                }
                 verify::refuse_tables(&ir).map_err(|it| self.cannot_lower(it))?;
                 signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
         self.report_generic_accesses(&parts)?;
-        let ptx = merge(&ptx::generate(self, toolchain, &parts)?);
-        Ok(ptx.map(|ptx| (parts, ptx)))
+        let Some(ptx) = merge(&ptx::generate(self, toolchain, &parts)?) else {
+            return Ok(None);
+        };
+        limits::check_constants(&ptx)?;
+        Ok(Some((parts, ptx)))
     }
 
     /// Warns of accesses that stayed generic, or fails. A part's messages are kept with the part.

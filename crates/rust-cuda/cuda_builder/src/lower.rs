@@ -20,12 +20,13 @@
 //!   `target-cpu`, for LLVM inlines only between functions of one.
 //!
 //! [`verify`] reads the optimized IR: it reports accesses that stayed generic, and refuses tables of shared addresses and
-//! writes to constants. [`signs`] works around a mistake of LLVM's there.
+//! writes to constants. [`local_atomics`] makes atomic operations on local variables plain ones, and [`signs`] works around a mistake of LLVM's there.
 
 pub mod bounds;
 pub mod builtins;
 pub mod convergent;
 pub mod ir;
+pub mod local_atomics;
 pub mod parameters;
 pub mod place;
 pub mod signs;

@@ -4,7 +4,7 @@
 use core::fmt;
 
 cases! {
-    aligned any_and_errors associated_types atomics_narrow atomics_of_core atomics_of_cuda_std
+    aligned any_and_errors associated_types atomics_narrow atomics_of_core atomics_of_cuda_std atomics_of_local_variables
     averages_and_differences binary_search bit_tricks bytes_compared bytes_compared_unaligned cells characters
     checked checked_signed chunks_and_windows closures closures_by_reference const_generics constant_static
     constants_computed constants_selected copies_of_unknown_length copy_within display_of_ones_own divisions divisions_by_constants
