@@ -1,5 +1,6 @@
 //! The steps of a build, from the crate to its PTX.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -215,8 +216,17 @@ struct Source<'a> {
     ir: &'a (dyn Fn() -> String + Sync),
 }
 
-/// Says in the PTX's first line what made it.
+/// Says in the PTX's first line what made it, and escapes what is not ASCII, as in the comments of an `asm!` block: drivers
+/// refuse it everywhere.
 fn header(builder: &CudaBuilder, toolchain: &DeviceToolchain, ptx: &str) -> String {
+    let ptx = match ptx.is_ascii() {
+        true => Cow::Borrowed(ptx),
+        false => Cow::Owned(
+            ptx.bytes()
+                .map(|byte| if byte.is_ascii() { char::from(byte).to_string() } else { format!("\\{byte:03o}") })
+                .collect(),
+        ),
+    };
     format!(
         "// cuda_builder {}: rustc {}, LLVM {}, {}\n{ptx}",
         env!("CARGO_PKG_VERSION"),

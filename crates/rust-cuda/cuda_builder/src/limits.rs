@@ -9,7 +9,7 @@ use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::lower::ir::demangled;
 use crate::lower::place::Place;
-use crate::merge::{function_name, items, unescaped};
+use crate::merge::{function_name, items};
 
 /// Bytes of parameters that a kernel of any version of PTX can have, and from 8.1 and sm_70 on (PTX ISA §5.1.6.1).
 const PARAMETERS: [u64; 2] = [4352, 32_764];
@@ -151,6 +151,26 @@ fn place<'a>(ptx: &str, mut lines: impl Iterator<Item = &'a str>) -> Place {
         Some(places.find(|place| !place.is_in_library()).unwrap_or(own))
     };
     find().unwrap_or_default()
+}
+
+/// A path without LLVM's octal numbers for what is not ASCII, `caf\303\251`.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match digits.filter(|byte| !byte.is_ascii()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(&part.as_bytes()[3..]);
+            }
+            None => {
+                bytes.push(b'\\');
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 #[cfg(test)]

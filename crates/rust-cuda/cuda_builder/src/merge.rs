@@ -63,28 +63,8 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
 
 fn list(files: &[&str], out: &mut String) {
     for (file, number) in files.iter().zip(1..) {
-        let _ = writeln!(out, "\t.file\t{number} {}", unescaped(file));
+        let _ = writeln!(out, "\t.file\t{number} {file}");
     }
-}
-
-/// A path without LLVM's octal numbers for what is not ASCII, `caf\303\251`: nobody who opens the file knows them.
-pub(crate) fn unescaped(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match digits.filter(|byte| !byte.is_ascii()) {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend(&part.as_bytes()[3..]);
-            }
-            None => {
-                bytes.push(b'\\');
-                bytes.extend(part.as_bytes());
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The part with the numbers of the common list of files, to which it adds its own, and without the list itself.

@@ -358,12 +358,15 @@ fn a_debug_build_may_have_generic_accesses() {
     }
 }
 
-/// As a build script's: what cargo is told to watch exists and is no product of the build. The PTX names it as it is.
+/// As a build script's: what cargo is told to watch exists and is no product of the build. The PTX is ASCII, as drivers
+/// require it.
 #[test]
 fn a_build_script_watches_sources_only() {
     let folder = krate(
         "größe/watched_kernels",
-        "#[kernel]\npub unsafe fn k(a: *mut u32) {\n    unsafe { *a = 1 }\n    let _ = MaybeUninit::new(a);\n}\n",
+        "#[kernel]\npub unsafe fn k(a: *mut u32) {\n    #[cfg(target_arch = \"nvptx64\")]\n    unsafe {\n        \
+         core::arch::asm!(\"// größe\", \"st.global.u32 [{}], 1;\", in(reg64) a);\n    }\n    \
+         let _ = MaybeUninit::new(a);\n}\n",
     );
     // As of a package of this workspace, so that the build finds the `core` of the other ones.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
@@ -378,8 +381,8 @@ fn a_build_script_watches_sources_only() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let stdout = String::from_utf8(output.stdout).unwrap();
-    let ptx = std::fs::read_to_string(stdout.lines().last().unwrap()).unwrap();
-    assert_has(&ptx, &["größe/watched_kernels/src/lib.rs\""]);
+    let ptx = checked(Path::new(stdout.lines().last().unwrap()));
+    assert_has(&ptx, &[r#"gr\303\266\303\237e/watched_kernels/src/lib.rs""#, r"// gr\303\266\303\237e"]);
     let watched: Vec<_> =
         stdout.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).map(PathBuf::from).collect();
     assert!(watched.contains(&folder.join("src/lib.rs")), "{stdout}");
