@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch};
+use cuda_builder::{CudaBuilder, DebugInfo, LintLevel, NvvmArch};
 
 /// The file of the kernels' PTX for an architecture.
 pub(crate) fn file(folder: &Path, arch: NvvmArch) -> PathBuf {
@@ -14,6 +14,7 @@ pub(crate) fn builder(package: &Path, folder: &Path, arch: NvvmArch) -> CudaBuil
     CudaBuilder::new(package.join("../kernels-gpu"))
         .arch(arch)
         .debug(DebugInfo::LineTables)
+        .generic_accesses(LintLevel::Deny)
         .copy_to(file(folder, arch))
         .final_modules_folder(file(folder, arch).with_extension("llvm"))
 }

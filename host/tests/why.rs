@@ -91,6 +91,7 @@ fn a_verdict_fits_a_terminal() {
         let sizes = match ladder.name {
             "matmul" | "gemm" => "--m=64 --n=64 --k=64",
             "transpose" => "--rows=128 --cols=128",
+            "shuffle" => "",
             _ => "--n=2^14",
         };
         let out = within(&env(&sim), &format!("why {} {sizes}", rung.name)).printed();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+use cuda_builder::{CudaBuilder, CudaBuilderError, LintLevel, NvvmArch};
 use simt::Module;
 
 use crate::Error;
@@ -77,7 +77,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     if time(&lock) < time(&from) {
         fs::copy(&from, &lock).map_err(Error::file("copy", from))?;
     }
-    let built = CudaBuilder::new(folder).arch(NvvmArch::Compute90).build();
+    let built = CudaBuilder::new(folder).arch(NvvmArch::Compute90).generic_accesses(LintLevel::Deny).build();
     let ptx = match built {
         Ok(path) => fs::read_to_string(&path).map_err(Error::file("read", path))?,
         Err(CudaBuilderError::BuildFailed { messages, .. }) => return Ok(Err(messages)),
@@ -92,7 +92,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
             | CudaBuilderError::NotInLlvm { .. }
             | CudaBuilderError::TooManyParameters { .. }
             | CudaBuilderError::TooMuchShared { .. }
-            | CudaBuilderError::LocalAtomic { .. }),
+            | CudaBuilderError::TooMuchConstant { .. }),
         ) => return Ok(Err(format!("error: {own}"))),
         Err(error @ CudaBuilderError::Tool { .. }) => {
             let remedy = "answers are compiled with cargo and rustc, which rustup installs";

@@ -1,14 +1,16 @@
 //! The steps of a build, from the crate to its PTX.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use crate::builder::{CudaBuilder, EmitOption};
+use crate::builder::{CudaBuilder, EmitOption, LintLevel};
 use crate::compile::{self, Paths};
 use crate::error::CudaBuilderError;
+use crate::limits;
 use crate::link::{self, Modules};
 use crate::llvm;
-use crate::lower::{builtins, lower, signs, spaces, verify};
+use crate::lower::{builtins, local_atomics, lower, signs, spaces, verify};
 use crate::merge::merge;
 use crate::module::{Piece, Program, join};
 use crate::panics;
@@ -120,16 +122,46 @@ impl CudaBuilder {
                     written.map_err(|it| self.cannot_lower(it))?;
                 }
                 llvm::optimize(self, toolchain, roots, &lowered, optimized)?;
-                let ir = compile::read(optimized)?;
-                // Without optimization most accesses are generic, which is slower and no less right.
-                if self.release {
-                    verify::verify(&ir).map_err(|it| self.cannot_lower(it))?;
+                let mut ir = compile::read(optimized)?;
+                if let Some(plain) = local_atomics::lower(&ir) {
+                    llvm::optimize(self, toolchain, roots, &plain, optimized)?;
+                    ir = compile::read(optimized)?;
                 }
+                verify::refuse_tables(&ir).map_err(|it| self.cannot_lower(it))?;
                 signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
-        let ptx = merge(&ptx::generate(self, toolchain, &parts)?);
-        Ok(ptx.map(|ptx| (parts, ptx)))
+        self.report_generic_accesses(&parts)?;
+        let Some(ptx) = merge(&ptx::generate(self, toolchain, &parts)?) else {
+            return Ok(None);
+        };
+        limits::check_constants(&ptx)?;
+        Ok(Some((parts, ptx)))
+    }
+
+    /// Warns of accesses that stayed generic, or fails. A part's messages are kept with the part.
+    fn report_generic_accesses(&self, parts: &[Part]) -> Result<(), CudaBuilderError> {
+        // Without optimization most accesses are generic.
+        if !self.release || self.generic_accesses == LintLevel::Allow {
+            return Ok(());
+        }
+        let accesses = |part: &Part| -> Result<_, CudaBuilderError> {
+            Ok(verify::generic_accesses(&compile::read(&part.optimized)?).into_iter())
+        };
+        for part in parts {
+            let messages = part.made("generic", |path| {
+                let messages = accesses(part)?.map(|access| format!("{access}\0"));
+                compile::write(path, &messages.collect::<String>())
+            })?;
+            if self.generic_accesses == LintLevel::Warn {
+                messages.split_terminator('\0').for_each(compile::warn);
+            } else if !messages.is_empty()
+                && let Some(first) = accesses(part)?.next()
+            {
+                return Err(self.cannot_lower(first));
+            }
+        }
+        Ok(())
     }
 
     fn deliver(
@@ -184,8 +216,17 @@ struct Source<'a> {
     ir: &'a (dyn Fn() -> String + Sync),
 }
 
-/// Says in the PTX's first line what made it.
+/// Says in the PTX's first line what made it, and escapes what is not ASCII, as in the comments of an `asm!` block: drivers
+/// refuse it everywhere.
 fn header(builder: &CudaBuilder, toolchain: &DeviceToolchain, ptx: &str) -> String {
+    let ptx = match ptx.is_ascii() {
+        true => Cow::Borrowed(ptx),
+        false => Cow::Owned(
+            ptx.bytes()
+                .map(|byte| if byte.is_ascii() { char::from(byte).to_string() } else { format!("\\{byte:03o}") })
+                .collect(),
+        ),
+    };
     format!(
         "// cuda_builder {}: rustc {}, LLVM {}, {}\n{ptx}",
         env!("CARGO_PKG_VERSION"),

@@ -24,13 +24,24 @@ pub enum EmitOption {
     Bitcode,
 }
 
+/// What a build does about code that is right and slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LintLevel {
+    /// It says nothing.
+    Allow,
+    /// It warns.
+    Warn,
+    /// It fails.
+    Deny,
+}
+
 /// Builds one GPU crate. The type has upstream's methods, as far as this backend supports them.
 #[derive(Debug)]
 #[must_use = "nothing is built before `build`"]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
     /// Whether to build with cargo's release profile and full optimization. `true` by default. Without
-    /// it, arithmetic overflow traps, and accesses to shared memory may be generic.
+    /// it, arithmetic overflow traps, and most accesses to shared memory are generic.
     pub release: bool,
     /// Where to copy the PTX.
     pub ptx_file_copy_path: Option<PathBuf>,
@@ -47,6 +58,9 @@ pub struct CudaBuilder {
     pub fast_div: bool,
     /// Whether `a * b + c` may become one fused operation, as nvcc does. `true` by default.
     pub fma_contraction: bool,
+    /// What the build does about accesses to shared and constant statics that use a generic address, which are slower.
+    /// [`LintLevel::Warn`] by default. Builds without optimization allow them: most of their accesses are generic.
+    pub generic_accesses: LintLevel,
     /// An intermediate form to keep beside the PTX, with another ending.
     pub emit: Option<EmitOption>,
     /// How much debug information to generate.
@@ -73,6 +87,7 @@ impl CudaBuilder {
             fast_sqrt: false,
             fast_div: false,
             fma_contraction: true,
+            generic_accesses: LintLevel::Warn,
             emit: None,
             debug: DebugInfo::None,
             build_args: Vec::new(),
@@ -132,6 +147,12 @@ impl CudaBuilder {
     /// Sets [`fma_contraction`](Self::fma_contraction).
     pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
         self.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Sets [`generic_accesses`](Self::generic_accesses).
+    pub fn generic_accesses(mut self, level: LintLevel) -> Self {
+        self.generic_accesses = level;
         self
     }
 

@@ -83,7 +83,7 @@ fn in_build_script() -> bool {
 /// Shows a warning of the build.
 pub(crate) fn warn(text: &str) {
     match in_build_script() {
-        true => println!("cargo::warning={text}"),
+        true => text.lines().for_each(|line| println!("cargo::warning={line}")),
         false => eprintln!("warning: {text}"),
     }
 }

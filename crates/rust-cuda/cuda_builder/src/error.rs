@@ -115,15 +115,19 @@ pub enum CudaBuilderError {
         /// The kernel's first line.
         place: Place,
     },
-    /// Local memory has no atomic operations.
+    /// The constant statics are larger together than constant memory.
     #[error(
-        "`{function}` has an atomic operation on a variable of a single thread: use a plain one, or a static, which \
-         all threads share{place}"
+        "the constant statics have {bytes} bytes together, and there can be {limit} ({statics}): make them smaller, or leave \
+         #[address_space(constant)] away to have the largest in global memory{place}"
     )]
-    LocalAtomic {
-        /// The function, demangled.
-        function: String,
-        /// The line of Rust.
+    TooMuchConstant {
+        /// The statics' size together, with the gaps between them.
+        bytes: u64,
+        /// The largest possible size.
+        limit: u64,
+        /// Each static with its size.
+        statics: String,
+        /// The first use of one of them.
         place: Place,
     },
     /// A tool could not be run, or failed.

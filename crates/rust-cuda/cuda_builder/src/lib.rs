@@ -32,7 +32,7 @@
 //! 3. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
 //!    launch bounds and marks collective `asm!` blocks;
 //! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space (other than in
-//!    debug builds) and for writes to constants;
+//!    debug builds), for tables of shared addresses and for writes to constants;
 //! 5. LLVM's `llc` writes PTX, of the lowest version that the instructions of all parts need;
 //! 6. the parts' PTX is merged. A crate whose parts do not fit together is compiled as one.
 
@@ -54,6 +54,6 @@ mod parts;
 mod ptx;
 
 pub use arch::{NvvmArch, ParseArchError};
-pub use builder::{CudaBuilder, DebugInfo, EmitOption};
+pub use builder::{CudaBuilder, DebugInfo, EmitOption, LintLevel};
 pub use error::CudaBuilderError;
 pub use locate::device as toolchain;

@@ -1,4 +1,4 @@
-//! What a kernel can have of parameters and of static shared memory, and where atomic operations are, read from PTX.
+//! What a kernel can have of parameters and of static shared memory, and a module of constant memory, read from PTX.
 //!
 //! LLVM writes all that it is asked for, and a driver then refuses the whole module in words about PTX.
 
@@ -9,18 +9,19 @@ use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::lower::ir::demangled;
 use crate::lower::place::Place;
-use crate::merge::{function_name, items, unescaped};
+use crate::merge::{function_name, items};
 
 /// Bytes of parameters that a kernel of any version of PTX can have, and from 8.1 and sm_70 on (PTX ISA §5.1.6.1).
 const PARAMETERS: [u64; 2] = [4352, 32_764];
 /// Bytes of shared memory that a kernel's statics can have together (CUDA C++ Programming Guide, "Compute Capabilities").
 const SHARED: u64 = 48 * 1024;
+/// Bytes of constant memory that a module's statics can have together (same place).
+const CONSTANT: u64 = 64 * 1024;
 
 /// Checks the kernels of a module, and says whether they need PTX 8.1.
 ///
 /// # Errors
-/// When a kernel has more parameters or more static shared memory than the architecture allows, and when a function has
-/// an atomic operation on local memory.
+/// When a kernel has more parameters or more static shared memory than the architecture allows.
 pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilderError> {
     let items = items(ptx);
     let bodies = items.iter().filter(|item| item.ends_with("\n}\n"));
@@ -29,19 +30,6 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
     let shared = ptx.lines().filter(|line| line.contains(".shared .align ") && !line.contains(".extern "));
     let sizes: BTreeMap<&str, u64> = shared.filter_map(|line| declaration(line).map(|it| (it.name, it.size))).collect();
     let mut needs_newer = false;
-    for (function, text) in &functions {
-        // An atomic operation is on global or shared memory (PTX ISA §9.7.13, `atom`).
-        let is_local = |line: &str| {
-            let instruction = line.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
-            let mut parts = instruction.split('.');
-            matches!(parts.next(), Some("atom" | "red")) && parts.any(|part| part == "local")
-        };
-        if let Some(line) = text.lines().find(|line| line.contains(".local") && is_local(line)) {
-            let before = &text[..line.as_ptr() as usize - text.as_ptr() as usize];
-            let (function, place) = (demangled(function), place(ptx, before.lines().rev()));
-            return Err(CudaBuilderError::LocalAtomic { function, place });
-        }
-    }
     for (kernel, text) in functions.iter().filter(|(_, text)| text.contains(".entry ")) {
         let bytes = parameters(text);
         let limit = PARAMETERS[usize::from(builder.arch.capability() >= 70)];
@@ -60,6 +48,31 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
         }
     }
     Ok(needs_newer)
+}
+
+/// Checks the constant statics of a whole module.
+///
+/// # Errors
+/// [`CudaBuilderError::TooMuchConstant`] when they are larger than constant memory.
+pub(crate) fn check_constants(ptx: &str) -> Result<(), CudaBuilderError> {
+    let lines = ptx.lines().filter(|line| line.starts_with(".const ") || line.starts_with(".visible .const "));
+    // A variable may have a value.
+    let constants: Vec<_> = lines.filter_map(|line| declaration(line.split(" =").next()?)).collect();
+    let bytes = total(&constants);
+    if bytes <= CONSTANT {
+        return Ok(());
+    }
+    let statics = constants.iter().map(|it| format!("`{}` {}", demangled(it.name), it.size));
+    let statics = statics.collect::<Vec<_>>().join(", ");
+    let is_use = |line: &&str| line.starts_with('\t') && constants.iter().any(|it| line.contains(it.name));
+    let first = ptx.lines().find(is_use).map_or(0, |line| line.as_ptr() as usize - ptx.as_ptr() as usize);
+    let place = place(ptx, ptx[..first].lines().rev()).or(|| place(ptx, ptx[first..].lines()));
+    Err(CudaBuilderError::TooMuchConstant { bytes, limit: CONSTANT, statics, place })
+}
+
+/// The bytes of variables that stand in this order.
+fn total(variables: &[Declaration<'_>]) -> u64 {
+    variables.iter().fold(0, |end, it| end.next_multiple_of(it.align.max(1)) + it.size)
 }
 
 /// A variable or parameter: `.shared .align 4 .b8 NAME[256];`.
@@ -89,8 +102,7 @@ fn declaration(text: &str) -> Option<Declaration<'_>> {
 fn parameters(entry: &str) -> u64 {
     let list = entry.split_once('(').and_then(|(_, rest)| rest.split_once("\n)"));
     let lines = list.map_or("", |(list, _)| list).lines();
-    let parameters = lines.filter(|line| line.contains(".param ")).filter_map(declaration);
-    parameters.fold(0, |end, it| end.next_multiple_of(it.align.max(1)) + it.size)
+    total(&lines.filter(|line| line.contains(".param ")).filter_map(declaration).collect::<Vec<_>>())
 }
 
 /// The variables that a function and those that it mentions use.
@@ -119,9 +131,12 @@ fn used<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeM
 /// The first line of Rust that these lines of PTX name: `.loc 1 12 5 // src/a.rs:12:5 @[ src/lib.rs:7:9 ]`.
 fn place<'a>(ptx: &str, mut lines: impl Iterator<Item = &'a str>) -> Place {
     let mut find = || {
-        let loc = lines.find_map(|line| line.trim().strip_prefix(".loc\t"))?;
-        let mut words = loc.split_whitespace();
-        let (file, line) = (words.next()?, words.next()?.parse().ok()?);
+        // An instruction that LLVM has added has line 0.
+        let (loc, file, line) = lines.find_map(|line| {
+            let loc = line.trim().strip_prefix(".loc\t")?;
+            let mut words = loc.split_whitespace();
+            Some((loc, words.next()?, words.next()?.parse().ok().filter(|line| *line > 0)?))
+        })?;
         let files = || ptx.lines().filter_map(|line| line.trim().strip_prefix(".file")?.trim().split_once(' '));
         let path = |file: &str| unescaped(file.trim_matches('"'));
         let own = Place::new(path(files().find(|(number, _)| *number == file)?.1), line);
@@ -136,6 +151,26 @@ fn place<'a>(ptx: &str, mut lines: impl Iterator<Item = &'a str>) -> Place {
         Some(places.find(|place| !place.is_in_library()).unwrap_or(own))
     };
     find().unwrap_or_default()
+}
+
+/// A path without LLVM's octal numbers for what is not ASCII, `caf\303\251`.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match digits.filter(|byte| !byte.is_ascii()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend(&part.as_bytes()[3..]);
+            }
+            None => {
+                bytes.push(b'\\');
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::builder::CudaBuilder;
 use crate::compile::{hash, io, run, write};
 use crate::error::CudaBuilderError;
+use crate::lower::spaces;
 use crate::toolchain::DeviceToolchain;
 
 /// Instructions up to which a loop of constant length is written out in full.
@@ -17,7 +18,7 @@ const UNROLL_THRESHOLD: u32 = 20_000;
 
 /// This crate's own code that works on a part. The program that has it compiled in is no sign of it: cargo compiles a
 /// build script once for clippy and once for itself.
-const OWN_CODE: [&str; 20] = [
+const OWN_CODE: [&str; 21] = [
     include_str!("build.rs"),
     include_str!("compile.rs"),
     include_str!("limits.rs"),
@@ -27,6 +28,7 @@ const OWN_CODE: [&str; 20] = [
     include_str!("lower/builtins.rs"),
     include_str!("lower/convergent.rs"),
     include_str!("lower/ir.rs"),
+    include_str!("lower/local_atomics.rs"),
     include_str!("lower/parameters.rs"),
     include_str!("lower/place.rs"),
     include_str!("lower/signs.rs"),
@@ -75,6 +77,11 @@ pub(crate) fn optimize(
     if !roots.is_empty() {
         level += ",internalize,globaldce";
         command.arg(format!("-internalize-public-api-list={roots}"));
+    }
+    // LLVM would make a table of addresses from a `match` on pointers. A table in global memory cannot hold an address
+    // in shared memory, which each block has for itself.
+    if spaces::has_moved(ir) {
+        command.arg("-switch-to-lookup=false");
     }
     command
         // llc would infer the address spaces later; here the result can still be checked.

@@ -6,7 +6,7 @@
 //!
 //! The pass rewrites:
 //! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that
-//!   address space, and each use goes through an `addrspacecast`, which `opt` then folds into the
+//!   address space, any other to global memory, and each use goes through an `addrspacecast`, which `opt` then folds into the
 //!   access (`ld.shared`, `st.shared`);
 //! - **launch bounds** ([`bounds`]): the comment `// launch_bounds MAX_THREADS [MIN_BLOCKS]` in an
 //!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`, and `// cluster BLOCKS` its
@@ -19,13 +19,14 @@
 //! - **architecture**: functions that come compiled from other crates take the kernel's
 //!   `target-cpu`, for LLVM inlines only between functions of one.
 //!
-//! [`verify`] reads the optimized IR and refuses accesses that stayed generic and writes to constants; [`signs`] goes
-//! around a mistake of LLVM's there.
+//! [`verify`] reads the optimized IR: it reports accesses that stayed generic, and refuses tables of shared addresses and
+//! writes to constants. [`local_atomics`] makes atomic operations on local variables plain ones, and [`signs`] works around a mistake of LLVM's there.
 
 pub mod bounds;
 pub mod builtins;
 pub mod convergent;
 pub mod ir;
+pub mod local_atomics;
 pub mod parameters;
 pub mod place;
 pub mod signs;
@@ -52,15 +53,17 @@ pub enum LowerError {
         /// Its first use.
         place: Place,
     },
-    /// Another static holds the address of a shared static, which has one address in each block.
+    /// Another static, or a constant, holds the address of a marked static.
     #[error(
-        "the address of shared static `{name}` is stored in `{holder}`: it has none before a block \
-         runs. Take the address inside the kernel{place}"
+        "{holder} holds the address of {space} static `{name}`, which is not known before a kernel runs{place}\n\
+         help: take the address inside the kernel"
     )]
     AddressInStatic {
-        /// The shared static, demangled.
+        /// `shared` or `constant`.
+        space: &'static str,
+        /// The marked static, demangled.
         name: String,
-        /// The static that holds the address, demangled.
+        /// What holds the address: a static, with its name, or a constant.
         holder: String,
         /// The first use of that one.
         place: Place,
@@ -75,11 +78,13 @@ pub enum LowerError {
         /// Its first use.
         place: Place,
     },
-    /// After optimization, an access to a marked static still uses a generic address.
+    /// After optimization, an access to a marked static uses a generic address. This is a warning, or an error:
+    /// [`CudaBuilder::generic_accesses`](crate::CudaBuilder::generic_accesses).
     #[error(
         "an access to {space} static `{name}` in `{function}` stays generic: {line}{place}\n\
-         Its address reaches memory, a call that is not inlined, or asm!, where its address space is \
-         lost. Index the static itself, or mark the function in between #[inline(always)]"
+         note: its address reaches memory, a call that is not inlined, a choice between address spaces, or asm!, so the \
+         access is slower than one in {space} memory\n\
+         help: index the static itself, or mark the function in between #[inline(always)]"
     )]
     StaysGeneric {
         /// `shared` or `constant`.

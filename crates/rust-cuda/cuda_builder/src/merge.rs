@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::lower::ir::has;
+
 /// Merges the parts; `None` when they do not agree on something that two of them define. The functions of several parts
 /// come in the order of their names.
 pub(crate) fn merge(parts: &[String]) -> Option<String> {
@@ -16,6 +18,7 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let texts: Vec<String> = parts.iter().map(|part| renumbered(part, &mut files)).collect();
     let mut functions: BTreeMap<&str, &str> = BTreeMap::new();
     let mut globals: HashMap<&str, &str> = HashMap::new();
+    let mut declared = HashSet::new();
     let mut known = HashSet::new();
     let mut out = String::new();
     for item in texts.iter().flat_map(|text| items(text)) {
@@ -32,12 +35,22 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
                 return None;
             }
         } else if known.insert(item) {
-            let is_function = start.contains(".func ");
             let name = item.split(['[', '=', ';']).next()?.split_whitespace().next_back()?;
-            if !is_function && globals.insert(name, item).is_some() {
+            if start.contains(".func ") {
+                declared.extend(function_name(item));
+            } else if globals.insert(name, item).is_some() {
                 return None;
             }
             out.push_str(item);
+        }
+    }
+    // LLVM declares the functions of a part that stand after their first use. In the order of names there are others.
+    for (name, text) in functions.iter().filter(|(name, text)| !text.contains(".entry ") && !declared.contains(*name)) {
+        if functions.range(..*name).any(|(_, earlier)| has(earlier, name)) {
+            let head = text.split_once("\n{").map_or(*text, |(head, _)| head);
+            let lines = head.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
+            let declaration: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+            let _ = writeln!(out, "{}\n;", declaration.join("\n"));
         }
     }
     for text in functions.values() {
@@ -50,28 +63,8 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
 
 fn list(files: &[&str], out: &mut String) {
     for (file, number) in files.iter().zip(1..) {
-        let _ = writeln!(out, "\t.file\t{number} {}", unescaped(file));
+        let _ = writeln!(out, "\t.file\t{number} {file}");
     }
-}
-
-/// A path without LLVM's octal numbers for what is not ASCII, `caf\303\251`: nobody who opens the file knows them.
-pub(crate) fn unescaped(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let digits = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match digits.filter(|byte| !byte.is_ascii()) {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend(&part.as_bytes()[3..]);
-            }
-            None => {
-                bytes.push(b'\\');
-                bytes.extend(part.as_bytes());
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The part with the numbers of the common list of files, to which it adds its own, and without the list itself.

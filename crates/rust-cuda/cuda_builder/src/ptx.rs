@@ -67,9 +67,7 @@ pub(crate) fn generate(
         in_parallel(parts, |part| {
             part.made(&format!("{version}.ptx"), |ptx| {
                 run_llc(builder, toolchain, version, &part.optimized, ptx)?;
-                compile::write(ptx, &describe(&compile::read(ptx)?, &compile::read(&part.optimized)?))?;
-                // Without optimization most are generic, which is slower and no less right.
-                if builder.release { refuse_generic_shared(builder, &compile::read(ptx)?) } else { Ok(()) }
+                compile::write(ptx, &describe(&compile::read(ptx)?, &compile::read(&part.optimized)?))
             })
         })
     };
@@ -196,34 +194,6 @@ fn lowest_for_asm(ir: &str) -> Version {
         .flat_map(|asm| ASM_NEEDS.iter().filter(|(form, _)| asm.contains(form)).map(|(_, version)| *version))
         .max()
         .unwrap_or(VERSIONS[0])
-}
-
-/// Checks the PTX itself for shared addresses that are made generic. The check of the IR comes first and
-/// names the static and the access, so nothing should be left to find here. `asm!` blocks are their
-/// authors' responsibility and are not checked.
-fn refuse_generic_shared(builder: &CudaBuilder, ptx: &str) -> Result<(), CudaBuilderError> {
-    let mut entry = "";
-    let mut in_asm = false;
-    for line in ptx.lines() {
-        match line.trim() {
-            "// begin inline asm" => in_asm = true,
-            "// end inline asm" => in_asm = false,
-            _ => {}
-        }
-        if let Some((_, name)) = line.split_once(".entry ") {
-            entry = name.trim_end_matches('(');
-        }
-        if !in_asm && line.trim_start().starts_with("cvta.shared") {
-            return Err(builder.cannot_lower(crate::lower::LowerError::StaysGeneric {
-                space: "shared",
-                name: "(not known)".to_owned(),
-                function: entry.to_owned(),
-                line: line.trim().to_owned(),
-                place: Place::default(),
-            }));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What builds for several architectures have in common and what not.
 use std::path::Path;
 
-use crate::common::{assert_has, entry, krate, ptx, refused};
+use crate::common::{assert_has, checked, entry, krate, ptx, refused};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
 #[test]
@@ -42,7 +42,7 @@ mod newer;
     let build = |arch| {
         let out = folder.join(format!("{arch}.ptx"));
         let built = CudaBuilder::new(&folder).arch(arch).copy_to(out).build();
-        std::fs::read_to_string(built.unwrap()).unwrap()
+        checked(&built.unwrap())
     };
     for _ in 0..2 {
         let [turing, ampere, hopper] = std::thread::scope(|scope| {
@@ -65,7 +65,7 @@ fn all_of_cuda_std_builds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cuda_std/tests/device");
     for (arch, features) in [(NvvmArch::Compute75, &["--no-default-features"][..]), (NvvmArch::Compute100, &[])] {
         let ptx = CudaBuilder::new(&folder).arch(arch).build_args(features).build().unwrap();
-        let ptx = std::fs::read_to_string(ptx).unwrap();
+        let ptx = checked(&ptx);
         assert!(ptx.matches(".entry ").count() > 200, "{arch}");
         assert_eq!(ptx.contains("redux.sync"), arch > NvvmArch::Compute75, "{arch}");
     }

@@ -1,16 +1,14 @@
-//! Device code of many kinds. What compiles gives on simt what the host computes, bit by bit, and NVIDIA's assembler takes
-//! it; what does not is refused in words about its line of Rust.
+//! Device code of many kinds. What compiles gives on simt what the host computes, bit by bit; what does not is refused in
+//! words about its line of Rust.
 
 use std::panic::catch_unwind;
 use std::path::Path;
-use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 
-use cuda_builder::{CudaBuilder, NvvmArch};
-use locate::nvidia::{Tool, find};
+use cuda_builder::{CudaBuilder, LintLevel};
 use simt::{Arg, Config, Function, Launch, Machine, Module};
 
-use crate::common::{cuda_std, krate, manifest};
+use crate::common::{checked, cuda_std, krate, manifest};
 
 /// A case: its name, and what the host makes of an index.
 type Case = (&'static str, fn(u32) -> u64);
@@ -63,15 +61,15 @@ mod cases;
 
 const THREADS: u32 = 256;
 
-/// The PTX of all cases.
-static PTX: LazyLock<String> = LazyLock::new(|| {
+/// The PTX of all cases, without optimization and with it.
+static PTX: LazyLock<[String; 2]> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_cases");
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/mod.rs");
     manifest(&folder, "device_cases", &format!("{}pastey = \"0.2\"\n", cuda_std()));
     std::fs::write(folder.join("src/lib.rs"), DEVICE.replace("CASES", cases.to_str().unwrap())).unwrap();
     // The host rounds each operation by itself.
-    let ptx = CudaBuilder::new(&folder).fma_contraction(false).build().unwrap();
-    std::fs::read_to_string(ptx).unwrap()
+    let build = |release| CudaBuilder::new(&folder).fma_contraction(false).release(release).build().unwrap();
+    [false, true].map(|release| checked(&build(release)))
 });
 
 /// The first words of the output of a kernel that is launched in blocks of up to 64 threads.
@@ -87,21 +85,23 @@ fn launch(kernel: &Function, threads: u32, args: &[Arg]) -> Result<Vec<u64>, Str
 
 #[test]
 fn the_device_computes_what_the_host_computes() {
-    let module = Module::from_ptx(PTX.as_str()).unwrap();
+    let modules = PTX.each_ref().map(|ptx| Module::from_ptx(ptx.as_str()).unwrap());
     let mut wrong = Vec::new();
     for (name, value) in cases::CASES {
         let Ok(expected) = catch_unwind(|| (0..THREADS).map(value).collect::<Vec<_>>()) else {
             wrong.push(format!("{name} panics on the host"));
             continue;
         };
-        let found = module.function(name).map_err(|error| error.to_string());
-        match found.and_then(|kernel| launch(&kernel, THREADS, &[])) {
-            Ok(found) if found == expected => {}
-            Ok(found) => {
-                let at = (0..expected.len()).find(|at| found[*at] != expected[*at]).unwrap();
-                wrong.push(format!("{name}({at}) is {:#x}, not {:#x}", found[at], expected[at]));
+        for (profile, module) in ["debug", "release"].into_iter().zip(&modules) {
+            let found = module.function(name).map_err(|error| error.to_string());
+            match found.and_then(|kernel| launch(&kernel, THREADS, &[])) {
+                Ok(found) if found == expected => {}
+                Ok(found) => {
+                    let at = (0..expected.len()).find(|at| found[*at] != expected[*at]).unwrap();
+                    wrong.push(format!("{profile}: {name}({at}) is {:#x}, not {:#x}", found[at], expected[at]));
+                }
+                Err(error) => wrong.push(format!("{profile}: {name}: {error}")),
             }
-            Err(error) => wrong.push(format!("{name}: {error}")),
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -109,7 +109,7 @@ fn the_device_computes_what_the_host_computes() {
 
 #[test]
 fn what_panics_on_the_host_traps_on_the_device() {
-    let module = Module::from_ptx(PTX.as_str()).unwrap();
+    let module = Module::from_ptx(PTX[1].as_str()).unwrap();
     for (name, value) in cases::traps::TRAPS {
         let kernel = module.function(name).unwrap();
         assert_eq!(launch(&kernel, 1, &[0_u32.into()]), Ok(vec![value(0)]), "{name}");
@@ -117,21 +117,6 @@ fn what_panics_on_the_host_traps_on_the_device() {
         let error = launch(&kernel, 1, &[9_u32.into()]).unwrap_err();
         assert!(error.contains("trap"), "{name}: {error}");
     }
-}
-
-#[test]
-fn nvidias_assembler_takes_all_of_it() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_cases.ptx");
-    std::fs::write(&path, &*PTX).unwrap();
-    let ptxas = find(Tool::Ptxas).unwrap().path;
-    // As one of several objects: the registers and stack of all kernels together would take it most of a minute. That
-    // every function is there simt has said.
-    let output = Command::new(ptxas)
-        .args(["-arch", &NvvmArch::default().sm(), "-O0", "-c", "-o", "/dev/null"])
-        .arg(&path)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The expected words are in the first line of each file. Two are built at a time.
@@ -149,7 +134,8 @@ fn what_cannot_be_is_refused_at_its_line() {
             let name = file.file_stem().unwrap().to_str().unwrap();
             let source = std::fs::read_to_string(&file).unwrap();
             let expected = source.lines().next().unwrap().trim_start_matches("//! ");
-            let built = CudaBuilder::new(krate(name, source.split_once('\n').unwrap().1)).build();
+            let builder = CudaBuilder::new(krate(name, source.split_once('\n').unwrap().1));
+            let built = builder.generic_accesses(LintLevel::Deny).build();
             let error = built.map_or_else(|error| error.to_string(), |_| "it is built".to_owned());
             let has_line = error.contains(&format!("{name}/src/lib.rs:")) || error.contains("--> src/lib.rs:");
             if !error.contains(expected) || !has_line || error.matches(expected).count() > 1 {

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use cuda_std::atomic::{
     AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64, intrinsics, mid,
 };
-use cuda_std::glam::{UVec2, UVec3};
+use cuda_std::glam::{USizeVec2, USizeVec3, UVec2, UVec3};
 use cuda_std::prelude::*;
 use cuda_std::{GpuFloat, address_space, mem, misc, ptr, shared, shared_array, warp};
 use std::panic::catch_unwind;
@@ -101,6 +101,9 @@ fn vectors_have_what_kernels_use_of_glam() {
     assert_eq!((a.x, a.y, a.to_array(), UVec2::ZERO), (1, 2, [1, 2], UVec2::default()));
     assert_eq!((b.x, b.y, b.z, b.to_array(), b.element_product()), (3, 4, 5, [3, 4, 5], 60));
     assert_eq!(UVec3::ZERO, UVec3::default());
+    // As the sizes of matrices have them.
+    let (c, d) = (USizeVec2::new(1 << 40, 7), USizeVec3::new(3, 4, 5));
+    assert_eq!((c.x, c.y, d.element_product()), (1 << 40, 7, 60));
 }
 
 #[test]

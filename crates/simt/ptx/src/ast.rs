@@ -3,6 +3,8 @@
 //! Everything borrows from the text. Places are byte offsets into it; [`Source`](crate::Source) turns
 //! them into lines and columns.
 
+use std::borrow::Cow;
+
 /// A place in the text: the byte offset of a token's first character.
 pub type At = u32;
 
@@ -32,8 +34,8 @@ pub struct Module<'a> {
     pub target: Vec<&'a str>,
     /// `.address_size`, 32 where the text says nothing.
     pub address_size: u32,
-    /// `.file` directives: number and name.
-    pub files: Vec<(u32, &'a str)>,
+    /// `.file` directives: number and name, in which an octal number such as `\303` is a byte of what is not ASCII.
+    pub files: Vec<(u32, Cow<'a, str>)>,
     /// Variables of the module's scope, in order.
     pub variables: Vec<Variable<'a>>,
     /// Entries and functions, declarations included, in order.

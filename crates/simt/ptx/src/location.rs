@@ -120,12 +120,12 @@ impl<'a> Module<'a> {
 
     /// The path of a place's file as the module has it; `None` for a number without a `.file`.
     #[must_use]
-    pub fn path_of(&self, place: &Place<'a>) -> Option<&'a str> {
+    pub fn path_of<'p>(&'p self, place: &Place<'p>) -> Option<&'p str> {
         let mut files = self.files.iter();
         match place.file {
-            FileName::Number(number) => files.find(|(own, _)| *own == number).map(|(_, path)| *path),
+            FileName::Number(number) => files.find(|(own, _)| *own == number).map(|(_, path)| &**path),
             FileName::Path(path) => {
-                Some(files.find(|(_, file)| Path::new(file).ends_with(path)).map_or(path, |(_, file)| file))
+                Some(files.find(|(_, file)| Path::new(&**file).ends_with(path)).map_or(path, |(_, file)| file))
             }
         }
     }

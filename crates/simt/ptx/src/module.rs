@@ -1,5 +1,7 @@
 //! The module's scope (PTX ISA §11, "Directives").
 
+use std::borrow::Cow;
+
 use super::ast::{At, Function, Linkage, Module, Statement};
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
@@ -113,7 +115,7 @@ impl<'a> Cursor<'a> {
             self.expect(Token::Comma, "`,`")?;
             self.expect(Token::Integer, "the file's size")?;
         }
-        self.tree.files.push((number, &quoted[1..quoted.len() - 1]));
+        self.tree.files.push((number, file_name(&quoted[1..quoted.len() - 1])));
         Ok(())
     }
 
@@ -206,3 +208,22 @@ const DECLARATIONS: [&str; 16] = [
     ".reg", ".param", ".const", ".global", ".local", ".shared", ".tex", ".entry", ".func", ".visible", ".extern",
     ".weak", ".common", ".loc", ".section", ".file",
 ];
+
+/// The name of a file. Compilers write a byte of what is not ASCII as an octal number, because drivers accept ASCII only.
+fn file_name(text: &str) -> Cow<'_, str> {
+    let mut parts = text.split('\\');
+    let mut name = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|byte| !byte.is_ascii()) {
+            Some(byte) => {
+                name.push(byte);
+                name.extend(&part.as_bytes()[3..]);
+            }
+            None => {
+                name.push(b'\\');
+                name.extend(part.as_bytes());
+            }
+        }
+    }
+    String::from_utf8(name).map_or(Cow::Borrowed(text), Cow::Owned)
+}

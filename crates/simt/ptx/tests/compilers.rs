@@ -95,7 +95,7 @@ fn llvm_writes_jump_tables_aliases_and_addresses() {
 #[test]
 fn nvcc_writes_calls_with_source_lines() {
     let module = read(CALLS);
-    assert_eq!(module.files, [(1, "calls.cu"), (2, "sm_30_intrinsics.hpp")]);
+    assert_eq!(module.files, [(1, "calls.cu".into()), (2, "sm_30_intrinsics.hpp".into())]);
     let [(".debug_str", names)] = module.sections[..] else { panic!() };
     assert!(names.contains("$L__info_string0:"));
     let entry = module.functions.iter().find(|f| f.entry).unwrap();

@@ -36,6 +36,7 @@ fn directives_of_a_module() {
     let text = r#"
         .file 1 "a b;}.cu"
         .file 2 "C:\\k\", 1700000000, 345
+        .file 3 "C:\101\gr\303\266\303\237e.rs"
         .pragma "nounroll", "other";
         .section .debug_str { L: .b8 1,2 // }
             /* } */ {} .b64 L-4 .b32 .debug_abbrev }
@@ -45,7 +46,7 @@ fn directives_of_a_module() {
         .loc 1 2 3"#;
     module(text, |module| {
         assert_eq!((module.version, module.address_size), ((8, 5), 64));
-        assert_eq!(module.files, [(1, "a b;}.cu"), (2, r"C:\\k\")]);
+        assert_eq!(module.files, [(1, "a b;}.cu".into()), (2, r"C:\\k\".into()), (3, r"C:\101\größe.rs".into())]);
         assert_eq!(module.aliases, [("g", "f")]);
         let [(".debug_str", text), (".debug_macinfo", "")] = module.sections[..] else {
             panic!("{:?}", module.sections)

@@ -21,7 +21,7 @@ fn the_module() {
     let module = parse(SUMS).unwrap();
     assert_eq!(module.version, (6, 3));
     assert_eq!(module.target, ["sm_75"]);
-    assert_eq!(module.files[0], (1, "sums.rs"));
+    assert_eq!(module.files[0], (1, "sums.rs".into()));
     let names: Vec<_> = module.functions.iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["sum_64", "sum_128", "fill"]);
     let sum = function(&module, "sum_64");

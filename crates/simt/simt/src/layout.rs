@@ -14,7 +14,7 @@ use ptx::opcode::type_bytes;
 pub(crate) use module::ModuleMemory;
 
 /// The size of constant memory: one bank of the hardware's (CUDA C++ Programming Guide, "Technical Specifications").
-const MAX_CONSTANT: u32 = 64 * 1024;
+pub(crate) const MAX_CONSTANT: u32 = 64 * 1024;
 /// Static shared memory of a block (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_SHARED: u32 = 48 * 1024;
 /// The largest size of a variable in global memory here.

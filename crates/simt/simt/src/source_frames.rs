@@ -42,7 +42,7 @@ pub(crate) fn mark_libraries(module: &ptx::ast::Module<'_>, frames: &mut [Frame]
     let kernel = kernel.map_or(String::new(), |(file, _)| file);
     for frame in frames {
         let file = frame.place.as_ref().map(|(file, _)| file.as_str());
-        let known = |file: &str| module.files.iter().any(|(_, own)| *own == file);
+        let known = |file: &str| module.files.iter().any(|(_, own)| own == file);
         frame.library = file.is_some_and(|file| !known(file) || is_library(file, &kernel));
     }
 }

@@ -56,3 +56,17 @@ fn large_parameters_need_a_newer_version_and_have_an_end() {
     let error = check(&builder.arch(crate::NvvmArch::Compute61), &with(4337)).expect_err("sm_61 has no more");
     assert!(error.to_string().contains("`k` has 4353 bytes of parameters"), "{error}");
 }
+
+#[test]
+fn constants_count_together_with_the_gaps_between_them() {
+    let with = |second: u32| {
+        let constants = format!(
+            ".const .align 4 .b8 A[36001] = {{1, 2, 3}};\n.const .align 8 .b8 B[{second}];\n.visible .const .align 4 .u32 C = 7;\n"
+        );
+        PTX.replace(".func f(", &(constants + ".func f(")).replace("[TILE+4]", "[B]")
+    };
+    assert!(check_constants(&with(29_524)).is_ok());
+    let error = check_constants(&with(29_528)).expect_err("it is too much").to_string();
+    assert!(error.contains("65540 bytes together, and there can be 65536 (`A` 36001, `B` 29528, `C` 4)"), "{error}");
+    assert!(error.contains("--> /größe/src/lib.rs:7"), "{error}");
+}

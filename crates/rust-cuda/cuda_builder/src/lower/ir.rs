@@ -63,6 +63,18 @@ pub fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)>
     })
 }
 
+/// The values of a function that a text mentions: `%x`, `%12`, `%"a b"`.
+pub fn locals(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('%').map(|(at, _)| {
+        let rest = &text[at + 1..];
+        let end = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.find('"').map_or(rest.len(), |end| end + 2),
+            None => rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-$._".contains(c))).unwrap_or(rest.len()),
+        };
+        &text[at..at + 1 + end]
+    })
+}
+
 /// Splits a type or a value off the front of `text`: one word, or one balanced group of brackets.
 ///
 /// `[4 x i32] undef, align 4` gives `[4 x i32]` and ` undef, align 4`.

@@ -1,25 +1,25 @@
-//! Refusing accesses to shared memory that stayed generic.
+//! What may be wrong with optimized IR: generic accesses to statics in other address spaces, tables of their addresses,
+//! and writes to constants.
 //!
-//! After optimization a use of a shared static is an access in its own space, or its address has gone
-//! where LLVM cannot follow: into memory, into a function that was not inlined, into `asm!`. In the
-//! second case the kernel still works, but through slower generic loads and stores, and nothing would
-//! report it.
-//!
-//! Writes to constant memory are refused here too.
+//! After optimization a use of a shared static is an access in shared memory, or its address has reached a place where
+//! LLVM does not follow it: memory, a function that is not inlined, `asm!`, or a choice between address spaces. In the
+//! second case the kernel still works, but through slower generic loads and stores, and nothing else reports it.
+//! Comparing or subtracting addresses is not an access.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::LowerError;
-use super::ir::{define, demangled, function_at, global_name};
+use super::ir::{closing, define, demangled, function_at, global_name, locals};
 use super::place::Place;
-use super::spaces::Space;
+use super::spaces::{self, Space};
 
-/// Reads optimized IR and finds the first access that lost its address space.
-///
-/// # Errors
-/// [`LowerError::StaysGeneric`] when such an access is found. It names the static, the function and the
-/// instruction.
-pub fn verify(ir: &str) -> Result<(), LowerError> {
+/// A static in another address space, by its symbol or, where it is not known, by a value that points into it.
+type Marked<'a> = (Space, &'a str);
+
+/// Finds generic accesses to marked statics: the first access to each static in each function, as
+/// [`LowerError::StaysGeneric`].
+pub fn generic_accesses(ir: &str) -> Vec<LowerError> {
+    let mut found = Vec::new();
     let mut function = "";
     let mut body: Vec<&str> = Vec::new();
     for line in ir.lines() {
@@ -28,21 +28,139 @@ pub fn verify(ir: &str) -> Result<(), LowerError> {
             body.clear();
         }
         body.push(line);
-        // Only in a function's body; elsewhere it can stand in a string.
-        if !line.starts_with(' ') || !line.contains("addrspacecast") {
+        if line != "}" || !body.iter().any(|line| line.contains("addrspacecast")) {
             continue;
         }
-        for space in [Space::Shared, Space::Constant] {
-            if let Some(source) = cast_source(line, space) {
-                let user = user_of(line, ir).unwrap_or(line);
-                return Err(LowerError::StaysGeneric {
-                    space: space.name(),
-                    name: origin(source, &body).map_or_else(|| source.to_owned(), demangled),
-                    function: demangled(function),
-                    line: user.trim().to_owned(),
-                    place: Place::of(ir, user),
-                });
+        let addresses = generic_addresses(&body);
+        let mut reported = HashSet::new();
+        for line in &body {
+            let source = instruction(line).filter(|(_, text)| is_access(text));
+            let source = source.and_then(|(_, text)| generic_operand(text, &addresses, &body));
+            let Some((space, name)) = source.filter(|source| reported.insert(*source)) else {
+                continue;
+            };
+            found.push(LowerError::StaysGeneric {
+                space: space.name(),
+                name: demangled(name),
+                function: demangled(function),
+                line: line.trim().to_owned(),
+                place: Place::of(ir, line),
+            });
+        }
+    }
+    found
+}
+
+/// The values of a function that are generic addresses in marked statics.
+fn generic_addresses<'a>(body: &[&'a str]) -> HashMap<&'a str, Marked<'a>> {
+    let mut addresses = HashMap::new();
+    loop {
+        let known = addresses.len();
+        for (result, text) in body.iter().filter_map(|line| instruction(line)) {
+            if result.is_empty() || addresses.contains_key(result) || !is_address_of_operand(text) {
+                continue;
             }
+            if let Some(source) = generic_operand(text, &addresses, body) {
+                addresses.insert(result, source);
+            }
+        }
+        // A value can depend on later ones, in a loop.
+        if addresses.len() == known {
+            return addresses;
+        }
+    }
+}
+
+/// The result of an instruction, or nothing, and the instruction from its name on. Debug records are not instructions.
+pub(super) fn instruction(line: &str) -> Option<(&str, &str)> {
+    let code = line.strip_prefix("  ").filter(|code| !code.trim_start().starts_with("#dbg_"))?;
+    let (result, text) = code.split_once(" = ").filter(|_| code.starts_with('%')).unwrap_or(("", code));
+    let prefixes = ["tail ", "musttail ", "notail "];
+    Some((result, prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)))
+}
+
+/// Whether an instruction accesses memory at the addresses among its operands, or passes them on to where nothing follows
+/// them.
+fn is_access(text: &str) -> bool {
+    const ONLY_NAMED: [&str; 3] = ["@llvm.lifetime.", "@llvm.assume(", "@llvm.nvvm.isspacep."];
+    match text.split(' ').next().unwrap_or_default() {
+        "load" | "store" | "atomicrmw" | "cmpxchg" | "ret" => true,
+        "call" => !ONLY_NAMED.iter().any(|name| text.contains(name)),
+        _ => false,
+    }
+}
+
+/// Whether the result of an instruction is a generic address, or contains one, if an operand is or does.
+fn is_address_of_operand(text: &str) -> bool {
+    match text.split(' ').next().unwrap_or_default() {
+        "addrspacecast" => !text.rsplit_once(" to ").is_some_and(|(_, to)| to.starts_with("ptr addrspace(")),
+        "getelementptr" | "phi" | "select" | "freeze" | "ptrtoint" | "inttoptr" | "add" | "or" | "and"
+        | "insertvalue" | "extractvalue" | "insertelement" | "extractelement" | "shufflevector" => true,
+        _ => false,
+    }
+}
+
+/// The static into which a generic address among the operands points.
+fn generic_operand<'a>(text: &'a str, addresses: &HashMap<&str, Marked<'a>>, body: &[&'a str]) -> Option<Marked<'a>> {
+    Space::MARKED.into_iter().find_map(|space| Some((space, cast_source(text, space, body)?))).or_else(|| {
+        // A module without casts has no addresses.
+        let mut locals = locals(text).filter(|_| !addresses.is_empty());
+        locals.find_map(|name| addresses.get(name).copied())
+    })
+}
+
+/// The static whose address in its space is cast to a generic one in an operand, or by the instruction itself.
+fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a str> {
+    let pattern = format!("ptr addrspace({}) ", space.number());
+    let operand = |at: usize| -> Option<&'a str> {
+        let value = &text[at + pattern.len()..];
+        // A constant expression has one global.
+        let value = &value[value.find(['@', '%'])?..];
+        let value = value.split([' ', ',', ')']).next()?;
+        Some(origin(value, body).unwrap_or(value))
+    };
+    if let Some(at) = text.strip_prefix("addrspacecast ").filter(|rest| rest.starts_with(&pattern)) {
+        return operand(text.len() - at.len());
+    }
+    let cast = format!("addrspacecast ({pattern}");
+    let mut casts = text.match_indices(&cast).map(|(at, _)| at).filter(|at| is_operand_address(text, *at));
+    casts.next().and_then(|at| operand(at + cast.len() - pattern.len()))
+}
+
+/// Whether a constant expression at this place makes the operand that it is part of a generic address: the operand may
+/// be a difference of addresses, or be cast back.
+fn is_operand_address(text: &str, mut at: usize) -> bool {
+    loop {
+        let mut depth = 0;
+        let open = text[..at].char_indices().rev().find(|(_, c)| {
+            depth += i32::from(*c == '(') - i32::from(*c == ')');
+            depth > 0
+        });
+        let Some((open, _)) = open else {
+            return true;
+        };
+        let outer = text[..open].trim_end();
+        let inner = closing(&text[open..]).map_or("", |end| &text[open..open + end]);
+        let is_cast_back = inner.rsplit_once(" to ").is_some_and(|(_, to)| to.starts_with("ptr addrspace("));
+        if outer.ends_with(" sub") || outer.ends_with("(sub") || outer.ends_with("addrspacecast") && is_cast_back {
+            return false;
+        }
+        at = open;
+    }
+}
+
+/// Refuses variables in global memory that hold addresses of marked statics: no driver loads such a module.
+///
+/// # Errors
+/// [`LowerError::AddressInStatic`] when there is one.
+pub fn refuse_tables(optimized: &str) -> Result<(), LowerError> {
+    let statics =
+        || optimized.lines().filter(|line| line.starts_with('@')).filter_map(|line| Some((line, global_name(line)?)));
+    let marked: HashMap<&str, Space> =
+        statics().filter_map(|(line, (name, _))| Some((name, spaces::of_moved(line)?))).collect();
+    for (_, (holder, rest)) in statics().filter(|_| !marked.is_empty()) {
+        if let Some((name, space)) = spaces::mentioned(rest, &marked) {
+            return Err(spaces::address_in_static(optimized, name, holder, space));
         }
     }
     Ok(())
@@ -94,9 +212,7 @@ pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
 
 /// The pointer through which an instruction writes.
 fn written(line: &str) -> Option<&str> {
-    let code = line.strip_prefix("  ")?;
-    let (_, instruction) = code.split_once(" = ").filter(|_| code.starts_with('%')).unwrap_or(("", code));
-    let instruction = instruction.trim_start_matches("tail ");
+    let (_, instruction) = instruction(line)?;
     let pointers = instruction.match_indices("ptr addrspace(1) ");
     let (at, pointer) = match instruction.split(' ').next()? {
         // Behind the value, which may be a pointer too.
@@ -110,27 +226,6 @@ fn written(line: &str) -> Option<&str> {
     let rest = &rest[rest.find(['@', '%'])?..];
     // A constant expression's one global is what is written.
     rest.split([' ', ',', ')']).next()
-}
-
-/// The operand of a cast to a generic pointer on this line: `@TILE`, or a value such as `%12`.
-fn cast_source(line: &str, space: Space) -> Option<&str> {
-    // Debug records describe values; they access nothing.
-    if line.trim_start().starts_with("#dbg_") {
-        return None;
-    }
-    let pattern = format!("ptr addrspace({}) ", space.number());
-    for cast in ["addrspacecast (", "addrspacecast "] {
-        if let Some(from) = line.find(&format!("{cast}{pattern}")) {
-            let value = &line[from + cast.len() + pattern.len()..];
-            // A constant expression may stand between: its one global is what is cast.
-            let value = match value.find('@') {
-                Some(at) if !value.starts_with('%') => &value[at..],
-                _ => value,
-            };
-            return value.split([' ', ',', ')']).next();
-        }
-    }
-    None
 }
 
 /// Follows a value back to the static that it points into.
@@ -148,17 +243,6 @@ fn origin<'a>(value: &'a str, body: &[&'a str]) -> Option<&'a str> {
         value = right[next..].split([' ', ',', ')', ']']).next()?;
     }
     None
-}
-
-/// The instruction that uses the value assigned on this line. It says more to the reader than the cast
-/// itself.
-fn user_of<'a>(line: &'a str, ir: &'a str) -> Option<&'a str> {
-    let (value, _) = line.trim_start().split_once(" = addrspacecast ")?;
-    let after = &ir[line.as_ptr() as usize - ir.as_ptr() as usize + line.len()..];
-    after.lines().take_while(|line| *line != "}").find(|line| {
-        line.match_indices(value)
-            .any(|(at, _)| !line[at + value.len()..].starts_with(|c: char| c.is_alphanumeric() || "._".contains(c)))
-    })
 }
 
 #[cfg(test)]

@@ -44,6 +44,22 @@ fn functions_stand_once_in_the_order_of_their_names_with_one_list_of_files() {
     assert!(!text.contains(".section"), "{text}");
 }
 
+/// As ptxas requires it: a function that stands after its first use has a declaration.
+#[test]
+fn functions_are_declared_before_their_use() {
+    let function = |name: &str, called: &str| {
+        format!(
+            "// -- End function\n.func  (.param .b32 func_retval0) {name}( // -- Begin function {name}\n\t.param .b64 {name}_0\n)\n{{\n\tcall.uni {called}, (param0);\n}}\n"
+        )
+    };
+    let [one, other] = two();
+    let both = merge(&[one + &function("zero", "stop") + &function("add", "zero"), other]).expect("they agree");
+    let declaration = "\n.func  (.param .b32 func_retval0) zero(\n\t.param .b64 zero_0\n)\n;\n";
+    let at = |text: &str| both.find(text).unwrap_or_else(|| panic!("{text} is not in {both}"));
+    assert!(at(declaration) < at("\tcall.uni zero"), "{both}");
+    assert_eq!(both.matches(" add(").count(), 1, "its use comes later: {both}");
+}
+
 #[test]
 fn parts_that_disagree_are_not_merged() {
     for (from, to) in [

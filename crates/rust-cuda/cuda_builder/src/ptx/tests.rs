@@ -16,14 +16,3 @@ fn asm_blocks_bring_theirs() {
     assert_eq!(lowest_for_asm(line), 70);
     assert_eq!(lowest_for_asm(&line.replace("cp.async.cg", "cp.async.bulk")), 80);
 }
-
-#[test]
-fn a_shared_address_made_generic_is_refused() {
-    let builder = CudaBuilder::new("kernels");
-    let ptx = ".visible .entry k(\n)\n{\n\tcvta.shared.u64 \t%rd2, %rd1;\n}\n";
-    let error = refuse_generic_shared(&builder, ptx).expect_err("generic");
-    assert!(error.to_string().contains("`k`"), "{error}");
-    refuse_generic_shared(&builder, "ld.shared.b32 %r1, [%rd1];").expect("not generic");
-    let asked_for = ptx.replace("\tcvta", "// begin inline asm\n\tcvta");
-    refuse_generic_shared(&builder, &asked_for).expect("the author's own");
-}

@@ -1,8 +1,11 @@
 //! Small crates of kernels, and their PTX.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
+use locate::nvidia::{Tool, find};
+use simt::Module;
 
 /// Writes a crate's manifest, with what it depends on.
 pub fn manifest(folder: &Path, name: &str, dependencies: &str) {
@@ -44,8 +47,23 @@ pub fn krate(path: &str, source: &str) -> PathBuf {
 
 /// The PTX of a crate with this library.
 pub fn ptx(name: &str, arch: NvvmArch, source: &str) -> String {
-    let out = CudaBuilder::new(krate(name, source)).arch(arch).build().unwrap();
-    std::fs::read_to_string(out).unwrap()
+    checked(&CudaBuilder::new(krate(name, source)).arch(arch).build().unwrap())
+}
+
+/// Reads PTX, which simt and NVIDIA's assembler, where it is installed, must accept.
+pub fn checked(path: &Path) -> String {
+    let ptx = std::fs::read_to_string(path).unwrap();
+    Module::from_ptx(ptx.as_str()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let arch = ptx.lines().find_map(|line| line.strip_prefix(".target ")).unwrap().split(',').next().unwrap();
+    if let Ok(ptxas) = find(Tool::Ptxas) {
+        // As one of several objects: for a program it would add up the registers and the stack of all kernels, which
+        // takes most of a minute for the cases of the suite. That every function is there simt has checked.
+        let mut command = Command::new(ptxas.path);
+        command.args(["-arch", arch, "-O0", "-c", "-o", "/dev/null"]).arg(path);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+    }
+    ptx
 }
 
 /// The error of building a crate with this library.

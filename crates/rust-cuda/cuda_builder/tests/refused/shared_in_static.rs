@@ -1,4 +1,4 @@
-//! the address of shared static `shared_in_static::TILE` is stored in `shared_in_static::PLACE
+//! static `shared_in_static::PLACE` holds the address of shared static `shared_in_static::TILE`
 #[address_space(shared)]
 static mut TILE: [MaybeUninit<u32>; 8] = [const { MaybeUninit::uninit() }; 8];
 struct Place(*mut MaybeUninit<u32>);

@@ -105,7 +105,8 @@ pub mod counting {
         let (c, _) = unsafe { warp::warp_shuffle_xor(u32::MAX, a * a, 1, 32) };
         let (d, _) = unsafe { warp::warp_shuffle_xor(u32::MAX, b + b, 1, 32) };
         let v = glam::Vec3::new(c.to_f32(), d.to_f32(), 1.0);
-        unsafe { *out.add(i) = v.dot(glam::Vec3::new(1.0, 100.0, 0.0)) };
+        let at = glam::USizeVec2::new(i, 0);
+        unsafe { *out.add(at.x + at.y) = v.dot(glam::Vec3::new(1.0, 100.0, 0.0)) };
     }
 
     #[kernel]

@@ -6,6 +6,7 @@ use ptx::ast::{At, Function, Init, Linkage, Module, Number, Space, Variable};
 use ptx::opcode::type_bytes;
 
 use super::LowerError;
+use crate::layout::{MAX_CONSTANT, layout};
 
 type Checked = Result<(), LowerError>;
 
@@ -50,7 +51,28 @@ pub fn check(module: &Module<'_>, text: &str) -> Checked {
             addresses(module, variable, init)?;
         }
     }
+    constants(module)?;
     module.functions.iter().try_for_each(function)
+}
+
+/// Checks that the variables in constant memory fit together, used or not, in the order in which ptxas lays them out.
+fn constants(module: &Module<'_>) -> Checked {
+    let is_constant = |variable: &&Variable<'_>| variable.space == Space::Const && variable.linkage != Linkage::Extern;
+    let constants: Vec<_> = module.variables.iter().filter(is_constant).collect();
+    let (mut used, mut first_over) = (0, None);
+    for variable in &constants {
+        used = layout(variable)?.place_behind(used, variable)?.1;
+        if used > MAX_CONSTANT {
+            first_over = first_over.or(Some(variable));
+        }
+    }
+    let Some(variable) = first_over else {
+        return Ok(());
+    };
+    let names: Vec<_> = constants.iter().map(|constant| format!("`{}`", constant.name)).collect();
+    let names = names.join(", ");
+    let message = format!("{used} bytes of constant memory ({names}): a module can have {MAX_CONSTANT}");
+    Err(LowerError::invalid(message, variable.at))
 }
 
 fn target(module: &Module<'_>, text: &str) -> Checked {

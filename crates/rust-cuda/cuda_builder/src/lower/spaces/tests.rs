@@ -42,10 +42,10 @@ fn several_statics_and_names_that_contain_each_other() {
         &[
             "@A = internal addrspace(3) global i32 undef, align 4\n",
             "@AB = internal unnamed_addr addrspace(3) global i64 undef, align 8, !dbg !3\n",
-            "@ABC = internal global i32 7, align 4\n",
+            "@ABC = internal addrspace(1) global i32 7, align 4\n",
             "load i32, ptr addrspacecast (ptr addrspace(3) @A to ptr)\n",
             "load i64, ptr addrspacecast (ptr addrspace(3) @AB to ptr)\n",
-            "load i32, ptr @ABC\n",
+            "load i32, ptr addrspacecast (ptr addrspace(1) @ABC to ptr)\n",
         ],
     );
 }
@@ -66,7 +66,7 @@ fn strings_and_comments_are_not_addresses() {
     let text = "@TEXT = private constant [5 x i8] c\"@TILE\", align 1\n";
     let body = "define void @k() {\n  call void asm sideeffect \"@TILE bra x;\", \"\"(), !dbg !1 ; @TILE\n}\n\
                 !1 = !{!\"@TILE\"}\n";
-    has(&format!("{TILE}{text}{body}"), &[text, body]);
+    has(&format!("{TILE}{text}{body}"), &["[5 x i8] c\"@TILE\", align 1\n", body]);
 }
 
 #[test]
@@ -102,12 +102,14 @@ fn what_is_refused_is_named() {
         let of_count = |name: &str| name == "COUNT";
         assert!(matches!(&error, LowerError::Initialized { name, .. } if of_count(name)), "{error}");
     }
-    let (name, holder, place) = ("TILE".into(), "P".into(), Place::default());
-    assert_eq!(
-        lower(&format!("{TILE}@P = internal constant ptr @TILE, align 8\n")),
-        Err(LowerError::AddressInStatic { name, holder, place }),
-        "an address before the block runs"
-    );
+    for (symbol, holder) in [("P", "static `P`"), ("anon.4e09.0", "a constant")] {
+        let (name, holder, place) = ("TILE".into(), holder.into(), Place::default());
+        assert_eq!(
+            lower(&format!("{TILE}@{symbol} = internal constant ptr @TILE, align 8\n")),
+            Err(LowerError::AddressInStatic { space: "shared", name, holder, place }),
+            "an address before the block runs"
+        );
+    }
     let unknown = lower("@T = internal weird [4 x i8] undef, section \".shared\"\n");
     assert!(matches!(&unknown, Err(LowerError::UnknownForm { name, .. }) if name == "T"), "{unknown:?}");
 }
@@ -148,9 +150,29 @@ fn constants_keep_their_value() {
 }
 
 #[test]
-fn a_module_without_marks_is_unchanged() {
-    let ir = "@x = internal global i32 0\ndefine void @f() {\n  store i32 1, ptr @x\n}\n";
-    assert_eq!(lowered(ir), ir);
+fn other_statics_move_to_global_memory_with_what_they_hold() {
+    let cast = |name: &str| format!("addrspacecast (ptr addrspace(1) @{name} to ptr)");
+    let used = "@llvm.used = appending global [1 x ptr] [ptr @x], section \"llvm.metadata\"";
+    let ir = "@x = internal global i32 0\n@y = external constant <{ ptr, ptr }>\n\
+              @p = constant <{ ptr, ptr, [4 x i8] }> <{ ptr @x, ptr @f, [4 x i8] zeroinitializer }>, align 8\n\
+              define void @f() {\n  store i32 1, ptr @x\n}\n";
+    has(
+        &format!("{ir}{used}\n"),
+        &[
+            "@x = internal addrspace(1) global i32 0\n@y = external addrspace(1) constant <{ ptr, ptr }>\n",
+            &format!("@p = addrspace(1) constant <{{ ptr, ptr, [4 x i8] }}> <{{ ptr {}, ptr @f, ", cast("x")),
+            &format!("store i32 1, ptr {}\n", cast("x")),
+            &used.replace("@x", &cast("x")),
+        ],
+    );
+    let without = "define void @f() {\n  call void @g()\n}\n";
+    assert_eq!(lowered(without), without);
+}
+
+#[test]
+fn a_marked_static_holds_no_address_of_another() {
+    let ir = format!("{TILE}@K = internal constant ptr @TILE, section \".constant\", align 8\n");
+    assert!(matches!(lower(&ir), Err(LowerError::AddressInStatic { holder, .. }) if holder == "static `K`"));
 }
 
 proptest::proptest! {

@@ -1,59 +1,85 @@
 use super::*;
 
-#[test]
-fn accesses_in_their_own_space_pass() {
-    verify(
-        "@T = internal addrspace(3) global [4 x i32] undef\n\
-         define ptx_kernel void @k() {\n  \
-         store i32 1, ptr addrspace(3) @T, align 4\n  ret void\n}\n",
+const CAST: &str = "addrspacecast (ptr addrspace(3) @TILE to ptr)";
+
+/// A kernel of these lines.
+fn kernel(lines: &[&str]) -> String {
+    let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!(
+        "@TILE = internal addrspace(3) global [4 x i32] undef\ndefine ptx_kernel void @k(ptr %out, i64 %i) {{\n{body}}}\n"
     )
-    .expect("nothing generic here");
 }
 
 #[test]
-fn a_cast_that_stays_is_named_with_its_static() {
-    let error = verify(
-        "define ptx_kernel void @k(ptr %out) {\n  \
-         store ptr addrspacecast (ptr addrspace(3) @TILE to ptr), ptr %out, align 8\n}\n",
-    )
-    .expect_err("the address is stored");
-    assert_eq!(
-        error,
-        LowerError::StaysGeneric {
-            space: "shared",
-            name: "TILE".into(),
-            function: "k".into(),
-            line: "store ptr addrspacecast (ptr addrspace(3) @TILE to ptr), ptr %out, align 8".into(),
-            place: Place::default(),
-        }
-    );
+fn accesses_in_their_own_space_and_uses_of_addresses_as_numbers_pass() {
+    let gep = "%p = getelementptr inbounds float, ptr addrspace(3) @TILE, i64 %i";
+    let cast = "%g = addrspacecast ptr addrspace(3) %p to ptr";
+    let end = format!("getelementptr inbounds nuw (i8, ptr {CAST}, i64 16)");
+    let difference =
+        format!("store i64 sub (i64 ptrtoint (ptr {end} to i64), i64 ptrtoint (ptr {CAST} to i64)), ptr %out");
+    for lines in [
+        &["store i32 1, ptr addrspace(3) @TILE, align 4"][..],
+        &[gep, cast, &format!("%c = icmp eq ptr %g, {end}"), "store i1 %c, ptr %out"],
+        &[gep, cast, "%n = ptrtoint ptr %g to i64", "%d = sub nuw i64 %n, %i", "store i64 %d, ptr %out"],
+        &[&difference],
+        &[
+            gep,
+            cast,
+            "#dbg_value(ptr %g, !1, !DIExpression(), !2)",
+            "call void @llvm.assume(i1 true) [ \"nonnull\"(ptr %g) ]",
+        ],
+        &[&format!("store i32 1, ptr addrspace(3) addrspacecast (ptr {end} to ptr addrspace(3)), align 4")],
+        &[gep, cast, "%s = addrspacecast ptr %g to ptr addrspace(3)", "store i32 1, ptr addrspace(3) %s"],
+    ] {
+        assert_eq!(generic_accesses(&kernel(lines)), []);
+    }
 }
 
 #[test]
-fn a_cast_of_a_derived_pointer_is_traced_to_its_static() {
-    let error = verify(
-        "define ptx_kernel void @k(ptr %out, i64 %i) {\n  \
-         %p = getelementptr inbounds float, ptr addrspace(3) @TILE, i64 %i\n  \
-         %q = getelementptr inbounds i8, ptr addrspace(3) %p, i64 4\n  \
-         %g = addrspacecast ptr addrspace(3) %q to ptr\n  \
-         %g2 = add i32 1, 2\n  \
-         call void @opaque(ptr %g)\n  ret void\n}\n",
-    )
-    .expect_err("the address is passed on");
-    let LowerError::StaysGeneric { name, line, .. } = error else {
-        panic!("{error}");
-    };
-    assert_eq!((name.as_str(), line.as_str()), ("TILE", "call void @opaque(ptr %g)"));
+fn an_access_is_named_with_its_static() {
+    let gep = "%p = getelementptr inbounds float, ptr addrspace(3) @TILE, i64 %i";
+    let cast = "%g = addrspacecast ptr addrspace(3) %p to ptr";
+    let next = "%q = getelementptr inbounds i8, ptr %g, i64 4";
+    let stored = format!("store ptr {CAST}, ptr %out, align 8");
+    for lines in [
+        &[&*stored][..],
+        &[&format!("store ptr getelementptr inbounds (i8, ptr {CAST}, i64 4), ptr %out")],
+        &[gep, cast, next, "call void @opaque(ptr %q)"],
+        &[gep, cast, next, "call void asm sideeffect \"st.f32 [$0], 1.0;\", \"l\"(ptr %q)"],
+        &[gep, cast, "%s = select i1 %c, ptr %g, ptr %out", "%v = load i32, ptr %s, align 4"],
+        &[
+            gep,
+            cast,
+            "%l = phi ptr [ %n, %bb ], [ %g, %start ]",
+            "%n = getelementptr i8, ptr %l, i64 4",
+            "store i32 1, ptr %n",
+        ],
+        &[
+            gep,
+            cast,
+            "%a = ptrtoint ptr %g to i64",
+            "%b = add i64 %a, 4",
+            "%n = inttoptr i64 %b to ptr",
+            "store i32 1, ptr %n",
+        ],
+        &[gep, cast, "ret ptr %g"],
+    ] {
+        let found = generic_accesses(&kernel(lines));
+        let [LowerError::StaysGeneric { space: "shared", name, function, line, .. }] = &found[..] else {
+            panic!("{lines:?}: {found:?}");
+        };
+        assert_eq!((&**name, &**function, &**line), ("TILE", "k", lines[lines.len() - 1]));
+    }
+    let twice = kernel(&[&stored, &stored]);
+    assert_eq!(generic_accesses(&(twice.clone() + &twice.replace("@k", "@l"))).len(), 2, "one for each function");
 }
 
 #[test]
-fn a_cast_of_a_constant_expression_names_the_static() {
-    let error = verify(
-        "define ptx_kernel void @k(ptr %out) {\n  store ptr addrspacecast (ptr addrspace(3) \
-         getelementptr inbounds (i8, ptr addrspace(3) @TILE, i64 4) to ptr), ptr %out\n}\n",
-    )
-    .expect_err("the address is stored");
-    assert!(error.to_string().contains("shared static `TILE`"), "{error}");
+fn tables_of_shared_addresses_are_refused() {
+    let table = format!("@table = private constant [1 x ptr] [ptr {CAST}], align 8\n");
+    let error = refuse_tables(&(kernel(&[]) + &table)).expect_err("no driver loads it").to_string();
+    assert!(error.contains("static `table` holds the address of shared static `TILE`"), "{error}");
+    assert_eq!(refuse_tables(&kernel(&[&format!("store ptr {CAST}, ptr %out")])), Ok(()));
 }
 
 #[test]
