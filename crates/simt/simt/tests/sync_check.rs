@@ -129,6 +129,13 @@ fn masks() {
     };
     let absent = "`shfl.sync.idx.b32` waits for lanes 3 to 31, which its mask names and which do not come";
     found(&shuffle("-1", 3), 32, absent, "shfl.sync", Some("ret;"));
+    // In each round fewer lanes come; lanes that wait at a barrier instead do not end.
+    let rounds = "mov.u32 %r1, %lane;\nAGAIN:\nredux.sync.add.u32 %r0, %tid, -1;\nsub.u32 %r1, %r1, 8;\n\
+                  setp.ge.s32 %p0, %r1, 0;\n@%p0 bra AGAIN;\nadd.u32 %r0, %r0, 1;\n";
+    found(rounds, 32, "`redux.sync.add.u32` waits for lanes 0 to 7", "redux", Some("ret;"));
+    found(&(shuffle("-1", 3) + "barrier.sync 0;\n"), 32, absent, "shfl.sync", Some("barrier.sync"));
+    // A thread that ends on another path need not come.
+    right(&shuffle("-1", 3).replace("bra DONE", "ret"), 32);
     right(&shuffle("7", 3), 32);
     right(&shuffle("-1", 32), 32);
     let unnamed = "lane 2 executes `shfl.sync.idx.b32` with a mask that does not name it";

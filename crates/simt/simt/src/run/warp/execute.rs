@@ -57,12 +57,7 @@ impl WarpState {
             }
             if entry.wait != Wait::Nothing {
                 let status = self.choose(launch);
-                for (site, lanes, together) in self.met.drain(..) {
-                    observer.synchronized(site, warp_id, lanes);
-                    if together != 0 {
-                        observer.warp_barrier(site, warp_id, together);
-                    }
-                }
+                self.tell_of_meetings(observer, warp_id);
                 match status {
                     Some(status) => return Ok(status),
                     None => continue,

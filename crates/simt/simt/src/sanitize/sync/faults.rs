@@ -18,9 +18,7 @@ pub(in crate::sanitize) fn sentence(fault: &Fault) -> Option<String> {
         FaultKind::AbsentLanes { lanes } if takes_whole_warps(opcode) => {
             Some(format!("`{opcode}` is executed without {}", in_words(*lanes)))
         }
-        FaultKind::AbsentLanes { lanes } => {
-            Some(format!("`{opcode}` waits for {}, which its mask names and which do not come", in_words(*lanes)))
-        }
+        FaultKind::AbsentLanes { lanes } => Some(without(opcode, *lanes)),
         _ => None,
     }
 }
@@ -34,12 +32,18 @@ pub(in crate::sanitize) fn help(fault: &Fault) -> &'static str {
         FaultKind::AbsentLanes { .. } if takes_whole_warps(opcode(&fault.ptx)) => {
             "let all 32 threads of the warp execute it together: move it out of the branch"
         }
-        FaultKind::AbsentLanes { .. } => {
-            "name the lanes that come here in the mask ({ballot} before the branch gives them), or move the operation out \
-             of the branch"
-        }
+        FaultKind::AbsentLanes { .. } => NAME_THEM,
         _ => "move the barrier out of the branch: all threads of the block reach it, or none",
     }
+}
+
+/// What to do about a mask that names lanes that do not come.
+pub(super) const NAME_THEM: &str = "name the lanes that come here in the mask ({ballot} before the branch gives them), or \
+                                    move the operation out of the branch";
+
+/// What a warp operation does whose mask names lanes that do not come.
+pub(super) fn without(opcode: &str, lanes: u32) -> String {
+    format!("`{opcode}` waits for {}, which its mask names and which do not come", in_words(lanes))
 }
 
 /// Whether an instruction has no mask, but is executed by all threads of a warp.
@@ -48,8 +52,8 @@ fn takes_whole_warps(opcode: &str) -> bool {
     WHOLE.iter().any(|begin| opcode.starts_with(begin))
 }
 
-/// The opcode of a line of PTX.
-fn opcode(line: &str) -> &str {
+/// The opcode of the first instruction of a text.
+pub(super) fn opcode(line: &str) -> &str {
     let mut words = line.split_whitespace().map(|word| word.trim_end_matches(';'));
     words.find(|word| !word.starts_with(['@', '{']) && !word.ends_with(':')).unwrap_or(line)
 }
