@@ -264,6 +264,10 @@ fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
         FaultKind::Access { access, near } => match access.what {
             AccessProblem::Misaligned => "start such accesses at multiples of their size, or access smaller elements",
+            AccessProblem::NotAtomic => {
+                "use a plain load and store for local memory, which no other thread sees, or keep the value in shared or \
+                 global memory"
+            }
             AccessProblem::ReadOnly => "write to a buffer or to a variable that is not constant",
             AccessProblem::OutOfBounds if near.contains("null pointer") => {
                 "pass a buffer for this pointer, and check that the host passes the arguments in the kernel's order"
