@@ -339,6 +339,8 @@ pub enum Mistake {
         /// The lane that it names, and that one's mask.
         other: (u32, u32),
     },
+    /// The lanes' `membermask` does not name them.
+    UnnamedLanes,
     /// The lanes' `membermask` names lanes that have ended without executing the instruction, after they ran past the
     /// place where they would have reconverged with these lanes.
     EndedLanes {

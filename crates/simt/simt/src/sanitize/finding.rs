@@ -287,7 +287,9 @@ fn help(fault: &Fault) -> &'static str {
         }
         FaultKind::StackOverflow => "let the recursion end earlier, or use a loop",
         FaultKind::BadFree { .. } => "free each address once, and only what `malloc` has returned",
-        FaultKind::DivergentBarrier { .. } | FaultKind::AbsentLanes { .. } => faults::help(fault),
+        FaultKind::DivergentBarrier { .. } | FaultKind::AbsentLanes { .. } | FaultKind::UnnamedLanes { .. } => {
+            faults::help(fault)
+        }
         FaultKind::Deadlock { .. } => "let every thread reach the barrier, or the store that another thread waits for",
         _ => "",
     }

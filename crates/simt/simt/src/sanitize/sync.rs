@@ -19,7 +19,7 @@ use crate::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Plac
 use crate::run::{Machine, unravel};
 use barriers::Barriers;
 use clusters::Clusters;
-use faults::{NAME_THEM, in_words, opcode, without};
+use faults::{NAME_ALL, NAME_THEM, in_words, opcode, unnamed, without};
 use objects::Objects;
 
 /// The check of one launch.
@@ -112,6 +112,11 @@ impl Checker for Sync {
         match *mistake {
             // Whether the value matters is the business of the check `init`.
             Mistake::AbsentSource => {}
+            Mistake::UnnamedLanes => {
+                self.findings.add("masks", site, None, 1, || {
+                    found(unnamed(opcode_at(&self.facts.function, site), lanes), NAME_ALL)
+                });
+            }
             Mistake::EndedLanes { lanes, at, lane } => {
                 self.findings.add("masks", site, None, 1, || {
                     let other = Some(("has ended there".to_owned(), self::party(at, warp_id, lane)));

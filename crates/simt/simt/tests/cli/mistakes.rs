@@ -61,8 +61,7 @@ fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
         });
         let params = named.collect::<Vec<_>>().join(", ");
         // C's end of a string is no part of the text.
-        let text =
-            format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ ret; }}\n\0");
+        let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ ret; }}\n\0");
         std::fs::write(&path, text).unwrap();
         let path = path.to_str().unwrap();
         let ended = run_file(path, &format!("--grid 2x1 --block 4x2x1 --arg {args}"));

@@ -2,8 +2,8 @@
 
 use super::{fault, launch, machine, outcome_of, text};
 use ptx::ast::Space;
-use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::diagnostic::{Diagnostic, Style};
+use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Buffer, Fault, FaultKind, LaunchError};
 
 fn access(fault: &Fault) -> (&simt::memory::AccessFault, &str) {
@@ -147,7 +147,7 @@ fn read_only_spaces_are_found_behind_generic_addresses() {
     }
 }
 
-/// An H100 leaves local memory as it is, and gives a value that nothing defines.
+/// What a GPU does depends on what its compiler knows of the address.
 #[test]
 fn local_memory_has_no_atomics() {
     for atomic in [
