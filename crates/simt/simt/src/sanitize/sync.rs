@@ -2,7 +2,8 @@
 //!
 //! What nobody can go on from is a fault of the machine, which [`faults`] puts in words. Found beside are the things that
 //! the PTX ISA leaves undefined, and where a GPU may get by: lanes of a warp that come to an `.aligned` barrier at
-//! different instructions, a barrier that is used in two ways at once, masks that differ between the lanes that they name,
+//! different instructions, warps that do, a barrier that is used in two ways at once, masks that differ between the lanes
+//! that they name, or that name lanes that end instead, or not the lane that executes the instruction,
 //! and asynchronous copies that are under way when the block ends whose shared memory they work on.
 
 mod barriers;
