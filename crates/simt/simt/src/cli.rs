@@ -11,6 +11,7 @@
 
 mod args;
 mod check;
+mod parameters;
 mod run;
 mod spec;
 mod values;
@@ -134,6 +135,8 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
     if bytes.len() as u64 > MAX_TEXT {
         return Err(Failure::usage(format!("{shown} has more than {MAX_TEXT} bytes, and is no PTX text")));
     }
+    // A C string ends in a zero, and is often saved with it.
+    while bytes.pop_if(|byte| *byte == 0).is_some() {}
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let hint = if error.as_bytes().starts_with(b"\x7fELF") {

@@ -182,6 +182,9 @@ impl fmt::Display for AccessFault {
             AccessProblem::Misaligned => "misaligned",
             AccessProblem::OutOfBounds => "out of bounds",
             AccessProblem::ReadOnly => "read-only memory:",
+            AccessProblem::NotAtomic => {
+                return write!(f, "atomic operation of {} bytes on local memory, which has none,", self.bytes);
+            }
         };
         let verb = if self.write { "write" } else { "read" };
         write!(f, "{what} {verb} of {} bytes", self.bytes)
@@ -197,6 +200,8 @@ pub enum AccessProblem {
     OutOfBounds,
     /// The access writes, but the space is read-only.
     ReadOnly,
+    /// The access is atomic, but only global and shared memory have atomic operations (PTX ISA §9.7.13.5).
+    NotAtomic,
     /// Threads do not wait for each other as the operation needs it: what an mbarrier does not allow, or memory of a block that
     /// has exited, in words.
     Synchronization(String),
@@ -209,7 +214,7 @@ impl AccessProblem {
     pub(crate) fn words(&self) -> Option<&str> {
         match self {
             Self::Synchronization(words) | Self::Other(words) => Some(words),
-            Self::Misaligned | Self::OutOfBounds | Self::ReadOnly => None,
+            Self::Misaligned | Self::OutOfBounds | Self::ReadOnly | Self::NotAtomic => None,
         }
     }
 }

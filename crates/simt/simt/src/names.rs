@@ -60,8 +60,8 @@ pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, wanted: &str) ->
 }
 
 /// Names in words, demangled: `a, b`, or `none`.
-pub(crate) fn list(names: &[String]) -> String {
-    let names: Vec<_> = names.iter().map(|name| demangled(name)).collect();
+pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<_> = names.iter().map(|name| demangled(name.as_ref())).collect();
     match names[..] {
         [] => "none".to_owned(),
         _ => names.join(", "),

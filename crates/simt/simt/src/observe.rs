@@ -339,6 +339,18 @@ pub enum Mistake {
         /// The lane that it names, and that one's mask.
         other: (u32, u32),
     },
+    /// The lanes' `membermask` does not name them.
+    UnnamedLanes,
+    /// The lanes' `membermask` names lanes that have ended without executing the instruction, after they ran past the
+    /// place where they would have reconverged with these lanes.
+    EndedLanes {
+        /// The lanes that have ended.
+        lanes: u32,
+        /// Where a lane of the warp has ended last.
+        at: Site,
+        /// That lane.
+        lane: u32,
+    },
     /// The lanes' shuffle reads from lanes that take no part in it: that have ended, or that the mask does not name.
     AbsentSource,
     /// A block has ended before an asynchronous operation on its shared memory was waited for. The site, the warp and the

@@ -87,11 +87,15 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// A lane executes an instruction whose `membermask` does not name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnnamedLane {
-    /// The lane.
-    pub lane: u32,
+/// How the masks of lanes that execute an instruction name lanes.
+pub(crate) struct Named {
+    /// Whether lanes are named that are alive and do not execute it.
+    pub(crate) missing: bool,
+    /// The lanes that execute it and that their own mask does not name, which PTX leaves undefined.
+    pub(crate) unnamed: u32,
+    /// Whether a GPU ignores the masks: where all lanes that are alive execute the instruction together with one mask, an
+    /// H100 lets all of them take part, and otherwise reports an illegal instruction for lanes that are not named.
+    pub(crate) is_ignored: bool,
 }
 
 impl Warp {
@@ -108,23 +112,32 @@ impl Warp {
         }
     }
 
-    /// Whether some lanes that are `alive` are named by the `membermask` of a lane of `mask`, but are not in `mask`.
-    ///
-    /// # Errors
-    /// [`UnnamedLane`] when a lane's own mask does not name it.
-    pub(crate) fn missing(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Result<bool, UnnamedLane> {
+    /// How the `membermask`s of the lanes of `mask` name lanes, of which some are `alive`.
+    pub(crate) fn named(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Named {
         let Some(members) = self.members() else {
-            return Ok(false);
+            return Named { missing: false, unnamed: 0, is_ignored: false };
         };
         let members = regs.get32(members);
-        let mut named = 0;
+        let (mut named, mut unnamed) = (0, 0);
         for lane in lanes(mask) {
-            if members[lane] & 1 << lane == 0 {
-                return Err(UnnamedLane { lane: lane as u32 });
-            }
+            unnamed |= !members[lane] & 1 << lane;
             named |= members[lane];
         }
-        Ok(named & alive & !mask != 0)
+        Named {
+            missing: named & alive & !mask != 0,
+            unnamed,
+            is_ignored: mask == alive && lanes(mask).all(|lane| members[lane] == named),
+        }
+    }
+
+    /// For each lane of `mask` those that take part with it.
+    fn together(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Lanes32 {
+        match self.members() {
+            Some(members) if !self.named(regs, mask, alive).is_ignored => {
+                regs.get32(members).map(|members| members & alive)
+            }
+            _ => [mask; LANES],
+        }
     }
 
     /// Two lanes of `mask` of which one names the other, whose `membermask` is not the same. Lanes that have ended need not
@@ -181,14 +194,18 @@ impl Warp {
         }
     }
 
-    /// Runs it on the lanes of `mask`. Lanes that are not `alive` take no part. The values that lanes give to others
+    /// Runs it on the lanes of `mask`. Lanes that are not `alive` take no part, and shuffles read zero from them. The values that lanes give to others
     /// are those of `values`, where lanes have come to it at different places.
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32, alive: u32, values: Option<&Lanes64>) {
         match self {
             Warp::ActiveMask { to } => regs.set32(*to, mask, &[mask; LANES]),
             Warp::Sync { .. } => {}
             Warp::Shuffle { mode, to, found, value, lane, clamp, .. } => {
-                let narrowed = values.map(narrow);
+                let narrowed = match values {
+                    Some(values) => Some(narrow(values)),
+                    None if mask == ALL => None,
+                    None => Some(in_lanes(mask, |lane| regs.get32(*value)[lane])),
+                };
                 let value = narrowed.as_ref().unwrap_or_else(|| regs.get32(*value));
                 let (result, sources) = shuffle(*mode, value, regs.get32(*lane), regs.get32(*clamp));
                 regs.set32(*to, mask, &result);
@@ -196,12 +213,12 @@ impl Warp {
                     regs.set_pred(*found, mask, sources);
                 }
             }
-            Warp::Vote { mode, to, value, negated, mask: members } => {
+            Warp::Vote { mode, to, value, negated, .. } => {
                 let yes = match values {
                     None => regs.pred(*value) ^ if *negated { ALL } else { 0 },
                     Some(values) => truth(&narrow(values)),
                 };
-                let members = regs.get32(*members).map(|members| members & alive);
+                let members = self.together(regs, mask, alive);
                 let result = in_lanes(mask, |lane| {
                     let votes = yes & members[lane];
                     match mode {
@@ -217,9 +234,9 @@ impl Warp {
                     Reg::R64(_) => unreachable!("decoding gives votes 32 bits or a predicate"),
                 }
             }
-            Warp::Match { value, to, all, mask: members } => {
+            Warp::Match { value, to, all, .. } => {
                 let values = values.copied().unwrap_or_else(|| wide(*value, regs));
-                let members = regs.get32(*members).map(|members| members & alive);
+                let members = self.together(regs, mask, alive);
                 let mut result = [0; LANES];
                 let mut same = 0;
                 for lane in lanes(mask) {
@@ -235,17 +252,17 @@ impl Warp {
                     regs.set_pred(*pred, mask, same);
                 }
             }
-            Warp::Reduce { op, to, value, mask: members } => {
+            Warp::Reduce { op, to, value, .. } => {
                 let values = values.map_or_else(|| *regs.get32(*value), narrow);
-                let members = regs.get32(*members).map(|members| members & alive);
+                let members = self.together(regs, mask, alive);
                 let result = in_lanes(mask, |lane| {
                     let all = lanes(members[lane]).map(|other| values[other]);
                     all.reduce(|a, b| op.apply(a, b)).unwrap_or(0)
                 });
                 regs.set32(*to, mask, &result);
             }
-            Warp::Elect { to, elected, mask: members } => {
-                let leaders = regs.get32(*members).map(|members| (members & alive).trailing_zeros());
+            Warp::Elect { to, elected, .. } => {
+                let leaders = self.together(regs, mask, alive).map(u32::trailing_zeros);
                 let mut chosen = 0;
                 for lane in lanes(mask) {
                     chosen |= u32::from(leaders[lane] == lane as u32) << lane;

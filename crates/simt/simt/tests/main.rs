@@ -6,6 +6,7 @@
 use simt::regs;
 
 mod alu;
+mod bf16;
 mod cli;
 mod counters;
 mod critical_path;
@@ -17,6 +18,7 @@ mod fuzz;
 mod instance;
 mod litmus;
 mod machine;
+mod masks;
 mod matrix;
 mod memory;
 mod names;

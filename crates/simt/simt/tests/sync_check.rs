@@ -8,7 +8,7 @@ use crate::programs::{machine, programs};
 /// A kernel `k(out)` with 32 results in `%r0` and these statements.
 fn kernel(body: &str) -> String {
     format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"a.cu\"\n.visible .entry k(.param .u64 out)\n{{\n\
          .reg .b32 %r<10>, %tid, %lane;\n.reg .b64 %out, %d<6>;\n.reg .pred %p<6>;\n\
          .shared .align 16 .b8 tile[1024];\n.shared .align 8 .b64 bar;\n\
          mov.u32 %tid, %tid.x;\nand.b32 %lane, %tid, 31;\nmov.u32 %r0, 0;\nld.param.u64 %out, [out];\n\
@@ -68,8 +68,28 @@ fn barriers_in_divergent_code() {
     let aligned = both("bar.sync", "%lane, 16");
     found(&aligned, 64, "barrier in divergent code: lanes", "bar.sync 0;", Some("bar.sync 0;"));
     right(&both("barrier.sync", "%lane, 16"), 64);
-    // Each warp takes one branch.
-    right(&both("bar.sync", "%tid, 32"), 64);
+    // Each warp takes one branch: the PTX is right, but no source with one barrier in each branch.
+    let apart = both("bar.sync", "%tid, 32");
+    let what = "waits at barrier 0 here and warp";
+    found(&apart, 64, what, "// odd", Some("// even"));
+    found(&apart, 96, what, "// odd", Some("// even"));
+    right(&apart, 32);
+    right(&both("barrier.sync", "%tid, 32"), 64);
+    right(&apart.replace(" 0;", " 1, 64;"), 64);
+    right(&apart.replacen("bar.sync 0", "bar.arrive 1, 64", 1).replace("bar.sync 0", "bar.sync 1, 64"), 64);
+    // Another round of one of them, where the others are in the first.
+    let rounds = "setp.lt.u32 %p0, %tid, 32;\nmov.u32 %r1, 0;\nAGAIN:\n@!%p0 bra NEXT;\nbar.sync 0; // some\nNEXT:\n\
+                  bar.sync 0; // all\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 2;\n@%p1 bra AGAIN;\n";
+    found(rounds, 64, what, "// all", Some("// some"));
+    // Copies of one barrier are one text, and barriers of two lines are not.
+    let copied = |second: u32| {
+        apart
+            .replace("// even", "")
+            .replacen("bar.sync", ".loc 1 7 5\nbar.sync", 1)
+            .replace("A:\nbar.sync", &format!("A:\n.loc 1 {second} 5\nbar.sync"))
+    };
+    right(&copied(7), 64);
+    found(&copied(8), 64, what, "// odd", Some("bar.sync 0;"));
 
     let some = "setp.lt.u32 %p0, %lane, 5;\n@!%p0 bra DONE;\nbar.sync 0;\nDONE:\nadd.u32 %r0, %r0, 1; // here\n";
     let what = "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not come";
@@ -99,7 +119,8 @@ fn barriers_with_other_numbers_and_counts() {
 
     let popc = "bar.red.popc.u32 %r1, 0, %p0";
     found(&counts(popc, "bar.sync 0"), 64, "barrier 0 is reached with a reduction", "bar.", Some("bar."));
-    right(&counts(popc, popc), 64);
+    right(&counts(popc, popc).replace("bar.red", "barrier.red"), 64);
+    found(&counts(popc, popc), 64, "waits at barrier 0 here and warp", "bar.red", Some("bar.red"));
 
     let arrives = |times: usize| {
         let arrive = "@%p0 bar.arrive 1, 96; // early\n".repeat(times);
@@ -129,10 +150,20 @@ fn masks() {
     };
     let absent = "`shfl.sync.idx.b32` waits for lanes 3 to 31, which its mask names and which do not come";
     found(&shuffle("-1", 3), 32, absent, "shfl.sync", Some("ret;"));
+    // In each round fewer lanes come; lanes that wait at a barrier instead do not end.
+    let rounds = "mov.u32 %r1, %lane;\nAGAIN:\nredux.sync.add.u32 %r0, %tid, -1;\nsub.u32 %r1, %r1, 8;\n\
+                  setp.ge.s32 %p0, %r1, 0;\n@%p0 bra AGAIN;\nadd.u32 %r0, %r0, 1;\n";
+    found(rounds, 32, "`redux.sync.add.u32` waits for lanes 0 to 7", "redux", Some("ret;"));
+    found(&(shuffle("-1", 3) + "barrier.sync 0;\n"), 32, absent, "shfl.sync", Some("barrier.sync"));
+    // A thread that ends on another path need not come.
+    right(&shuffle("-1", 3).replace("bra DONE", "ret"), 32);
     right(&shuffle("7", 3), 32);
     right(&shuffle("-1", 32), 32);
     let unnamed = "lane 2 executes `shfl.sync.idx.b32` with a mask that does not name it";
     found(&shuffle("3", 3), 32, unnamed, "shfl.sync", None);
+    let unnamed = "lanes 8 to 31 execute `shfl.sync.idx.b32` with a mask that does not name them";
+    found(&shuffle("255", 32), 64, unnamed, "shfl.sync", None);
+    found("elect.sync %r0|%p0, 0;", 32, "lanes 0 to 31 execute `elect.sync`", "elect", None);
 
     let matrix = |lanes: u32| {
         format!(

@@ -96,11 +96,34 @@ fn shared_memory_that_nobody_wrote_differs_between_seeds() {
     assert!(random[0] != random[32] && random != under(Schedule::Random(2)), "{random:?}");
 }
 
+/// Lanes that have ended are not waited for, however far they came.
+#[test]
+fn lanes_that_end_without_coming() {
+    let some = |operation: &str| {
+        always(
+            &format!("setp.lt.u32 %p0, %lane, 2;\n@!%p0 bra DONE;\n{operation};\nadd.u32 %r0, %r0, 1;\nDONE:\n"),
+            (1, 64),
+            |tid| if tid % 32 < 2 { 1 } else { 0 },
+        );
+    };
+    some("bar.warp.sync -1");
+    some("vote.sync.all.pred %p1, %p0, -1;\n@!%p1 trap");
+    some("match.all.sync.b32 %r1|%p1, %r0, -1;\n@!%p1 trap;\nsetp.ne.u32 %p1, %r1, 3;\n@%p1 trap");
+    some("shfl.sync.bfly.b32 %r1, %lane, 1, 31, -1;\nadd.u32 %r1, %r1, %lane;\nsetp.ne.u32 %p1, %r1, 1;\n@%p1 trap");
+    // Each round waits for fewer lanes.
+    always(
+        "shr.u32 %r1, %lane, 3;\nAGAIN:\nredux.sync.add.u32 %r2, 1, -1;\nadd.u32 %r0, %r0, %r2;\n\
+         sub.u32 %r1, %r1, 1;\nsetp.ge.s32 %p0, %r1, 0;\n@%p0 bra AGAIN;\n",
+        (1, 64),
+        |tid| [32, 56, 72, 80][tid as usize % 32 / 8],
+    );
+}
+
 #[test]
 fn nobody_comes() {
     let absent = |kind: &FaultKind| matches!(kind, FaultKind::AbsentLanes { .. });
     never(
-        "setp.lt.u32 %p0, %lane, 3;\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nDONE:\n",
+        "setp.lt.u32 %p0, %lane, 3;\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nDONE:\nbarrier.sync 0;\n",
         (1, 32),
         absent,
         "names lanes that are not there (0xfffffff8)",

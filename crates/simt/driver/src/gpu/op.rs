@@ -144,7 +144,9 @@ fn code_of(fault: &FaultKind) -> Code {
     match fault {
         FaultKind::Access { access, .. } => match access.what {
             simt::memory::AccessProblem::Misaligned => Code::MISALIGNED_ADDRESS,
-            simt::memory::AccessProblem::OutOfBounds | simt::memory::AccessProblem::ReadOnly => Code::ILLEGAL_ADDRESS,
+            simt::memory::AccessProblem::OutOfBounds
+            | simt::memory::AccessProblem::ReadOnly
+            | simt::memory::AccessProblem::NotAtomic => Code::ILLEGAL_ADDRESS,
             simt::memory::AccessProblem::Synchronization(_) | simt::memory::AccessProblem::Other(_) => {
                 Code::ILLEGAL_INSTRUCTION
             }

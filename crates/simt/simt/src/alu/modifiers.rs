@@ -33,6 +33,8 @@ impl Modifiers {
     pub const BRAIN: Self = Self(1 << 11);
     /// A register of 32 bits holds two numbers of 16. Not written as a modifier, but as the type.
     pub const PACKED: Self = Self(1 << 12);
+    /// `fma`: the result is zero where a factor is an out-of-bounds NaN.
+    pub const OOB: Self = Self(1 << 13);
 
     /// The modifiers of both sets.
     #[must_use]

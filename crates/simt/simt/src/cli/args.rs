@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::spec::Spec;
+use crate::module::Module;
+use crate::names;
 use crate::run::Schedule;
 use crate::sanitize::Checks;
 
@@ -31,10 +33,11 @@ pub(super) enum Command {
 pub(super) struct Run {
     /// A file of PTX text
     pub(super) file: PathBuf,
-    /// The kernel: an .entry of the file, its name mangled or not, or as much of it as no other kernel has
-    #[arg(long, value_name = "NAME", required_unless_present = "launch")]
+    /// The kernel: an .entry of the file, its name mangled or not, or as much of it as no other kernel has [default: the
+    /// file's only kernel]
+    #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Blocks, in x or also y and z
+    /// Blocks, in x or also y and z, as 4 or 4,2 or 4x2
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides, required_unless_present = "launch")]
     grid: Option<[u32; 3]>,
     /// Threads of a block, in x or also y and z
@@ -136,19 +139,22 @@ pub(super) struct KernelLaunch {
 }
 
 impl Run {
-    /// The launches: those of --launch, or the one that --entry and the options beside it describe.
-    pub(super) fn launches(&self) -> Vec<KernelLaunch> {
-        match (&self.entry, self.grid, self.block) {
-            (Some(entry), Some(grid), Some(block)) => vec![KernelLaunch {
-                entry: entry.clone(),
-                grid,
-                block,
-                cluster: self.cluster,
-                shared: self.shared,
-                args: None,
-            }],
-            _ => self.launch.clone(),
-        }
+    /// The launches of a module's kernels: those of --launch, or the one that --grid and the options next to it describe.
+    pub(super) fn launches(&self, module: &Module) -> Result<Vec<KernelLaunch>, String> {
+        let (Some(grid), Some(block)) = (self.grid, self.block) else {
+            return Ok(self.launch.clone());
+        };
+        let known: Vec<&str> = module.kernels().collect();
+        let entry = match (&self.entry, &known[..]) {
+            (Some(entry), _) => entry.clone(),
+            (None, [only]) => (*only).to_owned(),
+            (None, []) => return Err("the file has no kernel".to_owned()),
+            (None, several) => {
+                let (count, list) = (several.len(), names::list(several));
+                return Err(format!("the file has {count} kernels; there are {list}; choose one with --entry NAME"));
+            }
+        };
+        Ok(vec![KernelLaunch { entry, grid, block, cluster: self.cluster, shared: self.shared, args: None }])
     }
 
     /// Whether the launch is written as --entry and the options beside it.
@@ -210,12 +216,14 @@ fn symbol(text: &str) -> Result<Symbol, String> {
 
 fn sides(text: &str) -> Result<[u32; 3], String> {
     let mut sides = [1; 3];
-    let words: Vec<&str> = text.split(',').collect();
+    let words: Vec<&str> = text.split([',', 'x']).collect();
     if words.len() > 3 {
         return Err("there are three dimensions at most: X,Y,Z".to_owned());
     }
     for (side, word) in sides.iter_mut().zip(words) {
-        *side = word.trim().parse().map_err(|_| format!("`{word}` is not a number from 0 to 4294967295"))?;
+        *side = word.trim().parse().map_err(|_| {
+            format!("`{word}` in `{text}` is not a number from 0 to 4294967295; write it as 4 or 4,2 or 4x2x1")
+        })?;
     }
     Ok(sides)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::args::{Print, Run, Symbol};
 use super::spec::{BufferInit, Spec};
 use super::values::Type;
-use super::{Failure, load, refused, style};
+use super::{Failure, load, parameters, refused, style};
 use crate::counters::{Counters, Metric, Value};
 use crate::demangle::demangled;
 use crate::diagnostic::{Diagnostic, texts};
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     {
         match args.arg.get(index) {
             Some(Spec::Buffer { .. }) => {}
-            Some(Spec::Scalar(_)) => {
+            Some(Spec::Scalar { .. }) => {
                 return Err(Failure::usage(format!(
                     "{wanted} {index}: argument {index} is a scalar, which a kernel cannot change; name a buffer"
                 )));
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         set(&mut machine, &instance, name, value).map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
     }
     let mut functions = Vec::new();
-    for launch in args.launches() {
+    for launch in args.launches(&module).map_err(Failure::usage)? {
         let function = instance.function(&launch.entry);
         functions.push((launch, function.map_err(|error| refused(&args.file, &error))?));
     }
@@ -81,20 +81,19 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
 
     let mut launches = Vec::new();
     for (launch, function) in functions {
-        let chosen = match &launch.args {
-            None => values.clone(),
-            Some(numbers) => numbers
-                .iter()
-                .map(|number| {
-                    values.get(*number).cloned().ok_or_else(|| {
-                        let (entry, count) = (&launch.entry, values.len());
-                        Failure::usage(format!(
-                            "--launch {entry}: there is no argument {number}, but {count}, from 0 on"
-                        ))
-                    })
-                })
-                .collect::<Result<_, _>>()?,
-        };
+        let count = values.len();
+        let numbers = launch.args.clone().unwrap_or_else(|| (0..count).collect());
+        if let Some(number) = numbers.iter().find(|number| **number >= count) {
+            let entry = &launch.entry;
+            let problem = format!("--launch {entry}: there is no argument {number}, but {count}, from 0 on");
+            return Err(Failure::usage(problem));
+        }
+        let specs: Vec<_> = numbers.iter().map(|number| (*number, &args.arg[*number])).collect();
+        parameters::check(&function.program().params, &specs).map_err(|problem| {
+            let kernel = demangled(function.name());
+            Failure::usage(format!("kernel `{kernel}`: {problem}"))
+        })?;
+        let chosen: Vec<Arg> = numbers.iter().map(|number| values[*number].clone()).collect();
         launches.push((launch, function, chosen));
     }
 
@@ -224,7 +223,7 @@ fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> 
     let variable = instance.variable::<u8>(name).map_err(|error| error.to_string())?;
     let filled;
     let bytes = match value {
-        Spec::Scalar(bytes) => bytes,
+        Spec::Scalar { bytes, .. } => bytes,
         Spec::Buffer { ty, count, fill } => {
             filled = ty.fill(*count, fill)?;
             &filled
@@ -268,7 +267,7 @@ fn place(
     random: &mut Option<fastrand::Rng>,
 ) -> Result<(Arg, Option<BufferArg>), String> {
     match spec {
-        Spec::Scalar(bytes) => Ok((Arg::Bytes(bytes.clone()), None)),
+        Spec::Scalar { bytes, .. } => Ok((Arg::Bytes(bytes.clone()), None)),
         Spec::Buffer { ty, count, fill } => {
             let buffer = match (fill, random) {
                 (BufferInit::Zeros, _) => machine.zeroed(count * ty.bytes()),

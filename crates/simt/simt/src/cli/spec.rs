@@ -10,8 +10,8 @@ use super::values::Type;
 /// A kernel's argument.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Spec {
-    /// Its bytes, little-endian.
-    Scalar(Vec<u8>),
+    /// Its bytes, little-endian; its type, unless they are written as bytes.
+    Scalar { ty: Option<Type>, bytes: Vec<u8> },
     /// Memory on the device.
     Buffer { ty: Type, count: usize, fill: BufferInit },
 }
@@ -36,10 +36,11 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(bytes) = text.strip_prefix("bytes:") {
-            return Ok(Self::Scalar(match bytes.strip_prefix("file:") {
+            let bytes = match bytes.strip_prefix("file:") {
                 Some(path) => file(path)?,
                 None => hex(bytes)?,
-            }));
+            };
+            return Ok(Self::Scalar { ty: None, bytes });
         }
         let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
@@ -51,7 +52,7 @@ impl FromStr for Spec {
             }
         })?;
         if let Some(value) = rest.strip_prefix(':') {
-            return Ok(Self::Scalar(ty.parse(value)?));
+            return Ok(Self::Scalar { ty: Some(ty), bytes: ty.parse(value)? });
         }
         let Some((count, fill)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
             return Err(format!("a value or a count is missing; {HINT}"));

@@ -95,7 +95,9 @@ impl Decoder<'_, '_, '_> {
             (Type::Int(..), to) => to.is_float(),
             _ => false,
         };
-        if rounding.is_none() && loses {
+        // Between the formats of 16 bits, ptxas takes none for the nearest.
+        let is_optional = from.is_float() && to.is_float() && (from.bits(), to.bits()) == (16, 16);
+        if rounding.is_none() && loses && !is_optional {
             return Err(self.invalid(format!("`{opcode}` needs a rounding modifier: it loses bits")));
         }
         if !exists(conversion, rounding, false) {
@@ -134,7 +136,6 @@ fn loses(a: Format, b: Format) -> bool {
 
 /// Whether the ISA has these modifiers for a conversion between these types, in the words of ptxas.
 fn exists(conversion: Conversion, rounding: Option<Rounding>, pair: bool) -> bool {
-    use Bits::B8;
     use Format::{Bf16, F16, F32, F64, Tf32};
     use Type::{Float, Int};
     const NONE: Modifiers = Modifiers::NONE;
@@ -160,7 +161,6 @@ fn exists(conversion: Conversion, rounding: Option<Rounding>, pair: bool) -> boo
             let lossless = widens && (!signed || to_signed);
             (PLAIN, if lossless { NONE } else { SAT })
         }
-        (Float(Bf16), Int(B8, _)) | (Int(B8, _), Float(Bf16)) => return false,
         (Float(Bf16), Int(..)) => (INTEGRAL, NONE),
         (Float(F32), Int(..)) => (INTEGRAL, CLAMPED),
         (Float(_), Int(..)) => (INTEGRAL, SAT),

@@ -9,7 +9,7 @@ use crate::alu::modifiers::Modifiers;
 use crate::code::{FrameInit, Pred, R32, R64};
 
 /// The words of rounding modes and other modifiers.
-const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 18] = {
+const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 19] = {
     const INTEGRAL: Modifiers = Modifiers::ROUNDING.and(Modifiers::INTEGRAL);
     [
         ("rn", Modifiers::ROUNDING, Some(Rounding::Nearest)),
@@ -30,6 +30,7 @@ const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 18] = {
         ("abs", Modifiers::ABS, None),
         ("relu", Modifiers::RELU, None),
         ("satfinite", Modifiers::SATFINITE, None),
+        ("oob", Modifiers::OOB, None),
     ]
 };
 
@@ -123,7 +124,8 @@ static FORMS: &[Form] = {
         "add" 2 E::Half(Half::Add); "f16" [] [ROUNDING FTZ SAT], "bf16" [] [ROUNDING];
         "sub" 2 E::Half(Half::Sub); "f16" [] [ROUNDING FTZ SAT], "bf16" [] [ROUNDING];
         "mul" 2 E::Half(Half::Mul); "f16" [] [ROUNDING FTZ SAT], "bf16" [] [ROUNDING];
-        "fma" 3 E::Half(Half::Fma); "f16" [ROUNDING] [FTZ SAT], "f16" [ROUNDING] [FTZ RELU], "bf16" [ROUNDING] [RELU];
+        "fma" 3 E::Half(Half::Fma); "f16" [ROUNDING] [FTZ SAT], "f16" [ROUNDING] [FTZ RELU], "bf16" [ROUNDING] [RELU],
+            "f16" [ROUNDING OOB] [SAT], "f16" [ROUNDING OOB] [RELU], "bf16" [ROUNDING OOB] [RELU];
         "min" 2 E::Half(Half::Min);
             "f16" [XORSIGN ABS] [FTZ NAN], "f16" [] [FTZ NAN], "bf16" [XORSIGN ABS] [NAN], "bf16" [] [NAN];
         "max" 2 E::Half(Half::Max);

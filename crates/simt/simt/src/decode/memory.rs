@@ -107,6 +107,27 @@ impl<'d> Decoder<'d, '_, '_> {
         self.known(&[("v2", 2), ("v4", 4), ("v8", 8), ("b128", 2)])
     }
 
+    /// Refuses accesses of a size that the opcode does not have: 32 bytes are for global memory, and alone have a priority
+    /// in the L2 cache.
+    fn check_size(&self) -> Decoded<()> {
+        let elements = self.known(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+        let bytes = elements * type_bytes(self.last()).unwrap_or(1);
+        let names = |name: &str| self.words.iter().any(|word| word.split("::").next() == Some(name));
+        let most = match elements {
+            4 | 8 if self.words[0] != "ldu" && !["shared", "local", "const", "param"].into_iter().any(names) => 32,
+            _ => 16,
+        };
+        if bytes > most {
+            return Err(self.invalid(format!("`{}` accesses {bytes} bytes, and {most} are the most", self.opcode)));
+        }
+        match self.words.iter().find(|word| word.starts_with("L2::evict")) {
+            Some(word) if bytes < 32 => {
+                Err(self.invalid(format!("`.{word}` is for .v8 of 32 bits and .v4 of 64 bits")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The type of an element, and its size.
     pub(super) fn element(&self) -> Decoded<(&'d str, Width)> {
         let ty = if self.last() == "b128" { "b64" } else { self.last() };
@@ -143,6 +164,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// The type of a load or store with its size, what it orders, and the two operands.
     fn access(&self) -> Decoded<(&'d str, Width, Order, &'d [Operand<'d>; 2])> {
         let (ty, width) = self.element()?;
+        self.check_size()?;
         let operands = self.without_policy().try_into().map_err(|_| self.unsupported_form())?;
         Ok((ty, width, self.order(Semantics::Weak, Scope::Sys), operands))
     }
@@ -197,7 +219,9 @@ impl<'d> Decoder<'d, '_, '_> {
         let (ty, width) = self.element()?;
         let name = self.operation().unwrap_or_default();
         if self.has("b128") {
-            let ([to, at, operand], new) = self.first()?;
+            let [to, at, operand, new @ ..] = self.without_policy() else {
+                return Err(self.unsupported_form());
+            };
             let op = match new.first().map(|new| self.values(new, ty)).transpose()?.as_deref() {
                 Some(&[low, high]) => WideOp::CompareExchange { new: [low, high] },
                 Some(_) => return Err(self.unsupported_form()),

@@ -40,6 +40,17 @@ impl Shape {
         }
     }
 
+    /// The reason why no address of a space can be accessed so.
+    #[inline(always)]
+    fn refusal(self, region: Region) -> Option<AccessProblem> {
+        let is_atomic = matches!(self.kind, AccessKind::Atomic | AccessKind::Reduction);
+        match region {
+            Region::Const | Region::Param if self.write => Some(AccessProblem::ReadOnly),
+            Region::Local | Region::FrameParam if is_atomic => Some(AccessProblem::NotAtomic),
+            _ => None,
+        }
+    }
+
     /// The fault of a lane, at an address of a space of so many bytes.
     pub(super) fn fault(self, lane: usize, address: u64, what: AccessProblem, space: (Space, u64)) -> AccessFault {
         AccessFault::new(lane, address, (self.bytes, self.write), what, space)
@@ -295,8 +306,7 @@ pub(crate) fn check<'m, V: Vectors>(
         Region::Const => (None, 0, env.constants.len() as u64),
         Region::Param => (None, 0, env.params.len() as u64),
     };
-    let writable = !matches!(region, Region::Const | Region::Param);
-    if bytes <= size && (writable || !shape.write) {
+    if bytes <= size && shape.refusal(region).is_none() {
         // An allocation has fewer than 2^63 bytes.
         let last = size - bytes;
         let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
@@ -333,8 +343,8 @@ fn check_each(env: &Env<'_, '_>, region: Region, at: &Lanes64, mask: u32, shape:
         _ => at.checked_add(bytes).is_some_and(|end| end <= size),
     };
     for lane in lanes_of(mask) {
-        let what = if shape.write && matches!(region, Region::Const | Region::Param) {
-            AccessProblem::ReadOnly
+        let what = if let Some(refusal) = shape.refusal(region) {
+            refusal
         } else if at[lane] & (bytes - 1) != 0 {
             AccessProblem::Misaligned
         } else if !inside(at[lane]) {

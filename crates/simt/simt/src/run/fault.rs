@@ -107,6 +107,11 @@ pub enum FaultKind {
         /// The lanes that are named but absent.
         lanes: u32,
     },
+    /// Lanes execute a warp operation whose `membermask` does not name them.
+    UnnamedLanes {
+        /// The lanes.
+        lanes: u32,
+    },
     /// `trap`
     Trap,
     /// A panic of Rust code, which ends in a `trap`.
@@ -338,6 +343,10 @@ impl fmt::Display for FaultKind {
             FaultKind::AbsentLanes { lanes } => write!(
                 f,
                 "warp operation whose mask names lanes that are not there ({lanes:#010x})"
+            ),
+            FaultKind::UnnamedLanes { lanes } => write!(
+                f,
+                "warp operation of lanes that its mask does not name ({lanes:#010x})"
             ),
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Panic { message: None } => f.write_str("panic"),

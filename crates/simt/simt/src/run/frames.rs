@@ -15,7 +15,7 @@ const LISTED: usize = 24;
 
 /// The functions that a thread is in which executes the first of these instructions, and got there by calls at the
 /// others.
-pub(super) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
+pub(crate) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
     // A fault is rare, and a text is read in milliseconds.
     let Ok(module) = ptx::parse(text) else {
         return Vec::new();

@@ -16,6 +16,7 @@ use crate::regs::{LANES, Lanes32, Lanes64, Regs};
 use frames::Frame;
 pub(super) use pace::{Pace, Snapshot};
 pub(super) use repeats::Varying;
+use waits::Meeting;
 pub(super) use waits::Waiting;
 
 /// Why a warp stopped running for now.
@@ -130,12 +131,10 @@ pub(super) struct WarpState {
     at: Lanes64,
     /// Arrivals at barriers that the block has not counted yet.
     pub(super) arrivals: Vec<Arrival>,
-    /// Lanes that others wait for even if they end: they went on past the place where they would have reconverged with
-    /// those, and have to come to the instruction that those wait at.
-    expected: u32,
-    /// Lanes that met at instructions at which they waited for each other; and all lanes that met at a `bar.warp.sync`,
-    /// with the first of them.
-    met: Vec<(Site, u32, u32)>,
+    /// Lanes that went on past the place where they would have reconverged with others, which wait for lanes.
+    passed: u32,
+    /// Lanes that have met, until an observer is told.
+    met: Vec<Meeting>,
     /// What `malloc` has given its lanes since an observer was told: addresses and bytes.
     allocated: Vec<(u64, u64)>,
     /// The call or the return that lanes have executed last, until an observer is told.
@@ -177,7 +176,7 @@ impl WarpState {
             tid,
             at: [0; LANES],
             arrivals: Vec::new(),
-            expected: 0,
+            passed: 0,
             met: Vec::new(),
             allocated: Vec::new(),
             changed: None,
@@ -194,7 +193,7 @@ impl WarpState {
         self.stack.clear();
         self.frames.clear();
         self.arrivals.clear();
-        self.expected = 0;
+        self.passed = 0;
         self.ended_at = None;
         self.pace.begin();
         self.enter_kernel(launch)

@@ -48,6 +48,7 @@ impl Check {
             FaultKind::DivergentBarrier { .. }
             | FaultKind::BadBarrier { .. }
             | FaultKind::AbsentLanes { .. }
+            | FaultKind::UnnamedLanes { .. }
             | FaultKind::Deadlock { .. } => Some(Check::Sync),
             _ => None,
         }

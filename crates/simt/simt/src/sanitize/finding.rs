@@ -264,6 +264,10 @@ fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
         FaultKind::Access { access, near } => match access.what {
             AccessProblem::Misaligned => "start such accesses at multiples of their size, or access smaller elements",
+            AccessProblem::NotAtomic => {
+                "use a plain load and store for local memory, which no other thread sees, or keep the value in shared or \
+                 global memory"
+            }
             AccessProblem::ReadOnly => "write to a buffer or to a variable that is not constant",
             AccessProblem::OutOfBounds if near.contains("null pointer") => {
                 "pass a buffer for this pointer, and check that the host passes the arguments in the kernel's order"
@@ -283,7 +287,9 @@ fn help(fault: &Fault) -> &'static str {
         }
         FaultKind::StackOverflow => "let the recursion end earlier, or use a loop",
         FaultKind::BadFree { .. } => "free each address once, and only what `malloc` has returned",
-        FaultKind::DivergentBarrier { .. } | FaultKind::AbsentLanes { .. } => faults::help(fault),
+        FaultKind::DivergentBarrier { .. } | FaultKind::AbsentLanes { .. } | FaultKind::UnnamedLanes { .. } => {
+            faults::help(fault)
+        }
         FaultKind::Deadlock { .. } => "let every thread reach the barrier, or the store that another thread waits for",
         _ => "",
     }

@@ -2,7 +2,8 @@
 //!
 //! What nobody can go on from is a fault of the machine, which [`faults`] puts in words. Found beside are the things that
 //! the PTX ISA leaves undefined, and where a GPU may get by: lanes of a warp that come to an `.aligned` barrier at
-//! different instructions, a barrier that is used in two ways at once, masks that differ between the lanes that they name,
+//! different instructions, warps that do, a barrier that is used in two ways at once, masks that differ between the lanes
+//! that they name, or that name lanes that end instead, or not the lane that executes the instruction,
 //! and asynchronous copies that are under way when the block ends whose shared memory they work on.
 
 mod barriers;
@@ -14,11 +15,12 @@ use std::sync::Arc;
 
 use super::finding::{self, Findings, RawFinding, ThreadAtSite};
 use super::observer::{Checker, LaunchFacts};
+use crate::module::Function;
 use crate::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Places, Scope, Site, Space, WarpId};
 use crate::run::{Machine, unravel};
 use barriers::Barriers;
 use clusters::Clusters;
-use faults::in_words;
+use faults::{NAME_ALL, NAME_THEM, in_words, opcode, unnamed, without};
 use objects::Objects;
 
 /// The check of one launch.
@@ -111,6 +113,18 @@ impl Checker for Sync {
         match *mistake {
             // Whether the value matters is the business of the check `init`.
             Mistake::AbsentSource => {}
+            Mistake::UnnamedLanes => {
+                self.findings.add("masks", site, None, 1, || {
+                    found(unnamed(opcode_at(&self.facts.function, site), lanes), NAME_ALL)
+                });
+            }
+            Mistake::EndedLanes { lanes, at, lane } => {
+                self.findings.add("masks", site, None, 1, || {
+                    let other = Some(("has ended there".to_owned(), self::party(at, warp_id, lane)));
+                    let what = without(opcode_at(&self.facts.function, site), lanes);
+                    RawFinding { other, ..found(what, NAME_THEM) }
+                });
+            }
             Mistake::DifferentMasks { own: (lane, mask), other: (named, its) } => {
                 self.findings.add("masks", site, None, 1, || {
                     let what = format!(
@@ -146,6 +160,12 @@ impl Checker for Sync {
 /// A lane of a warp at an instruction.
 fn party(site: Site, warp_id: WarpId, lane: u32) -> ThreadAtSite {
     ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * 32 + lane }
+}
+
+/// The opcode of an instruction.
+fn opcode_at(function: &Function, site: Site) -> &str {
+    let origin = &function.program.functions[site.function as usize].origins[site.pc as usize];
+    opcode(&function.module.ptx[origin.at as usize..])
 }
 
 /// The variable of shared memory that an address lies in, in words.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn scalar(text: &str) -> Vec<u8> {
     match text.parse().unwrap() {
-        Spec::Scalar(bytes) => bytes,
+        Spec::Scalar { bytes, .. } => bytes,
         other => panic!("{other:?}"),
     }
 }

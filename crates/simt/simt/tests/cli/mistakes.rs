@@ -46,6 +46,33 @@ fn bad_arguments_are_an_error_with_help_and_exit_code_2() {
     }
 }
 
+/// Rows: parameters of a kernel, arguments, and words of the error.
+const KINDS: &str = include_str!("../fixtures/cli/kinds.txt");
+
+#[test]
+fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ptx");
+    for row in KINDS.lines() {
+        let [params, args, expected] = row.split(" => ").collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let named = params.split(", ").enumerate().map(|(at, ty)| match ty.split_once('[') {
+            Some((ty, count)) => format!(".param .align 8 .{ty} p{at}[{count}"),
+            None => format!(".param .{ty} p{at}"),
+        });
+        let params = named.collect::<Vec<_>>().join(", ");
+        // C's end of a string is no part of the text.
+        let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ ret; }}\n\0");
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap();
+        let ended = run_file(path, &format!("--grid 2x1 --block 4x2x1 --arg {args}"));
+        match expected {
+            "runs" => assert_eq!(ended.code, 0, "{row}: {}", ended.err),
+            words => assert_mistake(&ended, words, row),
+        }
+        assert_eq!(simt(&["check", path]).code, 0);
+    }
+}
+
 #[test]
 fn files_of_bytes() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use super::{fault, launch, machine, outcome_of, text};
 use ptx::ast::Space;
+use simt::diagnostic::{Diagnostic, Style};
 use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Buffer, Fault, FaultKind, LaunchError};
 
@@ -144,6 +145,36 @@ fn read_only_spaces_are_found_behind_generic_addresses() {
             assert!(access.write);
         }
     }
+}
+
+/// What a GPU does depends on what its compiler knows of the address.
+#[test]
+fn local_memory_has_no_atomics() {
+    for atomic in [
+        "atom.add.u32 %r2, [%rd9+4], 7;",
+        "atom.exch.b64 %rd8, [%rd9+8], %rd8;",
+        "atom.cas.b32 %r2, [%rd9+4], 5, 7;",
+        "atom.cas.b16 %h1, [%rd9+4], %h1, %h1;",
+        "atom.add.noftz.f16 %h1, [%rd9+4], %h1;",
+        "atom.inc.u32 %r2, [%rd9+4], 7;",
+        "red.min.s32 [%rd9+4], 7;",
+        "red.add.f64 [%rd9+8], %fd1;",
+        // In lane 3 alone.
+        "setp.ne.u32 %p1, %r1, 3;\n@%p1 cvta.shared.u64 %rd9, 0;\nred.relaxed.gpu.or.b32 [%rd9+4], 7;",
+    ] {
+        let body = format!(".local .align 16 .b8 own[16];\nmov.b64 %rd9, own;\ncvta.local.u64 %rd9, %rd9;\n{atomic}");
+        let fault = *outcome_of(".shared .b64 s[2];\n", &body, &[], 4).expect_err(&body);
+        let (access, near) = access(&fault);
+        assert_eq!((&access.what, access.space), (&AccessProblem::NotAtomic, Space::Local), "{body}");
+        assert_eq!(access.lane, if body.contains("%p1") { 3 } else { 0 });
+        assert!(near.ends_with("of the thread's local memory of 16 bytes"), "{near}");
+        let text = Diagnostic::of_fault(&fault).text(Style::default());
+        assert!(text.contains("bytes on local memory, which has none"), "{text}");
+        assert!(text.contains("help: use a plain load and store for local memory"), "{text}");
+    }
+    // Others have: the same addresses in shared memory.
+    let shared = "mov.b64 %rd9, s;\ncvta.shared.u64 %rd9, %rd9;\nred.add.u32 [%rd9], 7;";
+    assert!(outcome_of(".shared .b64 s[2];\n", shared, &[], 4).is_ok());
 }
 
 #[test]

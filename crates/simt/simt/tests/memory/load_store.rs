@@ -46,7 +46,8 @@ fn every_type_is_copied_in_order_and_out_of_order() {
 #[test]
 fn every_vector_is_copied_in_order_and_out_of_order() {
     for (ty, register, size) in TYPES {
-        for count in [2, 4, 8] {
+        // 32 bytes are the most.
+        for count in [2, 4, 8].into_iter().filter(|count| size * count <= 32) {
             let file = register.trim_end_matches(|c: char| c.is_ascii_digit());
             let registers: Vec<String> = (2..2 + count).map(|i| format!("{file}{}", i + 6)).collect();
             let registers = format!("{{{}}}", registers.join(", "));

@@ -49,8 +49,9 @@ proptest! {
         instruction in prop::sample::select(INSTRUCTIONS.to_vec()),
         space in prop::sample::select(vec!["", ".global", ".shared", ".local", ".const", ".param"]),
     ) {
-        // Loads know all spaces, stores no read-only ones, atomics two.
+        // Loads know all spaces, stores no read-only ones, atomics two, accesses to 32 bytes global memory.
         let space = match (&instruction[..2], space) {
+            _ if instruction.contains(".v8") && space != ".global" => "",
             ("st", ".const" | ".param") | ("at" | "re", ".local" | ".const" | ".param") => "",
             _ => space,
         };

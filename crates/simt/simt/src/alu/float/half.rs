@@ -37,6 +37,11 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         let subnormal = bits & infinity == 0;
         bits & if modifiers.has(Modifiers::FTZ) && subnormal { 0x8000 } else { 0xffff }
     };
+    // What a tensor copy can fill in for elements that are out of bounds. For both formats it is this, on an H100.
+    let is_oob = |bits: u32| bits & 0x7fff == 0x7ff7;
+    if modifiers.has(Modifiers::OOB) && (is_oob(a) || is_oob(b)) {
+        return 0;
+    }
     let [a, b, c] = [a, b, c].map(flush);
     match op {
         Half::Min | Half::Max => return min_max(op == Half::Max, modifiers, format, a, b),

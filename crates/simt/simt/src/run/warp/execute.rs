@@ -9,7 +9,7 @@ use crate::observe::{Access, Mistake, Observer, Path, Paths, Places, Registers, 
 use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
-use crate::warp::{UnnamedLane, Warp};
+use crate::warp::{Named, Warp};
 
 /// Why the loop stops executing instructions one after the other.
 enum Pause {
@@ -57,12 +57,7 @@ impl WarpState {
             }
             if entry.wait != Wait::Nothing {
                 let status = self.choose(launch);
-                for (site, lanes, together) in self.met.drain(..) {
-                    observer.synchronized(site, warp_id, lanes);
-                    if together != 0 {
-                        observer.warp_barrier(site, warp_id, together);
-                    }
-                }
+                self.tell_of_meetings(observer, warp_id);
                 match status {
                     Some(status) => return Ok(status),
                     None => continue,
@@ -186,13 +181,17 @@ impl WarpState {
                     }
                     Op::Warp(op) => {
                         if active != 0 {
-                            let missing = op
-                                .missing(&env.regs, active, alive)
-                                .map_err(|unnamed| unnamed_lane(here, warp_id, &unnamed))?;
+                            let Named { missing, unnamed, is_ignored } = op.named(&env.regs, active, alive);
+                            if unnamed != 0 && !is_ignored {
+                                return Err(unnamed_lanes(here, warp_id, unnamed));
+                            }
                             if missing {
                                 break Pause::Lanes(active);
                             }
                             if O::MISTAKES {
+                                if unnamed != 0 {
+                                    observer.mistake(here, warp_id, unnamed, &Mistake::UnnamedLanes);
+                                }
                                 if let Some(mistake) = op.different_masks(&env.regs, active, alive) {
                                     observer.mistake(here, warp_id, active, &mistake);
                                 }
@@ -449,8 +448,7 @@ fn bad_access(site: Site, warp_id: WarpId, access: AccessFault) -> BlockFault {
 }
 
 #[cold]
-fn unnamed_lane(site: Site, warp_id: WarpId, unnamed: &UnnamedLane) -> BlockFault {
-    let lanes = 1 << unnamed.lane;
-    let thread = warp_id.warp * LANES as u32 + unnamed.lane;
-    BlockFault::new(site, thread, FaultKind::AbsentLanes { lanes })
+fn unnamed_lanes(site: Site, warp_id: WarpId, lanes: u32) -> BlockFault {
+    let thread = warp_id.warp * LANES as u32 + lanes.trailing_zeros();
+    BlockFault::new(site, thread, FaultKind::UnnamedLanes { lanes })
 }

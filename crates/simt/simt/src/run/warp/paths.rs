@@ -147,7 +147,7 @@ impl WarpState {
         let found = self.reconverging(|_| true);
         if let Some(alone) = found {
             if self.at(Wait::Lanes) != 0 {
-                self.expected = self.alive();
+                self.passed |= alone.1;
             }
             self.go_on_alone(alone);
             self.pace.blocked = false;

@@ -10,6 +10,7 @@ use crate::code::{Callee, Func, Op, Reg, Signature, Slot};
 use crate::memory::{Address, Memory, Region};
 use crate::regs::{ALL, LANES, lanes};
 use crate::run::block::LaunchState;
+use crate::warp::Named;
 
 /// Registers and words of local memory that may differ from round to round: for each, in which lanes. What lies behind
 /// the end of a list may differ in all of them.
@@ -153,8 +154,8 @@ impl WarpState {
             // Lanes read each other's registers, and wait for none.
             Op::Warp(op) if any == 0 => {
                 let alive = self.alive();
-                match op.missing(&self.regs(entry.frame), active, alive) {
-                    Ok(false) => 0,
+                match op.named(&self.regs(entry.frame), active, alive) {
+                    Named { missing: false, unnamed: 0, .. } => 0,
                     _ => return false,
                 }
             }

@@ -3,7 +3,7 @@
 use super::execute::Next;
 use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
 use crate::code::{Barrier, Op, ReduceOp, Reg};
-use crate::observe::Site;
+use crate::observe::{Mistake, Observer, Site, WarpId};
 use crate::regs::{ALL, LANES, lanes};
 use crate::run::block::{BlockFault, CLUSTER_BARRIER, LaunchState, WaitedForThread};
 use crate::run::fault::FaultKind;
@@ -52,7 +52,7 @@ impl WarpState {
         let StackEntry { mask, frame, .. } = self.stack[index];
         let members = op.members().expect("it waits");
         let named = self.regs(frame).get32(members)[mask.trailing_zeros() as usize];
-        named & (self.alive() | self.expected)
+        named & self.alive()
     }
 
     /// Executes the instructions at which all lanes that wait for each other have arrived.
@@ -61,6 +61,7 @@ impl WarpState {
     /// membermask have executed shfl.sync with the same qualifiers and same membermask value" (PTX ISA §9.7.9.6).
     pub(super) fn meet(&mut self, launch: &LaunchState<'_>) {
         let alive = self.alive();
+        let gone = self.passed & self.ended;
         let waiting =
             |(index, entry): (usize, &StackEntry)| (entry.wait == Wait::Lanes && entry.mask != 0).then_some(index);
         let waiting: Vec<usize> = self.stack.iter().enumerate().filter_map(waiting).collect();
@@ -91,14 +92,23 @@ impl WarpState {
             for index in group {
                 let StackEntry { mask, frame, .. } = self.stack[index];
                 let op = self.warp_op(launch, index);
-                op.execute(&mut self.regs(frame), mask, alive, Some(&values));
-                self.met.push((self.site_of(&self.stack[index]), mask, std::mem::take(&mut together)));
+                let regs = &mut self.regs(frame);
+                let members = regs.get32(op.members().expect("it waits"))[mask.trailing_zeros() as usize];
+                let absent_sources = op.absent_sources(regs, mask, alive);
+                op.execute(regs, mask, alive, Some(&values));
+                self.met.push(Meeting {
+                    site: self.site_of(&self.stack[index]),
+                    lanes: mask,
+                    together: std::mem::take(&mut together),
+                    gone: members & gone,
+                    absent_sources,
+                });
                 self.stack[index].pc += 1;
                 self.stack[index].wait = Wait::Nothing;
             }
         }
         if self.at(Wait::Lanes) == 0 {
-            self.expected = 0;
+            self.passed = 0;
         }
     }
 
@@ -321,12 +331,45 @@ impl WarpState {
         waiting
     }
 
+    /// Tells an observer of the lanes that have met at instructions at which they waited for each other.
+    pub(super) fn tell_of_meetings<O: Observer>(&mut self, observer: &mut O, warp_id: WarpId) {
+        for Meeting { site, lanes, together, gone, absent_sources } in self.met.drain(..) {
+            observer.synchronized(site, warp_id, lanes);
+            if together != 0 {
+                observer.warp_barrier(site, warp_id, together);
+            }
+            if !O::MISTAKES {
+                continue;
+            }
+            if absent_sources != 0 {
+                observer.mistake(site, warp_id, absent_sources, &Mistake::AbsentSource);
+            }
+            if gone != 0
+                && let Some((at, lane)) = self.ended_at
+            {
+                observer.mistake(site, warp_id, lanes, &Mistake::EndedLanes { lanes: gone, at, lane });
+            }
+        }
+    }
+
     /// Where threads of the warp have ended, if some have.
     pub(in crate::run) fn ended(&self) -> Option<WaitedForThread> {
         let (site, lane) = self.ended_at?;
         let thread = self.number * LANES as u32 + lane;
         Some(WaitedForThread { what: "has ended there".to_owned(), site, block: None, thread })
     }
+}
+
+/// Lanes that have met at an instruction at which they waited for others.
+pub(super) struct Meeting {
+    site: Site,
+    lanes: u32,
+    /// All lanes that met at a `bar.warp.sync`, with the first of them; none with the others.
+    together: u32,
+    /// The lanes that the mask names and that ended instead, past the place where they would have reconverged.
+    gone: u32,
+    /// The lanes that shuffle from lanes that take no part.
+    absent_sources: u32,
 }
 
 /// Lanes of a warp that do not get on.

@@ -7,6 +7,7 @@ use super::party;
 use crate::code::{Barrier, Op};
 use crate::module::Function;
 use crate::observe::{BarrierArrival, Site};
+use crate::run::frames;
 use crate::sanitize::finding::{Findings, RawFinding, ThreadAtSite};
 use crate::sanitize::observer::LaunchFacts;
 
@@ -15,6 +16,22 @@ use crate::sanitize::observer::LaunchFacts;
 pub(super) struct Barriers {
     /// By block and number, in the order in which lanes arrived.
     arrived: HashMap<(u64, u32), Vec<Arrived>>,
+    texts: Texts,
+}
+
+/// Which instructions come from one place of the source: a compiler may copy a barrier.
+#[derive(Default)]
+struct Texts(HashMap<(Site, Site), bool>);
+
+impl Texts {
+    /// Whether two instructions come from one place, as far as the PTX says.
+    fn are_one(&mut self, function: &Function, one: Site, other: Site) -> bool {
+        *self.0.entry((one, other)).or_insert_with(|| {
+            let [one, other] =
+                [one, other].map(|site| frames(&function.module.ptx, &function.program, [site].into_iter()));
+            one == other && one.iter().any(|frame| frame.place.is_some())
+        })
+    }
 }
 
 /// Lanes of a warp that have arrived.
@@ -27,6 +44,8 @@ struct Arrived {
     count: u32,
     aligned: bool,
     reduces: bool,
+    /// Whether they arrive as at `__syncthreads()`: to wait for the whole block, each warp as one.
+    is_for_block: bool,
     party: ThreadAtSite,
 }
 
@@ -34,7 +53,7 @@ impl Barriers {
     /// Lanes arrive; they may do so in another way than those that have arrived before them.
     pub(super) fn arrive(&mut self, facts: &LaunchFacts, arrival: &BarrierArrival, findings: &mut Findings) {
         let BarrierArrival { site, warp_id, id, count, lanes, .. } = *arrival;
-        let Some(Barrier { aligned, reduce, .. }) = barrier(&facts.function, site) else {
+        let Some(Barrier { aligned, reduce, waits, count: counts, .. }) = barrier(&facts.function, site) else {
             return;
         };
         // A barrier counts whole warps.
@@ -46,6 +65,7 @@ impl Barriers {
             count: count.unwrap_or(all),
             aligned: *aligned,
             reduces: reduce.is_some(),
+            is_for_block: *aligned && *waits && counts.is_none(),
             party: party(site, warp_id, lanes.trailing_zeros()),
         };
         let before = self.arrived.entry((warp_id.block, id)).or_default();
@@ -74,6 +94,29 @@ impl Barriers {
                     )
                 });
             }
+        }
+        // The lanes of a warp that is divided are found below.
+        let is_divided = |warp: u32, site: Site| before.iter().any(|own| own.warp == warp && own.site != site);
+        let is_apart = |earlier: &&Arrived| {
+            let is_comparable = earlier.is_for_block && now.is_for_block && earlier.reduces == now.reduces;
+            let is_whole = !is_divided(earlier.warp, earlier.site) && !is_divided(now.warp, site);
+            earlier.warp != now.warp && earlier.site != site && is_comparable && is_whole
+        };
+        if let Some(earlier) = before.iter().find(is_apart)
+            && !self.texts.are_one(&facts.function, earlier.site, site)
+        {
+            // Which of them comes first depends on the order of warps.
+            let (one, other) = if earlier.site.pc < site.pc { (earlier, &now) } else { (&now, earlier) };
+            findings.add("texts", other.site, Some(one.site), 1, || {
+                let what = format!(
+                    "warp {} waits at barrier {id} here and warp {} at another instruction: CUDA C++ leaves undefined \
+                     whether they meet",
+                    other.warp, one.warp
+                );
+                let help =
+                    "move {sync_threads} out of the branches, so that all warps of the block reach one instruction";
+                other.found(one, "waits at it too".into(), what, help)
+            });
         }
         let own = before.iter().filter(|earlier| earlier.warp == now.warp);
         for earlier in own {

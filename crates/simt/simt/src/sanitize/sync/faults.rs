@@ -5,22 +5,18 @@ use crate::run::{Fault, FaultKind};
 
 /// What a fault of this check says. `None` for those whose own words say it.
 pub(in crate::sanitize) fn sentence(fault: &Fault) -> Option<String> {
-    let (opcode, lane) = (opcode(&fault.ptx), fault.lane);
+    let opcode = opcode(&fault.ptx);
     match &fault.kind {
         FaultKind::DivergentBarrier { here, elsewhere } => Some(format!(
             "barrier in divergent code: {} of a warp wait at `{opcode}`, and {} do not come",
             in_words(*here),
             in_words(*elsewhere)
         )),
-        FaultKind::AbsentLanes { lanes } if lanes >> lane & 1 != 0 => {
-            Some(format!("lane {lane} executes `{opcode}` with a mask that does not name it"))
-        }
+        FaultKind::UnnamedLanes { lanes } => Some(unnamed(opcode, *lanes)),
         FaultKind::AbsentLanes { lanes } if takes_whole_warps(opcode) => {
             Some(format!("`{opcode}` is executed without {}", in_words(*lanes)))
         }
-        FaultKind::AbsentLanes { lanes } => {
-            Some(format!("`{opcode}` waits for {}, which its mask names and which do not come", in_words(*lanes)))
-        }
+        FaultKind::AbsentLanes { lanes } => Some(without(opcode, *lanes)),
         _ => None,
     }
 }
@@ -28,18 +24,31 @@ pub(in crate::sanitize) fn sentence(fault: &Fault) -> Option<String> {
 /// What to do about such a fault.
 pub(in crate::sanitize) fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
-        FaultKind::AbsentLanes { lanes } if lanes >> fault.lane & 1 != 0 => {
-            "name every lane that comes here in the mask, and no other"
-        }
+        FaultKind::UnnamedLanes { .. } => NAME_ALL,
         FaultKind::AbsentLanes { .. } if takes_whole_warps(opcode(&fault.ptx)) => {
             "let all 32 threads of the warp execute it together: move it out of the branch"
         }
-        FaultKind::AbsentLanes { .. } => {
-            "name the lanes that come here in the mask ({ballot} before the branch gives them), or move the operation out \
-             of the branch"
-        }
+        FaultKind::AbsentLanes { .. } => NAME_THEM,
         _ => "move the barrier out of the branch: all threads of the block reach it, or none",
     }
+}
+
+/// What to do about a mask that names lanes that do not come.
+pub(super) const NAME_THEM: &str = "name the lanes that come here in the mask ({ballot} before the branch gives them), or \
+                                    move the operation out of the branch";
+
+/// What to do about a mask that does not name all lanes that come.
+pub(super) const NAME_ALL: &str = "name every lane that comes here in the mask, and no other";
+
+/// What lanes do that their mask does not name.
+pub(super) fn unnamed(opcode: &str, lanes: u32) -> String {
+    let them = if lanes.is_power_of_two() { ("executes", "it") } else { ("execute", "them") };
+    format!("{} {} `{opcode}` with a mask that does not name {}", in_words(lanes), them.0, them.1)
+}
+
+/// What a warp operation does whose mask names lanes that do not come.
+pub(super) fn without(opcode: &str, lanes: u32) -> String {
+    format!("`{opcode}` waits for {}, which its mask names and which do not come", in_words(lanes))
 }
 
 /// Whether an instruction has no mask, but is executed by all threads of a warp.
@@ -48,8 +57,8 @@ fn takes_whole_warps(opcode: &str) -> bool {
     WHOLE.iter().any(|begin| opcode.starts_with(begin))
 }
 
-/// The opcode of a line of PTX.
-fn opcode(line: &str) -> &str {
+/// The opcode of the first instruction of a text.
+pub(super) fn opcode(line: &str) -> &str {
     let mut words = line.split_whitespace().map(|word| word.trim_end_matches(';'));
     words.find(|word| !word.starts_with(['@', '{']) && !word.ends_with(':')).unwrap_or(line)
 }

@@ -1,0 +1,117 @@
+//! Compares arguments with the parameters of the kernel that takes them.
+
+use super::spec::Spec;
+use super::values::Type;
+use crate::code::Param;
+
+/// Checks the arguments of a launch, each with its number on the command line.
+///
+/// # Errors
+/// What is wrong with them and what to write, when their number, a size or a kind is not that of the parameters.
+pub(super) fn check(params: &[Param], args: &[(usize, &Spec)]) -> Result<(), String> {
+    if params.len() != args.len() {
+        return Err(wrong_count(params, args));
+    }
+    params.iter().zip(args).try_for_each(|(param, (number, spec))| check_one(param, *number, spec))
+}
+
+fn check_one(param: &Param, number: usize, spec: &Spec) -> Result<(), String> {
+    let Param { name, ty, bytes, .. } = param;
+    let (given, size) = match spec {
+        Spec::Scalar { ty: Some(own), bytes } => (format!("has type {}", own.name()), bytes.len()),
+        Spec::Scalar { ty: None, bytes } => ("is written as bytes".to_owned(), bytes.len()),
+        Spec::Buffer { .. } => ("is a buffer".to_owned(), 8),
+    };
+    let problem = if size != *bytes as usize {
+        format!("argument {number} has {size} bytes, parameter `{name}` has {bytes} (.{ty})")
+    } else if is_of_other_kind(param, spec) {
+        format!("argument {number} {given}, parameter `{name}` has type .{ty}")
+    } else {
+        return Ok(());
+    };
+    Err(format!("{problem}; write {}", what_to_write(param, spec)))
+}
+
+/// Whether the argument is a floating-point number and the parameter is an integer, or the other way around.
+fn is_of_other_kind(param: &Param, spec: &Spec) -> bool {
+    let is_float = match spec {
+        Spec::Scalar { ty: Some(own), .. } => own.name().starts_with('f'),
+        Spec::Scalar { ty: None, .. } => return false,
+        Spec::Buffer { .. } => false,
+    };
+    let has_kind = is_single(param) && !param.ty.starts_with('b');
+    has_kind && is_float != param.ty.starts_with('f')
+}
+
+/// The bits of the parameter's type, or of its elements.
+fn bits(param: &Param) -> u32 {
+    param.ty.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()).parse().unwrap_or(0)
+}
+
+/// Whether the parameter is one number, not an array or a struct.
+fn is_single(param: &Param) -> bool {
+    bits(param) == param.bytes * 8 && param.bytes <= 8
+}
+
+/// An argument that the parameter takes, with the given value where it can have that one.
+fn what_to_write(param: &Param, spec: &Spec) -> String {
+    if !is_single(param) {
+        return format!("its {} bytes as bytes:0a00… or bytes:file:PATH", param.bytes);
+    }
+    let bits = bits(param);
+    let types = match param.ty.starts_with('f') {
+        true => vec![format!("f{bits}")],
+        false => vec![format!("u{bits}"), format!("i{bits}")],
+    };
+    let value = match spec {
+        Spec::Scalar { ty: Some(own), bytes } => own.text(bytes, false),
+        _ => String::new(),
+    };
+    let value = value.strip_suffix(".0").unwrap_or(&value);
+    let has_value = |ty: &&String| Type::from_name(ty).is_some_and(|ty| ty.parse(value).is_ok());
+    let number = match types.iter().find(has_value) {
+        Some(ty) => format!("{ty}:{value}"),
+        None => format!("a number such as {}:1", types[0]),
+    };
+    match types.len() == 2 && bits == 64 {
+        true => format!("{number}, or a buffer such as f32[1024]"),
+        false => number,
+    }
+}
+
+/// The problem that there are more or fewer arguments than parameters.
+fn wrong_count(params: &[Param], args: &[(usize, &Spec)]) -> String {
+    let list: Vec<String> = params.iter().map(|param| format!(".{} {}", param.ty, param.name)).collect();
+    let problem = format!("{} arguments for {} parameters", args.len(), params.len());
+    let problem = match list.is_empty() {
+        true => problem,
+        false => format!("{problem}; note: the parameters are {}", list.join(", ")),
+    };
+    match slices(params, args) {
+        Some(lengths) => {
+            format!("{problem}; note: a Rust slice is two parameters, its address and its length; write {lengths}")
+        }
+        None => problem,
+    }
+}
+
+/// The lengths to add, if the parameters are those of slices where the arguments have buffers alone.
+fn slices(params: &[Param], args: &[(usize, &Spec)]) -> Option<String> {
+    let is_word = |param: &Param| param.bytes == 8 && is_single(param) && !param.ty.starts_with('f');
+    let mut missing = params.len().checked_sub(args.len())?;
+    let mut lengths = Vec::new();
+    let mut params = params;
+    for (number, spec) in args {
+        match (spec, params) {
+            (Spec::Buffer { count, .. }, [address, length, rest @ ..])
+                if missing > 0 && is_word(address) && is_word(length) =>
+            {
+                lengths.push(format!("u64:{count} after argument {number}"));
+                (missing, params) = (missing - 1, rest);
+            }
+            (spec, [param, rest @ ..]) if check_one(param, *number, spec).is_ok() => params = rest,
+            _ => return None,
+        }
+    }
+    (missing == 0).then(|| lengths.join(", "))
+}
