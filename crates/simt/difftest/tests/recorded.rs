@@ -8,7 +8,7 @@ use difftest::plan::{Plan, Set};
 use difftest::record::Record;
 use difftest::sim;
 
-const RECORDED: &[u8] = include_bytes!("../fixtures/h200.bin");
+const RECORDED: &[u8] = include_bytes!("../fixtures/h100.bin");
 
 /// What is recorded there, read once: its plan takes seconds to make.
 static READ: LazyLock<(Record, Plan)> = LazyLock::new(|| Record::from_bytes(RECORDED).unwrap());
