@@ -57,8 +57,15 @@ include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 #[cfg(not(target_family = "wasm"))]
 #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "a release has all architectures"))]
 fn compile(arch: cuda_builder::NvvmArch) -> Result<String, String> {
-    let builder = device_code::builder(KERNELS.package_folder.as_ref(), KERNELS.build_folder.as_ref(), arch);
-    let file = builder.build().map_err(|error| error.to_string())?;
+    use std::fs::File;
+    use std::path::Path;
+
+    let (package, folder) = (Path::new(KERNELS.package_folder), Path::new(KERNELS.build_folder));
+    // Tests start several programs at once. Each waits here until the file that another one writes is complete.
+    let path = folder.join(format!("{arch}.lock"));
+    let lock = File::create(&path).and_then(|file| file.lock().map(|()| file));
+    let _lock = lock.map_err(|error| format!("cannot lock {}: {error}", path.display()))?;
+    let file = device_code::builder(package, folder, arch).build().map_err(|error| error.to_string())?;
     std::fs::read_to_string(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))
 }
 

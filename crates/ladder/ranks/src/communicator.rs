@@ -1,4 +1,4 @@
-//! Communicators, which combine the ranks' data in their devices' memory: NCCL, or the host.
+//! Communicators, which combine the ranks' data in their devices' memory, and the one of NCCL.
 
 use std::ffi::c_void;
 use std::fmt::Debug;
@@ -44,6 +44,19 @@ pub enum Collective {
         /// The bytes of each rank.
         ranges: Vec<Range<u64>>,
     },
+}
+
+impl Collective {
+    /// How many bytes of a rank's source the collective reads.
+    pub(crate) fn bytes_from(&self, rank: usize) -> u64 {
+        match self {
+            Self::AllReduce { count, element, .. } => count * element.bytes(),
+            Self::Scatter { ranges, .. } => ranges.last().map_or(0, |range| range.end),
+            Self::Broadcast { bytes } if rank == 0 => *bytes,
+            Self::Broadcast { .. } => 0,
+            Self::Gather { ranges } => ranges.get(rank).map_or(0, |range| range.end - range.start),
+        }
+    }
 }
 
 /// Where a collective runs.
@@ -295,51 +308,6 @@ fn op_of_nccl(operation: Operation) -> nccl::Op {
         Operation::Product => nccl::Op::Product,
         Operation::Min => nccl::Op::Min,
         Operation::Max => nccl::Op::Max,
-    }
-}
-
-/// The host in place of NCCL. It downloads the ranks' data, combines them on the CPU and uploads the result. It serves
-/// simulated devices and shows the cost of this way.
-pub struct ThroughHost;
-
-impl Communicator for ThroughHost {
-    fn describe(&self) -> String {
-        "the host's CPU, in NCCL's place".to_owned()
-    }
-
-    fn run(
-        &mut self,
-        meeting: &mut Meeting,
-        device: &mut dyn Device,
-        [from, to]: [BufferId; 2],
-        what: &Collective,
-    ) -> Result<(), Error> {
-        let rank = meeting.rank.index;
-        let bytes = match what {
-            Collective::AllReduce { count, element, .. } => count * element.bytes(),
-            Collective::Scatter { ranges, .. } => ranges.last().map_or(0, |range| range.end),
-            Collective::Broadcast { bytes } if rank == 0 => *bytes,
-            Collective::Broadcast { .. } => 0,
-            Collective::Gather { ranges } => ranges.get(rank).map_or(0, |range| range.end - range.start),
-        };
-        let mut own = vec![0; bytes as usize];
-        let own = device.download(from, &mut own).map(|()| own).map_err(|error| error.to_string());
-        let mut all = meeting.exchange(own)?;
-        let combined = match what {
-            Collective::AllReduce { element, operation, .. } | Collective::Scatter { element, operation, .. } => {
-                let (first, others) = all.split_first_mut().expect("there is a rank");
-                others.iter().for_each(|other| element.combine(*operation, first, other));
-                match what {
-                    Collective::Scatter { ranges, .. } => {
-                        first[ranges[rank].start as usize..ranges[rank].end as usize].to_vec()
-                    }
-                    _ => std::mem::take(first),
-                }
-            }
-            Collective::Broadcast { .. } => all.swap_remove(0),
-            Collective::Gather { .. } => all.concat(),
-        };
-        Ok(device.overwrite(to, &combined)?)
     }
 }
 

@@ -17,6 +17,8 @@ mod divide;
 #[cfg(not(target_family = "wasm"))]
 mod error;
 #[cfg(not(target_family = "wasm"))]
+mod host_memory;
+#[cfg(not(target_family = "wasm"))]
 pub mod meeting;
 #[cfg(not(target_family = "wasm"))]
 mod member;
@@ -27,6 +29,8 @@ mod problem;
 mod report;
 #[cfg(not(target_family = "wasm"))]
 mod run;
+#[cfg(not(target_family = "wasm"))]
+mod through_host;
 #[cfg(not(target_family = "wasm"))]
 mod work;
 

@@ -8,11 +8,13 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::divide::Share;
 use crate::error::Error;
+use crate::host_memory::HostMemory;
 use engine::device::Watch;
 
 /// The first bytes of a connection. The number changes with the format of the messages.
@@ -37,6 +39,8 @@ pub struct Meeting {
     /// On the first rank, the connections to all others in their order. On another rank, the connection to the first one.
     links: Vec<TcpStream>,
     limit: Duration,
+    /// Memory of all ranks, if they are threads of this process.
+    pub(crate) memory: Option<Arc<HostMemory>>,
     /// The rank that failed, and the reason. Every later exchange fails with it.
     failed: Option<(usize, String)>,
 }
@@ -49,7 +53,7 @@ impl Meeting {
     /// [`Error::Rank`] with the number of a rank that does not connect within the limit, that exists twice, or that counts a
     /// different number of ranks.
     pub fn new(rank: Share, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
-        let mut meeting = Self { rank, links: Vec::new(), limit, failed: None };
+        let mut meeting = Self { rank, links: Vec::new(), limit, memory: None, failed: None };
         let met = match rank.index {
             0 => meeting.accept_others(address, listener),
             _ => meeting.connect_to_first(address),

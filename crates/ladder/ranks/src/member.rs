@@ -1,6 +1,7 @@
 //! A rank with its device, and the runs of all ranks.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -8,11 +9,13 @@ use engine::Kernels;
 use engine::device::{Choice, Device};
 use libcuda::Simulation;
 
-use crate::communicator::{self, Communicator, Nccl, ThroughHost};
+use crate::communicator::{self, Communicator, Nccl};
 use crate::devices::{DeviceSource, Devices, STARTING, is_simulation, sources};
 use crate::divide::Share;
 use crate::error::{Error, failed};
+use crate::host_memory::HostMemory;
 use crate::meeting::Meeting;
+use crate::through_host::ThroughHost;
 
 /// How ranks run.
 #[derive(Clone, Copy)]
@@ -59,12 +62,14 @@ pub fn run_threads<R: Send>(
     let listener = TcpListener::bind("127.0.0.1:0").map_err(meeting)?;
     let address = listener.local_addr().map_err(meeting)?.to_string();
     let mut listener = Some(listener);
+    let memory = Arc::new(HostMemory::new(count));
     let each: Vec<Result<R, Error>> = thread::scope(|scope| {
         let rank = |(index, (source, number)): (usize, (DeviceSource, u32))| {
             let listener = listener.take();
-            let (address, job) = (&address, &job);
+            let (address, job, memory) = (&address, &job, Arc::clone(&memory));
             scope.spawn(move || {
-                let meeting = Meeting::new(Share { index, count }, address, listener, settings.wait)?;
+                let mut meeting = Meeting::new(Share { index, count }, address, listener, settings.wait)?;
+                meeting.memory = Some(memory);
                 Member::open(source, number, meeting, settings, true).and_then(|mut member| member.act(job))
             })
         };

@@ -12,13 +12,14 @@ use engine::problem::{GUARD_BYTES, Problem, Role, Verdict};
 use engine::registry::{DeviceProperties, Launches, Rung, grid};
 use engine::run::WARM_UP;
 
-use crate::communicator::{Collective, Communicator, Placement, ThroughHost};
+use crate::communicator::{Collective, Communicator, Placement};
 use crate::devices::open_peers;
 use crate::divide::{ElementType, Operation};
 use crate::error::Error;
 use crate::member::Member;
 use crate::problem::{FIRST_RANK, PeerProblem};
 use crate::report::{GroupReport, GroupRequest, Measurement};
+use crate::through_host::ThroughHost;
 use crate::work::{Start, slowest, verdict_of_all};
 
 /// The number of launches that are timed together, one after another in the stream, as in nccl-tests.

@@ -2,6 +2,7 @@
 //!
 //! LLVM writes all that it is asked for, and a driver then refuses the whole module in words about PTX.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -57,11 +58,12 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
 pub(crate) fn check_constants(ptx: &str) -> Result<(), CudaBuilderError> {
     let lines = ptx.lines().filter(|line| line.starts_with(".const ") || line.starts_with(".visible .const "));
     // A variable may have a value.
-    let constants: Vec<_> = lines.filter_map(|line| declaration(line.split(" =").next()?)).collect();
+    let mut constants: Vec<_> = lines.filter_map(|line| declaration(line.split(" =").next()?)).collect();
     let bytes = total(&constants);
     if bytes <= CONSTANT {
         return Ok(());
     }
+    constants.sort_by_cached_key(|it| (Reverse(it.size), demangled(it.name)));
     let statics = constants.iter().map(|it| format!("`{}` {}", demangled(it.name), it.size));
     let statics = statics.collect::<Vec<_>>().join(", ");
     let is_use = |line: &&str| line.starts_with('\t') && constants.iter().any(|it| line.contains(it.name));

@@ -1,4 +1,4 @@
-//! What an H200 answered, `simt` answers too.
+//! `simt` gives the answers that an H100 and an H200 gave.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::LazyLock;

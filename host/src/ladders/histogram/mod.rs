@@ -21,13 +21,16 @@ use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, r
 use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 use ranks::{Combination, Divide, ElementType, Operation, Piece, RankProblem, Share, Side};
 
-use crate::data::{generate, least_pieces, too_many};
+use crate::data::{MOST_IN_PIECES, generate, least_pieces, too_many};
 use data::Data;
 
 const DEFAULT_N: u64 = 1 << 24;
 
-/// The most bytes: a counter may count them all.
-const MOST: u64 = u32::MAX as u64;
+/// The most bytes that a 32-bit counter is sure to count without overflow. All of them may have the same value, except
+/// for uniform data: in any 2^32 of those bytes in a row, each value occurs 2^24 times.
+fn most(data: &str) -> u64 {
+    if data == data::NAMES[0] { MOST_IN_PIECES } else { u64::from(u32::MAX) }
+}
 
 const BLOCKS: &[[u32; 3]] = &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]];
 
@@ -89,18 +92,19 @@ fn sweep(effort: Effort) -> Vec<Options> {
 pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
     let given = options.maybe_size("n");
     let out_of_bounds = |value, takes: &str| Error::out_of_bounds(LADDER.name, "n", value, takes);
-    if let Some(value) = given.filter(|&n| n > MOST) {
-        return Err(out_of_bounds(value, &format!("0 to {MOST}")));
-    }
     let name = options.text("data").to_owned();
-    let data = Data::named(&name, given.unwrap_or(MOST + 1))?;
+    let most = most(&name);
+    if let Some(value) = given.filter(|&n| n > most) {
+        return Err(out_of_bounds(value, &format!("0 to {most}")));
+    }
+    let data = Data::named(&name, given.unwrap_or(most + 1))?;
     let n = match &data {
         Data::Generated(_) => given.unwrap_or(DEFAULT_N),
         Data::File(bytes) => {
             let length = bytes.len() as u64;
             let n = given.unwrap_or(length);
-            if n > MOST {
-                let takes = format!("0 to {MOST}, and {name} has more; --n says how many of them to take");
+            if n > most {
+                let takes = format!("0 to {most}, and {name} has more; --n says how many of them to take");
                 return Err(out_of_bounds(n, &takes));
             }
             if n > length {

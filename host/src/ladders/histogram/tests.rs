@@ -50,3 +50,13 @@ fn a_file_is_counted_whole_or_to_a_size() {
     let error = of(&data.with("n", 12)).err().unwrap().to_string();
     assert!(error.contains("n = 12 is out of bounds") && error.contains("0 to 11, the bytes of"));
 }
+
+#[test]
+fn uniform_bytes_are_counted_beyond_what_one_counter_holds() {
+    let of = |data: &'static str, n: u64| of(&Options::default().with("n", n).with("data", data));
+    assert_eq!(of("uniform", 1 << 35).unwrap().facts().shape, [1 << 35]);
+    for (data, most) in [("uniform", 1u64 << 36), ("skewed", u64::from(u32::MAX)), ("constant", u64::from(u32::MAX))] {
+        let error = of(data, most + 1).err().unwrap().to_string();
+        assert!(error.contains(&format!("it takes 0 to {most}")), "{error}");
+    }
+}

@@ -24,9 +24,11 @@ use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 
 /// The first address that is given out.
 const FIRST: u64 = 0x0000_0002_0000_0000;
-/// How many users of memory have different addresses, and how many bytes of addresses each has.
-const USERS: u64 = 64;
-const USER_BYTES: u64 = 1 << 40;
+/// The number of users of memory that have different addresses.
+const USERS: u64 = 32;
+/// The number of addresses of a user. Caches and DRAM are divided by powers of two and by multiples of 3, 5, 7 and 11, so what
+/// depends on an address is the same for every user.
+const USER_BYTES: u64 = (1 << 30) * 3 * 5 * 7 * 11;
 /// No allocation reaches beyond this address, because the windows of the other spaces follow.
 const END: u64 = SHARED_WINDOW;
 /// The first address behind the windows of the other spaces.
@@ -144,7 +146,7 @@ impl GlobalMemory {
     }
 
     /// Gives out addresses from the first one on that belongs to this user, and says whether nothing is allocated, without
-    /// which nothing changes. The addresses of users 0 to 63 differ, so an address of one means nothing to another.
+    /// which nothing changes. The addresses of users 0 to 31 differ, so an address of one means nothing to another.
     pub fn begin_for(&mut self, user: u64) -> bool {
         let is_empty = self.allocations.is_empty();
         if is_empty {
