@@ -69,7 +69,7 @@ pub fn check(params: &[Param], arguments: &[Argument]) -> Result<(), String> {
     })
 }
 
-fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
+pub(crate) fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
     let role = param.declared.as_ref().map(|declared| &declared.role);
     let hint = match role {
         Some(Role::Slice(_) | Role::Length) => "; a slice takes two arguments: its pointer and its length",

@@ -2,7 +2,7 @@
 
 use super::spec::Spec;
 use super::values::Type;
-use crate::code::Param;
+use crate::params::{self, Argument, DataType, Declared, Param, Role};
 
 /// Checks the arguments of a launch, each with its number on the command line.
 ///
@@ -16,7 +16,12 @@ pub(super) fn check(params: &[Param], args: &[(usize, &Spec)]) -> Result<(), Str
 }
 
 fn check_one(param: &Param, number: usize, spec: &Spec) -> Result<(), String> {
-    let Param { name, ty, bytes, .. } = param;
+    if let Some((element, argument)) = buffer(param, spec) {
+        let checked = params::check_one(param, &argument);
+        return checked.map_err(|why| format!("argument {number} {why}; write {element}[…]"));
+    }
+    let Param { ty, bytes, .. } = param;
+    let name = param.declared.as_ref().map_or_else(|| param.name.clone(), ToString::to_string);
     let (given, size) = match spec {
         Spec::Scalar { ty: Some(own), bytes } => (format!("has type {}", own.name()), bytes.len()),
         Spec::Scalar { ty: None, bytes } => ("is written as bytes".to_owned(), bytes.len()),
@@ -30,6 +35,15 @@ fn check_one(param: &Param, number: usize, spec: &Spec) -> Result<(), String> {
         return Ok(());
     };
     Err(format!("{problem}; write {}", what_to_write(param, spec)))
+}
+
+/// The type of the elements that the source declares for a buffer and the argument to compare with it, if both are numbers.
+fn buffer<'p>(param: &'p Param, spec: &Spec) -> Option<(&'p str, Argument)> {
+    let Some(Declared { role: Role::Slice(element) | Role::Pointer(element), .. }) = &param.declared else {
+        return None;
+    };
+    let Spec::Buffer { ty, .. } = spec else { return None };
+    element.number.map(|_| (&*element.name, Argument::Buffer(DataType::named(ty.name()))))
 }
 
 /// Whether the argument is a floating-point number and the parameter is an integer, or the other way around.
@@ -81,7 +95,7 @@ fn what_to_write(param: &Param, spec: &Spec) -> String {
 
 /// The problem that there are more or fewer arguments than parameters.
 fn wrong_count(params: &[Param], args: &[(usize, &Spec)]) -> String {
-    let list: Vec<String> = params.iter().map(|param| format!(".{} {}", param.ty, param.name)).collect();
+    let list: Vec<String> = params.iter().map(ToString::to_string).collect();
     let problem = format!("{} arguments for {} parameters", args.len(), params.len());
     let problem = match list.is_empty() {
         true => problem,

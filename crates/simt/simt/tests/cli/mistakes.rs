@@ -46,7 +46,7 @@ fn bad_arguments_are_an_error_with_help_and_exit_code_2() {
     }
 }
 
-/// Rows: parameters of a kernel, arguments, and words of the error.
+/// Rows: parameters of a kernel, arguments, and words of the error. After a `~` stands what the source says of a parameter.
 const KINDS: &str = include_str!("../fixtures/cli/kinds.txt");
 
 #[test]
@@ -55,11 +55,18 @@ fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
     let path = folder.path().join("x.ptx");
     for row in KINDS.lines() {
         let [params, args, expected] = row.split(" => ").collect::<Vec<_>>()[..] else { panic!("{row}") };
-        let named = params.split(", ").enumerate().map(|(at, ty)| match ty.split_once('[') {
-            Some((ty, count)) => format!(".param .align 8 .{ty} p{at}[{count}"),
-            None => format!(".param .{ty} p{at}"),
+        let count = params.split(", ").count();
+        let named = params.split(", ").enumerate().map(|(at, param)| {
+            let (ty, declared) = param.split_once(" ~ ").unwrap_or((param, ""));
+            let param = match ty.split_once('[') {
+                Some((ty, count)) => format!(".param .align 8 .{ty} p{at}[{count}"),
+                None => format!(".param .{ty} p{at}"),
+            };
+            let comma = if at + 1 < count { "," } else { "" };
+            let comment = if declared.is_empty() { String::new() } else { format!(" // rust: {declared}") };
+            format!("{param}{comma}{comment}\n")
         });
-        let params = named.collect::<Vec<_>>().join(", ");
+        let params: String = named.collect();
         // C's end of a string is no part of the text.
         let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ ret; }}\n\0");
         std::fs::write(&path, text).unwrap();
