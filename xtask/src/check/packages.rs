@@ -1,7 +1,8 @@
 //! The crates that projects outside this repository use, as crates.io and docs.rs build them.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::path::PathBuf;
+use std::{env, fs};
 
 use crate::console::{Failure, Result};
 use crate::process::{cargo, root, succeed, target_folder};
@@ -20,6 +21,7 @@ pub(super) fn check() -> Result<()> {
     if packages.is_dir() {
         fs::remove_dir_all(&packages).map_err(|error| Failure::file("remove", &packages, &error))?;
     }
+    forget_unpacked()?;
     let selection = PACKAGES.split(' ').map(|package| format!("--package={package}"));
     succeed(cargo().args(["publish", "--dry-run", "--allow-dirty"]).args(selection).current_dir(root()))?;
 
@@ -38,4 +40,16 @@ pub(super) fn check() -> Result<()> {
     let mut doc = cargo();
     doc.args(["doc", "--workspace", "--no-deps", "--manifest-path"]).arg(path).arg("--target-dir").arg(target);
     succeed(doc.env("DOCS_RS", "1").env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"))
+}
+
+/// Removes the packages that cargo has unpacked from the folders of earlier dry runs. Cargo knows them by version, so it would
+/// build their old contents again. These registries are folders, whose names have no host before the dash.
+fn forget_unpacked() -> Result<()> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let Some(home) = home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(home.join("registry/src")) else { return Ok(()) };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with('-')) {
+        fs::remove_dir_all(entry.path()).map_err(|error| Failure::file("remove", &entry.path(), &error))?;
+    }
+    Ok(())
 }
