@@ -33,9 +33,10 @@ mod symbols;
 
 pub use abi::call::Function;
 pub use abi::report::LOG;
+pub use code::image::DRIVER_VERSION;
 pub use gpu::device::{DEFAULT_DEVICE, DEVICE, DEVICES};
 pub use gpu::sanitize::SANITIZE;
-pub use gpu::state::{DRIVER_VERSION, is_inside};
+pub use gpu::state::is_inside;
 pub use simulation::{Kernel, Resources, Simulation, launch_with};
 pub use symbols::function;
 

@@ -27,7 +27,8 @@ pub fn value(i: u32) -> u64 {
         let either = if i % 3 == 0 { other.cast_const().add(own) } else { &raw const GLOBAL[own % 4] };
         let places = [tile.add(own), other.add(own), tile.add(63 - own)];
         let place: &dyn Fn(usize) -> u32 = if i % 2 == 0 { &|at| *tile.add(at) } else { &|at| *other.add(at) };
-        let words = [*tile.add(own), *either, *places[i as usize % 3], place(own), **(&raw const PLACE).cast::<*const u32>()];
+        let words =
+            [*tile.add(own), *either, *places[i as usize % 3], place(own), **(&raw const PLACE).cast::<*const u32>()];
         words.into_iter().fold(0, |sum, it| mix(sum, u64::from(it)))
     }
 }

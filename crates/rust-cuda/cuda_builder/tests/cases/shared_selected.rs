@@ -70,7 +70,8 @@ pub fn value(i: u32) -> u64 {
         2 => at!(A1) as usize,
         _ => at!(A0) as usize,
     };
-    let words = [reversed(a), reversed(b.tile) * b.factor, reversed(c) * scale, reversed(d), reversed(number as *mut u32)];
+    let words =
+        [reversed(a), reversed(b.tile) * b.factor, reversed(c) * scale, reversed(d), reversed(number as *mut u32)];
     let e = unsafe {
         match stage % 4 {
             0 => at!(E),

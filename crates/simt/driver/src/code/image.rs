@@ -5,6 +5,9 @@ use std::ffi::{CStr, c_char, c_void};
 use crate::abi::error::{Code, Error, Result};
 use crate::code::fatbin::{self, CONTAINER, WRAPPER};
 
+/// The environment variable with the version of CUDA that programs see as the driver's: `12.8`. 13.0 without it.
+pub const DRIVER_VERSION: &str = "LADDER_SIM_DRIVER_VERSION";
+
 /// The first bytes of an ELF file, which a cubin is.
 const ELF: [u8; 4] = *b"\x7fELF";
 
@@ -130,8 +133,8 @@ pub(crate) fn no_ptx(what: &str) -> Error {
     let remedy = format!(
         "with nvcc, compile with `-arch=compute_80 -code=compute_80`; with NVRTC, compile with \
          `--gpu-architecture=compute_80` and load what nvrtcGetPTX gives; a library that compiles when it runs has a \
-         setting for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1), or makes PTX for a driver as new as its compiler ({}=13.5)",
-        crate::DRIVER_VERSION
+         setting for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1), or makes PTX for a driver as new as its compiler \
+         ({DRIVER_VERSION}=13.5)"
     );
     Error::new(Code::NO_BINARY_FOR_GPU, format!("{what}; the simulated device runs PTX: {remedy}"))
 }

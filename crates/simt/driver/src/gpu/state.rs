@@ -11,6 +11,7 @@ use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{self, lock};
 use crate::abi::report;
+use crate::code::image::DRIVER_VERSION;
 use crate::gpu::context::Context;
 use crate::gpu::device::{self, Device};
 use crate::gpu::memory::Range;
@@ -24,9 +25,6 @@ use crate::gpu::{capture, graph};
 
 /// The newest version of CUDA whose interface the driver has: 13.0.
 const VERSION: i32 = 13000;
-
-/// The environment variable with the version of CUDA that programs see as the driver's: `12.8`. 13.0 without it.
-pub const DRIVER_VERSION: &str = "LADDER_SIM_DRIVER_VERSION";
 
 /// The version that programs see: 12080 for 12.8.
 ///
