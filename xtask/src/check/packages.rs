@@ -15,15 +15,21 @@ const PACKAGES: &str = "cuda_std cuda_std_macros cuda_builder ladder-locate ladd
 /// # Errors
 /// If cargo would not publish a crate, if a package does not build, or if rustdoc warns.
 pub(super) fn check() -> Result<()> {
-    let target = target_folder();
+    // Cargo builds what a package holds once for each version, so nothing is left here of an earlier run.
+    let target = target_folder().join("publish");
     let packages = target.join("package");
-    // Packages of other versions.
-    if packages.is_dir() {
-        fs::remove_dir_all(&packages).map_err(|error| Failure::file("remove", &packages, &error))?;
+    if target.is_dir() {
+        fs::remove_dir_all(&target).map_err(|error| Failure::file("remove", &target, &error))?;
     }
     forget_unpacked()?;
     let selection = PACKAGES.split(' ').map(|package| format!("--package={package}"));
-    succeed(cargo().args(["publish", "--dry-run", "--allow-dirty"]).args(selection).current_dir(root()))?;
+    succeed(
+        cargo()
+            .args(["publish", "--dry-run", "--allow-dirty", "--target-dir"])
+            .arg(&target)
+            .args(selection)
+            .current_dir(root()),
+    )?;
 
     // The packages depend on each other by version, so they are patches of the registry in a workspace of their own.
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*-[0-9]*\"]\n\n[patch.crates-io]\n".to_owned();
@@ -38,12 +44,12 @@ pub(super) fn check() -> Result<()> {
     let path = packages.join("Cargo.toml");
     fs::write(&path, manifest).map_err(|error| Failure::file("write", &path, &error))?;
     let mut doc = cargo();
-    doc.args(["doc", "--workspace", "--no-deps", "--manifest-path"]).arg(path).arg("--target-dir").arg(target);
+    doc.args(["doc", "--workspace", "--no-deps", "--manifest-path"]).arg(path).arg("--target-dir").arg(target_folder());
     succeed(doc.env("DOCS_RS", "1").env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"))
 }
 
-/// Removes the packages that cargo has unpacked from the folders of earlier dry runs. Cargo knows them by version, so it would
-/// build their old contents again. These registries are folders, whose names have no host before the dash.
+/// Removes the packages that cargo has unpacked from the folders of earlier dry runs, for the same reason. These
+/// registries are folders, whose names have no host before the dash.
 fn forget_unpacked() -> Result<()> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let Some(home) = home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else { return Ok(()) };
