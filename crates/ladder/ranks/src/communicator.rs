@@ -1,4 +1,4 @@
-//! Communicators, which combine the ranks' data in their devices' memory, and the one of NCCL.
+//! What a communicator does, which combines the ranks' data in their devices' memory, and the communicator of NCCL.
 
 use std::ffi::c_void;
 use std::fmt::Debug;

@@ -20,7 +20,7 @@ pub(crate) struct HostMemory {
 }
 
 impl HostMemory {
-    /// Memory for so many ranks.
+    /// Makes empty memory for `ranks` ranks.
     pub(crate) fn new(ranks: usize) -> Self {
         let empty = || (0..ranks).map(|_| RwLock::default()).collect();
         Self { data: empty(), combined: empty() }

@@ -155,7 +155,7 @@ fn place<'a>(ptx: &str, mut lines: impl Iterator<Item = &'a str>) -> Place {
     find().unwrap_or_default()
 }
 
-/// A path without LLVM's octal numbers for what is not ASCII, `caf\303\251`.
+/// Returns a path with its non-ASCII characters, which LLVM writes as octal bytes: `caf\303\251`.
 fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();

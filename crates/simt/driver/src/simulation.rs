@@ -121,7 +121,7 @@ impl Drop for Simulation {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        // What the program has left of its own, such as the memory of a graph, stays out of the next user's way.
+        // A driver with memory that the program did not free, such as that of a graph, is not used again.
         if self.gpus.driver.begin() && !self.is_broken.load(Ordering::Relaxed) {
             lock(&FREE).push(self.gpus);
         }

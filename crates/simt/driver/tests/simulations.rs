@@ -53,7 +53,7 @@ fn captures_forbid_nothing_on_another_gpu() {
         assert_eq!((cuThreadExchangeStreamCaptureMode(&mut mode), mode), (OK, 0));
         assert_eq!(cuStreamEndCapture(captured, &mut graph), OK);
     });
-    // The other GPU's capture is not over, and nobody inherits it.
+    // The capture of the other GPU is still active, and no later simulation sees it.
     drop(other);
     on(&mut gpu(), || assert_eq!(cuMemAlloc_v2(&mut 0, 64), OK));
 }
@@ -92,6 +92,6 @@ fn memory_has_other_addresses_on_another_gpu() {
     });
     on(&mut one, || assert_eq!((used(), cuMemFree_v2(of_graph), used()), (64, OK, 0)));
     drop(one);
-    // Whoever comes next finds nothing of that.
+    // The next simulation does not see the memory.
     on(&mut gpu(), || assert_eq!((used(), cuMemFree_v2(of_graph)), (0, INVALID_VALUE)));
 }

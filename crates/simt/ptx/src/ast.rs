@@ -34,7 +34,7 @@ pub struct Module<'a> {
     pub target: Vec<&'a str>,
     /// `.address_size`, 32 where the text says nothing.
     pub address_size: u32,
-    /// `.file` directives: number and name, in which an octal number such as `\303` is a byte of what is not ASCII.
+    /// `.file` directives: number and name, in which an octal number such as `\303` is a byte of a non-ASCII character.
     pub files: Vec<(u32, Cow<'a, str>)>,
     /// Variables of the module's scope, in order.
     pub variables: Vec<Variable<'a>>,

@@ -104,7 +104,7 @@ impl DataType {
     }
 
     /// Whether a value of another type can stand for one of this type: both have the same size, and both are floats or both
-    /// are integers. What is not known of one of them is not compared.
+    /// are integers. Properties that one of the types lacks are not compared.
     #[must_use]
     pub fn accepts(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {

@@ -209,7 +209,7 @@ const DECLARATIONS: [&str; 16] = [
     ".weak", ".common", ".loc", ".section", ".file",
 ];
 
-/// The name of a file. Compilers write a byte of what is not ASCII as an octal number, because drivers accept ASCII only.
+/// Returns the name of a file. Compilers write non-ASCII bytes as octal numbers, because drivers accept ASCII only.
 fn file_name(text: &str) -> Cow<'_, str> {
     let mut parts = text.split('\\');
     let mut name = parts.next().unwrap_or_default().as_bytes().to_vec();

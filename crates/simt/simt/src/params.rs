@@ -85,7 +85,7 @@ pub(crate) fn check_one(param: &Param, argument: &Argument) -> Result<(), String
         (_, Argument::Buffer(_)) if param.bytes != 8 => {
             Err(format!("is the address of a buffer, which has 8 bytes; the parameter {param} has {}", param.bytes))
         }
-        // Bytes stand for memory of any type behind a raw pointer, but not for the elements of a slice.
+        // A buffer of bytes fits any raw pointer, but not a slice of another type.
         (Some(Role::Pointer(_)), Argument::Buffer(given)) if given.number == Some((false, 1)) => Ok(()),
         (Some(Role::Pointer(element)), Argument::Buffer(given)) if element.number == given.number => Ok(()),
         (Some(Role::Slice(element) | Role::Pointer(element)), Argument::Buffer(given)) => {

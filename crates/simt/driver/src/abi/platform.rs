@@ -49,7 +49,7 @@ pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
     let mut copy = vec![0_u8; longest];
     for (number, chunk) in places.chunks(MOST).enumerate() {
         let from: Vec<Bytes> = chunk.iter().map(|(start, len)| Bytes { start: start.cast(), len: *len }).collect();
-        // All places are copied to the same bytes, which nobody reads.
+        // All places are copied to the same bytes, which are never read.
         let to: Vec<Bytes> =
             chunk.iter().map(|(_, len)| Bytes { start: copy.as_mut_ptr().cast(), len: *len }).collect();
         // SAFETY: each place of `to` is at most `longest` bytes, the length of `copy`. The system call checks the addresses of

@@ -67,7 +67,7 @@ fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
             format!("{param}{comma}{comment}\n")
         });
         let params: String = named.collect();
-        // C's end of a string is no part of the text.
+        // The NUL that ends a C string is not part of the text.
         let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ ret; }}\n\0");
         std::fs::write(&path, text).unwrap();
         let path = path.to_str().unwrap();
