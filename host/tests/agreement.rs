@@ -15,11 +15,12 @@ use analysis::agree::class::{Class, explanations};
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
 use analysis::agree::record::{ComparedRun, Comparison, Comparisons};
 use analysis::agree::rounded;
-use analysis::profile::{Numbers, on_sim};
+use analysis::profile::on_sim;
 use analysis::results;
 use host::device::Sim;
 use host::launch::Launch;
 use host::{CATALOG, KERNELS};
+use profile::counters::Numbers;
 
 const RESULTS: &str = "results/h100/agree.jsonl";
 

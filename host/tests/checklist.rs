@@ -2,9 +2,10 @@
 
 use crate::common::program::{assert_has, on_none};
 use crate::common::{Fake, Fault};
-use analysis::checklist::{self, Better, Optimization, entries, gain, measure};
+use analysis::checklist::{measure, pair_selection};
 use host::device::Sim;
 use host::{CATALOG, DeviceProperties, KERNELS, ladder};
+use profile::checklist::{Better, Optimization, entries, gain};
 
 /// The checklist's order.
 const ORDER: [&str; 7] =
@@ -29,7 +30,7 @@ fn each_optimization_has_an_entry_in_the_checklists_order() {
 fn every_named_rung_exists_and_can_be_launched() {
     for pair in entries().iter().flat_map(|entry| &entry.pairs) {
         let ladder = ladder(&pair.ladder).unwrap();
-        let options = pair.selection(&CATALOG).unwrap().options();
+        let options = pair_selection(pair, &CATALOG).unwrap().options();
         let problem = ladder.problem(&options).unwrap();
         for (name, value) in &pair.options {
             assert_eq!(options.get(name).unwrap().to_string(), *value);

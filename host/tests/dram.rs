@@ -1,10 +1,11 @@
 //! The trace of a rung against the machine's counters. What `ladder why --dram` shows is in cli/dram.txt.
 
 use crate::common::program::alone;
-use analysis::dram::{Dram, trace};
+use analysis::dram_trace as trace;
 use host::device::Sim;
 use host::problem::Verdict;
 use host::{DeviceProperties, KERNELS, Options, ladder};
+use profile::dram::Dram;
 use serde_json::Value;
 
 #[test]

@@ -2,12 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use analysis::dram::{Dram, trace::trace};
-use analysis::explain::{DRAWINGS, Figure, Recording, Round, Shade, Tree, fit, record, tree};
+use analysis::dram_trace::trace;
+use analysis::explain::{fit, record};
+use analysis::predict::Description;
 use host::device::Sim;
 use host::launch::Arg;
+use host::problem::Verdict;
+use host::run::Plan;
 use host::selection::select;
 use host::{CATALOG, DeviceProperties, KERNELS, Session};
+use profile::Watch;
+use profile::dram::Dram;
+use profile::figures::{DRAWINGS, Figure, Recording, Round, Shade, Tree, tree};
 
 /// Sectors of the figure's only grid in which something is drawn: eight words each.
 fn sectors(figure: &Figure) -> u64 {
@@ -60,6 +66,14 @@ fn timeline(recording: &Recording, figure: &Figure) {
         sum += at;
     }
     assert_eq!(counts[1..7].iter().map(|(_, cycles)| cycles).sum::<u64>(), sum);
+}
+
+/// What a warp of the first block of a plan's launch does.
+fn recorded(sim: &mut Sim, plan: &Plan, place: usize, warp: u64) -> (Recording, Verdict) {
+    let (rung, launch) = &plan.launches()[place];
+    let watch = Watch { warp, ..Watch::new(Description::open("h100").unwrap()) };
+    let (profile, verdict) = record(sim, plan.problem(), rung, launch, watch, None).unwrap();
+    (profile.recording, verdict)
 }
 
 /// What threads load from buffers, as values that are followed and as requests.
@@ -148,7 +162,7 @@ fn what_is_drawn_is_what_the_machine_counts() {
             // Of some also the last warp, which may be another one than the first.
             let last = (warps > 1 && place % 4 == 0).then_some(warps - 1);
             for warp in [Some(0), last].into_iter().flatten() {
-                let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (0, warp)).unwrap();
+                let (recording, verdict) = recorded(&mut sim, &plan, place, warp);
                 assert!(verdict.is_right(), "{}: {verdict:?}", rung.name);
                 let figures = check(&recording, rung.name);
                 // What is copied in tiles of tensors, no thread asks for.
@@ -175,8 +189,7 @@ fn reduction(name: &str, threads: u32) -> Tree {
     let elements = threads * 8;
     selection.given.push(("n", elements.to_string()));
     let plan = selection.plan(Some([threads, 1, 1]), None, DeviceProperties::default()).unwrap();
-    let (rung, launch) = &plan.launches()[0];
-    let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, (0, 0)).unwrap();
+    let (recording, verdict) = recorded(&mut sim, &plan, 0, 0);
     assert!(verdict.is_right(), "{name}");
     tree(&recording).unwrap()
 }
@@ -184,7 +197,7 @@ fn reduction(name: &str, threads: u32) -> Tree {
 /// The pairs of a round, by the first element that went into each operand.
 fn pairs(tree: &Tree, round: &Round) -> BTreeSet<(u64, u64)> {
     let head = |(_, index): (usize, u64)| index - tree.begins.values().next().unwrap();
-    let pair = |terms: &[analysis::explain::Term]| match terms {
+    let pair = |terms: &[profile::figures::Term]| match terms {
         [a, b] => (head(a.head), head(b.head)),
         other => panic!("{other:?}"),
     };
@@ -242,7 +255,7 @@ fn the_pairs_are_those_of_the_texts() {
         assert_eq!(tree.elements, 128 * blocks, "{name}");
         let own = tree.rounds.len() - 7;
         for round in &tree.rounds[..own] {
-            let within = |own: &analysis::explain::Addition| {
+            let within = |own: &profile::figures::Addition| {
                 own.terms.iter().all(|term| term.head.1 % 128 == own.terms[0].head.1 % 128)
             };
             assert!(round.additions.iter().all(within), "{name}");
@@ -281,7 +294,7 @@ fn bursts_are_those_of_the_trace() {
         let plan = selection.plan(block, None, DeviceProperties::default()).unwrap();
         let (rung, launch) = &plan.launches()[0];
         assert_eq!(launch.blocks(), 1);
-        let (recording, _) = record(&mut sim, plan.problem(), rung, launch, (0, 0)).unwrap();
+        let (recording, _) = recorded(&mut sim, &plan, 0, 0);
         let traced = trace(&mut sim, ladder, rung, plan.problem(), launch, Dram::FIGURE, 1).unwrap();
         let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
         let figures = (bursts.draw)(&recording);

@@ -14,10 +14,10 @@ use std::sync::LazyLock;
 use crate::common::program::{assert_has, has, on, right};
 use analysis::Error;
 use analysis::predict::measured::MeasuredTimes;
-use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{self, Description, LadderPrediction, Times, calibrate};
 use host::selection::select_with;
 use host::{CATALOG, DeviceProperties, KERNELS, Ladder, Options, ladders};
+use profile::model::{Constants, Resource};
 use toolkit::Tool;
 
 /// The kept times of a device.

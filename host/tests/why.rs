@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::common::Fake;
 use crate::common::program::{env, on, within};
-use analysis::checklist::{Pair, entries};
 use host::device::Sim;
 use host::{Device, Error, KERNELS};
+use profile::checklist::{Pair, entries};
 
 #[test]
 fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use analysis::agree::Explain;
 use analysis::profile::ncu::{ProgramOutput, Runner};
-use analysis::profile::{Numbers, on_sim};
+use analysis::profile::on_sim;
 use cli::Env;
 use cli::output::Form;
 use host::device::Sim;
 use host::selection::Selection;
 use host::{Device, DeviceProperties, Error, KERNELS, Ladder, ladders};
+use profile::counters::Numbers;
 use toolkit::access::Change;
 
 use crate::common::Fake;

@@ -12,6 +12,9 @@ pub enum Error {
     /// There is no such device or architecture.
     #[error(transparent)]
     Device(#[from] devices::Error),
+    /// A launch cannot be explained.
+    #[error(transparent)]
+    Profile(#[from] profile::Error),
     /// One of NVIDIA's tools is missing or failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),
@@ -88,7 +91,7 @@ impl Error {
         match self {
             Self::Engine(error) => error.is_failure(),
             Self::Tool(Refused { .. } | Scratch(_) | Start { .. } | Unread { .. }) => true,
-            Self::Sass(..) => true,
+            Self::Sass(..) | Self::Profile(profile::Error::Launch(_)) => true,
             _ => false,
         }
     }

@@ -9,8 +9,7 @@
 
 pub mod agree;
 pub mod checklist;
-pub mod counters;
-pub mod dram;
+pub mod dram_trace;
 mod error;
 pub mod explain;
 pub mod files;

@@ -135,10 +135,10 @@ pub fn roofline(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict::model::Estimate;
-    use crate::predict::sample::Sample;
     use engine::launch::{Code, Launch};
     use engine::registry::Rung;
+    use profile::model::Estimate;
+    use profile::sample::Sample;
     use simt::critical_path::ResourceUse;
 
     const RUNG: Rung = Rung { name: "some", ..Rung::USUAL };

@@ -116,7 +116,7 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
 
 /// A number of the SIMT machine's.
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
-    let known = analysis::profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
+    let known = profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
     let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
     let arguments = [&["why", name, "--counters", "--device", "sim", "--json"], options].concat().join(" ");
     let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;

@@ -14,6 +14,9 @@ pub enum Error {
     /// An analysis is not possible.
     #[error(transparent)]
     Analysis(#[from] analysis::Error),
+    /// A launch cannot be explained.
+    #[error(transparent)]
+    Profile(#[from] profile::Error),
     /// An exercise cannot be checked.
     #[error(transparent)]
     Learn(#[from] ::learn::Error),
@@ -64,6 +67,7 @@ impl Error {
             Self::Engine(error) => error.is_failure(),
             Self::Ranks(error) => error.is_failure(),
             Self::Analysis(error) => error.is_failure(),
+            Self::Profile(error) => matches!(error, profile::Error::Launch(_)),
             Self::Tool(error) => !matches!(error, toolkit::Error::UnknownArch { .. }),
             Self::Learn(error) => error.is_failure(),
             Self::Source(_) | Self::Output(_) => true,

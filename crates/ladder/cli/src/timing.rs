@@ -14,9 +14,9 @@ use crate::command::Env;
 use crate::error::Error;
 use analysis::occupancy;
 use analysis::predict::measured::MeasuredTimes;
-use analysis::predict::model::Constants;
-use analysis::predict::sample::INSTRUCTIONS;
+use analysis::predict::sampler::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction, Times};
+use profile::model::Constants;
 
 /// Where times come from.
 #[derive(Args, Clone, Debug)]

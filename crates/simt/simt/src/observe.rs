@@ -84,6 +84,7 @@ macro_rules! nothing {
 
 pub(crate) use {every_event, nothing};
 
+mod blocks;
 mod boxed;
 mod frames;
 mod paths;
@@ -91,6 +92,7 @@ mod registers;
 
 pub use crate::regs::Reg;
 use crate::regs::RegisterUses;
+pub use blocks::OfBlocks;
 pub use boxed::{Boxed, DynObserver};
 pub use frames::{FrameChange, FramePlace};
 pub(crate) use paths::Paths;

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::Error;
-use crate::counters::rows;
 use crate::selection::selection as selected;
 use engine::Catalog;
 use engine::selection::{ALL, OptionText, Selection, select_with};
+use profile::counters::rows;
 
 /// A problem of a ladder, with one block for all its rungs or each rung's default block.
 #[derive(Clone, Debug)]

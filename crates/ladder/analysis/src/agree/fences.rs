@@ -10,7 +10,7 @@
 //! (`smsp__sass_…`) did not include them.
 
 use super::metrics::ComparedMetric;
-use crate::counters::Numbers;
+use profile::counters::Numbers;
 
 /// The simulator's counter of all fences that warps execute.
 const FENCES: &str = "ptx_inst_executed_fence.sum";

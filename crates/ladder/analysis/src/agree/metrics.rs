@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use toolkit::access::{Change, Effect, Kind};
 
-use crate::counters::{Source, rows};
+use profile::counters::{Source, rows};
 
 /// A metric that both sides have: a row of `metrics.toml`, which says what the fields are.
 #[derive(Clone, Debug, Deserialize)]

@@ -27,7 +27,6 @@ use toolkit::{Found, Tool};
 pub use cases::Case;
 
 use crate::Error;
-use crate::counters::Numbers;
 use crate::profile::ncu::{MetricSet, Ncu};
 use crate::profile::on_sim;
 use class::{Class, explanations};
@@ -36,6 +35,7 @@ use engine::run::Plan;
 use engine::size::dims;
 use engine::{Kernels, Provenance, Ptx};
 use metrics::{ComparedMetric, METRICS};
+use profile::counters::Numbers;
 use record::{ComparedRun, ComparedRung, Comparison, GpuContext, Request};
 
 /// Finds the changes that `ptxas` made to an entry's memory instructions.

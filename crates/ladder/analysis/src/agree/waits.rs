@@ -5,9 +5,9 @@ use super::metrics::{ComparedMetric, METRICS, Rule, find};
 use super::record::ComparedRung;
 use super::{Explain, rounded};
 use crate::Error;
-use crate::counters::Numbers;
 use engine::launch::Launch;
 use engine::registry::Rung;
+use profile::counters::Numbers;
 
 /// The number of times that a waiting kernel is counted again.
 const REMEASUREMENTS: usize = 4;

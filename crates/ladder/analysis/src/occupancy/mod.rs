@@ -30,8 +30,13 @@ use toolkit::Usage;
 
 /// The number of blocks of a kernel that a multiprocessor holds at once ([`devices::occupancy::of`]).
 pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
+    devices::occupancy::of(limits, counted(usage), block)
+}
+
+/// What `ptxas` says of a kernel, as far as it counts for the occupancy.
+pub fn counted(usage: Usage) -> devices::occupancy::Usage {
     let Usage { registers, shared_bytes, barriers, .. } = usage;
-    devices::occupancy::of(limits, devices::occupancy::Usage { registers, shared_bytes, barriers }, block)
+    devices::occupancy::Usage { registers, shared_bytes, barriers }
 }
 
 /// What a launch adds for each of its blocks.
@@ -39,4 +44,9 @@ fn block_of(launch: &Launch) -> Block {
     let threads = u32::try_from(launch.threads()).unwrap_or(u32::MAX);
     // `Device::launch` opts in where it is needed.
     Block { threads, dynamic_shared: launch.shared_bytes }
+}
+
+/// The grid and the block of a launch.
+pub fn geometry(launch: &Launch) -> profile::Geometry {
+    profile::Geometry { grid: launch.grid, block: launch.block, shared_bytes: launch.shared_bytes }
 }

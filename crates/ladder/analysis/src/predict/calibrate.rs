@@ -1,8 +1,8 @@
 //! Fitting the model's constants to measured times.
 
 use super::Prediction;
-use super::model::Constants;
 use devices::Description;
+use profile::model::Constants;
 
 /// A prediction and the measured time in microseconds.
 pub type Observation<'a> = (&'a Prediction, f64);

@@ -1,8 +1,9 @@
 //! Predicts how long a rung would take on another device. The model is analytic: it combines counters of the SIMT
-//! machine ([`sample`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`Description`].
+//! machine ([`sampler`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`Description`].
 //!
 //! ```no_run
-//! use analysis::predict::{self, Description, model::Constants};
+//! use analysis::predict::{self, Description};
+//! use profile::model::Constants;
 //! use engine::selection::select;
 //!
 //! # fn main() -> Result<(), analysis::Error> {
@@ -20,8 +21,7 @@
 
 pub mod calibrate;
 pub mod measured;
-pub mod model;
-pub mod sample;
+pub mod sampler;
 mod score;
 
 use std::collections::BTreeMap;
@@ -35,9 +35,10 @@ use engine::problem::Problem;
 use engine::registry::{Ladder, Rung};
 use engine::run::Plan;
 use engine::{DeviceProperties, Kernels};
-use model::{Constants, Estimate, estimate};
+use profile::model::{Constants, Estimate, estimate};
+use profile::sample::Sample;
 use rayon::prelude::*;
-use sample::{INSTRUCTIONS, Sample, Sampler};
+use sampler::{INSTRUCTIONS, Sampler};
 pub use score::{RESOLUTION_US, Score, observations, score};
 use toolkit::Usage;
 
@@ -189,13 +190,6 @@ pub(crate) fn occupancy_of(
     Ok((EntryOccupancy::with_usage(usage, launch, Limits::named(&device.arch)?), known.is_some()))
 }
 
-/// A block's share of the L1, which is one memory with shared memory.
-pub(crate) fn l1_bytes(device: &Description, entry: &EntryOccupancy) -> u64 {
-    let resident = u64::from(entry.occupancy.blocks.max(1));
-    let taken = u64::from(entry.shared_bytes()) * resident;
-    device.multiprocessor.l1_bytes.saturating_sub(taken) / resident
-}
-
 /// Predicts launches of one problem that have these occupancies.
 fn predictions<'a>(
     kernels: &'static Kernels,
@@ -208,14 +202,11 @@ fn predictions<'a>(
     let mut sim = Sim::open_like(kernels, 0, None, properties(device))?;
     let mut sampler = Sampler::new(&mut sim, problem, device, most_instructions)?;
     let predict = |((rung, launch), entry): (&(&'static Rung, Launch), &EntryOccupancy)| {
-        let resident = entry.occupancy.blocks.max(1);
-        let is_alone = model::is_alone(device, launch.blocks(), resident);
-        let at_once = launch.blocks() <= u64::from(device.multiprocessors) * u64::from(resident);
-        let sample = sampler.launch(rung, launch, l1_bytes(device, entry), (is_alone, at_once))?;
+        let sample = sampler.launch(rung, launch, entry)?;
         Ok(Prediction {
             rung,
             launch: launch.clone(),
-            estimate: estimate(device, constants, &sample, launch.blocks(), resident),
+            estimate: estimate(device, constants, &sample, launch.blocks(), entry.occupancy.blocks.max(1)),
             sample,
         })
     };

@@ -29,34 +29,23 @@
 //! # }
 //! ```
 
-pub mod bounds;
 pub mod metrics;
 pub mod ncu;
 pub mod statements;
 #[cfg(test)]
 mod tests;
-pub mod verdict;
 
 use crate::Error;
-use crate::counters::counted;
-pub use crate::counters::{Numbers, Source};
-pub use metrics::Metric;
+use ::profile::checklist::{Optimization, Pair};
+use ::profile::counters::{Numbers, counted};
+use ::profile::metrics::{Metric, Side};
+use ::profile::verdict::BoundVerdict;
 
 use engine::device::Device;
 use engine::launch::Launch;
 use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::run::{Plan, Session};
 use engine::selection::Selection;
-use verdict::BoundVerdict;
-
-/// One of the two devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    /// The simulator.
-    Sim,
-    /// The GPU, through Nsight Compute.
-    Gpu,
-}
 
 /// The profile of a rung.
 #[derive(Clone, Debug)]
@@ -78,16 +67,6 @@ impl RungProfile {
     }
 }
 
-impl Metric {
-    /// The source of the metric's number on that device.
-    pub fn source(&self, side: Side) -> &Source {
-        match side {
-            Side::Sim => &self.sim,
-            Side::Gpu => &self.gpu,
-        }
-    }
-}
-
 /// The profile of a ladder, or of some of its rungs.
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -101,16 +80,6 @@ pub struct Profile {
     pub rows: Vec<RungProfile>,
     /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
-}
-
-impl Side {
-    /// The device's name on the command line (`--device`).
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Gpu => "gpu",
-        }
-    }
 }
 
 /// Makes the problem of a selection and one launch of each rung for a device.
@@ -144,4 +113,18 @@ pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Ru
         all.push(counted(&ran.counters));
     }
     Ok(all)
+}
+
+/// The next rung of the ladder that applies this optimization: the one that the checklist pairs with this rung, or
+/// else the first of its later pairs.
+pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
+    let entry = optimization.entry();
+    if let Some(pair) = entry.pair(ladder.name, rung.name) {
+        return Some(&pair.after);
+    }
+    let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
+    let own = place(rung.name)?;
+    let is_later = |pair: &&Pair| place(&pair.after).is_some_and(|after| after > own);
+    let mut pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
+    pairs.find(is_later).map(|pair| pair.after.as_str())
 }

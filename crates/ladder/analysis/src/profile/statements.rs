@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::metrics::Metric;
-use super::{Profile, Side};
-use crate::counters::rows;
+use super::Profile;
+use ::profile::counters::rows;
+use ::profile::metrics::{Metric, Side};
 
 /// A statement about a metric.
 #[derive(Clone, Debug, Deserialize)]

@@ -23,13 +23,18 @@ use crate::timing::{Timed, Timing};
 use crate::why::figures::{Sourced, svg};
 use crate::why::how_near;
 use crate::why::roofline::Chart;
-use analysis::explain::{DRAWINGS, Watch, record, small_enough};
+use analysis::explain::{record, small_enough};
 use analysis::occupancy;
+use analysis::occupancy::geometry;
 use analysis::predict::{self, Description, Prediction};
-use analysis::profile::verdict::{Utilization, next_rung, verdict};
-use analysis::profile::{Numbers, metrics, on_sim};
+use analysis::profile::next_rung;
+use analysis::profile::on_sim;
 use analysis::roofline::roofline;
 use analysis::selection::{has_sizes, shrink};
+use profile::Watch;
+use profile::counters::Numbers;
+use profile::figures::DRAWINGS;
+use profile::verdict::{Utilization, verdict};
 
 /// The most instructions of warps that are counted of a ladder: the SIMT machine takes some ten seconds for them.
 const INSTRUCTIONS: f64 = 3e8;
@@ -222,14 +227,14 @@ impl LadderCollector<'_> {
     /// The data of a rung, which was counted on a problem that moves so many bytes.
     fn rung(&self, prediction: &Prediction, numbers: &Numbers, bytes: u64, files: &mut SourceFiles) -> RungData {
         let Prediction { rung, launch, estimate, .. } = prediction;
-        let found = verdict(&Utilization::from_model(self.description, estimate, numbers, launch, bytes));
+        let found = verdict(&Utilization::from_model(self.description, estimate, numbers, geometry(launch), bytes));
         let bound = found.filter(|_| self.is_timed()).map(|found| Bound {
             by: found.bound.name().to_owned(),
             how_near: how_near(&found),
             helps: found.helps.map(|helps| helps.to_string()),
             next: found.helps.and_then(|helps| next_rung(self.selection.ladder, rung, helps)).map(str::to_owned),
         });
-        let counters = metrics::defaults().into_iter().filter(|metric| metric.sim.missing().is_none());
+        let counters = profile::metrics::defaults().into_iter().filter(|metric| metric.sim.missing().is_none());
         let counters = counters.map(|metric| {
             let number = metric.sim.of(&metric.name, numbers);
             let text = number.map_or(NOTHING.to_owned(), |number| metric.form.write(number));
@@ -306,11 +311,11 @@ impl LadderCollector<'_> {
         let Some((_, launch)) = plan.launches().iter().find(|(own, _)| own.name == rung.name) else {
             return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
         };
-        let watch = Watch { on: Some(self.description.clone()), kernels: Some(self.kernels), ..Watch::from((0, 0)) };
-        let (recording, _) = record(sim, plan.problem(), rung, launch, watch)?;
+        let watch = Watch::new(self.description.clone());
+        let (recorded, _) = record(sim, plan.problem(), rung, launch, watch, Some(self.kernels))?;
         let mut all = Vec::new();
         for drawing in DRAWINGS {
-            let figures = (drawing.draw)(&recording);
+            let figures = (drawing.draw)(&recorded.recording);
             let count = figures.len();
             if count == 0 {
                 continue;

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use analysis::counters::{Expression, embedded};
 use analysis::results::{self, Value};
 use engine::Column;
 use engine::run::{Report, RungResult};
 use engine::size;
+use profile::counters::{Expression, embedded};
 use serde::Deserialize;
 
 use super::Predictions;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use analysis::occupancy;
-use analysis::predict::model::Constants;
-use analysis::predict::sample::FEW_INSTRUCTIONS;
+use analysis::predict::sampler::FEW_INSTRUCTIONS;
 use analysis::predict::{self, Description};
 use engine::Kernels;
 use engine::run::Report;
+use profile::model::Constants;
 
 /// The predicted times of a report's rungs on a device.
 pub struct Predictions {

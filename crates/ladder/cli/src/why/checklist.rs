@@ -3,8 +3,9 @@
 use crate::command::{Env, Output, progress_bar};
 use crate::error::Error;
 use crate::output::{Document, Format, number};
-use analysis::checklist::{MeasuredGain, MeasuredPair, entries, measure};
+use analysis::checklist::{MeasuredGain, MeasuredPair, measure};
 use engine::device::Sim;
+use profile::checklist::entries;
 use serde_json::json;
 
 pub(super) fn show(format: Format, all: bool, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {

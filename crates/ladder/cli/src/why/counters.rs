@@ -5,9 +5,11 @@ use super::measure::Measurement;
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
 use crate::output::{self, Document, Importance, NOTHING, OutputStyle, Printer, Table};
-use analysis::profile::metrics::{self, Group, Metric};
+use analysis::profile::metrics::find;
 use analysis::profile::statements::{Finding, Statement};
-use analysis::profile::{Profile, RungProfile, Side};
+use analysis::profile::{Profile, RungProfile};
+use profile::metrics::Side;
+use profile::metrics::{self, Group, Metric};
 
 /// The choices for showing profiles.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +64,7 @@ pub(super) fn requested(names: &[String], side: Side) -> Result<Vec<Metric>, Err
     let mut requested: Vec<Metric> = Vec::new();
     for name in names {
         if requested.iter().all(|other| other.name != *name) {
-            requested.push(metrics::find(name, side == Side::Gpu)?);
+            requested.push(find(name, side == Side::Gpu)?);
         }
     }
     Ok(requested)

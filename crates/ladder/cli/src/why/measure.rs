@@ -7,18 +7,24 @@ use crate::command::{CommandArgs, Env, progress_bar};
 use crate::error::Error;
 use crate::output::Document;
 use crate::timing::{self, MODEL};
-use analysis::checklist::Optimization;
-use analysis::predict::model::Constants;
-use analysis::predict::sample::INSTRUCTIONS;
+use analysis::occupancy::geometry;
+use analysis::predict::sampler::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction};
 use analysis::profile::ncu::{self, MetricSet, Ncu};
-use analysis::profile::verdict::{Utilization, next_rung, verdict};
-use analysis::profile::{Metric, Numbers, Profile, RungProfile, Side, bounds, on_sim, plan};
+use analysis::profile::next_rung;
+use analysis::profile::{Profile, RungProfile, on_sim, plan};
 use engine::device::{Choice, Device, DeviceInfo};
 use engine::run::Plan;
 use engine::selection::Selection;
 use engine::{DeviceProperties, Provenance};
 use indicatif::ProgressBar;
+use profile::checklist::Optimization;
+use profile::counters::Numbers;
+use profile::metrics::Metric;
+use profile::metrics::Side;
+use profile::model::Constants;
+use profile::utilization;
+use profile::verdict::{Utilization, verdict};
 use serde::Serialize;
 
 /// Selected rungs, and what counts their launches.
@@ -89,7 +95,7 @@ impl<'a> Measurement<'a> {
             }
         };
         let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
-        let wanted = MetricSet { needed: needed.collect(), optional: bounds::metrics() };
+        let wanted = MetricSet { needed: needed.collect(), optional: utilization::metrics() };
         let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
         let bar = progress_bar(steps, env.terminal);
         let is_of_named_device = named.is_some();
@@ -160,7 +166,7 @@ impl<'a> Measurement<'a> {
                         predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches, INSTRUCTIONS)?;
                     let both = predictions.iter().zip(&counted);
                     let utilizations = both.map(|(own, numbers)| {
-                        Utilization::from_model(model, &own.estimate, numbers, &own.launch, bytes)
+                        Utilization::from_model(model, &own.estimate, numbers, geometry(&own.launch), bytes)
                     });
                     let utilizations = utilizations.collect();
                     (Side::Sim, counted, predictions, utilizations)

@@ -5,11 +5,14 @@ use super::{Arguments, counters, figures};
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
 use crate::output::{self, Column, Document, Importance, NOTHING, Printer, Table, duration};
-use analysis::checklist::Optimization;
-use analysis::profile::metrics::{self, Metric};
-use analysis::profile::verdict::{BoundVerdict, Resource, next_rung};
-use analysis::profile::{RungProfile, Side};
+use analysis::profile::RungProfile;
+use analysis::profile::metrics;
+use analysis::profile::next_rung;
 use engine::registry::{Ladder, Rung};
+use profile::checklist::Optimization;
+use profile::metrics::Metric;
+use profile::metrics::Side;
+use profile::verdict::{BoundVerdict, Resource};
 
 pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let (mut measurement, metrics) = Measurement::open(args, env, |side| counters::requested(&[], side))?;

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args};
 
 use analysis::predict::measured::MeasuredTimes;
-use analysis::predict::model::Constants;
 use analysis::predict::{self, Description, Times, calibrate};
 use cli::Env;
 use cli::Error;
 use cli::command::{Command, CommandArgs, Output, progress_bar};
 use cli::output::Format;
+use profile::model::Constants;
 use report::PredictionReport;
 
 pub(crate) const PREDICT: Command = Command {

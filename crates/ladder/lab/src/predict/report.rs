@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use analysis::predict::model::{Constants, Resource};
 use analysis::predict::{Description, LadderPrediction, Prediction, Times, score};
 use analysis::results::Unit;
 use cli::output::{self, Cell, Column, Context, Document, Importance, Table};
 use engine::Provenance;
 use engine::size::dims;
+use profile::model::{Constants, Resource};
 
 /// The data of the report.
 pub(super) struct PredictionReport<'a> {

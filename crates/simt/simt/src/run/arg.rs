@@ -52,6 +52,12 @@ impl<T> From<Buffer<T>> for Arg {
 }
 
 impl Arg {
+    /// The words of eight bytes at multiples of eight in parameter memory, which may be addresses.
+    #[must_use]
+    pub fn words(&self) -> Vec<u64> {
+        self.bytes().as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
+    }
+
     /// The bytes that it has in parameter memory.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         match self {

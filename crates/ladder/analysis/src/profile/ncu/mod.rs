@@ -18,11 +18,11 @@ pub use table::{ProfiledLaunch, read};
 
 use super::metrics::did_you_mean;
 use crate::Error;
-use crate::counters::Numbers;
 use engine::launch::Launch;
 use engine::registry::Rung;
 use engine::selection::Selection;
 use engine::size::dims;
+use profile::counters::Numbers;
 use toolkit::Tool;
 
 /// The exit code and the output of a program.

@@ -1,11 +1,12 @@
 //! The verdicts and what they come from, on made-up numbers.
 
-use crate::checklist::Optimization;
-use crate::counters::Numbers;
 use crate::predict::Description;
-use crate::predict::model::{self, Estimate};
-use crate::profile::verdict::{Resource, Utilization, next_rung, verdict};
+use crate::profile::next_rung;
 use crate::profile::{bounds, plan};
+use ::profile::checklist::Optimization;
+use ::profile::counters::Numbers;
+use ::profile::model::{self, Estimate};
+use ::profile::verdict::{Resource, Utilization, verdict};
 use engine::DeviceProperties;
 use engine::selection::select_with;
 use host::{CATALOG, ladder};

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use analysis::dram::Dram;
 use engine::size::parse_size;
+use profile::dram::Dram;
 
 /// A figure of DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,7 +69,7 @@ impl Memory {
     }
 
     /// The memory that is described, with `default`'s numbers for those that are not given.
-    pub(in crate::why) fn or(&self, default: Dram) -> Result<Dram, analysis::Error> {
+    pub(in crate::why) fn or(&self, default: Dram) -> Result<Dram, profile::Error> {
         Dram::new(
             self.channels.unwrap_or(default.channels),
             self.banks.unwrap_or(default.banks),

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::ops::Range;
 
 use crate::output::{Column, Document, Importance, OutputStyle, Table};
-use analysis::dram::{Bus, DramAddress, Load, Map, Matrix, Moment, Tiles};
 use engine::size::plural;
+use profile::dram::{Bus, DramAddress, Load, Map, Matrix, Moment, Tiles};
 
 /// Elements that are named one by one.
 const NAMED: u64 = 4;

@@ -12,10 +12,10 @@ use serde_json::{Value, to_value};
 use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::Document;
-use analysis::dram::trace::{Trace, trace as run_traced};
-use analysis::dram::{Bus, Dram, Map, Tiles};
+use analysis::dram_trace::{Trace, trace as run_traced};
 pub(super) use args::{DramArguments, Figure};
 use engine::device::Sim;
+use profile::dram::{Bus, Dram, Map, Tiles};
 
 pub(super) fn show(
     figure: Option<Figure>,

@@ -2,7 +2,7 @@
 
 use super::figures::range;
 use crate::output::{Column, Document, Importance, OutputStyle, Table};
-use analysis::dram::trace::{Accesses, Kind, Trace, Window};
+use analysis::dram_trace::{Accesses, Kind, Trace, Window};
 use engine::problem::Verdict;
 use engine::size::plural;
 

@@ -11,14 +11,17 @@ use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{Document, OutputStyle};
 use crate::source_files::{SourceFiles, kernel_roots};
-use analysis::dram::Dram;
-use analysis::explain::{DRAWINGS, Description, Drawing, Figure, Recording, Watch, record, small_enough};
+use analysis::explain::{record, small_enough};
 use analysis::files::replace;
+use analysis::predict::Description;
 use engine::device::Sim;
 use engine::launch::Launch;
 use engine::problem::Verdict;
 use engine::selection::Selection;
 use engine::size::parse_size;
+use profile::Watch;
+use profile::dram::Dram;
+use profile::figures::{DRAWINGS, Drawing, Figure, Recording};
 
 /// The device whose latencies the timeline models.
 const MODEL: &str = "h100";
@@ -161,13 +164,14 @@ fn recorded(
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
     let on = own.timing.on.as_deref().unwrap_or(MODEL);
     let watch = Watch {
-        on: Some(Description::open(on).map_err(analysis::Error::from)?),
-        kernels: Some(env.catalog.kernels),
-        dram: own.memory.memory.or(Dram::FIGURE)?,
-        ..Watch::from(at)
+        block: at.0,
+        warp: at.1,
+        dram: own.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
+        ..Watch::new(Description::open(on).map_err(analysis::Error::from)?)
     };
-    let (recording, verdict) = record(&mut sim, plan.problem(), rung, launch, watch)?;
-    Ok(Recorded { recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
+    let kernels = Some(env.catalog.kernels);
+    let (profile, verdict) = record(&mut sim, plan.problem(), rung, launch, watch, kernels)?;
+    Ok(Recorded { recording: profile.recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
 }
 
 /// Adds the figure of this kind with the largest first count, on a problem that is small enough to draw. A rung without

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use analysis::explain::{Grid, Line, Listing, Shade};
+use profile::figures::{Grid, Line, Listing, Shade};
 
 use super::{Sourced, counts};
 use crate::output::{escaped, wrapped};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::explain::{Arrow, Cell, Grid, Line, Listing, Shade};
 use anstyle::{AnsiColor, Style};
+use profile::figures::{Arrow, Cell, Grid, Line, Listing, Shade};
 
 use crate::output::OutputStyle;
 

@@ -5,8 +5,8 @@ mod text;
 use crate::command::{CommandArgs, Env, Output, progress_bar};
 use crate::error::Error;
 use crate::output::{self, Document};
-use analysis::explain::Description;
 use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
+use analysis::predict::Description;
 use engine::DeviceProperties;
 use engine::device::Choice;
 

@@ -1,5 +1,5 @@
 use super::{Sourced, document};
-use analysis::explain::{Arrow, Cell, Figure, FigureRow, Grid, Shade};
+use profile::figures::{Arrow, Cell, Figure, FigureRow, Grid, Shade};
 
 /// Checks that a text is XML as far as SVG uses it: one root, elements that end in order, texts without `<` and `&` of
 /// their own, and quoted attributes. Returns the names of its elements.

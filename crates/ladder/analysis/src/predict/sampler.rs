@@ -1,0 +1,76 @@
+//! The resources that a launch uses, sampled by running some of its blocks on the SIMT machine.
+
+use devices::Description;
+use profile::sample::{self, Sample};
+use simt::observe::Observer as _;
+
+use crate::Error;
+use crate::occupancy::{EntryOccupancy, geometry};
+use engine::device::Sim;
+use engine::launch::{Arg, Launch};
+use engine::problem::Problem;
+use engine::registry::Rung;
+use engine::run::Session;
+
+/// The most warp instructions of a sample for a prediction, unless a single block takes more. They take seconds.
+pub const INSTRUCTIONS: u64 = 20_000_000;
+/// The most warp instructions of a sample next to a run, which a prediction must not slow down.
+pub const FEW_INSTRUCTIONS: u64 = 500_000;
+/// Products of matrices that take the SIMT machine as long as an instruction of a warp.
+const PRODUCTS: u64 = 2;
+/// A problem on the SIMT machine, whose launches are sampled.
+pub struct Sampler<'a> {
+    session: Session<'a, Sim>,
+    device: &'a Description,
+    /// The places of its buffers in memory.
+    ranges: Vec<(u64, u64)>,
+    most_instructions: u64,
+}
+
+impl<'a> Sampler<'a> {
+    /// Puts a problem's buffers on a machine whose operations take as long as on this device. A sample has up to
+    /// `most_instructions` warp instructions, unless a single block takes more.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when the buffers do not fit into memory.
+    pub fn new(
+        sim: &'a mut Sim,
+        problem: &'a dyn Problem,
+        device: &'a Description,
+        most_instructions: u64,
+    ) -> Result<Self, Error> {
+        let session = Session::new(sim, problem, false)?;
+        let ranges = session.ranges()?;
+        Ok(Self { device, ranges, session, most_instructions })
+    }
+
+    /// Runs a sample of a launch's blocks, spread evenly over the grid, of which a multiprocessor holds as many as `entry` says.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when the machine refuses the launch or its kernel fails.
+    pub fn launch(&mut self, rung: &Rung, launch: &Launch, entry: &EntryOccupancy) -> Result<Sample, Error> {
+        let (device, ranges) = (self.device, &self.ranges);
+        let filled = (geometry(launch), entry.occupancy.blocks.max(1));
+        let session = &mut self.session;
+        let mut observe = |chosen: Option<&[u64]>| {
+            session.launch_with(rung, launch, |machine, prepared| {
+                let path = sample::path(prepared.function, device, ranges, filled, entry.static_shared_bytes);
+                machine.launch_followed(&prepared.with_blocks(chosen), path)
+            })
+        };
+        let all = launch.blocks();
+        // Of blocks that wait for one another there is no sample.
+        let is_of_several = |arg: &Arg| matches!(arg, Arg::Table { count: 2.., .. });
+        if rung.blocks_wait || launch.args.iter().any(is_of_several) {
+            return Ok(Sample::new(observe(None)?, ranges, all));
+        }
+        let chosen = sample::blocks(all);
+        let mut path = observe(Some(&chosen[..1]))?;
+        let one = (path.instructions() + path.products() / PRODUCTS).max(1);
+        let more = (self.most_instructions / one).clamp(1, chosen.len() as u64) as usize;
+        if let Some(others @ [_, ..]) = chosen.get(1..more) {
+            path.merge(observe(Some(others))?);
+        }
+        Ok(Sample::new(path, ranges, all))
+    }
+}

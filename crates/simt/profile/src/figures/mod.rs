@@ -1,0 +1,37 @@
+//! Figures of what a launch does, drawn from its execution on the SIMT machine.
+//!
+//! A [`Recording`] keeps what one warp does, what its block does, and what the whole launch counts. Each of [`DRAWINGS`] makes
+//! [`Figure`]s of it, which are data: how they look is the business of others. The sectors and wavefronts of a figure are
+//! those that the machine counts.
+
+mod access;
+mod banks;
+mod bursts;
+mod figure;
+mod flow;
+mod meeting;
+mod record;
+mod recorder;
+mod shuffle;
+mod source;
+mod tiles;
+mod timeline;
+mod tree;
+
+pub use figure::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Line, Listing, PtxLine, Shade};
+pub use flow::{Graph, Id as ValueId, Kind as ValueKind, Loaded, MemoryAddress, Value as FlowValue};
+pub use record::{Recording, Request, Residence, Shuffle};
+pub(crate) use recorder::{finish, observers};
+pub use tree::{Addition, Round, Term, Tree, tree};
+
+/// The kinds of figures, in the order in which they are shown.
+pub const DRAWINGS: &[Drawing] = &[
+    access::ACCESS,
+    banks::BANKS,
+    shuffle::SHUFFLE,
+    tree::TREE,
+    tiles::TILES,
+    bursts::BURSTS,
+    timeline::TIMELINE,
+    source::SOURCE,
+];

@@ -1,0 +1,189 @@
+//! The observers of a launch, and what becomes of what they have seen.
+
+use ptx::ast::Space;
+use simt::Function;
+use simt::code::Op;
+use simt::counters::SiteCounters;
+use simt::critical_path::CriticalPath;
+use simt::observe::{Access, Observer, OfBlocks, Reg, Site, Step, WarpId};
+use simt::run::Position;
+use simt::warp::Warp;
+
+use super::flow::Flow;
+use super::meeting::Meeting;
+use super::record::{Recording, Request, Residence, Shuffle};
+use crate::Watch;
+
+/// The most requests and shuffles that are kept of a warp, and requests of a block.
+const MOST: usize = 1 << 16;
+
+/// All that watches a launch.
+pub(crate) type Observers = (Recorder, (Flow, (SiteCounters, OfBlocks<CriticalPath>)));
+
+/// The observers of a launch of a function.
+pub(crate) fn observers(
+    function: &Function,
+    watch: &Watch,
+    buffers: &[(u64, u64)],
+    path: OfBlocks<CriticalPath>,
+) -> Observers {
+    let flow = Flow::new(function, watch.block, buffers);
+    (Recorder::new(function, (watch.block, watch.warp as u32)), (flow, (SiteCounters::new(function), path)))
+}
+
+/// What they have seen, and the critical path of the sampled blocks.
+pub(crate) fn finish(
+    observers: Observers,
+    watch: Watch,
+    buffers: Vec<(u64, u64)>,
+    residence: Residence,
+) -> (Recording, CriticalPath) {
+    let (recorder, (flow, (counters, path))) = observers;
+    let path = path.into_inner();
+    let sites: Vec<Site> = counters.executed().collect();
+    let positions = Position::of_all(&recorder.function, &sites);
+    let Recorder { function, requests, shuffles, of_block, is_cut, .. } = recorder;
+    let recording = Recording {
+        function,
+        positions: sites.into_iter().zip(positions).collect(),
+        buffers,
+        watch,
+        requests,
+        shuffles,
+        of_block,
+        is_cut,
+        lost: flow.lost.iter().copied().collect(),
+        flow: flow.graph,
+        counters,
+        spans: path.spans().to_vec(),
+        residence,
+        fits: None,
+    };
+    (recording, path)
+}
+
+/// Keeps what a warp does, and what its block asks of global memory.
+pub(crate) struct Recorder {
+    function: Function,
+    watched: (u64, u32),
+    is_turn: bool,
+    phase: u32,
+    requests: Vec<Request>,
+    of_block: Vec<Request>,
+    is_cut: bool,
+    pub(super) shuffles: Vec<Shuffle>,
+    meeting: Meeting,
+    members: [u32; 32],
+    widths: [u32; 32],
+    /// Whether lanes have gone on since the last ones came.
+    has_met: bool,
+}
+
+impl Recorder {
+    pub(super) fn new(function: &Function, watched: (u64, u32)) -> Self {
+        Self {
+            function: function.clone(),
+            watched,
+            is_turn: false,
+            phase: 0,
+            requests: Vec::new(),
+            of_block: Vec::new(),
+            is_cut: false,
+            shuffles: Vec::new(),
+            meeting: Meeting::default(),
+            members: [0; 32],
+            widths: [0; 32],
+            has_met: false,
+        }
+    }
+
+    fn is_watched(&self, warp: WarpId) -> bool {
+        (warp.block, warp.warp) == self.watched
+    }
+
+    fn shuffle(&self, site: Site) -> Option<&Warp> {
+        let op = &self.function.program().functions[site.function as usize].code[site.pc as usize].op;
+        match op {
+            Op::Warp(shuffle @ Warp::Shuffle { .. }) => Some(shuffle),
+            _ => None,
+        }
+    }
+}
+
+impl Observer for Recorder {
+    const STEPS: bool = true;
+
+    fn steps(&self) -> bool {
+        self.is_turn
+    }
+
+    fn fork(&self) -> Self {
+        Self::new(&self.function, self.watched)
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.requests.extend(other.requests);
+        self.of_block.extend(other.of_block);
+        self.shuffles.extend(other.shuffles);
+        self.is_cut |= other.is_cut;
+    }
+
+    fn turn(&mut self, warp: WarpId) {
+        self.is_turn = self.is_watched(warp);
+    }
+
+    fn released(&mut self, block: u64, _id: u32) {
+        self.phase += u32::from(block == self.watched.0);
+    }
+
+    fn access(&mut self, site: Site, warp: WarpId, access: &Access<'_>) {
+        let Access { space, kind, bytes, mask, addresses, .. } = *access;
+        if !matches!(space, Space::Global | Space::Shared) || mask == 0 || warp.block != self.watched.0 {
+            return;
+        }
+        let phase = self.phase;
+        let request = || Request { site, warp: warp.warp, phase, space, kind, bytes, mask, addresses: *addresses };
+        let is_watched = self.is_watched(warp);
+        for (kept, is_kept) in [(&mut self.requests, is_watched), (&mut self.of_block, space == Space::Global)] {
+            self.is_cut |= is_kept && kept.len() == MOST;
+            if is_kept && kept.len() < MOST {
+                kept.push(request());
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>) {
+        if !self.is_watched(step.warp_id) || step.lanes == 0 {
+            return;
+        }
+        let Some(Warp::Shuffle { mode, value, lane, clamp, mask, .. }) = self.shuffle(step.site) else { return };
+        let register = |register| step.registers.value(Reg::R32(register)).map(|value| value as u32);
+        let (clamp, members) = (register(*clamp), register(*mask));
+        let (sources, in_range) = mode.sources(&register(*lane), &clamp);
+        self.meeting.arrive(step.lanes, &register(*value), &sources, in_range);
+        for lane in simt::regs::lanes(step.lanes) {
+            (self.members[lane], self.widths[lane]) = (members[lane], 32 - (clamp[lane] >> 8 & 31));
+        }
+        self.has_met = false;
+    }
+
+    fn synchronized(&mut self, site: Site, warp: WarpId, lanes: u32) {
+        let Some(Warp::Shuffle { mode, .. }) = self.shuffle(site) else { return };
+        if !self.is_watched(warp) {
+            return;
+        }
+        let mode = *mode;
+        let Meeting { given, values, sources, in_range, .. } = self.meeting;
+        self.meeting.leave(lanes);
+        // Those that met on different paths are told of one after the other.
+        if let Some(last) = self.shuffles.last_mut().filter(|last| self.has_met && last.mode == mode) {
+            last.lanes |= lanes;
+            return;
+        }
+        self.has_met = true;
+        if self.shuffles.len() < MOST {
+            let (members, widths) = (self.members, self.widths);
+            self.shuffles.push(Shuffle { site, mode, lanes, given, members, widths, values, sources, in_range });
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A warp's shuffle: which lane's value goes to which lane.
+
+use simt::run::Position;
+use simt::warp::ShuffleMode;
+
+use super::figure::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Shade};
+use super::record::{Recording, Shuffle};
+
+pub(super) const SHUFFLE: Drawing = Drawing { name: "shuffle", about: "values that lanes read from other lanes", draw };
+
+fn draw(recording: &Recording) -> Vec<Figure> {
+    recording.shuffles.iter().map(|shuffle| figure(recording.position(shuffle.site), shuffle)).collect()
+}
+
+fn has(mask: u32, lane: usize) -> bool {
+    mask >> lane & 1 == 1
+}
+
+impl Shuffle {
+    /// The lane whose value a lane gets; `None` where it takes no part, and where it reads a lane that gives none, so that
+    /// what it gets is not defined.
+    pub fn source(&self, lane: usize) -> Option<usize> {
+        let source = if has(self.in_range, lane) { self.sources[lane] as usize } else { lane };
+        (has(self.lanes, lane) && has(self.given, source)).then_some(source)
+    }
+
+    /// What all lanes have in common that execute it, if they do.
+    fn common(&self, of: &[u32; 32]) -> Option<u32> {
+        let mut lanes = simt::regs::lanes(self.lanes).map(|lane| of[lane]);
+        let first = lanes.next()?;
+        lanes.all(|other| other == first).then_some(first)
+    }
+}
+
+fn figure(position: Position, shuffle: &Shuffle) -> Figure {
+    let Shuffle { mode, lanes, given, values, in_range, .. } = shuffle;
+    let notation = Notation::of(shuffle);
+    let before = |lane: usize| match has(*given, lane) {
+        true => Cell::new(notation.text(values[lane]), Shade::Used),
+        false => Cell::new("·", Shade::Idle),
+    };
+    let after = |lane: usize| match (has(*lanes, lane), shuffle.source(lane)) {
+        (false, _) => Cell::new("·", Shade::Idle),
+        (true, None) => Cell::new("?", Shade::Turn(4)),
+        (true, Some(source)) => {
+            let shade = if has(*in_range, lane) { Shade::Used } else { Shade::Idle };
+            Cell::new(notation.text(values[source]), shade)
+        }
+    };
+    let row = |label: &str, cells: &dyn Fn(usize) -> Cell| {
+        let (label, cells) = (label.to_owned(), (0..32).map(cells).collect());
+        FigureRow { label, cells }
+    };
+    let reads = (0..32).filter(|lane| has(*in_range, *lane));
+    let arrows = reads.filter_map(|to| shuffle.source(to).map(|from| Arrow { row: 0, from, to })).collect();
+    let name = match mode {
+        ShuffleMode::Up => "up",
+        ShuffleMode::Down => "down",
+        ShuffleMode::Bfly => "bfly",
+        ShuffleMode::Idx => "idx",
+    };
+    let [width, members] = [&shuffle.widths, &shuffle.members].map(|of| shuffle.common(of));
+    let differs = || "differs by lane".to_owned();
+    let undefined = simt::regs::lanes(*lanes).filter(|lane| shuffle.source(*lane).is_none()).count();
+    let mut notes = Vec::new();
+    if undefined > 0 {
+        notes.push("?: the lane reads one that gives no value, and what it gets is not defined".to_owned());
+    }
+    Figure {
+        what: SHUFFLE.name,
+        title: format!(
+            "shuffle {name}, width {}, mask {}",
+            width.map_or_else(differs, |width| width.to_string()),
+            members.map_or_else(differs, |members| format!("{members:#010x}")),
+        ),
+        source: position.source,
+        ptx_line: position.ptx_line,
+        grids: vec![Grid {
+            caption: "values by lane, before and after".to_owned(),
+            columns: (0..32).map(|lane: u32| lane.to_string()).collect(),
+            together: width.unwrap_or(32).clamp(1, 32) as usize,
+            rows: vec![row("gives", &before), row("gets", &after)],
+            arrows,
+        }],
+        counts: vec![
+            ("lanes", lanes.count_ones().into()),
+            ("lanes that read another lane", other_lanes(shuffle)),
+            ("lanes that keep their own value", (lanes & !in_range).count_ones().into()),
+        ],
+        notes,
+        ..Figure::default()
+    }
+}
+
+fn other_lanes(shuffle: &Shuffle) -> u64 {
+    let lanes = simt::regs::lanes(shuffle.lanes & shuffle.in_range);
+    lanes.filter(|lane| shuffle.sources[*lane] as usize != *lane).count() as u64
+}
+
+/// How the values of a shuffle are written. The PTX does not say their type, so it is the first that all of them look like.
+#[derive(Clone, Copy)]
+enum Notation {
+    /// Small integers.
+    Integer,
+    /// Floating-point numbers of a usual size.
+    Float,
+    /// Anything, in hexadecimal digits.
+    Hexadecimal,
+}
+
+impl Notation {
+    /// That of the values that lanes give.
+    fn of(shuffle: &Shuffle) -> Self {
+        let is = |fits: fn(u32) -> bool| simt::regs::lanes(shuffle.given).all(|lane| fits(shuffle.values[lane]));
+        if is(|bits| bits.cast_signed().unsigned_abs() < 1 << 20) {
+            Self::Integer
+        } else if is(|bits| bits == 0 || (1e-3..1e7).contains(&f32::from_bits(bits).abs())) {
+            Self::Float
+        } else {
+            Self::Hexadecimal
+        }
+    }
+
+    /// The text of a register's 32 bits.
+    fn text(self, bits: u32) -> String {
+        match self {
+            Self::Integer => bits.cast_signed().to_string(),
+            Self::Float => {
+                let text = format!("{:.3}", f32::from_bits(bits));
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+            Self::Hexadecimal => format!("{bits:x}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! The warps of a block over modelled cycles, and the blocks on a multiprocessor.
+
+use simt::critical_path::{Activity, Span};
+
+use super::figure::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
+use super::record::{Recording, Residence};
+
+pub(super) const TIMELINE: Drawing = Drawing {
+    name: "timeline",
+    about: "the warps of a block over modelled cycles: at work, split, or waiting; and occupancy",
+    draw,
+};
+
+/// Columns of the time.
+const COLUMNS: u64 = 64;
+/// The most waves that are drawn.
+const WAVES: u64 = 8;
+
+/// What a warp does, as it is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WarpActivity {
+    Works,
+    Splits,
+    Memory,
+    Shared,
+    Result,
+    Barrier,
+}
+
+impl WarpActivity {
+    const ALL: [(Self, &'static str, &'static str, Shade); 6] = [
+        (Self::Works, "w", "w works", Shade::Used),
+        (Self::Splits, "s", "s works while lanes are idle", Shade::Turn(1)),
+        (Self::Memory, "m", "m waits for memory", Shade::Turn(3)),
+        (Self::Shared, "h", "h waits for shared memory", Shade::Turn(2)),
+        (Self::Result, ".", ". waits for a result", Shade::Idle),
+        (Self::Barrier, "b", "b waits at a barrier", Shade::Turn(4)),
+    ];
+
+    fn of(span: &Span) -> Self {
+        match span.activity {
+            Activity::Issues if span.lanes != span.alive => Self::Splits,
+            Activity::Issues => Self::Works,
+            Activity::WaitsForMemory => Self::Memory,
+            Activity::WaitsForShared => Self::Shared,
+            Activity::WaitsForResult => Self::Result,
+            Activity::WaitsAtBarrier => Self::Barrier,
+        }
+    }
+}
+
+fn draw(recording: &Recording) -> Vec<Figure> {
+    let spans = &recording.spans;
+    let Some(end) = spans.iter().map(|span| span.to).max() else { return Vec::new() };
+    let each = end.div_ceil(COLUMNS).max(1);
+    let columns = end.div_ceil(each);
+    // For each warp and column, the cycles of each thing that it does.
+    let mut times = vec![vec![[0; WarpActivity::ALL.len()]; columns as usize]; recording.residence.warps as usize];
+    for span in spans {
+        let Some(own) = times.get_mut(span.warp as usize) else { continue };
+        for column in span.from / each..span.to.div_ceil(each) {
+            let part = column * each..(column + 1) * each;
+            own[column as usize][WarpActivity::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
+        }
+    }
+    let row = |(warp, cells): (usize, &Vec<[u64; 6]>)| {
+        let cell = |times: &[u64; 6]| {
+            let longest =
+                times.iter().zip(WarpActivity::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
+            longest.map_or_else(Cell::default, |(_, (_, letter, _, shade))| Cell::new(letter, shade))
+        };
+        FigureRow { label: format!("warp {warp}"), cells: cells.iter().map(cell).collect() }
+    };
+    let residence = &recording.residence;
+    let time = Grid {
+        caption: format!(
+            "warps (rows) over {end} cycles, {each} a column: {}",
+            WarpActivity::ALL.map(|(_, _, what, _)| what).join(", ")
+        ),
+        columns: vec![String::new(); columns as usize],
+        together: 8,
+        rows: times.iter().enumerate().map(row).collect(),
+        arrows: Vec::new(),
+    };
+    let cycles = |doing: WarpActivity| {
+        spans.iter().filter(|span| WarpActivity::of(span) == doing).map(|span| span.to - span.from).sum()
+    };
+    let names = ["of work", "of split work", "for memory", "for shared memory", "for results", "at barriers"];
+    let mut counts = vec![("cycles", end)];
+    counts.extend(names.into_iter().zip(WarpActivity::ALL.map(|(doing, ..)| cycles(doing))));
+    let Residence { resident, warps, most_warps, blocks, multiprocessors, .. } = *residence;
+    let at_once = u64::from(resident) * u64::from(multiprocessors);
+    counts.extend([
+        ("blocks that a multiprocessor holds", resident.into()),
+        ("% of its warps", u64::from(resident * warps) * 100 / u64::from(most_warps.max(1))),
+        ("waves", blocks.div_ceil(at_once.max(1))),
+    ]);
+    let mut notes = vec![
+        format!(
+            "a model of {} for this block alone, where loads that miss the L1 come from memory; cycles of all warps are added \
+             up",
+            residence.device
+        ),
+        format!("blocks: {blocks}, warps of each: {warps}, multiprocessors: {multiprocessors}"),
+    ];
+    if !residence.has_registers {
+        notes.push("without ptxas, registers are taken not to limit the blocks".to_owned());
+    }
+    let mut grids = vec![time];
+    grids.extend(occupancy(residence));
+    vec![Figure {
+        what: TIMELINE.name,
+        title: format!("block {} on {}", recording.watch.block, residence.device),
+        grids,
+        counts,
+        notes,
+        ..Figure::default()
+    }]
+}
+
+/// The warps of the first multiprocessor, wave by wave, where blocks are dealt out one to each multiprocessor in turn.
+fn occupancy(residence: &Residence) -> Option<Grid> {
+    let Residence { resident, warps, most_warps, blocks, multiprocessors, .. } = *residence;
+    let (resident, all) = (u64::from(resident), u64::from(multiprocessors));
+    let waves = blocks.div_ceil((resident * all).max(1));
+    let row = |wave: u64| {
+        let cell = |slot: u32| {
+            let number = u64::from(slot / warps.max(1));
+            let block = (wave * resident + number) * all;
+            match number < resident && block < blocks {
+                false => Cell::new("·", Shade::Idle),
+                true => Cell::new(number % 10, if number.is_multiple_of(2) { Shade::Used } else { Shade::Turn(3) }),
+            }
+        };
+        FigureRow { label: format!("wave {}", wave + 1), cells: (0..most_warps).map(cell).collect() }
+    };
+    let more = if waves > WAVES { format!(" (the first {WAVES} of {waves})") } else { String::new() };
+    (resident > 0).then(|| Grid {
+        caption: format!(
+            "the {most_warps} warps that a multiprocessor has room for, by wave{more}: the number of the block there; · is \
+             free"
+        ),
+        columns: vec![String::new(); most_warps as usize],
+        together: 8,
+        rows: (0..waves.min(WAVES)).map(row).collect(),
+        arrows: Vec::new(),
+    })
+}

@@ -1,0 +1,140 @@
+//! A launch, recorded and explained.
+
+use devices::Description;
+use devices::occupancy::{Occupancy, Usage};
+use simt::memory::global::GlobalMemory;
+use simt::observe::OfBlocks;
+use simt::{Arg, Launch, Machine};
+
+use crate::counters::{Numbers, counted};
+use crate::dram::Dram;
+use crate::figures::{Recording, Residence, finish, observers};
+use crate::model::{Constants, Estimate, estimate};
+use crate::sample::{self, Sample};
+use crate::verdict::{BoundVerdict, Utilization, verdict};
+use crate::{Error, Geometry, metrics};
+
+/// What is watched of a launch, and for which device it is explained.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The block whose warps are followed, by its number in the grid.
+    pub block: u64,
+    /// The warp that figures show, by its number in the block.
+    pub warp: u64,
+    /// The device that times are predicted for, and whose latencies are modelled.
+    pub device: Description,
+    /// What the kernel uses of a multiprocessor, as `ptxas` says. Without this, registers are taken not to limit the number
+    /// of blocks, and static shared memory is what the PTX declares.
+    pub usage: Option<Usage>,
+    /// The memory whose channels and banks requests are mapped to.
+    pub dram: Dram,
+    /// The parts of memory that figures name and that count as the launch's data: first addresses and bytes. Without
+    /// this, those that the arguments point to.
+    pub buffers: Option<Vec<(u64, u64)>>,
+}
+
+impl Watch {
+    /// Watches the first warp of the first block.
+    pub fn new(device: Description) -> Self {
+        Self { block: 0, warp: 0, device, usage: None, dram: Dram::FIGURE, buffers: None }
+    }
+}
+
+/// A launch that has run, with what explains it.
+#[derive(Debug)]
+pub struct LaunchProfile {
+    /// The kernel, demangled.
+    pub kernel: String,
+    /// Its grid and block.
+    pub geometry: Geometry,
+    /// Its counters, by Nsight Compute's names.
+    pub numbers: Numbers,
+    /// The blocks that a multiprocessor holds at once.
+    pub occupancy: Occupancy,
+    /// What the model predicts.
+    pub estimate: Estimate,
+    /// What the prediction was computed from.
+    pub sample: Sample,
+    /// What bounds it.
+    pub verdict: Option<BoundVerdict>,
+    /// What a warp, its block and each instruction did.
+    pub recording: Recording,
+}
+
+impl LaunchProfile {
+    /// The number of a [metric](metrics::METRICS) or of a counter.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        match metrics::METRICS.iter().find(|metric| metric.name == name) {
+            Some(metric) => metric.sim.of(name, &self.numbers),
+            None => self.numbers.get(name).copied(),
+        }
+    }
+}
+
+/// Runs a launch once, and explains it.
+///
+/// # Errors
+/// [`Error::Request`] when there is no such block or warp, [`Error::Device`] when the tables do not have the device's
+/// architecture, both before anything runs; [`Error::Launch`] when the machine refuses the launch or its kernel fails.
+pub fn record(machine: &mut Machine, launch: &Launch<'_>, watch: Watch) -> Result<LaunchProfile, Error> {
+    let geometry = Geometry::from(launch);
+    for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())] {
+        if number >= count {
+            return Err(Error::Request(format!("there is no {what} {number}; there are {count}, and the first is 0")));
+        }
+    }
+    let device = &watch.device;
+    let function = launch.function;
+    let declared = Usage { shared_bytes: function.program().shared_bytes, ..Usage::default() };
+    let usage = watch.usage.unwrap_or(declared);
+    let occupancy = geometry.occupancy(device, usage)?;
+    let resident = occupancy.blocks.max(1);
+    let residence = Residence {
+        device: device.name.clone(),
+        multiprocessors: device.multiprocessors,
+        blocks: geometry.blocks(),
+        resident: occupancy.blocks,
+        warps: geometry.warps() as u32,
+        most_warps: devices::Limits::named(&device.arch)?.warps,
+        has_registers: watch.usage.is_some(),
+    };
+    let buffers = watch.buffers.clone().unwrap_or_else(|| pointed_to(machine.memory(), launch.args));
+    let blocks = geometry.blocks();
+    let mut chosen = sample::blocks(blocks);
+    if !chosen.contains(&watch.block) {
+        chosen.push(watch.block);
+    }
+    let path =
+        sample::path(function, device, &buffers, (geometry, resident), usage.shared_bytes).with_spans_of(watch.block);
+    let seen = machine.launch_observed(launch, observers(function, &watch, &buffers, OfBlocks::new(chosen, path)))?;
+    let (recording, path) = finish(seen, watch, buffers, residence);
+    let sample = Sample::new(path, &recording.buffers, blocks);
+    let estimate = estimate(&recording.watch.device, &Constants::CALIBRATED, &sample, blocks, resident);
+    let numbers = counted(&recording.counters.all().metrics());
+    let data = sample.memory_bytes() as u64;
+    let utilization = Utilization::from_model(&recording.watch.device, &estimate, &numbers, geometry, data);
+    Ok(LaunchProfile {
+        kernel: simt::demangled(function.name()),
+        geometry,
+        verdict: verdict(&utilization),
+        numbers,
+        occupancy,
+        estimate,
+        sample,
+        recording,
+    })
+}
+
+/// The allocations that the words of the arguments are addresses in, each once, in the arguments' order.
+fn pointed_to(memory: &GlobalMemory, args: &[Arg]) -> Vec<(u64, u64)> {
+    let mut buffers: Vec<(u64, u64)> = Vec::new();
+    for word in args.iter().flat_map(Arg::words) {
+        if let Some(allocation) = memory.find(word) {
+            let own = (allocation.base, allocation.bytes);
+            if !buffers.contains(&own) {
+                buffers.push(own);
+            }
+        }
+    }
+    buffers
+}

@@ -1,0 +1,46 @@
+//! Launches explained: what a kernel's launch did, how long a GPU would take for it, what bounds it, and what helps.
+//!
+//! A launch is a [`simt::Launch`] on a machine, wherever it comes from: a file of PTX, a test, a program on the simulated
+//! driver, or a rung of a ladder. [`record`] runs it once and returns a [`LaunchProfile`]:
+//!
+//! - its counters, under Nsight Compute's names: [`metrics`];
+//! - its time on a [`Description`](devices::Description) of a device, from the analytic [`model`];
+//! - the [`verdict`]: the resource that bounds it, and the optimization of the [`checklist`] that addresses this;
+//! - [`figures`] of what a warp and its block do, and of what each line of the source costs.
+//!
+//! ```
+//! use devices::Description;
+//! use profile::{Watch, record};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let copy = simt::Module::from_ptx(include_str!("../tests/strided.ptx"))?.function("strided")?;
+//! let mut machine = simt::Machine::new(simt::Config::default())?;
+//! let (from, to) = (machine.zeroed::<f32>(32 * 1024)?, machine.zeroed::<f32>(1024)?);
+//! let args = [from.into(), to.into()];
+//! let launch = simt::Launch::new(&copy, [4, 1, 1], [256, 1, 1], &args);
+//! let profile = record(&mut machine, &launch, Watch::new(Description::open("h100")?))?;
+//! // Each lane loads from a sector of its own.
+//! assert_eq!(profile.metric("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"), Some(32.0));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate must not know ladders, drivers, or how its numbers are shown.
+
+pub mod checklist;
+pub mod counters;
+pub mod dram;
+mod error;
+pub mod figures;
+mod geometry;
+mod launch;
+pub mod metrics;
+pub mod model;
+pub mod sample;
+pub mod utilization;
+pub mod verdict;
+
+pub use error::Error;
+pub use figures::Recording;
+pub use geometry::Geometry;
+pub use launch::{LaunchProfile, Watch, record};

@@ -1,0 +1,104 @@
+//! The resources that a launch uses, from some of its blocks: the input of the [`model`](crate::model).
+
+use devices::Description;
+use simt::Function;
+use simt::critical_path::{CriticalPath, Rates, ResourceUse};
+
+use crate::Geometry;
+use crate::model::is_alone;
+
+/// Bytes of a sector.
+pub(crate) const SECTOR: f64 = 32.0;
+/// Bytes of a pass through the banks of shared memory, or of a line that the L1 looks up.
+const PASS: f64 = 128.0;
+/// The number of blocks that stand for those of a larger launch. The blocks of a launch are alike, except those at the
+/// edges of a problem.
+const BLOCKS: u64 = 24;
+
+/// The resources that a launch uses, estimated from a sample of its blocks.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The resources that the sampled blocks used.
+    pub resource_use: ResourceUse,
+    /// The number of blocks of the launch per sampled block.
+    pub scale: f64,
+    /// The number of sectors of each buffer.
+    pub sectors: Vec<u64>,
+}
+
+/// The numbers of the blocks that stand for all of a launch, spread evenly over the grid, the one in the middle first.
+pub fn blocks(all: u64) -> Vec<u64> {
+    let most = all.min(BLOCKS);
+    let mut chosen: Vec<u64> = (0..most).map(|part| (part * all + all / 2) / most).collect();
+    chosen.swap(0, (most / 2) as usize);
+    chosen
+}
+
+/// The observer of sampled blocks, of a launch of which a multiprocessor holds `resident` blocks with so many bytes of static
+/// shared memory. `buffers` are first addresses and sizes in bytes.
+pub fn path(
+    function: &Function,
+    device: &Description,
+    buffers: &[(u64, u64)],
+    (geometry, resident): (Geometry, u32),
+    static_shared: u32,
+) -> CriticalPath {
+    let blocks = geometry.blocks();
+    let own = device.multiprocessor.rates();
+    // What several blocks have in common is no block's own time.
+    let rates = match is_alone(device, blocks, resident) {
+        true => own,
+        false => Rates { loads: f64::INFINITY, stores: f64::INFINITY, ..own },
+    };
+    // A block's share of the L1, which is one memory with shared memory.
+    let shared = u64::from(static_shared + geometry.shared_bytes) * u64::from(resident);
+    let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(shared) / u64::from(resident.max(1));
+    CriticalPath::new(function, device.latency, l1_bytes, buffers)
+        .with_rates(rates)
+        .with_blocks_at_once(blocks <= u64::from(device.multiprocessors) * u64::from(resident))
+}
+
+impl Sample {
+    /// What some of a launch's `blocks` used, with buffers at these places: first addresses and sizes in bytes.
+    pub fn new(path: CriticalPath, buffers: &[(u64, u64)], blocks: u64) -> Self {
+        let resource_use = path.resource_use();
+        Self {
+            scale: blocks as f64 / resource_use.blocks.max(1) as f64,
+            resource_use,
+            sectors: buffers.iter().map(|(_, bytes)| bytes.div_ceil(32)).collect(),
+        }
+    }
+
+    /// A sampled number, for the whole launch.
+    pub(crate) fn all(&self, count: u64) -> f64 {
+        count as f64 * self.scale
+    }
+
+    /// Sectors of all buffers that the blocks touch, each buffer's at most once.
+    pub(crate) fn touched(&self, sampled: &[u64]) -> f64 {
+        let each = sampled.iter().zip(&self.sectors);
+        each.map(|(touched, there)| self.all(*touched).min(*there as f64)).sum()
+    }
+
+    /// Bytes that go between the memory and the L2, if the L2 keeps what it got.
+    pub fn memory_bytes(&self) -> f64 {
+        let used = &self.resource_use;
+        (self.touched(&used.read) + self.touched(&used.written)) * SECTOR
+    }
+
+    /// Bytes that go between the L2 and the multiprocessors.
+    pub fn l2_bytes(&self) -> f64 {
+        self.all(self.resource_use.l2_reads + self.resource_use.l2_writes) * SECTOR
+    }
+
+    /// Bytes that shared memory and the L1 could move in the passes that they make.
+    pub fn shared_bytes(&self) -> f64 {
+        self.all(self.resource_use.wavefronts + self.resource_use.tags) * PASS
+            + self.resource_use.engine_bytes * self.scale
+    }
+
+    /// Instructions of warps.
+    pub fn instructions(&self) -> f64 {
+        self.resource_use.issued.iter().sum::<f64>() * self.scale
+    }
+}
