@@ -99,8 +99,8 @@ fn the_table_and_json_have_each_pair() {
     let (text, printed) = (on_none("why --checklist --all").printed(), on_none("why --checklist --json").json());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = printed.as_array().unwrap();
-    assert_eq!(entries.len(), checklist::entries().len());
-    for (entry, own) in entries.iter().zip(checklist::entries()) {
+    assert_eq!(entries.len(), profile::checklist::entries().len());
+    for (entry, own) in entries.iter().zip(profile::checklist::entries()) {
         assert_eq!(entry["optimization"], own.optimization.to_string());
         assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
         assert_eq!(entry["strategies"].as_array().unwrap().len(), own.strategies.len());

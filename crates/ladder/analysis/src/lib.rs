@@ -18,7 +18,6 @@ pub mod pitfalls;
 pub mod predict;
 pub mod profile;
 pub mod results;
-pub mod roofline;
 pub mod selection;
 
 pub use error::Error;

@@ -16,6 +16,7 @@ use analysis::occupancy;
 use analysis::predict::measured::MeasuredTimes;
 use analysis::predict::sampler::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction, Times};
+use profile::roofline::Measured;
 use profile::model::Constants;
 
 /// Where times come from.
@@ -124,6 +125,12 @@ impl Timed {
             None => Some(prediction.estimate.us),
         };
         us.map(|us| us * 1e3)
+    }
+
+    /// The launches that have a time, for a roofline.
+    pub(crate) fn points(&self) -> Vec<Measured<'_>> {
+        let timed = self.predictions.iter().filter_map(|own| Some((own, self.time_ns(own)? / 1e3)));
+        timed.map(|(own, us)| Measured { name: own.rung.name, us, sample: &own.sample }).collect()
     }
 }
 

@@ -36,6 +36,7 @@ mod geometry;
 mod launch;
 pub mod metrics;
 pub mod model;
+pub mod roofline;
 pub mod sample;
 pub mod utilization;
 pub mod verdict;

@@ -11,6 +11,7 @@
 
 mod args;
 mod check;
+mod launches;
 mod parameters;
 mod run;
 mod spec;
@@ -29,10 +30,12 @@ use crate::memory::global::MemoryError;
 use crate::module::{LoadError, Module};
 use crate::run::Fault;
 use args::{Arguments, Command};
+pub use args::{LaunchArguments, SPECS};
+pub use launches::{OpenLaunch, OpenLaunches};
 
 /// An error that ends the program: what the user is told, and the exit code.
 #[derive(Debug)]
-struct Failure {
+pub struct Failure {
     report: Report,
     code: u8,
 }
@@ -53,7 +56,7 @@ impl Failure {
     }
 
     /// Tells the user, and returns the exit code.
-    fn report(&self, err: &mut dyn Write) -> u8 {
+    pub fn report(&self, err: &mut dyn Write) -> u8 {
         match &self.report {
             _ if self.code == 0 => {}
             Report::Line(message) => complain(err, message),

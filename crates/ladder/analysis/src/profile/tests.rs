@@ -6,7 +6,9 @@ mod verdicts;
 
 use std::collections::BTreeSet;
 
-use super::metrics::{METRICS, defaults, find};
+use super::metrics::find;
+use ::profile::counters::Source;
+use ::profile::metrics::{METRICS, defaults};
 use super::statements::{Finding, Relation, STATEMENTS, Statement};
 use super::*;
 use engine::selection::{Selection, select_with};

@@ -29,7 +29,7 @@ use analysis::occupancy::geometry;
 use analysis::predict::{self, Description, Prediction};
 use analysis::profile::next_rung;
 use analysis::profile::on_sim;
-use analysis::roofline::roofline;
+use profile::roofline::roofline;
 use analysis::selection::{has_sizes, shrink};
 use profile::Watch;
 use profile::counters::Numbers;
@@ -194,7 +194,7 @@ impl LadderCollector<'_> {
             chart: LadderChart::new(&data, None),
             roofline: self.is_timed().then(|| {
                 let timed = self.timed;
-                let found = roofline(self.description, data.flops, &timed.predictions, timed.measured.as_ref());
+                let found = roofline(self.description, data.flops, &timed.points());
                 Chart::new(ladder.name, &data.problem, &found)
             }),
             best: best(&data),

@@ -1,6 +1,6 @@
 //! What `simt` can be asked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -31,6 +31,30 @@ pub(super) enum Command {
 #[derive(Args, Debug)]
 #[command(after_help = SPECS)]
 pub(super) struct Run {
+    #[command(flatten)]
+    pub(super) launch: LaunchArguments,
+    /// Print argument I after the run, all of it or its first COUNT elements; the first argument is 0
+    #[arg(long, value_name = "I[:COUNT]", num_args = 1.., value_parser = print)]
+    pub(super) print: Vec<Print>,
+    /// Write argument I to a file after the run, raw and little-endian
+    #[arg(long, value_name = "I=FILE", num_args = 1.., value_parser = save)]
+    pub(super) save: Vec<Save>,
+    /// Count instructions, memory traffic, bank conflicts and branches, and print the counters
+    #[arg(long)]
+    pub(super) count: bool,
+    /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all.
+    /// Exit code 1 if there are findings. The run is slower, and on one thread
+    #[arg(long, value_name = "CHECKS", default_value_t, hide_default_value = true)]
+    pub(super) sanitize: Checks,
+    /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first
+    /// three are in an array, launches
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// The launches of a file's kernels, as a command line describes them.
+#[derive(Args, Debug)]
+pub struct LaunchArguments {
     /// A file of PTX text
     pub(super) file: PathBuf,
     /// The kernel: an .entry of the file, its name mangled or not, or as much of it as no other kernel has [default: the
@@ -64,19 +88,6 @@ pub(super) struct Run {
     /// Give a constant or global variable this value before the run; it has to be as large as the variable
     #[arg(long, value_name = "NAME=SPEC", num_args = 1.., value_parser = symbol)]
     pub(super) symbol: Vec<Symbol>,
-    /// Print argument I after the run, all of it or its first COUNT elements; the first argument is 0
-    #[arg(long, value_name = "I[:COUNT]", num_args = 1.., value_parser = print)]
-    pub(super) print: Vec<Print>,
-    /// Write argument I to a file after the run, raw and little-endian
-    #[arg(long, value_name = "I=FILE", num_args = 1.., value_parser = save)]
-    pub(super) save: Vec<Save>,
-    /// Count instructions, memory traffic, bank conflicts and branches, and print the counters
-    #[arg(long)]
-    pub(super) count: bool,
-    /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all.
-    /// Exit code 1 if there are findings. The run is slower, and on one thread
-    #[arg(long, value_name = "CHECKS", default_value_t, hide_default_value = true)]
-    pub(super) sanitize: Checks,
     /// Threads of this machine to run on [default: one a core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) threads: Option<u32>,
@@ -90,10 +101,6 @@ pub(super) struct Run {
     /// the kernel has a race. With a seed, shared memory that nobody has written holds random bytes too
     #[arg(long, value_name = "ORDER", default_value_t)]
     pub(super) schedule: Schedule,
-    /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first
-    /// three are in an array, launches
-    #[arg(long)]
-    pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -102,7 +109,8 @@ pub(super) struct Check {
     pub(super) file: PathBuf,
 }
 
-const SPECS: &str = "\
+/// What [`LaunchArguments`] take, for the end of a help.
+pub const SPECS: &str = "\
 SPEC is a scalar or a buffer; its TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64:
   i32:-5  u64:7  f32:1.5  f64:-inf  f16:nan
   bytes:0a00ff          a struct, byte by byte as it lies in memory
@@ -138,7 +146,12 @@ pub(super) struct KernelLaunch {
     pub(super) args: Option<Vec<usize>>,
 }
 
-impl Run {
+impl LaunchArguments {
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// The launches of a module's kernels: those of --launch, or the one that --grid and the options next to it describe.
     pub(super) fn launches(&self, module: &Module) -> Result<Vec<KernelLaunch>, String> {
         let (Some(grid), Some(block)) = (self.grid, self.block) else {

@@ -2,7 +2,9 @@
 
 use crate::predict::Description;
 use crate::profile::next_rung;
-use crate::profile::{bounds, plan};
+use crate::occupancy::geometry;
+use crate::profile::plan;
+use ::profile::utilization;
 use ::profile::checklist::Optimization;
 use ::profile::counters::Numbers;
 use ::profile::model::{self, Estimate};
@@ -120,7 +122,7 @@ fn shares_of_the_model_and_of_ncu() {
         ],
         resident: 2,
     };
-    let of = |l2| Utilization::from_model(&h100, &estimate(l2), &numbers, launch, bytes);
+    let of = |l2| Utilization::from_model(&h100, &estimate(l2), &numbers, geometry(launch), bytes);
     let shares = of(95.0);
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
     assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.5)));
@@ -153,7 +155,7 @@ fn shares_of_the_model_and_of_ncu() {
 #[test]
 fn every_field_is_computed_from_counters_that_are_collected() {
     let ones = |names: &[String]| -> Numbers { names.iter().map(|name| (name.clone(), 1.0)).collect() };
-    let mut names: Vec<String> = bounds::metrics().into_iter().collect();
+    let mut names: Vec<String> = utilization::metrics().into_iter().collect();
     let numbers = ones(&names);
     let all = Utilization::from_ncu(&numbers, 64);
     // One of two sectors' hundredths, two sectors for 64 bytes, two conflicts in three wavefronts.

@@ -6,7 +6,7 @@ use super::letter;
 use super::text::axes;
 use crate::charts::{self, Axis, Drawn, Label};
 use crate::output::duration;
-use analysis::roofline::Roofline;
+use profile::roofline::Roofline;
 
 /// The chart's room for roofs and points: left, top, width and height.
 const ROOM: [f64; 4] = [76.0, 16.0, 700.0, 330.0];
@@ -100,7 +100,7 @@ impl Chart {
                 let at = place(x.at(intensity), y.at(point.per_second));
                 let hint = format!(
                     "{}, {}: {} on a byte, {} % of the roof",
-                    point.rung,
+                    point.name,
                     level.name,
                     charts::plain(intensity),
                     charts::plain(level.of_roof * 100.0)
@@ -124,7 +124,7 @@ impl Chart {
             let rows = found.points.len().div_ceil(columns);
             let at =
                 [left + (number / rows) as f64 * (width / columns as f64), key_top + (number % rows) as f64 * LINE];
-            key.push(Label { at, text: format!("{} {}", letter(number), point.rung) });
+            key.push(Label { at, text: format!("{} {}", letter(number), point.name) });
         }
         // Letters lie above the small marks.
         points.sort_by_key(|own| !own.letters.is_empty());
@@ -133,7 +133,7 @@ impl Chart {
         };
         let words = found.points.iter().enumerate().map(|(number, point)| {
             let (time, share) = (duration(point.time_ns), charts::plain(point.of_bound * 100.0));
-            format!("{} {} takes {time}, {share} % of {}", letter(number), point.rung, point.bound)
+            format!("{} {} takes {time}, {share} % of {}", letter(number), point.name, point.bound)
         });
         let rows = found.points.len().div_ceil(columns) as f64;
         Self {

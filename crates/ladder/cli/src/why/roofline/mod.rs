@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::output::{self, Column, Document, Importance, NOTHING, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
 use analysis::files::replace;
-use analysis::roofline::{Roofline, roofline};
+use profile::roofline::{Roofline, roofline};
 
 /// A ladder's roofline in JSON.
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         let problem = timed.plan.problem();
         let (title, flops) = (problem.labels().title, problem.facts().flops);
         let ladder = selection.ladder.name;
-        let found = roofline(&timing.description, flops, &timed.predictions, timed.measured.as_ref());
+        let found = roofline(&timing.description, flops, &timed.points());
         let about = format!("{title}, {}", timing.origin.words);
         let chart = Chart::new(ladder, &about, &found);
         if let Some(path) = &own.svg {
@@ -82,7 +82,7 @@ fn table(found: &Roofline) -> Table {
     for (number, point) in found.points.iter().enumerate() {
         let mut row = vec![
             letter(number).to_string(),
-            point.rung.to_owned(),
+            point.name.clone(),
             duration(point.time_ns),
             charts::per_second(point.per_second, ""),
         ];

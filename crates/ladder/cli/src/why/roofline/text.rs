@@ -5,7 +5,7 @@ use anstyle::{AnsiColor, Style};
 use super::letter;
 use crate::charts::{self, Axis};
 use crate::output::OutputStyle;
-use analysis::roofline::Roofline;
+use profile::roofline::Roofline;
 
 /// Lines of characters of a chart.
 const LINES: usize = 18;

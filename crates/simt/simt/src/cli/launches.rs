@@ -1,0 +1,175 @@
+//! The launches that a command line describes, ready to run.
+
+use super::args::{KernelLaunch, LaunchArguments, Symbol};
+use super::spec::{BufferInit, Spec};
+use super::values::Type;
+use super::{Failure, load, parameters, refused};
+use crate::demangle::demangled;
+use crate::module::Function;
+use crate::run::{Arg, Buffer, Config, Instance, Launch, Machine, Schedule};
+
+/// The launches of a file on a machine that has their buffers.
+pub struct OpenLaunches {
+    /// The machine.
+    pub machine: Machine,
+    /// The launches, in their order.
+    pub launches: Vec<OpenLaunch>,
+    /// The buffers among the arguments, by the arguments' numbers.
+    pub(super) held: Vec<Option<BufferArg>>,
+}
+
+/// A launch that fits its kernel.
+pub struct OpenLaunch {
+    launch: KernelLaunch,
+    /// The kernel.
+    pub function: Function,
+    args: Vec<Arg>,
+    cooperative: bool,
+}
+
+/// A buffer among the arguments.
+pub(super) struct BufferArg {
+    pub(super) ty: Type,
+    pub(super) count: usize,
+    pub(super) buffer: Buffer<u8>,
+}
+
+impl OpenLaunch {
+    /// The launch, as the machine takes it.
+    pub fn launch(&self) -> Launch<'_> {
+        let own = &self.launch;
+        let launch = Launch::new(&self.function, own.grid, own.block, &self.args);
+        launch.with_shared_bytes(own.shared).with_cooperative(self.cooperative).with_cluster(own.cluster)
+    }
+}
+
+impl LaunchArguments {
+    /// Reads the file, makes the buffers, and checks that the arguments fit the kernels.
+    ///
+    /// # Errors
+    /// What a user is told of the file or of the arguments.
+    pub fn open(&self) -> Result<OpenLaunches, Failure> {
+        let (_, module) = load(&self.file)?;
+        let memory = room(self)?;
+        let config = Config {
+            max_memory_bytes: memory,
+            threads: self.threads.unwrap_or(0) as usize,
+            max_instructions: self.max_instructions,
+            time_limit: self.time_limit,
+            schedule: self.schedule,
+            ..Config::default()
+        };
+        let mut machine = Machine::new(config)
+            .map_err(|error| Failure::usage(format!("cannot start threads: {error}; lower --threads")))?;
+        let instance = machine.load(&module).map_err(|error| Failure::usage(error.to_string()))?;
+        for Symbol { name, value } in &self.symbol {
+            set(&mut machine, &instance, name, value).map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
+        }
+        let mut functions = Vec::new();
+        for launch in self.launches(&module).map_err(Failure::usage)? {
+            let function = instance.function(&launch.entry);
+            functions.push((launch, function.map_err(|error| refused(&self.file, &error))?));
+        }
+        let mut random = match self.schedule {
+            Schedule::Random(seed) => Some(fastrand::Rng::with_seed(seed)),
+            _ => None,
+        };
+        let mut held = Vec::with_capacity(self.arg.len());
+        let mut values = Vec::with_capacity(self.arg.len());
+        for (index, spec) in self.arg.iter().enumerate() {
+            let (value, buffer) =
+                place(&mut machine, spec, &mut random).map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
+            values.push(value);
+            held.push(buffer);
+        }
+
+        let mut launches = Vec::new();
+        for (launch, function) in functions {
+            let count = values.len();
+            let numbers = launch.args.clone().unwrap_or_else(|| (0..count).collect());
+            if let Some(number) = numbers.iter().find(|number| **number >= count) {
+                let entry = &launch.entry;
+                let problem = format!("--launch {entry}: there is no argument {number}, but {count}, from 0 on");
+                return Err(Failure::usage(problem));
+            }
+            let specs: Vec<_> = numbers.iter().map(|number| (*number, &self.arg[*number])).collect();
+            parameters::check(&function.program().params, &specs).map_err(|problem| {
+                let kernel = demangled(function.name());
+                Failure::usage(format!("kernel `{kernel}`: {problem}"))
+            })?;
+            let args = numbers.iter().map(|number| values[*number].clone()).collect();
+            launches.push(OpenLaunch { launch, function, args, cooperative: self.cooperative });
+        }
+        Ok(OpenLaunches { machine, launches, held })
+    }
+}
+
+/// Gives a variable its value.
+fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> Result<(), String> {
+    let variable = instance.variable::<u8>(name).map_err(|error| error.to_string())?;
+    let filled;
+    let bytes = match value {
+        Spec::Scalar { bytes, .. } => bytes,
+        Spec::Buffer { ty, count, fill } => {
+            filled = ty.fill(*count, fill)?;
+            &filled
+        }
+    };
+    if bytes.len() != variable.len() {
+        let (own, given) = (variable.len(), bytes.len());
+        return Err(format!("the variable has {own} bytes, and the value {given}"));
+    }
+    let written = machine.write(variable, bytes);
+    written.map_err(|error| error.to_string())
+}
+
+/// The bytes of memory that the host has, as far as that can be known. The kernel's arguments have to fit into it.
+fn room(args: &LaunchArguments) -> Result<u64, Failure> {
+    // Every buffer is held twice for a moment: as bytes here and as the machine's memory.
+    let mut need = 0usize;
+    let values = args.symbol.iter().map(|symbol| &symbol.value);
+    for spec in args.arg.iter().chain(values) {
+        if let Spec::Buffer { ty, count, .. } = spec {
+            need = count.checked_mul(ty.bytes()).and_then(|bytes| need.checked_add(bytes)).ok_or_else(|| {
+                let name = ty.name();
+                Failure::usage(format!("{name}[{count}] is more than any memory"))
+            })?;
+        }
+    }
+    let free = crate::run::available_memory().unwrap_or(16 << 30);
+    if (need as u64).saturating_mul(2) > free {
+        return Err(Failure::usage(format!(
+            "the buffers have {need} bytes, and this machine has {free} free, of which filling them takes twice as many; \
+             make them smaller"
+        )));
+    }
+    Ok(free)
+}
+
+/// Puts an argument onto the machine. What nobody has written is random where there are random numbers.
+fn place(
+    machine: &mut Machine,
+    spec: &Spec,
+    random: &mut Option<fastrand::Rng>,
+) -> Result<(Arg, Option<BufferArg>), String> {
+    match spec {
+        Spec::Scalar { bytes, .. } => Ok((Arg::Bytes(bytes.clone()), None)),
+        Spec::Buffer { ty, count, fill } => {
+            let buffer = match (fill, random) {
+                (BufferInit::Zeros, _) => machine.zeroed(count * ty.bytes()),
+                (BufferInit::Uninit, Some(random)) => {
+                    let mut bytes = vec![0; count * ty.bytes()];
+                    random.fill(&mut bytes);
+                    machine.upload(&bytes)
+                }
+                (fill, _) => machine.upload(&ty.fill(*count, fill)?),
+            }
+            .map_err(|error| error.to_string())?;
+            if let BufferInit::Uninit = fill {
+                machine.memory_mut().set_unwritten(buffer.address());
+            }
+            let held = BufferArg { ty: *ty, count: *count, buffer };
+            Ok((buffer.into(), Some(held)))
+        }
+    }
+}
