@@ -21,6 +21,8 @@ pub struct Scope {
     pub(crate) catalog: &'static Catalog,
     /// The ladders whose options the help describes: those that were named, or all.
     described: Vec<&'static Ladder>,
+    /// Whether a file of PTX is named.
+    names_ptx: bool,
 }
 
 /// The ladders, rungs, options and blocks of a command line.
@@ -45,7 +47,13 @@ impl Scope {
         if described.is_empty() {
             described = catalog.ladders.iter().collect();
         }
-        Self { catalog, described }
+        let names_ptx = words.iter().any(|word| word.ends_with(".ptx"));
+        Self { catalog, described, names_ptx }
+    }
+
+    /// Whether the command line names a file of PTX text, by the end of its name.
+    pub fn names_ptx(&self) -> bool {
+        self.names_ptx
     }
 
     /// Adds ladders, rungs, options and the block to a command; its help ends with the ladders' options.

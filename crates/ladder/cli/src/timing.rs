@@ -16,8 +16,8 @@ use analysis::occupancy;
 use analysis::predict::measured::MeasuredTimes;
 use analysis::predict::sampler::INSTRUCTIONS;
 use analysis::predict::{self, Description, Prediction, Times};
-use profile::roofline::Measured;
 use profile::model::Constants;
+use profile::roofline::Measured;
 
 /// Where times come from.
 #[derive(Args, Clone, Debug)]

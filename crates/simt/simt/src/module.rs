@@ -83,6 +83,11 @@ impl Function {
         &self.module.ptx
     }
 
+    /// The architecture that its module is written for: `sm_80`.
+    pub fn target(&self) -> &str {
+        &self.module.target
+    }
+
     /// The variables in global and constant memory that it can reach.
     pub fn variables(&self) -> impl Iterator<Item = &ModuleVariable> {
         self.program.variables.iter().filter_map(|number| self.module.variables[*number as usize].as_ref())

@@ -25,7 +25,7 @@ pub use devices::Limits;
 pub use devices::occupancy::{Block, Limiter, Occupancy};
 use engine::launch::Launch;
 pub use report::{EntryOccupancy, RungOccupancy, Step};
-pub use resources::{source, usage};
+pub use resources::{source, usage, usage_of};
 use toolkit::Usage;
 
 /// The number of blocks of a kernel that a multiprocessor holds at once ([`devices::occupancy::of`]).

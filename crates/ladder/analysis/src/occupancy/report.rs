@@ -3,13 +3,14 @@
 use serde::Serialize;
 use toolkit::Usage;
 
-use super::{Block, Limits, Occupancy, block_of, of, usage};
+use super::{Block, Limits, Occupancy, geometry, of, usage};
 use crate::Error;
 use engine::Kernels;
 use engine::device::Resident;
 use engine::launch::Launch;
 use engine::problem::Problem;
 use engine::registry::{DeviceProperties, Ladder, Rung};
+use profile::Geometry;
 
 /// The occupancy of an entry with a block, on an architecture.
 #[derive(Clone, Debug, Serialize)]
@@ -47,16 +48,22 @@ impl EntryOccupancy {
     }
 
     pub(crate) fn with_usage(usage: Usage, launch: &Launch, limits: &Limits) -> Self {
+        Self::of(launch.entry.clone(), usage, geometry(launch), limits)
+    }
+
+    /// The occupancy of an entry with what `ptxas` says of it.
+    pub fn of(entry: String, usage: Usage, geometry: Geometry, limits: &Limits) -> Self {
+        let threads = u32::try_from(geometry.threads()).unwrap_or(u32::MAX);
         Self {
-            entry: launch.entry.clone(),
-            block: launch.block,
+            entry,
+            block: geometry.block,
             registers: usage.registers,
             static_shared_bytes: usage.shared_bytes,
-            dynamic_shared_bytes: launch.shared_bytes,
+            dynamic_shared_bytes: geometry.shared_bytes,
             spill_store_bytes: usage.spill_store_bytes,
             spill_load_bytes: usage.spill_load_bytes,
             barriers: usage.barriers,
-            occupancy: of(limits, usage, block_of(launch)),
+            occupancy: of(limits, usage, Block { threads, dynamic_shared: geometry.shared_bytes }),
         }
     }
 
@@ -81,10 +88,10 @@ pub struct Step {
 /// A rung's occupancy on an architecture.
 #[derive(Clone, Debug, Serialize)]
 pub struct RungOccupancy {
-    /// The rung's ladder.
+    /// The rung's ladder; empty for any other kernel.
     pub ladder: &'static str,
-    /// The rung.
-    pub rung: &'static str,
+    /// The rung, or the kernel.
+    pub rung: String,
     /// The architecture, as it was asked for.
     pub arch: String,
     /// With the block that was asked for, or the rung's own.
@@ -129,24 +136,39 @@ impl RungOccupancy {
                 Err(error) => return Err(error.into()),
             }
         }
-        let block = block_of(launch);
+        let own = EntryOccupancy::with_usage(usage, launch, limits);
+        Ok(Self { ladder: ladder.name, ..Self::of(rung.name.to_owned(), own, usage, by_block, (arch, limits)) })
+    }
+
+    /// The occupancy of a kernel's launch, with what `ptxas` says of it and with that of other blocks.
+    pub fn of(
+        name: String,
+        own: EntryOccupancy,
+        usage: Usage,
+        by_block: Vec<EntryOccupancy>,
+        (arch, limits): (&str, &'static Limits),
+    ) -> Self {
+        let block = Block {
+            threads: own.block.iter().fold(1, |all: u32, side| all.saturating_mul(*side)),
+            dynamic_shared: own.dynamic_shared_bytes,
+        };
         let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
             let usage = Usage { shared_bytes, ..usage };
             of(limits, usage, threads)
         };
         let with_registers = |registers| of(limits, Usage { registers, ..usage }, block);
-        Ok(Self {
-            ladder: ladder.name,
-            rung: rung.name,
+        Self {
+            ladder: "",
+            rung: name,
             arch: arch.to_owned(),
-            own: EntryOccupancy::with_usage(usage, launch, limits),
+            own,
             by_block,
             by_shared_bytes: steps(0, limits.shared_opt_in, limits.shared_unit, with_shared),
             by_registers: steps(1, limits.registers_per_thread, 1, with_registers),
             driver: None,
             limits,
-        })
+        }
     }
 }
 

@@ -1,8 +1,12 @@
 //! The resource usage that `ptxas` reports for a launch's entry.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use ptx::Outline;
+use ptx::extract::{SourceLines, extract};
+use simt::Function;
 use toolkit::{Found, Tool, Usage, ptxas};
 
 use super::Limits;
@@ -38,6 +42,22 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
         .ok_or_else(|| toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") })?;
     *known = Some(usage);
     Ok(usage)
+}
+
+/// The resource usage of a kernel of any PTX when it is assembled for an architecture, or for the one that its PTX is for alone
+/// (`sm_90a`).
+///
+/// # Errors
+/// [`Error::Tool`] when there is no `ptxas`, or it refuses the PTX.
+pub fn usage_of(function: &Function, arch: &str) -> Result<Usage, Error> {
+    let (text, entry) = (function.ptx(), function.name());
+    let outline = Outline::new(text);
+    let part = extract(&outline, entry, SourceLines::Drop).map_or(Cow::Borrowed(text), Cow::Owned);
+    let target = function.target();
+    let arch = if target.ends_with(['a', 'f']) { target } else { arch };
+    let usages = ptxas::usages(assembler()?, &part, arch)?;
+    let missing = || toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") };
+    Ok(*usages.get(entry).ok_or_else(missing)?)
 }
 
 /// The PTX that a device of this architecture would run for a launch.

@@ -7,10 +7,10 @@ mod verdicts;
 use std::collections::BTreeSet;
 
 use super::metrics::find;
-use ::profile::counters::Source;
-use ::profile::metrics::{METRICS, defaults};
 use super::statements::{Finding, Relation, STATEMENTS, Statement};
 use super::*;
+use ::profile::counters::Source;
+use ::profile::metrics::{METRICS, defaults};
 use engine::selection::{Selection, select_with};
 use host::{CATALOG, Error, ladder, ladders};
 

@@ -29,11 +29,11 @@ use analysis::occupancy::geometry;
 use analysis::predict::{self, Description, Prediction};
 use analysis::profile::next_rung;
 use analysis::profile::on_sim;
-use profile::roofline::roofline;
 use analysis::selection::{has_sizes, shrink};
 use profile::Watch;
 use profile::counters::Numbers;
 use profile::figures::DRAWINGS;
+use profile::roofline::roofline;
 use profile::verdict::{Utilization, verdict};
 
 /// The most instructions of warps that are counted of a ladder: the SIMT machine takes some ten seconds for them.

@@ -34,7 +34,7 @@ pub(super) fn show(
     let (mut measurement, metrics) = Measurement::open(args, env, |side| requested(names, side))?;
     let view =
         View { metrics: &metrics, is_requested: !names.is_empty(), side: measurement.side(), style: env.style() };
-    let mut printer = Printer::new(own.format, env.style(), to.out);
+    let mut printer = Printer::new(own.view.format, env.style(), to.out);
     let mut profiles = Vec::new();
     // A ladder can take a minute: each is shown when it is done.
     measurement.each(|measurement, measured| {
@@ -96,12 +96,7 @@ impl<'a> View<'a> {
         let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
         let mut shown: Vec<&Metric> = shown.collect();
         if let [row] = &profile.rows[..] {
-            let name = output::Column::name("name").of(Importance::Medium);
-            let mut table = Table::new([output::Column::text("counter"), output::Column::number("value"), name]);
-            for metric in shown {
-                table.row([self.heading(metric), self.cell(row, metric), metric.name.clone()]);
-            }
-            return vec![table];
+            return vec![of_one(shown.into_iter(), self.side, |metric| row.number(metric, self.side))];
         }
         if !self.is_requested {
             shown.sort_by_key(|metric| metric.group);
@@ -136,12 +131,11 @@ impl<'a> View<'a> {
     }
 
     fn heading(&self, metric: &Metric) -> String {
-        let prefix = if metric.of_ptx && self.side == Side::Sim { "PTX " } else { "" };
-        format!("{prefix}{}", metric.heading)
+        heading(metric, self.side)
     }
 
     fn cell(&self, row: &RungProfile, metric: &Metric) -> String {
-        row.number(metric, self.side).map_or(NOTHING.to_owned(), |number| metric.form.write(number))
+        cell(metric, row.number(metric, self.side))
     }
 
     /// The meaning of the columns, below all tables.
@@ -196,6 +190,29 @@ impl<'a> View<'a> {
         }
         document.paragraph("");
     }
+}
+
+/// The counters of one launch, a row for each.
+pub(super) fn of_one<'m>(
+    metrics: impl Iterator<Item = &'m Metric>,
+    side: Side,
+    number: impl Fn(&Metric) -> Option<f64>,
+) -> Table {
+    let name = output::Column::name("name").of(Importance::Medium);
+    let mut table = Table::new([output::Column::text("counter"), output::Column::number("value"), name]);
+    for metric in metrics {
+        table.row([heading(metric, side), cell(metric, number(metric)), metric.name.clone()]);
+    }
+    table
+}
+
+fn heading(metric: &Metric, side: Side) -> String {
+    let prefix = if metric.of_ptx && side == Side::Sim { "PTX " } else { "" };
+    format!("{prefix}{}", metric.heading)
+}
+
+fn cell(metric: &Metric, number: Option<f64>) -> String {
+    number.map_or(NOTHING.to_owned(), |number| metric.form.write(number))
 }
 
 fn in_words(found: &Finding) -> String {

@@ -7,6 +7,7 @@ mod checklist;
 mod counters;
 mod dram;
 pub(crate) mod figures;
+mod file;
 mod measure;
 mod occupancy;
 pub(crate) mod roofline;
@@ -26,11 +27,12 @@ pub(crate) use verdict::how_near;
 
 pub(crate) const WHY: Command = Command {
     name: "why",
-    about: "Say what bounds a rung: the verdict, the counters and the figure that show it, the fix, the next rung",
-    arguments: |command, scope| {
-        CommandArgs::<Arguments>::arguments(command, scope)
-            .mut_arg("names", |arg| arg.help(NAMES))
-            .mut_arg("times", |arg| arg.requires("roofline"))
+    about: "Say what bounds a rung, or a kernel of a PTX file: the verdict, the counters and the figure that show it, the fix",
+    arguments: |command, scope| match scope.names_ptx() {
+        true => file::arguments(command),
+        false => CommandArgs::<Arguments>::arguments(command, scope)
+            .mut_arg("names", |arg| arg.help(format!("{NAMES}. Or a FILE.ptx: `ladder why FILE.ptx --help`")))
+            .mut_arg("times", |arg| arg.requires("roofline")),
     },
     execute,
 };
@@ -38,24 +40,12 @@ pub(crate) const WHY: Command = Command {
 const FIGURES: &str = "With --figures";
 const DRAM: &str = "With --dram";
 
-/// The arguments of `ladder why` alone.
+/// The arguments of `ladder why RUNG` alone.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("view").args(["counters", "occupancy", "roofline", "figures", "dram", "checklist"])))]
 struct Arguments {
-    /// Show the counters of each rung: the usual ones, or these. The names are Nsight Compute's; on a GPU any of its
-    /// metrics can be named
-    #[arg(long, value_name = "NAME,…", num_args = 0.., require_equals = true, value_delimiter = ',')]
-    counters: Option<Vec<String>>,
-    /// Show how many blocks a multiprocessor holds at once, and what limits that
-    #[arg(long)]
-    occupancy: bool,
-    /// Draw the rungs of a ladder under a device's roofs, with measured or predicted times
-    #[arg(long)]
-    roofline: bool,
-    /// Draw what a warp of one rung does: the first figures, or all of these kinds. A file of --svg and JSON have all
-    #[arg(long, value_name = "FIGURE,…", value_parser = figures::drawings(), num_args = 0.., require_equals = true,
-        value_delimiter = ',')]
-    figures: Option<Vec<String>>,
+    #[command(flatten)]
+    view: View,
     /// Count how evenly a rung's accesses spread over the channels and banks of DRAM. Without a rung, draw the figures
     /// of DRAM, or one of them
     #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true)]
@@ -77,6 +67,27 @@ struct Arguments {
     /// With --occupancy, the architecture to assemble for [default: the device's where there is a GPU, else sm_90]
     #[arg(long, value_name = "sm_XX", requires = "occupancy", conflicts_with = "on")]
     arch: Option<String>,
+    #[command(flatten, next_help_heading = DRAM)]
+    memory: dram::DramArguments,
+}
+
+/// What is shown of launches, wherever they come from.
+#[derive(Args, Debug)]
+struct View {
+    /// Show the counters of each launch: the usual ones, or these. The names are Nsight Compute's; on a GPU any of its
+    /// metrics can be named
+    #[arg(long, value_name = "NAME,…", num_args = 0.., require_equals = true, value_delimiter = ',')]
+    counters: Option<Vec<String>>,
+    /// Show how many blocks a multiprocessor holds at once, and what limits that
+    #[arg(long)]
+    occupancy: bool,
+    /// Draw the launches under a device's roofs, with measured or predicted times
+    #[arg(long)]
+    roofline: bool,
+    /// Draw what a warp of one launch does: the first figures, or all of these kinds. A file of --svg and JSON have all
+    #[arg(long, value_name = "FIGURE,…", value_parser = figures::drawings(), num_args = 0.., require_equals = true,
+        value_delimiter = ',')]
+    figures: Option<Vec<String>>,
     /// With --figures or --roofline, also write an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -84,17 +95,28 @@ struct Arguments {
     format: Format,
     #[command(flatten, next_help_heading = FIGURES)]
     figure: figures::FigureArguments,
-    #[command(flatten, next_help_heading = DRAM)]
-    memory: dram::DramArguments,
+}
+
+impl View {
+    /// Makes sure that an SVG file has something to show.
+    fn check(&self) -> Result<(), Error> {
+        match self.svg.is_some() && self.figures.is_none() && !self.roofline {
+            true => {
+                Err(Error::Request("--svg writes a file of --figures or of --roofline; add one of them".to_owned()))
+            }
+            false => Ok(()),
+        }
+    }
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    if file::is_given(matches) {
+        return file::execute(matches, env, to);
+    }
     let args = CommandArgs::<Arguments>::read(env, matches)?;
     let own = &args.own;
-    if own.svg.is_some() && own.figures.is_none() && !own.roofline {
-        return Err(Error::Request("--svg writes a file of --figures or of --roofline; add one of them".to_owned()));
-    }
-    if own.memory.memory.is_given() && own.figures.is_none() && own.dram.is_none() {
+    own.view.check()?;
+    if own.memory.memory.is_given() && own.view.figures.is_none() && own.dram.is_none() {
         let why = "--channels, --banks and --burst describe the memory of --dram and of --figures; add one of them";
         return Err(Error::Request(why.to_owned()));
     }
@@ -102,17 +124,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::Request("the checklist is about all ladders: leave out the names".to_owned()));
     }
     if own.checklist {
-        return checklist::show(own.format, own.all, env, to);
+        return checklist::show(own.view.format, own.all, env, to);
     }
     if let Some(figure) = own.dram {
         return dram::show(figure, &args, env, to);
     }
     args.targets.require_names(env.catalog)?;
-    match own {
-        Arguments { figures: Some(chosen), .. } => figures::show(chosen, &args, env, to),
-        Arguments { occupancy: true, .. } => occupancy::show(&args, env, to),
-        Arguments { roofline: true, .. } => roofline::show(&args, env, to),
-        Arguments { counters: Some(names), .. } => counters::show(names, &args, env, to),
+    match &own.view {
+        View { figures: Some(chosen), .. } => figures::show(chosen, &args, env, to),
+        View { occupancy: true, .. } => occupancy::show(&args, env, to),
+        View { roofline: true, .. } => roofline::show(&args, env, to),
+        View { counters: Some(names), .. } => counters::show(names, &args, env, to),
         _ => verdict::show(&args, env, to),
     }
 }

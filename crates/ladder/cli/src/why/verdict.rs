@@ -16,7 +16,7 @@ use profile::verdict::{BoundVerdict, Resource};
 
 pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let (mut measurement, metrics) = Measurement::open(args, env, |side| counters::requested(&[], side))?;
-    let mut printer = Printer::new(args.own.format, env.style(), to.out);
+    let mut printer = Printer::new(args.own.view.format, env.style(), to.out);
     let is_one = measurement.is_one_rung();
     measurement.each(|measurement, measured| {
         let mut document = match (is_one, &measured.profile.rows[..]) {
@@ -95,28 +95,15 @@ fn one(
         document.paragraph("the device has no counter that shows what bounds this rung");
         return Ok(document);
     };
-    let time = found.predicted_ns.map_or(String::new(), |ns| format!("{}, ", duration(ns)));
-    document.paragraph(format!("{}.", sentence(&found)));
-    document.paragraph(format!("{time}{}", measurement.origin()));
-
-    document.section("counters", "");
-    let evidence = found.bound.evidence().iter().filter_map(|name| number(name, row, profile.side));
-    document.facts(evidence.map(|(metric, text)| {
-        let heading = if metric.heading == metric.name { "" } else { &metric.heading };
-        (format!("  {}", metric.name), format!("{text:>9}  {heading}").trim_end().to_owned())
-    }));
+    explain(&mut document, &found, &measurement.origin(), profile.side, |metric| row.number(metric, profile.side));
 
     let place = measurement.selected.iter().position(|own| own.ladder.name == profile.ladder.name);
     let selection = place.map(|place| measurement.selected[place].clone());
     if let Some(selection) = selection {
-        figures::add_worst(&mut document, found.bound.figure(), selection, args, env);
+        figures::add_worst_of_rung(&mut document, found.bound.figure(), selection, args, env);
     }
 
-    match found.helps {
-        Some(fix) => document.section("fix", how(fix)),
-        None if found.bound == Resource::Size => document.section("fix", "none: a larger problem fills the device"),
-        None => document.section("fix", "none: what is left is the traffic or arithmetic of the problem itself"),
-    }
+    add_fix(&mut document, &found);
     let (label, next) = match found.helps.and_then(|fix| next_rung(profile.ladder, rung, fix)) {
         Some(name) => ("next rung", profile.ladder.rungs.iter().find(|own| own.name == name)),
         None => ("the ladder goes on with", following(profile.ladder, rung)),
@@ -128,12 +115,34 @@ fn one(
     Ok(document)
 }
 
-/// A metric that shows the verdict, and its number if that is not 0.
-fn number(name: &str, row: &RungProfile, side: Side) -> Option<(Metric, String)> {
-    let metric = metrics::find(name, side == Side::Gpu).ok()?;
-    let number = row.number(&metric, side).filter(|number| *number != 0.0)?;
-    let text = metric.form.write(number);
-    Some((metric, text))
+/// Adds what bounds a launch, its predicted time, and the counters that show it.
+pub(super) fn explain(
+    document: &mut Document,
+    found: &BoundVerdict,
+    origin: &str,
+    side: Side,
+    number: impl Fn(&Metric) -> Option<f64>,
+) {
+    let time = found.predicted_ns.map_or(String::new(), |ns| format!("{}, ", duration(ns)));
+    document.paragraph(format!("{}.", sentence(found)));
+    document.paragraph(format!("{time}{origin}"));
+    document.section("counters", "");
+    let known = found.bound.evidence().iter().filter_map(|name| metrics::find(name, side == Side::Gpu).ok());
+    let counted = known.filter_map(|metric| Some((number(&metric).filter(|number| *number != 0.0)?, metric)));
+    document.facts(counted.map(|(number, metric)| {
+        let heading = if metric.heading == metric.name { "" } else { &metric.heading };
+        let text = metric.form.write(number);
+        (format!("  {}", metric.name), format!("{text:>9}  {heading}").trim_end().to_owned())
+    }));
+}
+
+/// Adds the optimization that helps.
+pub(super) fn add_fix(document: &mut Document, found: &BoundVerdict) {
+    match found.helps {
+        Some(fix) => document.section("fix", how(fix)),
+        None if found.bound == Resource::Size => document.section("fix", "none: a larger problem fills the device"),
+        None => document.section("fix", "none: what is left is the traffic or arithmetic of the problem itself"),
+    }
 }
 
 /// An optimization, and the ways to do it.

@@ -6,7 +6,7 @@ use super::values::Type;
 use super::{Failure, load, parameters, refused};
 use crate::demangle::demangled;
 use crate::module::Function;
-use crate::run::{Arg, Buffer, Config, Instance, Launch, Machine, Schedule};
+use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
 
 /// The launches of a file on a machine that has their buffers.
 pub struct OpenLaunches {
@@ -44,6 +44,14 @@ impl OpenLaunch {
 }
 
 impl LaunchArguments {
+    /// What a user is told of a launch that the machine refused, or whose kernel faulted.
+    pub fn failed(&self, error: LaunchError) -> Failure {
+        match error {
+            LaunchError::Fault(fault) => Failure::fault(&fault, &self.file),
+            error => Failure::usage(error.to_string()),
+        }
+    }
+
     /// Reads the file, makes the buffers, and checks that the arguments fit the kernels.
     ///
     /// # Errors
@@ -63,7 +71,8 @@ impl LaunchArguments {
             .map_err(|error| Failure::usage(format!("cannot start threads: {error}; lower --threads")))?;
         let instance = machine.load(&module).map_err(|error| Failure::usage(error.to_string()))?;
         for Symbol { name, value } in &self.symbol {
-            set(&mut machine, &instance, name, value).map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
+            set(&mut machine, &instance, name, value)
+                .map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
         }
         let mut functions = Vec::new();
         for launch in self.launches(&module).map_err(Failure::usage)? {
@@ -77,8 +86,8 @@ impl LaunchArguments {
         let mut held = Vec::with_capacity(self.arg.len());
         let mut values = Vec::with_capacity(self.arg.len());
         for (index, spec) in self.arg.iter().enumerate() {
-            let (value, buffer) =
-                place(&mut machine, spec, &mut random).map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
+            let (value, buffer) = place(&mut machine, spec, &mut random)
+                .map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
             values.push(value);
             held.push(buffer);
         }

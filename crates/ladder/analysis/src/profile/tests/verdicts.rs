@@ -1,13 +1,13 @@
 //! The verdicts and what they come from, on made-up numbers.
 
+use crate::occupancy::geometry;
 use crate::predict::Description;
 use crate::profile::next_rung;
-use crate::occupancy::geometry;
 use crate::profile::plan;
-use ::profile::utilization;
 use ::profile::checklist::Optimization;
 use ::profile::counters::Numbers;
 use ::profile::model::{self, Estimate};
+use ::profile::utilization;
 use ::profile::verdict::{Resource, Utilization, verdict};
 use engine::DeviceProperties;
 use engine::selection::select_with;

@@ -56,7 +56,7 @@ pub(super) fn show(
             all
         }
     };
-    args.own.format.write(&document, env.style(), to.out)?;
+    args.own.view.format.write(&document, env.style(), to.out)?;
     Ok(code)
 }
 

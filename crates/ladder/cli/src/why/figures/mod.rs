@@ -31,10 +31,10 @@ const MODEL: &str = "h100";
 pub(super) struct FigureArguments {
     /// The block of the warp, by its number in the grid [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
-    block_index: Option<u64>,
+    pub(super) block_index: Option<u64>,
     /// The warp, by its number in its block [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
-    warp: Option<u64>,
+    pub(super) warp: Option<u64>,
     /// With the source lines, show the PTX that was made of each
     #[arg(long, requires = "figures")]
     ptx: bool,
@@ -94,18 +94,39 @@ pub(super) fn show(
     let CommandArgs { targets, own } = args;
     let mut selections = targets.select(env.catalog)?;
     selections.iter_mut().try_for_each(small_enough)?;
-    let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
+    let (block, warp) = (own.view.figure.block_index.unwrap_or(0), own.view.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
+    let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
+    let mut document = drawn(chosen, &own.view, &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
+    let mut code = 0;
+    if let Verdict::Wrong(why) = &verdict {
+        document.note(format!("wrong: {launch}: {why}"));
+        code = WRONG;
+    }
+    own.view.format.write(&document, env.style(), to.out)?;
+    Ok(code)
+}
 
+/// The figures of these kinds of a launch, which are also written to the file of `--svg`.
+///
+/// # Errors
+/// [`Error::Request`] when there is none, with what there is; [`Error::Analysis`] when the file cannot be written.
+pub(super) fn drawn(
+    chosen: &[String],
+    view: &super::View,
+    recording: &Recording,
+    (launch, lines): (&str, &mut SourceFiles),
+    style: OutputStyle,
+) -> Result<Document, Error> {
+    let Watch { block, warp, .. } = recording.watch;
     let is_all = chosen.is_empty() || chosen.iter().any(|name| name == ALL);
     let is_requested = |drawing: &&Drawing| is_all || chosen.iter().any(|name| name == drawing.name);
-    let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
     let mut figures = Vec::new();
     for drawing in DRAWINGS.iter().filter(is_requested) {
-        figures.extend((drawing.draw)(&recording).into_iter().map(|figure| Sourced::new(figure, &mut lines)));
+        figures.extend((drawing.draw)(recording).into_iter().map(|figure| Sourced::new(figure, lines)));
     }
     if figures.is_empty() {
-        let has = |drawing: &&Drawing| !(drawing.draw)(&recording).is_empty();
+        let has = |drawing: &&Drawing| !(drawing.draw)(recording).is_empty();
         let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|own| own.name).collect();
         let what = if is_all { "anything".to_owned() } else { chosen.join(" or ") };
         let has = if others.is_empty() { "nothing; try another one".to_owned() } else { others.join(", ") };
@@ -114,18 +135,18 @@ pub(super) fn show(
             recording.left_out().map_or(String::new(), |why| format!("; {why}"))
         )));
     }
-    let title = format!("{launch}, {size}: warp {warp} of block {block}");
+    let title = format!("{launch}: warp {warp} of block {block}");
     let mut document = Document::default();
     document.value(&figures);
-    if !own.figure.ptx {
+    if !view.figure.ptx {
         figures.iter_mut().for_each(Sourced::leave_out_ptx);
     }
-    if let Some(path) = &own.svg {
+    if let Some(path) = &view.svg {
         let text = svg::document(&title, &figures);
         replace(path, &text).map_err(|why| analysis::Error::file("write", path, why))?;
     }
     document.paragraph(&title);
-    let left_out = add_all(&mut document, &figures, chosen.is_empty(), env.style());
+    let left_out = add_all(&mut document, &figures, chosen.is_empty(), style);
     if !left_out.is_empty() {
         let kinds = left_out.chunk_by(|a, b| a.figure.what == b.figure.what);
         let kinds: Vec<String> = kinds.map(|kind| format!("{} {}", kind.len(), kind[0].figure.what)).collect();
@@ -133,13 +154,7 @@ pub(super) fn show(
         document.note("--figures=NAME draws those of a kind, --figures=all draws every figure");
     }
     recording.left_out().into_iter().for_each(|why| document.note(why));
-    let mut code = 0;
-    if let Verdict::Wrong(why) = &verdict {
-        document.note(format!("wrong: {launch}: {why}"));
-        code = WRONG;
-    }
-    own.format.write(&document, env.style(), to.out)?;
-    Ok(code)
+    Ok(document)
 }
 
 /// A launch that was recorded.
@@ -174,9 +189,8 @@ fn recorded(
     Ok(Recorded { recording: profile.recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
 }
 
-/// Adds the figure of this kind with the largest first count, on a problem that is small enough to draw. A rung without
-/// such a figure gets that of its accesses or of its source; a note says why there is none at all.
-pub(super) fn add_worst(
+/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw; a note says why there is none.
+pub(super) fn add_worst_of_rung(
     document: &mut Document,
     kind: &str,
     mut selection: Selection,
@@ -185,19 +199,30 @@ pub(super) fn add_worst(
 ) {
     let drawn = small_enough(&mut selection).map_err(Error::from);
     let drawn = drawn.and_then(|()| recorded(args, vec![selection], (0, 0), env));
-    let Recorded { recording, launch, size, .. } = match drawn {
-        Ok(recorded) => recorded,
-        Err(why) => {
-            document.section("figure", format!("none: {why}"));
-            return;
+    match drawn {
+        Ok(Recorded { recording, launch, size, .. }) => {
+            let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
+            add_worst(document, kind, &recording, (&format!("{launch}, {size}"), &mut lines), env.style());
         }
-    };
+        Err(why) => document.section("figure", format!("none: {why}")),
+    }
+}
+
+/// Adds the figure of this kind with the largest first count. A launch without such a figure gets that of its accesses or of
+/// its source.
+pub(super) fn add_worst(
+    document: &mut Document,
+    kind: &str,
+    recording: &Recording,
+    (launch, lines): (&str, &mut SourceFiles),
+    style: OutputStyle,
+) {
     let draw = |name: &str| {
         let drawing = DRAWINGS.iter().find(|own| own.name == name)?;
-        (drawing.draw)(&recording).into_iter().max_by_key(cost)
+        (drawing.draw)(recording).into_iter().max_by_key(cost)
     };
     let Some(mut figure) = [kind, "access", "source"].into_iter().find_map(draw) else {
-        document.section("figure", "none: a warp of this rung does nothing that is drawn");
+        document.section("figure", "none: a warp does nothing that is drawn");
         return;
     };
     // The wavefronts are the last grid of a figure of banks; elsewhere the first grid shows most.
@@ -215,11 +240,11 @@ pub(super) fn add_worst(
         grid.caption += &format!("; the first {ROWS} of {} rows", grid.rows.len());
         grid.rows.truncate(ROWS);
     }
-    let mut sourced = Sourced::new(figure, &mut SourceFiles::new(&kernel_roots(env.catalog.kernels)));
+    let mut sourced = Sourced::new(figure, lines);
     sourced.leave_out_ptx();
     sourced.figure.notes.clear();
-    sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}, {size}"));
-    add(document, &sourced, env.style());
+    sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}"));
+    add(document, &sourced, style);
 }
 
 /// The most lines of source, and rows of a grid, in a verdict's figure.

@@ -4,14 +4,33 @@ mod text;
 
 use crate::command::{CommandArgs, Env, Output, progress_bar};
 use crate::error::Error;
-use crate::output::{self, Document};
-use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source};
+use crate::output::{self, Document, OutputStyle};
+use analysis::occupancy::{EntryOccupancy, Limits, RungOccupancy, source, usage_of};
 use analysis::predict::Description;
 use engine::DeviceProperties;
 use engine::device::Choice;
+use profile::Geometry;
+use simt::Function;
 
 /// The architecture if no device is given and there is no GPU.
 const ARCH: &str = "sm_90";
+
+/// The occupancy of a launch of any kernel, and how it changes with the block, the shared memory and the registers.
+///
+/// # Errors
+/// When there is no `ptxas`, or it does not know the device's architecture.
+pub(super) fn of_launch(own: &Function, geometry: Geometry, arch: &str, style: OutputStyle) -> Result<Document, Error> {
+    let limits = Limits::named(arch).map_err(analysis::Error::from)?;
+    let usage = usage_of(own, arch)?;
+    let entry = |geometry| EntryOccupancy::of(own.name().to_owned(), usage, geometry, limits);
+    let others = BLOCKS.map(|threads| entry(Geometry { block: [threads, 1, 1], ..geometry }));
+    let name = simt::demangled(own.name());
+    let report = RungOccupancy::of(name, entry(geometry), usage, others.to_vec(), (arch, limits));
+    Ok(text::details(&report, style))
+}
+
+/// The blocks that a kernel of a file is compared with.
+const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let CommandArgs { targets, own: args } = args;
@@ -42,7 +61,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         for (rung, launch) in plan.launches() {
             bar.set_message(rung.name);
             bar.inc(1);
-            if !is_one && !args.format.json {
+            if !is_one && !args.view.format.json {
                 rungs.push((rung.name, EntryOccupancy::new(kernels, launch, &arch)?));
                 continue;
             }
@@ -69,11 +88,11 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
     }
     for why in left_out {
         // JSON has no place for it.
-        match args.format.json {
+        match args.view.format.json {
             true => writeln!(to.err, "{}", output::left_out(why))?,
             false => document.note(output::left_out(why)),
         }
     }
-    args.format.write(&document, style, to.out)?;
+    args.view.format.write(&document, style, to.out)?;
     Ok(0)
 }

@@ -13,7 +13,7 @@ pub(crate) use chart::Chart;
 use crate::charts;
 use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
-use crate::output::{self, Column, Document, Importance, NOTHING, Printer, Table, duration};
+use crate::output::{self, Column, Document, Importance, NOTHING, OutputStyle, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
 use analysis::files::replace;
 use profile::roofline::{Roofline, roofline};
@@ -40,11 +40,11 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         let name = only.ladder.name;
         return Err(Error::Request(format!("{name} is shown as pictures and not timed, so it has no roofline")));
     }
-    if own.svg.is_some() && selected.len() > 1 {
+    if own.view.svg.is_some() && selected.len() > 1 {
         return Err(Error::Request("a file has the roofline of one ladder: name one with --svg".to_owned()));
     }
     let mut timing = Timing::open(&own.timing, env)?;
-    let mut printer = Printer::new(own.format, env.style(), to.out);
+    let mut printer = Printer::new(own.view.format, env.style(), to.out);
     let mut code = 0;
     for selection in &selected {
         let timed = timing.of(env, selection, targets.block())?;
@@ -54,14 +54,10 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         let found = roofline(&timing.description, flops, &timed.points());
         let about = format!("{title}, {}", timing.origin.words);
         let chart = Chart::new(ladder, &about, &found);
-        if let Some(path) = &own.svg {
+        if let Some(path) = &own.view.svg {
             replace(path, &charts::file(&chart)).map_err(|why| analysis::Error::file("write", path, why))?;
         }
-        let mut document = Document::default();
-        document.heading(ladder, &about);
-        document.picture(env.style(), |style| text::chart(&found, style));
-        document.table(table(&found));
-        document.note(format!("roofs of {}: {}", timing.description.name, roofs(&found).join(", ")));
+        let mut document = document(ladder, &about, &found, env.style());
         let left_out = timed.plan.left_out().iter().map(output::left_out);
         left_out.chain(timed.wrong.iter().map(|why| format!("wrong: {why}"))).for_each(|line| document.note(line));
         document.record(&RooflineRecord { ladder, problem: &title, origin: &timing.origin, roofline: &found });
@@ -72,9 +68,19 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
     Ok(code)
 }
 
-/// A row for each rung.
+/// The chart and the table of a roofline.
+pub(super) fn document(title: &str, about: &str, found: &Roofline, style: OutputStyle) -> Document {
+    let mut document = Document::default();
+    document.heading(title, about);
+    document.picture(style, |style| text::chart(found, style));
+    document.table(table(found));
+    document.note(format!("roofs: {}", roofs(found).join(", ")));
+    document
+}
+
+/// A row for each launch.
 fn table(found: &Roofline) -> Table {
-    let mut columns = vec![Column::text(""), Column::name("rung"), Column::number("time")];
+    let mut columns = vec![Column::text(""), Column::name("launch"), Column::number("time")];
     columns.push(Column::number(format!("{}s/s", found.unit)));
     columns.extend(found.memory.iter().map(|roof| Column::number(format!("of {}", roof.name)).of(Importance::Medium)));
     columns.push(Column::text("nearest roof"));

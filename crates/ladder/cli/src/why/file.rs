@@ -1,0 +1,179 @@
+//! `ladder why FILE.ptx`: the views of the launches of a file's kernels.
+
+use std::path::{Path, PathBuf};
+
+use analysis::files::replace;
+use analysis::occupancy::usage_of;
+use analysis::predict::Description;
+use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
+use engine::launch::Launch;
+use profile::metrics::Side;
+use profile::roofline::{Measured, roofline};
+use profile::{LaunchProfile, Watch};
+use serde::Serialize;
+use simt::cli::{LaunchArguments, OpenLaunches, SPECS};
+
+use super::roofline::Chart;
+use super::{View, counters, figures, occupancy, roofline as roofs, verdict};
+use crate::charts;
+use crate::command::{Env, Output};
+use crate::error::Error;
+use crate::output::{Document, Printer};
+use crate::source_files::SourceFiles;
+use crate::timing::MODEL;
+
+/// The arguments of `ladder why FILE.ptx`.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("view").args(["counters", "occupancy", "roofline", "figures"])))]
+struct Arguments {
+    #[command(flatten)]
+    launch: LaunchArguments,
+    #[command(flatten)]
+    view: View,
+    /// The device to explain the launches for: one of `ladder devices`, or a file as crates/simt/devices/known has them
+    #[arg(long, value_name = "DEVICE", default_value = MODEL)]
+    on: String,
+}
+
+/// A launch in JSON.
+#[derive(Serialize)]
+struct LaunchRecord<'a> {
+    kernel: &'a str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    device: &'a str,
+    predicted_ns: f64,
+    bound_by: Option<&'static str>,
+    share: Option<f64>,
+    fix: Option<String>,
+    counters: &'a profile::counters::Numbers,
+}
+
+pub(super) fn arguments(command: clap::Command) -> clap::Command {
+    Arguments::augment_args(command).after_help(SPECS)
+}
+
+/// Whether the arguments are those of a file.
+pub(super) fn is_given(matches: &ArgMatches) -> bool {
+    matches.try_contains_id("file").unwrap_or(false)
+}
+
+pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
+    let Arguments { launch, view, on } = Arguments::from_arg_matches(matches)?;
+    view.check()?;
+    let device = Description::open(&on).map_err(analysis::Error::from)?;
+    let OpenLaunches { mut machine, launches, .. } = match launch.open() {
+        Ok(opened) => opened,
+        Err(failure) => return Ok(failure.report(to.err)),
+    };
+    let mut profiles = Vec::new();
+    for own in &launches {
+        let watch = Watch {
+            block: view.figure.block_index.unwrap_or(0),
+            warp: view.figure.warp.unwrap_or(0),
+            usage: usage_of(&own.function, &device.arch).ok().map(analysis::occupancy::counted),
+            ..Watch::new(device.clone())
+        };
+        let done = profile::record(&mut machine, &own.launch(), watch);
+        to.err.write_all(&machine.take_printed())?;
+        match done {
+            Err(profile::Error::Launch(error)) => return Ok(launch.failed(error).report(to.err)),
+            done => profiles.push(done?),
+        }
+    }
+    let file = launch.file();
+    let mut files = SourceFiles::new(&roots(file));
+    let mut printer = Printer::new(view.format, env.style(), to.out);
+    match &view {
+        View { roofline: true, .. } => printer.show(&roofs_of(&profiles, &device, &view, env)?)?,
+        _ => {
+            for (own, opened) in profiles.iter().zip(&launches) {
+                let mut document = match &view {
+                    View { figures: Some(chosen), .. } => {
+                        figures::drawn(chosen, &view, &own.recording, (&title(own), &mut files), env.style())?
+                    }
+                    View { occupancy: true, .. } => {
+                        occupancy::of_launch(&opened.function, own.geometry, &device.arch, env.style())?
+                    }
+                    View { counters: Some(names), .. } => counted(own, names)?,
+                    _ => explained(own, &device, &mut files, env),
+                };
+                document.record(&record(own, &device));
+                printer.show(&document)?;
+            }
+        }
+    }
+    printer.finish()?;
+    Ok(0)
+}
+
+/// Where the paths of a file's source lines may start: here, or beside the file.
+fn roots(file: &Path) -> Vec<PathBuf> {
+    let beside = file.parent().unwrap_or(Path::new("")).to_owned();
+    std::env::current_dir().into_iter().chain([beside]).collect()
+}
+
+/// `saxpy<<<4, 256>>>`
+fn title(own: &LaunchProfile) -> String {
+    let profile::Geometry { grid, block, shared_bytes } = own.geometry;
+    let (code, entry, args) = (Default::default(), own.kernel.clone(), Vec::new());
+    Launch { code, entry, grid, block, shared_bytes, args }.to_string()
+}
+
+/// What bounds a launch, the counters and the figure that show it, and what helps.
+fn explained(own: &LaunchProfile, device: &Description, files: &mut SourceFiles, env: &Env<'_>) -> Document {
+    let mut document = Document::default();
+    document.heading(title(own), "");
+    let Some(found) = &own.verdict else {
+        document.paragraph("there is no counter that shows what bounds this launch");
+        return document;
+    };
+    let registers = match own.recording.residence.has_registers {
+        true => "",
+        false => "; without ptxas, as if registers did not limit the number of blocks",
+    };
+    let origin = format!("predicted for {}, not measured{registers}", device.name);
+    verdict::explain(&mut document, found, &origin, Side::Sim, |metric| metric.sim.of(&metric.name, &own.numbers));
+    figures::add_worst(&mut document, found.bound.figure(), &own.recording, (&title(own), files), env.style());
+    verdict::add_fix(&mut document, found);
+    if let Some(pair) = found.helps.and_then(|fix| fix.entry().pairs.first()) {
+        document.section("a rung that does it", format!("{}, where {} does not", pair.after, pair.before));
+        document.note(format!("  ladder why {} shows how", pair.after));
+    }
+    document
+}
+
+fn counted(own: &LaunchProfile, names: &[String]) -> Result<Document, Error> {
+    let mut document = Document::default();
+    document.heading(title(own), "");
+    let metrics = counters::requested(names, Side::Sim)?;
+    let shown = metrics.iter().filter(|metric| !names.is_empty() || metric.sim.missing().is_none());
+    document.table(counters::of_one(shown, Side::Sim, |metric| metric.sim.of(&metric.name, &own.numbers)));
+    Ok(document)
+}
+
+fn roofs_of(profiles: &[LaunchProfile], device: &Description, view: &View, env: &Env<'_>) -> Result<Document, Error> {
+    let points: Vec<Measured<'_>> =
+        profiles.iter().map(|own| Measured::predicted(&own.kernel, &own.estimate, &own.sample)).collect();
+    let found = roofline(device, None, &points);
+    let about = format!("predicted for {}, not measured", device.name);
+    if let Some(path) = &view.svg {
+        let chart = charts::file(&Chart::new("launches", &about, &found));
+        replace(path, &chart).map_err(|why| analysis::Error::file("write", path, why))?;
+    }
+    Ok(roofs::document("launches", &about, &found, env.style()))
+}
+
+fn record<'a>(own: &'a LaunchProfile, device: &'a Description) -> LaunchRecord<'a> {
+    LaunchRecord {
+        kernel: &own.kernel,
+        grid: own.geometry.grid,
+        block: own.geometry.block,
+        device: &device.name,
+        predicted_ns: own.estimate.us * 1e3,
+        bound_by: own.verdict.map(|found| found.bound.name()),
+        share: own.verdict.map(|found| found.share),
+        fix: own.verdict.and_then(|found| found.helps).map(|fix| fix.to_string()),
+        counters: &own.numbers,
+    }
+}
