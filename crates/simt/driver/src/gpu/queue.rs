@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, lock};
+use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::abi::report;
 use crate::gpu::context::Context;
 use crate::gpu::op::Op;
@@ -66,6 +66,14 @@ struct State {
     has_thread: bool,
     /// Whether there is the thread that calls the program.
     has_caller: bool,
+}
+
+static QUEUE: PerDriver<Queue> = PerDriver::new();
+
+/// The driver's queue.
+pub(crate) fn queue() -> Result<&'static Queue> {
+    driver()?;
+    Ok(QUEUE.get())
 }
 
 /// The queue.
@@ -191,10 +199,13 @@ impl Queue {
         }
     }
 
-    /// The operations that the next one of a context's default stream would come after.
-    pub(crate) fn before_default(&self, context: Handle) -> Vec<u64> {
+    /// The operations that the next one of a stream would come after.
+    pub(crate) fn before(&self, stream: &Stream) -> Vec<u64> {
+        if stream.waits() != Waits::IsDefault {
+            return vec![stream.last.load(Ordering::Relaxed)];
+        }
         let state = lock(&self.state);
-        let order = state.orders.get(&context);
+        let order = state.orders.get(&stream.context);
         order.map_or_else(Vec::new, |order| order.blocking.values().chain([&order.legacy]).copied().collect())
     }
 

@@ -3,20 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Part, all_captures, captures, check_unsafe, extend, take};
+use super::{Part, all_captures, captures, extend, take};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::lock;
-use crate::gpu::event::Event;
-use crate::gpu::graph::Dependency;
+use crate::gpu::event::{Event, Mark};
+use crate::gpu::hazards;
 use crate::gpu::op::Op;
 use crate::gpu::stream::{Stream, Waits};
-
-/// Where in a capture an event was recorded.
-#[derive(Clone)]
-pub(crate) struct Mark {
-    capture: u64,
-    after: Vec<Dependency>,
-}
 
 /// Records an event in a stream, if that is captured, and says whether it is. An external one becomes a node.
 pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> Result<bool> {
@@ -46,7 +39,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         if event.recorded() == 0 {
             return Ok(true);
         }
-        capture.is_valid = false;
+        capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
     };
     let mut captures = all_captures()?;
@@ -64,7 +57,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
     let Some(capture) = captures.0.get_mut(&mark.capture) else { return Ok(true) };
     capture.check()?;
     if stream.waits() == Waits::IsDefault {
-        capture.is_valid = false;
+        capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
     }
     stream.capture.store(mark.capture, Ordering::Relaxed);
@@ -76,11 +69,11 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
 /// Refuses to wait for an event that was recorded in a capture, or beside a capture that forbids it.
 pub(crate) fn check_event(event: &Event) -> Result<()> {
     let mark = lock(&event.mark).clone();
-    let Some(mark) = mark else { return check_unsafe() };
+    let Some(mark) = mark else { return hazards::check() };
     let mut captures = all_captures()?;
     match captures.0.get_mut(&mark.capture) {
         Some(capture) => {
-            capture.is_valid = false;
+            capture.terms.invalidate();
             Err(Code::CAPTURED_EVENT.into())
         }
         None => Err(Code::INVALID_VALUE.into()),

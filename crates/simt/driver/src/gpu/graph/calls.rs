@@ -1,10 +1,11 @@
 //! The driver's functions about graphs as a whole, their nodes and edges.
 
 use super::node::Node;
-use super::{CopyKind, Dependency, EdgeData, Graph, Inner, NODES, dot, get, of_node, with_node};
+use super::{CopyKind, Graph, Inner, NODES, dot, get, of_node, with_node};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
+use crate::gpu::edge::{Dependency, EdgeData};
 use crate::gpu::state::driver;
 
 /// The value that a place holds.
@@ -72,11 +73,6 @@ impl Edges {
         let edges = of_node(node)?.lock().edges();
         self.write(&edges.into_iter().filter(|(after, _)| after.node == node).collect::<Vec<_>>())
     }
-}
-
-/// A place that nobody asks for.
-fn none<T>() -> Out<T> {
-    Out::from_address(0)
 }
 
 /// Adds or takes away edges: all, or none.
@@ -167,7 +163,7 @@ functions! {
     }
 
     fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
-        Edges { from, to, data: none(), count }.of_graph(graph)
+        Edges { from, to, data: Out::none(), count }.of_graph(graph)
     }
 
     fn cuGraphGetEdges_v2(
@@ -177,19 +173,19 @@ functions! {
     }
 
     fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: nodes, to: none(), data: none(), count }.before(node)
+        Edges { from: nodes, to: Out::none(), data: Out::none(), count }.before(node)
     }
 
     fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: nodes, to: none(), data, count }.before(node)
+        Edges { from: nodes, to: Out::none(), data, count }.before(node)
     }
 
     fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: none(), to: nodes, data: none(), count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data: Out::none(), count }.behind(node)
     }
 
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: none(), to: nodes, data, count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data, count }.behind(node)
     }
 
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
