@@ -95,7 +95,7 @@ pub(crate) fn unsupported(function: &str, reason: &str) {
         "" => format!("{function} is not supported ({})", Code::NOT_SUPPORTED),
         reason => format!("{function}: {reason} ({})", Code::NOT_SUPPORTED),
     };
-    if is_new(&what) {
+    if !keep(&what) && is_new(&what) {
         tell(&what);
     }
 }
