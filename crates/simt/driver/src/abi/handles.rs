@@ -35,7 +35,7 @@ impl<T: Default> PerDriver<T> {
 
     /// The value of the driver that this thread is inside of.
     pub(crate) fn get(&self) -> &'static T {
-        *lock(&self.0).entry(DRIVER.get()).or_insert_with(|| Box::leak(Box::default()))
+        lock(&self.0).entry(DRIVER.get()).or_insert_with(|| Box::leak(Box::default()))
     }
 }
 

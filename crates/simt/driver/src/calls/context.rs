@@ -72,22 +72,6 @@ fn clear(context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn destroy(handle: Handle) -> Result<()> {
-    driver()?;
-    let context =
-        Context::of(handle).ok().filter(|own| handle != 0 && !own.is_primary()).ok_or(Code::INVALID_CONTEXT)?;
-    clear(&context)?;
-    context::remove(&context)
-}
-
-fn reset(device: i32) -> Result<()> {
-    let primary = Context::primary(device)?;
-    let _change = lock(CHANGE.get());
-    clear(&primary)?;
-    primary.retained.store(0, Ordering::Relaxed);
-    Ok(())
-}
-
 functions! {
     fn cuCtxCreate | cuCtxCreate_v2(context: Out<Handle>, flags: u32, device: i32) {
         context.check()?;
@@ -110,8 +94,12 @@ functions! {
         context.set(create(device, flags)?)
     }
 
-    fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach(context: Handle) {
-        destroy(context)
+    fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach(handle: Handle) {
+        driver()?;
+        let context =
+            Context::of(handle).ok().filter(|own| handle != 0 && !own.is_primary()).ok_or(Code::INVALID_CONTEXT)?;
+        clear(&context)?;
+        context::remove(&context)
     }
 
     fn cuCtxGetCurrent(context: Out<Handle>) {
@@ -238,7 +226,11 @@ functions! {
     }
 
     fn cuDevicePrimaryCtxReset_v2 | cuDevicePrimaryCtxReset(device: i32) {
-        reset(device)
+        let primary = Context::primary(device)?;
+        let _change = lock(CHANGE.get());
+        clear(&primary)?;
+        primary.retained.store(0, Ordering::Relaxed);
+        Ok(())
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2 | cuDevicePrimaryCtxSetFlags(device: i32, flags: u32) {

@@ -1,13 +1,12 @@
 //! The driver's functions about captures.
 
-use super::{Info, begin, end, info, status, update};
+use super::{begin, end, status, update};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::edge::{Dependency, EdgeData};
-use crate::gpu::graph;
-use crate::gpu::hazards;
 use crate::gpu::stream::Stream;
+use crate::gpu::{graph, hazards};
 
 /// `CU_STREAM_ADD_CAPTURE_DEPENDENCIES` and `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
 const ADD: u32 = 0;
@@ -27,18 +26,17 @@ fn show(stream: Handle, places: &Places) -> Result<()> {
     let (stream, _) = Stream::of(stream)?;
     let Places { status: state, id, graph, nodes, edges, count } = places;
     state.set(status(&stream)?)?;
-    let Some(Info { id: own, graph: into, nodes: after, edges: data, count: len, has_data }) = info(&stream) else {
-        return Ok(());
-    };
-    if nodes.is_asked() && !edges.is_asked() && has_data {
-        return Err(Code::LOSSY_QUERY.into());
-    }
-    id.offer(own);
-    graph.offer(into);
-    nodes.offer(after);
-    edges.offer(data);
-    count.offer(len);
-    Ok(())
+    super::show(&stream, |own, into, after, data| {
+        if nodes.is_asked() && !edges.is_asked() && data.iter().any(|data| *data != EdgeData::default()) {
+            return Err(Code::LOSSY_QUERY.into());
+        }
+        id.offer(own);
+        graph.offer(into);
+        nodes.offer(after.as_ptr());
+        edges.offer(data.as_ptr());
+        count.offer(after.len());
+        Ok(())
+    })
 }
 
 fn change(stream: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, flags: u32) -> Result<()> {

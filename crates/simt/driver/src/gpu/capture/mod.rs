@@ -48,18 +48,7 @@ struct Part {
     /// What its next node depends on.
     after: Vec<Dependency>,
     /// What was shown of that last: nodes and the data of the edges.
-    shown: (Box<[Handle]>, Box<[EdgeData]>),
-}
-
-/// What is known of the capture that a stream takes part in.
-pub(crate) struct Info {
-    pub(crate) id: u64,
-    pub(crate) graph: Handle,
-    pub(crate) nodes: *const Handle,
-    pub(crate) edges: *const EdgeData,
-    pub(crate) count: usize,
-    /// Whether there is more to say of an edge than where it leads.
-    pub(crate) has_data: bool,
+    shown: (Vec<Handle>, Vec<EdgeData>),
 }
 
 impl Part {
@@ -302,18 +291,15 @@ pub(crate) fn status(stream: &Stream) -> Result<u32> {
     })
 }
 
-/// What is known of the capture of a stream, if there is one that has not failed.
-pub(crate) fn info(stream: &Stream) -> Option<Info> {
-    let mut captures = captures()?;
-    let id = stream.capture.load(Ordering::Relaxed);
-    let capture = captures.of(stream).filter(|own| own.terms.is_valid())?;
-    let graph = capture.graph.handle;
-    let part = capture.parts.get_mut(&stream.id)?;
-    part.shown.0 = part.after.iter().map(|own| own.node).collect();
-    part.shown.1 = part.after.iter().map(|own| own.data).collect();
-    let has_data = part.shown.1.iter().any(|data| *data != EdgeData::default());
-    let (nodes, edges) = (part.shown.0.as_ptr(), part.shown.1.as_ptr());
-    Some(Info { id, graph, nodes, edges, count: part.after.len(), has_data })
+/// Shows what is known of the capture of a stream, if there is one that has not failed: its number, the handle of its graph, and
+/// what the next node depends on. Both lists stay where they are until they are shown again.
+pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[EdgeData]) -> Result<()>) -> Result<()> {
+    let mut captures = captures();
+    let capture = captures.as_mut().and_then(|captures| captures.of(stream)).filter(|own| own.terms.is_valid());
+    let Some(Capture { graph, parts, .. }) = capture else { return Ok(()) };
+    let Some(Part { after, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
+    *shown = after.iter().map(|own| (own.node, own.data)).unzip();
+    to(stream.capture.load(Ordering::Relaxed), graph.handle, &shown.0, &shown.1)
 }
 
 /// Changes what the next node of a captured stream depends on.
