@@ -10,6 +10,7 @@ use simt::{Launch, LaunchError, Machine};
 
 use crate::abi::error::{Error, Result};
 use crate::abi::handles::{Handle, lock};
+use crate::abi::report;
 use crate::calls;
 use crate::gpu::capture;
 use crate::gpu::context::{self, Context};
@@ -211,7 +212,7 @@ impl<T> Resources<T> {
         let _inside = EnteredGpu::of(simulation);
         let result = act(&mut self.value);
         let driver = simulation.gpus.driver;
-        let said = std::mem::take(&mut *lock(&driver.messages)).pop();
+        let said = report::take_kept().pop();
         driver.forgive();
         result.map_err(|error| match said {
             Some(said) => because(error, said),

@@ -14,13 +14,18 @@ pub(crate) type Handle = usize;
 static NEXT: AtomicUsize = AtomicUsize::new(0x1000);
 
 thread_local! {
-    /// The number of the driver that this thread is inside of.
+    /// The number of the driver that this thread is inside of; 0 for the one that the program's calls reach.
     static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 
 /// From now on, this thread makes and finds the objects of the driver of this number.
 pub(crate) fn enter(driver: usize) {
     DRIVER.set(driver);
+}
+
+/// Whether this thread is inside of a driver that the program's calls do not reach ([`crate::Simulation`]).
+pub(crate) fn is_private() -> bool {
+    DRIVER.get() > 0
 }
 
 /// A value of each driver of the process. A driver gets the default value at the first use, and keeps it as long as the

@@ -10,7 +10,7 @@ use simt::{Config, Machine};
 use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{self, lock};
-use crate::abi::{platform, report};
+use crate::abi::platform;
 use crate::code::image::DRIVER_VERSION;
 use crate::gpu::device::{self, Device};
 use crate::gpu::sanitize::Sanitizer;
@@ -54,10 +54,6 @@ pub(crate) struct Driver {
     fault: Mutex<Option<Code>>,
     /// What kernels have printed and nobody has waited for yet.
     printed: Mutex<Vec<u8>>,
-    /// Messages that are kept for who asks for them, and not written.
-    pub(crate) messages: Mutex<Vec<String>>,
-    /// Whether somebody has it alone ([`crate::Simulation`]): its messages are kept, and it takes all PTX that the machine takes.
-    pub(crate) is_private: bool,
     /// What kernels are checked for.
     pub(crate) sanitizer: Sanitizer,
     /// The process that initialized it: its threads do not exist in a child that it forks.
@@ -71,14 +67,13 @@ thread_local! {
 
 /// Makes a driver the one of this thread, and returns the one that was.
 pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
-    report::keep_in(driver.filter(|driver| driver.is_private).map(|driver| &driver.messages));
     handles::enter(driver.map_or(0, |driver| driver.number));
     INSIDE.replace(driver)
 }
 
 /// Does something inside of a driver.
 pub(crate) fn within<R>(driver: &'static Driver, act: impl FnOnce() -> R) -> R {
-    let previous = enter(Some(driver).filter(|driver| driver.is_private));
+    let previous = enter(Some(driver).filter(|driver| driver.number > 0));
     let result = act();
     enter(previous);
     result
@@ -130,8 +125,6 @@ impl Driver {
             machine: Mutex::new(machine),
             fault: Mutex::default(),
             printed: Mutex::default(),
-            messages: Mutex::default(),
-            is_private,
             sanitizer: if is_private { Sanitizer::default() } else { Sanitizer::from_environment()? },
             process: std::process::id(),
         };
