@@ -64,11 +64,7 @@ fn allocate(pool: &Pool, bytes: usize, stream: Handle) -> Result<u64> {
     if bytes == 0 {
         return Ok(0);
     }
-    pool.check_size(bytes)?;
-    // The machine is always locked before a pool.
-    let address = memory::allocate(bytes, pool.kind, 0, pool.handle)?;
-    pool.note_used(bytes);
-    Ok(address)
+    pool.allocate(bytes, || memory::allocate(bytes, pool.kind, 0, pool.handle))
 }
 
 fn prefetch(address: u64, bytes: usize, location: Location, flags: u64, stream: Handle) -> Result<()> {

@@ -75,23 +75,21 @@ impl Pool {
         pool.ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
-    /// Refuses to allocate more than it may have.
-    pub(crate) fn check_size(&self, bytes: usize) -> Result<()> {
+    /// Counts memory that `allocate` allocates for it, unless that would be more than it may have.
+    pub(crate) fn allocate(&self, bytes: usize, allocate: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let used = lock(&self.state).used;
         if used.saturating_add(bytes as u64) > self.max_bytes {
             let what = format!("{bytes} bytes of a pool that has {used} of at most {}", self.max_bytes);
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
-        Ok(())
-    }
-
-    /// Takes note that memory of it is used.
-    pub(crate) fn note_used(&self, bytes: usize) {
+        // The machine is always locked before a pool.
+        let address = allocate()?;
         let mut state = lock(&self.state);
         state.used += bytes as u64;
         state.used_high = state.used_high.max(state.used);
         state.reserved = state.reserved.max(state.used.next_multiple_of(PIECE_BYTES));
         state.reserved_high = state.reserved_high.max(state.reserved);
+        Ok(address)
     }
 }
 

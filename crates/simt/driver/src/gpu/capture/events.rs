@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Part, all_captures, captures, extend, take};
+use super::{Part, captures, extend, take};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::lock;
 use crate::gpu::event::{Event, Mark};
@@ -16,7 +16,7 @@ pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> 
     if is_external {
         return take(stream, &Op::Record(event.clone()));
     }
-    let Some(mut captures) = captures() else { return Ok(false) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
@@ -32,7 +32,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         if is_external {
             return take(stream, &Op::Wait(event.clone()));
         }
-        let Some(mut captures) = captures() else { return Ok(false) };
+        let mut captures = captures();
         captures.check_default(stream, true)?;
         let Some(capture) = captures.of(stream) else { return Ok(false) };
         capture.check()?;
@@ -42,7 +42,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
     };
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     let own = stream.capture.load(Ordering::Relaxed);
     if !captures.0.contains_key(&mark.capture) {
@@ -70,7 +70,7 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
 pub(crate) fn check_event(event: &Event) -> Result<()> {
     let mark = lock(&event.mark).clone();
     let Some(mark) = mark else { return hazards::check() };
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     match captures.0.get_mut(&mark.capture) {
         Some(capture) => {
             capture.terms.invalidate();

@@ -20,7 +20,6 @@ use crate::gpu::graph::node::{Node, Work};
 use crate::gpu::hazards::{self, RELAXED, Terms};
 use crate::gpu::launch_attributes::Attributes;
 use crate::gpu::op::Op;
-use crate::gpu::state::driver;
 use crate::gpu::stream::{Stream, Waits};
 
 /// Captures that are not over, by their numbers.
@@ -59,19 +58,12 @@ impl Part {
 
 /// Whether nothing is captured.
 pub(crate) fn is_empty() -> bool {
-    captures().is_none()
-}
-
-/// The captures, locked, if there are any.
-fn captures() -> Option<MutexGuard<'static, Captures>> {
-    driver().ok()?;
-    Some(lock(CAPTURES.get())).filter(|captures| !captures.0.is_empty())
+    captures().0.is_empty()
 }
 
 /// The captures, locked.
-fn all_captures() -> Result<MutexGuard<'static, Captures>> {
-    driver()?;
-    Ok(lock(CAPTURES.get()))
+fn captures() -> MutexGuard<'static, Captures> {
+    lock(CAPTURES.get())
 }
 
 impl Captures {
@@ -141,7 +133,7 @@ impl Capture {
 
 /// Refuses to wait for a context of which streams are captured.
 pub(crate) fn check_context(context: Handle) -> Result<()> {
-    let Some(mut captures) = captures() else { return Ok(()) };
+    let mut captures = captures();
     let mut is_captured = false;
     for capture in captures.0.values_mut().filter(|own| own.context == context) {
         capture.terms.invalidate();
@@ -152,7 +144,7 @@ pub(crate) fn check_context(context: Handle) -> Result<()> {
 
 /// Refuses an operation of a captured stream that no node can stand for.
 pub(crate) fn refuse(stream: &Stream) -> Result<()> {
-    let Some(mut captures) = captures() else { return Ok(()) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     match captures.of(stream) {
         Some(capture) => {
@@ -165,7 +157,7 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
 
 /// Refuses an operation that a captured stream does not accept, and leaves the capture as it is.
 pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
-    match captures().as_mut().and_then(|captures| captures.of(stream)) {
+    match captures().of(stream) {
         Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured")),
         None => Ok(()),
     }
@@ -179,14 +171,14 @@ pub(crate) fn check_synchronous(stream: &Stream) -> Result<()> {
 
 /// Ends the capture of a stream in which a launch was wrong.
 pub(crate) fn invalidate(stream: &Stream) {
-    if let Some(capture) = captures().as_mut().and_then(|captures| captures.of(stream)) {
+    if let Some(capture) = captures().of(stream) {
         capture.terms.invalidate();
     }
 }
 
 /// Captures an operation, if its stream is captured, and says whether it is.
 pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
-    let Some(mut captures) = captures() else { return Ok(false) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
@@ -196,7 +188,7 @@ pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
 
 /// Whether a stream is captured; refuses one whose capture has failed.
 pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
-    let Some(mut captures) = captures() else { return Ok(false) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     captures.of(stream).map_or(Ok(false), |capture| capture.check().map(|()| true))
 }
@@ -218,7 +210,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     if stream.waits() == Waits::IsDefault {
         return Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured"));
     }
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     if captures.of(&stream).is_some() {
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is captured already"));
     }
@@ -236,7 +228,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
 /// Ends the capture of a stream, and returns the graph.
 pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     let id = stream.capture.load(Ordering::Relaxed);
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     let Some(capture) = captures.of(stream) else {
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is not captured"));
     };
@@ -270,7 +262,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
 
 /// Forgets a stream that is destroyed. The capture that began in it is over; in another one, its work stays.
 pub(crate) fn forget(stream: &Stream) {
-    let Some(mut captures) = captures() else { return };
+    let mut captures = captures();
     let id = stream.capture.load(Ordering::Relaxed);
     let is_origin = captures.of(stream).is_some_and(|capture| capture.origin == stream.id);
     let removed = if is_origin { captures.remove(id) } else { None };
@@ -282,7 +274,7 @@ pub(crate) fn forget(stream: &Stream) {
 
 /// Whether a stream is captured, as `CUstreamCaptureStatus`.
 pub(crate) fn status(stream: &Stream) -> Result<u32> {
-    let Some(mut captures) = captures() else { return Ok(0) };
+    let mut captures = captures();
     captures.check_default(stream, false)?;
     Ok(match captures.of(stream) {
         None => 0,
@@ -295,7 +287,7 @@ pub(crate) fn status(stream: &Stream) -> Result<u32> {
 /// what the next node depends on. Both lists stay where they are until they are shown again.
 pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[EdgeData]) -> Result<()>) -> Result<()> {
     let mut captures = captures();
-    let capture = captures.as_mut().and_then(|captures| captures.of(stream)).filter(|own| own.terms.is_valid());
+    let capture = captures.of(stream).filter(|own| own.terms.is_valid());
     let Some(Capture { graph, parts, .. }) = capture else { return Ok(()) };
     let Some(Part { after, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
     *shown = after.iter().map(|own| (own.node, own.data)).unzip();
@@ -304,7 +296,7 @@ pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[Ed
 
 /// Changes what the next node of a captured stream depends on.
 pub(crate) fn update(stream: &Stream, after: Vec<Dependency>, replaces: bool) -> Result<()> {
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     let capture = captures.of(stream).ok_or(Code::ILLEGAL_STATE)?;
     capture.check()?;
     capture.graph.check(&after)?;
