@@ -8,7 +8,6 @@ use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::{Handle, Handles, lock};
 use crate::gpu::context::{self, Context};
-use crate::gpu::edge::Dependency;
 use crate::gpu::state::driver;
 
 static EVENTS: Handles<Event> = Handles::new();
@@ -19,13 +18,6 @@ const BETWEEN_PROCESSES: u32 = 4;
 /// All flags that an event may be created with.
 const FLAGS: u32 = 7;
 
-/// Where in a capture an event was recorded.
-#[derive(Clone)]
-pub(crate) struct Mark {
-    pub(crate) capture: u64,
-    pub(crate) after: Vec<Dependency>,
-}
-
 /// An event.
 pub(crate) struct Event {
     pub(crate) handle: Handle,
@@ -35,8 +27,8 @@ pub(crate) struct Event {
     recorded: AtomicU64,
     /// When it was reached.
     pub(crate) time: Mutex<Option<Instant>>,
-    /// Where in a capture it was recorded, if that was the last time.
-    pub(crate) mark: Mutex<Option<Mark>>,
+    /// The number of the capture that it was recorded in last; 0 where that was in no capture.
+    pub(crate) capture: AtomicU64,
 }
 
 impl Event {
@@ -48,7 +40,7 @@ impl Event {
     /// Says which operation records it.
     pub(crate) fn record(&self, number: u64) {
         self.recorded.store(number, Ordering::Relaxed);
-        *lock(&self.mark) = None;
+        self.capture.store(0, Ordering::Relaxed);
     }
 
     /// The number of the operation that recorded it last; 0 as long as there is none.
@@ -96,7 +88,7 @@ functions! {
             flags,
             recorded: 0.into(),
             time: Mutex::default(),
-            mark: Mutex::default(),
+            capture: 0.into(),
         });
         event.set(made.handle)
     }

@@ -83,11 +83,6 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Whether there is anything.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.allocated.is_empty() && self.freed.is_empty()
-    }
-
     /// Notes that a launch allocates and frees it: `CUDA_ERROR_INVALID_VALUE` when something is still allocated from the
     /// launch before, unless the launch `frees` that, or when something that it frees is not allocated.
     pub(crate) fn launch(self, frees: bool) -> Result<()> {

@@ -9,7 +9,6 @@ use crate::abi::call::Entry;
 // The machine, and what is known without it.
 pub(crate) mod attributes;
 pub(crate) mod device;
-pub(crate) mod edge;
 pub(crate) mod jit;
 pub(crate) mod launch_attributes;
 pub(crate) mod limits;

@@ -4,9 +4,9 @@ use super::{begin, end, status, update};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::Handle;
-use crate::gpu::edge::{Dependency, EdgeData};
+use crate::gpu::graph::{self, Dependency, EdgeData};
+use crate::gpu::hazards;
 use crate::gpu::stream::Stream;
-use crate::gpu::{graph, hazards};
 
 /// `CU_STREAM_ADD_CAPTURE_DEPENDENCIES` and `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
 const ADD: u32 = 0;

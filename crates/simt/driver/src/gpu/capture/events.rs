@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Part, captures, extend, take};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::lock;
-use crate::gpu::event::{Event, Mark};
+use crate::gpu::event::Event;
 use crate::gpu::hazards;
 use crate::gpu::op::Op;
 use crate::gpu::stream::{Stream, Waits};
@@ -21,14 +20,15 @@ pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> 
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
     let after = capture.parts.get(&stream.id).map(|part| part.after.clone()).unwrap_or_default();
-    *lock(&event.mark) = Some(Mark { capture: stream.capture.load(Ordering::Relaxed), after });
+    capture.marks.insert(event.handle, after);
+    event.capture.store(stream.capture.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(true)
 }
 
 /// Lets a stream wait for an event, if either is captured, and says whether that is so. An external event becomes a node.
 pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) -> Result<bool> {
-    let mark = lock(&event.mark).clone();
-    let Some(mark) = mark else {
+    let marked = event.capture.load(Ordering::Relaxed);
+    if marked == 0 {
         if is_external {
             return take(stream, &Op::Wait(event.clone()));
         }
@@ -41,37 +41,38 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         }
         capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
-    };
+    }
     let mut captures = captures();
     captures.check_default(stream, true)?;
     let own = stream.capture.load(Ordering::Relaxed);
-    if !captures.0.contains_key(&mark.capture) {
+    if !captures.0.contains_key(&marked) {
         captures.invalidate(own);
         return Err(Error::new(Code::INVALID_VALUE, "the event was recorded in a capture that is over"));
     }
-    if own != 0 && own != mark.capture {
+    if own != 0 && own != marked {
         captures.invalidate(own);
-        captures.invalidate(mark.capture);
+        captures.invalidate(marked);
         return Err(Error::new(Code::STREAM_CAPTURE_MERGE, "the event was recorded in another capture"));
     }
-    let Some(capture) = captures.0.get_mut(&mark.capture) else { return Ok(true) };
+    let Some(capture) = captures.0.get_mut(&marked) else { return Ok(true) };
     capture.check()?;
     if stream.waits() == Waits::IsDefault {
         capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
     }
-    stream.capture.store(mark.capture, Ordering::Relaxed);
+    stream.capture.store(marked, Ordering::Relaxed);
     let part = capture.parts.entry(stream.id).or_insert_with(|| Part::new(stream.clone(), Vec::new()));
-    extend(&mut part.after, mark.after);
+    extend(&mut part.after, capture.marks.get(&event.handle).into_iter().flatten().copied());
     Ok(true)
 }
 
 /// Refuses to wait for an event that was recorded in a capture, or beside a capture that forbids it.
 pub(crate) fn check_event(event: &Event) -> Result<()> {
-    let mark = lock(&event.mark).clone();
-    let Some(mark) = mark else { return hazards::check() };
-    let mut captures = captures();
-    match captures.0.get_mut(&mark.capture) {
+    let marked = event.capture.load(Ordering::Relaxed);
+    if marked == 0 {
+        return hazards::check();
+    }
+    match captures().0.get_mut(&marked) {
         Some(capture) => {
             capture.terms.invalidate();
             Err(Code::CAPTURED_EVENT.into())
@@ -82,5 +83,5 @@ pub(crate) fn check_event(event: &Event) -> Result<()> {
 
 /// Refuses to take the time of an event that was recorded in a capture.
 pub(crate) fn check_elapsed(event: &Event) -> Result<()> {
-    if lock(&event.mark).is_some() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
+    if event.capture.load(Ordering::Relaxed) != 0 { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
 }

@@ -14,9 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::abi::platform;
-use crate::gpu::edge::{Dependency, EdgeData};
-use crate::gpu::graph::Graph;
 use crate::gpu::graph::node::{Node, Work};
+use crate::gpu::graph::{Dependency, EdgeData, Graph};
 use crate::gpu::hazards::{self, RELAXED, Terms};
 use crate::gpu::launch_attributes::Attributes;
 use crate::gpu::op::Op;
@@ -39,6 +38,8 @@ struct Capture {
     context: Handle,
     /// Its streams, by their numbers.
     parts: HashMap<u64, Part>,
+    /// What comes after the events that were recorded in it depends on this, by the handles of the events.
+    marks: HashMap<Handle, Vec<Dependency>>,
 }
 
 /// A stream of a capture.
@@ -193,7 +194,7 @@ pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
     captures.of(stream).map_or(Ok(false), |capture| capture.check().map(|()| true))
 }
 
-fn extend(after: &mut Vec<Dependency>, more: Vec<Dependency>) {
+fn extend(after: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
     for own in more {
         if !after.contains(&own) {
             after.push(own);
@@ -221,7 +222,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     stream.capture.store(id, Ordering::Relaxed);
     let (origin, context, terms) = (stream.id, stream.context, Terms::begin(mode));
     let parts = HashMap::from([(origin, Part::new(stream, after))]);
-    captures.0.insert(id, Capture { graph, is_given, terms, origin, context, parts });
+    captures.0.insert(id, Capture { graph, is_given, terms, origin, context, parts, marks: HashMap::new() });
     Ok(())
 }
 

@@ -1,11 +1,10 @@
 //! The driver's functions about graphs as a whole, their nodes and edges.
 
 use super::node::Node;
-use super::{CopyKind, Graph, Inner, NODES, dot, get, of_node, with_node};
+use super::{CopyKind, Dependency, EdgeData, Graph, Inner, NODES, dot, get, of_node, with_node};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
-use crate::gpu::edge::{Dependency, EdgeData};
 use crate::gpu::state::driver;
 
 /// The value that a place holds.

@@ -118,9 +118,7 @@ impl Exec {
     pub(crate) fn launch(self: &Arc<Self>, stream: &Stream, context: &Arc<Context>) -> Result<()> {
         let mut used = Used::default();
         memory::collect(&self.graph.lock(), &mut used);
-        if !used.is_empty() {
-            used.launch(self.flags & AUTO_FREE != 0)?;
-        }
+        used.launch(self.flags & AUTO_FREE != 0)?;
         let mut pieces = Vec::new();
         let after = expand(&self.graph, &mut pieces, &[]);
         pieces.push(Piece { op: Op::End(self.clone()), after });

@@ -1,16 +1,15 @@
 //! The parameters of nodes of all types in one struct.
 
-use super::get;
 use super::kernel::KernelParams2;
 use super::memory::AllocateParams;
 use super::node::{self, Node, Work};
 use super::nodes::{self, BatchNodeParams, HostParams, add, check_context, child_node, record_node, wait_node};
 use super::transfer::{FillParams, copy_node};
+use super::{EdgeData, get};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::copy3d::Memcpy3d;
-use crate::gpu::edge::EdgeData;
 use crate::gpu::op::Op;
 
 /// `CUgraphNodeParams`: the type and zeros, the parameters of a node of this type, zero.

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use crate::abi::call::In;
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles, lock};
-use crate::gpu::edge::{Dependency, EdgeData};
 use crate::gpu::state::driver;
 use node::{Node, Work};
 use objects::Reference;
@@ -50,6 +50,16 @@ pub(crate) struct Inner {
     pub(crate) was_executable: bool,
 }
 
+/// `CUgraphEdgeData`: all zero where a node waits for the end of another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct EdgeData {
+    pub(crate) from_port: u8,
+    pub(crate) to_port: u8,
+    pub(crate) kind: u8,
+    pub(crate) reserved: [u8; 5],
+}
+
 /// The ports of nodes: its end, and of kernels, its own signal and the beginning of all blocks.
 const WHOLE: u8 = 0;
 const PROGRAMMATIC_PORT: u8 = 1;
@@ -57,6 +67,30 @@ const LAUNCH_ORDER: u8 = 2;
 /// `CUgraphDependencyType`.
 const PLAIN: u8 = 0;
 const PROGRAMMATIC: u8 = 1;
+
+/// What a node comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) node: Handle,
+    pub(crate) data: EdgeData,
+}
+
+impl Dependency {
+    /// The end of a node.
+    pub(crate) fn on(node: Handle) -> Self {
+        Self { node, data: EdgeData::default() }
+    }
+
+    /// Reads so many dependencies, with or without data of their edges.
+    pub(crate) fn read(nodes: In<Handle>, data: In<EdgeData>, count: usize) -> Result<Vec<Self>> {
+        let nodes = nodes.all(count)?;
+        let data = match data.as_ptr().is_null() {
+            true => vec![EdgeData::default(); count],
+            false => data.all(count)?,
+        };
+        Ok(nodes.into_iter().zip(data).map(|(node, data)| Self { node, data }).collect())
+    }
+}
 
 /// The graph of a handle.
 pub(crate) fn get(handle: Handle) -> Result<Arc<Graph>> {

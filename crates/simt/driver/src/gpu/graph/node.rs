@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{CopyKind, GRAPHS, Graph};
+use super::{CopyKind, Dependency, GRAPHS, Graph};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::copy3d::Memcpy3d;
-use crate::gpu::edge::Dependency;
 use crate::gpu::launch_attributes::Attributes;
 use crate::gpu::op::Op;
 
