@@ -118,21 +118,6 @@ impl Context {
         let of = |limit| limits.get(&limit).copied().unwrap_or_default();
         (of(limits::PRINTF_BYTES), of(limits::HEAP_BYTES))
     }
-
-    /// Stores a value of the runtime.
-    pub(crate) fn put(&self, key: usize, value: usize, destructor: Option<Destructor>) {
-        lock(&self.values).insert(key, (value, destructor));
-    }
-
-    /// A value that the runtime has stored.
-    pub(crate) fn value(&self, key: usize) -> Option<usize> {
-        lock(&self.values).get(&key).map(|(value, _)| *value)
-    }
-
-    /// Takes a value of the runtime away.
-    pub(crate) fn delete(&self, key: usize) {
-        lock(&self.values).remove(&key);
-    }
 }
 
 /// Refuses a process in which an error of a kernel has ended a context: as with a real GPU, its other contexts have ended
