@@ -275,7 +275,7 @@ pub unsafe fn launch_with<R>(
     let LaunchOp { function, args, .. } = &op;
     let launch = Launch::new(&function.kernel, grid, block, args).with_shared_bytes(shared_bytes);
     let result = run(&mut machine, &launch);
-    driver.keep_printed(machine.take_printed());
+    lock(&driver.printed).extend(machine.take_printed());
     drop(machine);
     driver.print_printed();
     result.map_err(|error| error.to_string())

@@ -97,7 +97,7 @@ functions! {
     fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach(handle: Handle) {
         driver()?;
         let context =
-            Context::of(handle).ok().filter(|own| handle != 0 && !own.is_primary()).ok_or(Code::INVALID_CONTEXT)?;
+            Context::of(handle).ok().filter(|own| handle != 0 && !own.is_primary).ok_or(Code::INVALID_CONTEXT)?;
         clear(&context)?;
         context::remove(&context)
     }

@@ -6,9 +6,10 @@ use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::library::{get, on_device};
+use crate::gpu::module::{self, MODULES};
 use crate::gpu::queue::queue;
 use crate::gpu::state::driver;
-use crate::gpu::{context, function, hazards, module};
+use crate::gpu::{context, function, hazards};
 
 functions! {
     fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
@@ -68,7 +69,7 @@ functions! {
         hazards::check()?;
         queue()?.wait_for_all();
         driver()?.print_printed();
-        function::unload(&*module::remove(module)?)
+        function::unload(&*MODULES.remove(module)?)
     }
 
     fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: In<c_char>) {

@@ -25,7 +25,7 @@ pub(crate) struct Context {
     /// The number of its device.
     pub(crate) device: usize,
     /// Whether it is the primary context of its device.
-    is_primary: bool,
+    pub(crate) is_primary: bool,
     pub(crate) flags: AtomicU32,
     pub(crate) limits: Mutex<Limits>,
     is_destroyed: AtomicBool,
@@ -105,11 +105,6 @@ impl Context {
         check_process()?;
         self.retained.fetch_add(1, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// Whether it is the primary context of its device.
-    pub(crate) fn is_primary(&self) -> bool {
-        self.is_primary
     }
 
     /// The bytes that its kernels may print, and those that `malloc` gives out in them.

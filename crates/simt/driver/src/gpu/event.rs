@@ -70,7 +70,7 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Event>> {
 
 /// Destroys the events of a context. Their handles stay known, and are refused.
 pub(crate) fn remove_all(context: Handle) {
-    if Context::of(context).is_ok_and(|context| context.is_primary()) {
+    if Context::of(context).is_ok_and(|context| context.is_primary) {
         EVENTS.remove_where(|own| own.context == context);
     }
 }

@@ -8,7 +8,7 @@ use crate::abi::handles::{Handle, Handles, lock};
 use crate::abi::report;
 use crate::gpu::context;
 use crate::gpu::device::Device;
-use crate::gpu::module::{self, Module};
+use crate::gpu::module::{self, MODULES, Module};
 use crate::gpu::state::driver;
 
 static FUNCTIONS_BY_HANDLE: Handles<Function> = Handles::new();
@@ -91,7 +91,7 @@ pub(crate) fn unload(module: &Module) -> Result<()> {
 
 /// Unloads the modules of a context.
 pub(crate) fn unload_all(context: Handle) {
-    for module in module::remove_all(context) {
+    for module in MODULES.remove_where(|own| own.context == context) {
         if let Err(error) = unload(&module) {
             report::error("unloading a module", &error);
         }

@@ -11,7 +11,7 @@ use crate::abi::report;
 use crate::gpu::context::{self, Context};
 use crate::gpu::function::{self, Function};
 use crate::gpu::jit::JitOptions;
-use crate::gpu::module::{self, Module};
+use crate::gpu::module::{self, MODULES, Module};
 use crate::gpu::queue::queue;
 use crate::gpu::state::driver;
 
@@ -142,7 +142,7 @@ functions! {
             KERNELS.remove(*kernel)?;
         }
         for module in lock(&library.loaded).values() {
-            function::unload(&*module::remove(*module)?)?;
+            function::unload(&*MODULES.remove(*module)?)?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::gpu::jit::JitOptions;
 use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
 
-static MODULES: Handles<Module> = Handles::new();
+pub(crate) static MODULES: Handles<Module> = Handles::new();
 
 /// A module that a context has loaded.
 pub(crate) struct Module {
@@ -56,7 +56,7 @@ impl Module {
     pub(crate) fn unload(&self) -> Result<()> {
         for variable in self.instance.module().variables() {
             if let Some(address) = self.instance.address_of(&variable.name) {
-                ranges::forget(address);
+                ranges::all().remove(&address);
             }
         }
         let unloaded = driver()?.machine().unload(self.instance.clone());
@@ -142,16 +142,6 @@ fn compile(text: String) -> Result<simt::Module> {
 pub(crate) fn get(handle: Handle) -> Result<Arc<Module>> {
     driver()?;
     MODULES.get(handle)
-}
-
-/// Forgets the handle of a module.
-pub(crate) fn remove(module: Handle) -> Result<Arc<Module>> {
-    MODULES.remove(module)
-}
-
-/// Forgets the handles of the modules of a context.
-pub(crate) fn remove_all(context: Handle) -> Vec<Arc<Module>> {
-    MODULES.remove_where(|own| own.context == context)
 }
 
 /// Loads an image into the current context.

@@ -8,7 +8,7 @@ use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
 
 use crate::abi::call::host_function;
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::Handle;
+use crate::abi::handles::{Handle, lock};
 use crate::gpu::context::Context;
 use crate::gpu::copy::{Copy, Fill};
 use crate::gpu::event::Event;
@@ -153,7 +153,7 @@ impl LaunchOp {
             .with_cooperative(self.is_cooperative)
             .with_cluster(self.cluster);
         let result = driver.sanitizer.run(&mut machine, &launch);
-        driver.keep_printed(machine.take_printed());
+        lock(&driver.printed).extend(machine.take_printed());
         result.map_err(|error| {
             let (code, diagnostic) = match &error {
                 // Of others, the sanitizer has written already.

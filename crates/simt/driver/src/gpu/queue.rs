@@ -84,14 +84,9 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Enqueues an operation in a stream.
-    pub(crate) fn push(&'static self, context: &Arc<Context>, stream: &Stream, op: Op) -> Result<u64> {
-        self.push_all(context, stream, vec![Piece { op, after: Vec::new() }], &[])
-    }
-
     /// Enqueues operations in a stream, the last of which comes after all others, and returns its number. They also come
     /// after operations of other streams.
-    pub(crate) fn push_all(
+    pub(crate) fn push(
         &'static self,
         context: &Arc<Context>,
         stream: &Stream,

@@ -111,8 +111,3 @@ pub(crate) fn change(address: u64, change: impl FnOnce(&mut Range) -> Result<()>
     let range = ranges.range_mut(..=address).next_back().map(|(_, range)| range);
     change(range.filter(|range| address - range.base < range.bytes.max(1)).ok_or(Code::INVALID_VALUE)?)
 }
-
-/// Takes a range away; its memory stays.
-pub(crate) fn forget(base: u64) {
-    all().remove(&base);
-}

@@ -53,7 +53,7 @@ pub(crate) struct Driver {
     /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
     fault: Mutex<Option<Code>>,
     /// What kernels have printed and nobody has waited for yet.
-    printed: Mutex<Vec<u8>>,
+    pub(crate) printed: Mutex<Vec<u8>>,
     /// What kernels are checked for.
     pub(crate) sanitizer: Sanitizer,
     /// The process that initialized it: its threads do not exist in a child that it forks.
@@ -140,11 +140,6 @@ impl Driver {
     /// The machine. While a kernel runs, this waits for its end.
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
         lock(&self.machine)
-    }
-
-    /// Keeps what a kernel has printed until the program waits for the kernel.
-    pub(crate) fn keep_printed(&self, bytes: Vec<u8>) {
-        lock(&self.printed).extend(bytes);
     }
 
     /// Prints what kernels have printed, by way of C's `stdout`, so that it comes between the program's own output.

@@ -7,7 +7,7 @@ use crate::abi::handles::Handle;
 use crate::gpu::capture;
 use crate::gpu::context::Context;
 use crate::gpu::op::Op;
-use crate::gpu::queue::queue;
+use crate::gpu::queue::{Piece, queue};
 use crate::gpu::state::driver;
 use crate::gpu::stream::Stream;
 
@@ -24,7 +24,7 @@ pub(crate) fn enqueue_or_wait(stream: Handle, op: Op, waits: bool) -> Result<()>
     if capture::take(&stream, &op)? {
         return Ok(());
     }
-    queue()?.push(&context, &stream, op)?;
+    queue()?.push(&context, &stream, vec![Piece { op, after: Vec::new() }], &[])?;
     if waits || *BLOCKING { synchronize(&stream, &context) } else { Ok(()) }
 }
 

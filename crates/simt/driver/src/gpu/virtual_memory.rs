@@ -249,7 +249,7 @@ functions! {
         driver.print_printed();
         all.into_iter().try_for_each(|base| {
             set_access(base, NO_ACCESS)?;
-            ranges::forget(base);
+            ranges::all().remove(&base);
             let mapping = lock(MAPPED.get()).remove(&base);
             mapping.map_or(Ok(()), |mapping| mapping.physical.forget_if_unused())
         })

@@ -61,7 +61,8 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
     }
     stream.capture.store(marked, Ordering::Relaxed);
-    let part = capture.parts.entry(stream.id).or_insert_with(|| Part::new(stream.clone(), Vec::new()));
+    let new = || Part { stream: stream.clone(), after: Vec::new(), shown: Default::default() };
+    let part = capture.parts.entry(stream.id).or_insert_with(new);
     extend(&mut part.after, capture.marks.get(&event.handle).into_iter().flatten().copied());
     Ok(true)
 }

@@ -51,12 +51,6 @@ struct Part {
     shown: (Vec<Handle>, Vec<EdgeData>),
 }
 
-impl Part {
-    fn new(stream: Arc<Stream>, after: Vec<Dependency>) -> Self {
-        Self { stream, after, shown: Default::default() }
-    }
-}
-
 /// Whether nothing is captured.
 pub(crate) fn is_empty() -> bool {
     captures().0.is_empty()
@@ -221,7 +215,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     stream.capture.store(id, Ordering::Relaxed);
     let (origin, context, terms) = (stream.id, stream.context, Terms::begin(mode));
-    let parts = HashMap::from([(origin, Part::new(stream, after))]);
+    let parts = HashMap::from([(origin, Part { stream, after, shown: Default::default() })]);
     captures.0.insert(id, Capture { graph, is_given, terms, origin, context, parts, marks: HashMap::new() });
     Ok(())
 }

@@ -123,7 +123,7 @@ impl Exec {
         let after = expand(&self.graph, &mut pieces, &[]);
         pieces.push(Piece { op: Op::End(self.clone()), after });
         let last = self.last.load(Ordering::Relaxed);
-        let number = queue()?.push_all(context, stream, pieces, &[last])?;
+        let number = queue()?.push(context, stream, pieces, &[last])?;
         self.last.store(number, Ordering::Relaxed);
         Ok(())
     }
