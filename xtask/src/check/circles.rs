@@ -3,7 +3,7 @@
 //! A crate's modules are those that its `lib.rs` or `main.rs` declares, each with everything below it. A module
 //! needs another one where it names it: `crate::other`, or `super::other` from its own first level. A name
 //! that the root re-exports (`pub use other::Thing`) counts as one of the module it comes from. The root may
-//! name all modules.
+//! name all modules. The modules of [`INNER`] are checked in the same way, each as if it were the root of a crate.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use super::source::{Token, Tokens};
 use crate::console::{Failure, Result};
 use crate::process::from_root;
+
+/// Modules whose own modules must not need themselves either: the member of the workspace and the module's name.
+const INNER: [(&str, &str); 1] = [("crates/simt/driver", "gpu")];
 
 /// A source file: its path as messages show it, the modules from the root down to it, and its text.
 #[derive(Debug)]
@@ -33,10 +36,13 @@ pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
             // A package of tests.
             continue;
         }
-        let mut files = Vec::new();
-        collect(&source, &mut Vec::new(), &mut files)?;
-        let circles = circles(&graph(&files)).into_iter();
-        errors.extend(circles.map(|circle| format!("{member}: {circle}")));
+        let inner = INNER.iter().filter(|(of, _)| *of == member).map(|(_, module)| *module);
+        for module in std::iter::once("").chain(inner) {
+            let mut files = Vec::new();
+            collect(&source.join(module), &mut Vec::new(), &mut files)?;
+            let circles = circles(&graph(&files, module)).into_iter();
+            errors.extend(circles.map(|circle| format!("{member}: {circle}")));
+        }
     }
     Ok(errors)
 }
@@ -78,7 +84,8 @@ fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> R
     Ok(())
 }
 
-fn graph(files: &[File]) -> Graph {
+/// The imports between the modules of a root: of the crate where `inner` is empty, and else of its module of this name.
+fn graph(files: &[File], inner: &str) -> Graph {
     let modules = files.iter().filter_map(|file| file.modules.first());
     let known: BTreeSet<&str> = modules.map(String::as_str).collect();
     let scanned = files.iter().map(|file| (file, Tokens::of(&file.text)));
@@ -99,7 +106,7 @@ fn graph(files: &[File]) -> Graph {
         let Some(own) = file.modules.first() else {
             continue;
         };
-        for (name, line) in root_names(&tokens.all, file.modules.len()) {
+        for (name, line) in root_names(&tokens.all, file.modules.len(), inner) {
             let module = known.get(name).or_else(|| exported.get(name)).copied();
             if let Some(module) = module.filter(|module| module != own) {
                 let needed = graph.entry(own.clone()).or_default();
@@ -111,8 +118,8 @@ fn graph(files: &[File]) -> Graph {
     graph
 }
 
-/// The names at the crate's root that a file `depth` modules below it refers to, with their lines.
-fn root_names(tokens: &[Token], depth: usize) -> Vec<(&str, usize)> {
+/// The names at the root that a file `depth` modules below it refers to, with their lines.
+fn root_names<'a>(tokens: &'a [Token], depth: usize, inner: &str) -> Vec<(&'a str, usize)> {
     let mut names = Vec::new();
     let mut at = 0;
     // The braces of modules inside the file: each is one more `super` from the root.
@@ -127,7 +134,11 @@ fn root_names(tokens: &[Token], depth: usize) -> Vec<(&str, usize)> {
                 braces -= 1_usize.min(braces);
                 inside.pop_if(|outer| *outer == braces);
             }
-            "crate" if text(at + 1) == "::" => heads(&tokens[at + 2..], &mut names),
+            "crate" if text(at + 1) == "::" => match inner {
+                "" => heads(&tokens[at + 2..], &mut names),
+                _ if text(at + 2) == inner && text(at + 3) == "::" => heads(&tokens[at + 4..], &mut names),
+                _ => {}
+            },
             "super" if at == 0 || text(at - 1) != "::" => {
                 let is_up = |at| text(at) == "super" && text(at + 1) == "::";
                 let ups = (0..).take_while(|step| is_up(at + 2 * step)).count();

@@ -12,6 +12,7 @@
 //! - `code` finds PTX in the images that a program loads, and merges several into one.
 //! - `gpu` has the simulated GPUs and all that is on them: devices, contexts, modules, memory, streams, graphs. What a
 //!   program asks for becomes an operation (`op`), which a stream enqueues and `queue` does, in a thread of its own.
+//! - `calls` has the functions that need objects of several kinds.
 //! - `runtime` is what NVIDIA's runtime library asks for besides (`cuGetExportTable`), `symbols` has the functions by their
 //!   names and versions (`cuGetProcAddress`), and `simulation` is a side door for programs of this project.
 //!
@@ -25,6 +26,7 @@
 //! The crate must not know cust, ladders or who links it.
 
 mod abi;
+mod calls;
 mod code;
 mod gpu;
 mod runtime;
@@ -42,4 +44,4 @@ pub use symbols::function;
 
 /// The functions of all modules.
 const ALL: &[&[&[abi::call::Entry]]] =
-    &[gpu::FUNCTIONS, &[abi::error::FUNCTIONS, runtime::FUNCTIONS, symbols::FUNCTIONS]];
+    &[gpu::FUNCTIONS, calls::FUNCTIONS, &[abi::error::FUNCTIONS, runtime::FUNCTIONS, symbols::FUNCTIONS]];

@@ -12,10 +12,10 @@ use md2::Md2;
 
 use crate::abi::call::{Function, In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::Handle;
+use crate::abi::handles::{Handle, lock};
 use crate::abi::report;
 use crate::gpu::attributes::{PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
-use crate::gpu::context::Context;
+use crate::gpu::context::{Context, Destructor};
 use crate::gpu::jit::JitOptions;
 use crate::gpu::module;
 use crate::gpu::state::{self, driver};
@@ -56,20 +56,21 @@ functions! {
     }
 
     /// Stores a value of the runtime in a context.
-    fn put(context: Handle, key: usize, value: usize, destructor: Option<unsafe extern "C" fn(Handle, usize, usize)>) {
-        Context::of(context)?.put(key, value, destructor);
+    fn put(context: Handle, key: usize, value: usize, destructor: Option<Destructor>) {
+        lock(&Context::of(context)?.values).insert(key, (value, destructor));
         Ok(())
     }
 
     /// Takes a value of the runtime away.
     fn delete(context: Handle, key: usize) {
-        Context::of(context)?.delete(key);
+        lock(&Context::of(context)?.values).remove(&key);
         Ok(())
     }
 
     /// A value that the runtime has stored in a context.
     fn get(value: Out<usize>, context: Handle, key: usize) {
-        value.set(Context::of(context)?.value(key).ok_or(Code::INVALID_HANDLE)?)
+        let stored = lock(&Context::of(context)?.values).get(&key).map(|(value, _)| *value);
+        value.set(stored.ok_or(Code::INVALID_HANDLE)?)
     }
 
     /// Whether there is something wrong with a context: never.

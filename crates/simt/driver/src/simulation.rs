@@ -10,10 +10,12 @@ use simt::{Launch, LaunchError, Machine};
 
 use crate::abi::error::{Error, Result};
 use crate::abi::handles::{Handle, lock};
+use crate::abi::report;
+use crate::calls;
+use crate::gpu::capture;
 use crate::gpu::context::{self, Context};
 use crate::gpu::device;
 use crate::gpu::launch::Request;
-use crate::gpu::memory;
 use crate::gpu::op::LaunchOp;
 use crate::gpu::state::{self, Driver};
 
@@ -113,7 +115,7 @@ impl Simulation {
 impl Drop for Simulation {
     fn drop(&mut self) {
         let _inside = EnteredGpu::enter(self.gpus, self.device);
-        if self.gpus.contexts[self.device].release().is_err() {
+        if calls::context::release(&self.gpus.contexts[self.device]).is_err() {
             self.used.is_broken.store(true, Ordering::Relaxed);
         }
     }
@@ -122,7 +124,8 @@ impl Drop for Simulation {
 impl Drop for Use {
     fn drop(&mut self) {
         // A driver with memory that the program did not free, such as that of a graph, is not used again.
-        if self.gpus.driver.begin() && !self.is_broken.load(Ordering::Relaxed) {
+        let is_free = state::within(self.gpus.driver, capture::is_empty) && self.gpus.driver.begin();
+        if is_free && !self.is_broken.load(Ordering::Relaxed) {
             lock(&FREE).push(self.gpus);
         }
     }
@@ -209,7 +212,7 @@ impl<T> Resources<T> {
         let _inside = EnteredGpu::of(simulation);
         let result = act(&mut self.value);
         let driver = simulation.gpus.driver;
-        let said = std::mem::take(&mut *lock(&driver.messages)).pop();
+        let said = report::take_kept().pop();
         driver.forgive();
         result.map_err(|error| match said {
             Some(said) => because(error, said),
@@ -266,15 +269,15 @@ pub unsafe fn launch_with<R>(
     };
     let context = context::current().map_err(words)?;
     let op = request.prepare().map_err(words)?;
-    context.synchronize().map_err(words)?;
+    calls::context::synchronize(&context).map_err(words)?;
     let mut machine = driver.machine();
     op.configure(&mut machine, &context);
     let LaunchOp { function, args, .. } = &op;
     let launch = Launch::new(&function.kernel, grid, block, args).with_shared_bytes(shared_bytes);
     let result = run(&mut machine, &launch);
-    memory::keep_printed(machine.take_printed());
+    lock(&driver.printed).extend(machine.take_printed());
     drop(machine);
-    memory::print_printed();
+    driver.print_printed();
     result.map_err(|error| error.to_string())
 }
 

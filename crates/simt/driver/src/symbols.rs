@@ -123,7 +123,7 @@ fn get_proc_address(
 
 functions! {
     fn cuGetProcAddress(name: In<c_char>, address: Out<*const c_void>, version: i32, flags: u64) {
-        get_proc_address(name, address, version, flags, Out::from_address(0))
+        get_proc_address(name, address, version, flags, Out::none())
     }
 
     fn cuGetProcAddress_v2(

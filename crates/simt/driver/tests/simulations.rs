@@ -9,7 +9,11 @@ use crate::captures::{
 use crate::executables::{cuDeviceGetGraphMemAttribute, cuGraphAddMemAllocNode};
 use crate::graphs::{INVALID_HANDLE, executable, graph, launch, run};
 use crate::streams::{device_memory, number, stream};
-use crate::support::{Handle, INVALID_VALUE, OK, cuMemAlloc_v2, cuMemFree_v2, kernel};
+use crate::support::{Handle, INVALID_VALUE, OK, cuMemAlloc_v2, cuMemFree_v2, functions, kernel};
+
+functions! {
+    fn cuIpcGetMemHandle(handle: *mut [u8; 64], address: u64);
+}
 
 type Gpu = Resources<()>;
 
@@ -94,4 +98,13 @@ fn memory_has_other_addresses_on_another_gpu() {
     drop(one);
     // The next simulation does not see the memory.
     on(&mut gpu(), || assert_eq!((used(), cuMemFree_v2(of_graph)), (0, INVALID_VALUE)));
+}
+
+#[test]
+fn every_gpu_reports_what_it_does_not_support() {
+    for mut gpu in [gpu(), gpu()] {
+        let call = || cuIpcGetMemHandle(&mut [0; 64], device_memory(64)).to_string();
+        let said = gpu.with(|()| Err::<(), _>(call()), |_, said| said);
+        assert!(said.as_ref().is_err_and(|said| said.contains("belongs to one process")), "{said:?}");
+    }
 }

@@ -3,6 +3,11 @@ use crate::process::root;
 
 /// What is found in a crate of these files, each a path below `src` and its text.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
+    found_in("", files)
+}
+
+/// What is found in a module of this name, whose files these are.
+fn found_in(inner: &str, files: &[(&str, &str)]) -> Vec<String> {
     let file = |(path, text): &(&str, &str)| {
         let modules = path.trim_end_matches(".rs").split('/');
         let modules = modules.filter(|module| !matches!(*module, "lib" | "mod"));
@@ -10,7 +15,7 @@ fn found(files: &[(&str, &str)]) -> Vec<String> {
         let (shown, text) = ((*path).to_owned(), (*text).to_owned());
         File { shown, modules, text }
     };
-    circles(&graph(&files.iter().map(file).collect::<Vec<_>>()))
+    circles(&graph(&files.iter().map(file).collect::<Vec<_>>(), inner))
 }
 
 #[test]
@@ -71,6 +76,19 @@ fn super_counts_from_where_it_stands() {
     assert_eq!(found(&files).len(), 0, "b's inner module names b::a");
     let files = [files[0], files[1], ("b.rs", "mod inner { use super::super::a; }")];
     assert_eq!(found(&files).len(), 1);
+}
+
+#[test]
+fn an_inner_module_is_a_root() {
+    let files = [
+        ("mod.rs", "mod a;\nmod b;"),
+        ("a.rs", "use crate::inner::{b, c};"),
+        ("b.rs", "use crate::a; use crate::other::a; use super::c;"),
+    ];
+    assert_eq!(found_in("inner", &files), Vec::<String>::new());
+    let files = [files[0], files[1], ("b/deep.rs", "use crate::inner::a::A;")];
+    assert_eq!(found_in("inner", &files).len(), 1);
+    assert_eq!(found_in("", &files).len(), 0, "the crate's root has no module `inner` here");
 }
 
 #[test]

@@ -121,6 +121,11 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
+    /// A null pointer.
+    pub(crate) const fn none() -> Self {
+        Self(std::ptr::null_mut())
+    }
+
     /// A place whose type another argument says.
     pub(crate) fn at(place: Out<std::ffi::c_void>) -> Self {
         Self(place.0.cast())

@@ -1,6 +1,5 @@
 //! What the driver tells the person in front of the program: on the standard error, or in a file.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
@@ -9,7 +8,7 @@ use std::sync::{LazyLock, Mutex};
 use simt::diagnostic::{Diagnostic, Style, texts};
 
 use crate::abi::error::{Code, Error};
-use crate::abi::handles::lock;
+use crate::abi::handles::{PerDriver, is_private, lock};
 
 /// The environment variable that names the file for the driver's messages.
 pub const LOG: &str = "LADDER_DRIVER_LOG";
@@ -38,23 +37,20 @@ pub(crate) fn tell(text: &str) {
     };
 }
 
-thread_local! {
-    /// Where this thread's messages are kept, if they are.
-    static KEEPER: Cell<Option<&'static Mutex<Vec<String>>>> = const { Cell::new(None) };
+/// The messages of a private driver, which are not written.
+static KEPT: PerDriver<Mutex<Vec<String>>> = PerDriver::new();
+
+/// Returns the messages of a private driver since the last call.
+pub(crate) fn take_kept() -> Vec<String> {
+    std::mem::take(&mut *lock(KEPT.get()))
 }
 
-/// From now on, this thread's messages are kept there for who asks; with `None`, they are written.
-pub(crate) fn keep_in(messages: Option<&'static Mutex<Vec<String>>>) {
-    KEEPER.set(messages);
-}
-
-/// Keeps a message where messages are kept, and says whether that is so.
+/// Keeps a message of a private driver, and returns whether the driver is private.
 fn keep(text: &str) -> bool {
-    let keeper = KEEPER.get();
-    if let Some(messages) = keeper.filter(|_| !text.is_empty()) {
-        lock(messages).push(text.to_owned());
+    if is_private() && !text.is_empty() {
+        lock(KEPT.get()).push(text.to_owned());
     }
-    keeper.is_some()
+    is_private()
 }
 
 /// Writes about an error of a function, if there is more to say than its code does. What the real driver does not support
@@ -95,7 +91,7 @@ pub(crate) fn unsupported(function: &str, reason: &str) {
         "" => format!("{function} is not supported ({})", Code::NOT_SUPPORTED),
         reason => format!("{function}: {reason} ({})", Code::NOT_SUPPORTED),
     };
-    if is_new(&what) {
+    if !keep(&what) && is_new(&what) {
         tell(&what);
     }
 }

@@ -8,8 +8,10 @@ use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles};
 use crate::gpu::context;
-use crate::gpu::copy::{Copy, Side, Space};
-use crate::gpu::memory::{self, Kind};
+use crate::gpu::copy::Side;
+use crate::gpu::memory;
+use crate::gpu::queue::queue;
+use crate::gpu::ranges::Kind;
 use crate::gpu::state::driver;
 
 static ARRAYS: Handles<Array> = Handles::new();
@@ -235,21 +237,6 @@ pub(crate) fn remove_all(context: Handle) {
     ARRAYS.remove_where(|own| own.context == context);
 }
 
-/// A copy between a row of an array, from a byte on, and something else.
-fn row(array: Handle, offset: usize, bytes: usize) -> Result<Side> {
-    let array = Array::of(array)?;
-    array.side([offset as u64, 0, 0], [bytes as u64, bytes.min(1) as u64, bytes.min(1) as u64])
-}
-
-fn copy(from: Side, to: Side, bytes: usize, spaces: [Space; 2], stream: Option<Handle>) -> Result<()> {
-    let [from_space, to_space] = spaces;
-    let copy = Copy { from, to, ..Copy::row(0, 0, bytes) };
-    copy.enqueue(from_space, to_space, stream.unwrap_or(0), stream.is_none())
-}
-
-const HOST: Space = Space::Host;
-const DEVICE: Space = Space::Device;
-
 functions! {
     fn cuArrayCreate_v2(array: Out<Handle>, descriptor: In<Descriptor2d>) {
         array.check()?;
@@ -301,7 +288,7 @@ functions! {
     }
 
     fn cuArrayDestroy(array: Handle) {
-        driver()?.queue.wait_for_all();
+        queue()?.wait_for_all();
         let array = ARRAYS.get(array)?;
         if array.is_level { Ok(()) } else { array.free() }
     }
@@ -330,41 +317,9 @@ functions! {
     }
 
     fn cuMipmappedArrayDestroy(array: Handle) {
-        driver()?.queue.wait_for_all();
+        queue()?.wait_for_all();
         let mipmapped = MIPMAPPED.get(array)?;
         MIPMAPPED.remove(mipmapped.handle)?;
         mipmapped.levels.iter().try_for_each(|level| level.free())
-    }
-
-    fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: In<u8>, bytes: usize) {
-        let from = Side::row(from.as_ptr() as u64);
-        copy(from, row(array, offset, bytes)?, bytes, [HOST, DEVICE], None)
-    }
-
-    fn cuMemcpyHtoAAsync_v2(array: Handle, offset: usize, from: In<u8>, bytes: usize, stream: Handle) {
-        let from = Side::row(from.as_ptr() as u64);
-        copy(from, row(array, offset, bytes)?, bytes, [HOST, DEVICE], Some(stream))
-    }
-
-    fn cuMemcpyAtoH_v2(to: Out<u8>, array: Handle, offset: usize, bytes: usize) {
-        let to = Side::row(to.as_ptr() as u64);
-        copy(row(array, offset, bytes)?, to, bytes, [DEVICE, HOST], None)
-    }
-
-    fn cuMemcpyAtoHAsync_v2(to: Out<u8>, array: Handle, offset: usize, bytes: usize, stream: Handle) {
-        let to = Side::row(to.as_ptr() as u64);
-        copy(row(array, offset, bytes)?, to, bytes, [DEVICE, HOST], Some(stream))
-    }
-
-    fn cuMemcpyDtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) {
-        copy(Side::row(from), row(array, offset, bytes)?, bytes, [DEVICE; 2], None)
-    }
-
-    fn cuMemcpyAtoD_v2(to: u64, array: Handle, offset: usize, bytes: usize) {
-        copy(row(array, offset, bytes)?, Side::row(to), bytes, [DEVICE; 2], None)
-    }
-
-    fn cuMemcpyAtoA_v2(to: Handle, to_offset: usize, from: Handle, from_offset: usize, bytes: usize) {
-        copy(row(from, from_offset, bytes)?, row(to, to_offset, bytes)?, bytes, [DEVICE; 2], None)
     }
 }

@@ -1,7 +1,5 @@
 //! Contexts: the primary one of each device, those that a program creates, and the stack of current ones of each thread.
 
-pub(crate) mod calls;
-
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -9,17 +7,17 @@ use std::sync::{Arc, Mutex};
 
 use crate::abi::call::Out;
 use crate::abi::error::{Code, Result};
-use crate::abi::handles::{Handle, Handles, lock};
+use crate::abi::handles::{Handle, Handles, PerDriver, lock};
 use crate::gpu::limits::{self, Limits};
 use crate::gpu::state::{Driver, driver};
-use crate::gpu::stream::Stream;
-use crate::gpu::{array, capture, event, memory, module, peer, stream, texture};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
+/// The primary contexts, by the numbers of their devices.
+static PRIMARY: PerDriver<Mutex<Vec<Arc<Context>>>> = PerDriver::new();
 
 /// A function that the static runtime wants to be called when a context ends: of the context, the key and the value.
-type Destructor = unsafe extern "C" fn(Handle, usize, usize);
+pub(crate) type Destructor = unsafe extern "C" fn(Handle, usize, usize);
 
 /// A context.
 pub(crate) struct Context {
@@ -27,17 +25,15 @@ pub(crate) struct Context {
     /// The number of its device.
     pub(crate) device: usize,
     /// Whether it is the primary context of its device.
-    is_primary: bool,
+    pub(crate) is_primary: bool,
     pub(crate) flags: AtomicU32,
-    limits: Mutex<Limits>,
+    pub(crate) limits: Mutex<Limits>,
     is_destroyed: AtomicBool,
     /// How often the primary context is retained.
-    retained: AtomicU64,
+    pub(crate) retained: AtomicU64,
     /// The values that the runtime has stored in it, by their keys.
-    values: Mutex<HashMap<usize, (usize, Option<Destructor>)>>,
-    /// The stream that its functions use where they are given none.
-    pub(crate) default_stream: Arc<Stream>,
-    cache: AtomicU32,
+    pub(crate) values: Mutex<HashMap<usize, (usize, Option<Destructor>)>>,
+    pub(crate) cache: AtomicU32,
 }
 
 thread_local! {
@@ -46,7 +42,7 @@ thread_local! {
 }
 
 /// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
-static CHANGE: Mutex<()> = Mutex::new(());
+pub(crate) static CHANGE: PerDriver<Mutex<()>> = PerDriver::new();
 
 impl Context {
     fn new(driver: &Driver, device: usize, flags: u32, is_primary: bool) -> Arc<Self> {
@@ -60,7 +56,6 @@ impl Context {
             is_destroyed: false.into(),
             retained: 0.into(),
             values: Mutex::default(),
-            default_stream: Stream::default_of(handle),
             cache: 0.into(),
         })
     }
@@ -77,7 +72,7 @@ impl Context {
     pub(crate) fn primary(device: i32) -> Result<Arc<Self>> {
         let driver = driver()?;
         driver.device(device)?;
-        let mut all = lock(&driver.primary);
+        let mut all = lock(PRIMARY.get());
         if all.is_empty() {
             all.extend((0..driver.devices.len()).map(|device| Self::new(driver, device, 0, true)));
         }
@@ -106,56 +101,9 @@ impl Context {
     /// # Errors
     /// The error of a kernel that has ended a context of this process before: as with a real GPU, none begins any more.
     pub(crate) fn retain(&self) -> Result<()> {
-        let _change = lock(&CHANGE);
+        let _change = lock(CHANGE.get());
         check_process()?;
         self.retained.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Lets it go. Who lets it go last ends it.
-    pub(crate) fn release(&self) -> Result<()> {
-        let _change = lock(&CHANGE);
-        let less = |count: u64| count.checked_sub(1);
-        match self.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
-            Ok(1) => self.clear(),
-            Ok(_) => Ok(()),
-            Err(_) => Err(Code::INVALID_CONTEXT.into()),
-        }
-    }
-
-    /// Waits for all of its work, and prints what its kernels have printed.
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        capture::check_context(self.handle)?;
-        driver()?.queue.wait_for_context(self.handle);
-        memory::print_printed();
-        self.check()
-    }
-
-    /// Whether it is the primary context of its device.
-    pub(crate) fn is_primary(&self) -> bool {
-        self.is_primary
-    }
-
-    /// Frees everything that belongs to it.
-    fn clear(&self) -> Result<()> {
-        driver()?.queue.wait_for_context(self.handle);
-        memory::print_printed();
-        let values = std::mem::take(&mut *lock(&self.values));
-        for (key, (value, destructor)) in values {
-            if let Some(destructor) = destructor {
-                // SAFETY: the runtime gave the function for this.
-                unsafe { destructor(self.handle, key, value) };
-            }
-        }
-        stream::remove_all(self.handle);
-        event::remove_all(self.handle);
-        module::remove_all(self.handle);
-        texture::remove_all(self.handle);
-        array::remove_all(self.handle);
-        memory::remove_all(self.handle);
-        driver()?.machine().free_heap();
-        peer::remove_all(self.handle);
-        *lock(&self.limits) = limits::initial(&driver()?.devices[self.device]);
         Ok(())
     }
 
@@ -164,21 +112,6 @@ impl Context {
         let limits = lock(&self.limits);
         let of = |limit| limits.get(&limit).copied().unwrap_or_default();
         (of(limits::PRINTF_BYTES), of(limits::HEAP_BYTES))
-    }
-
-    /// Stores a value of the runtime.
-    pub(crate) fn put(&self, key: usize, value: usize, destructor: Option<Destructor>) {
-        lock(&self.values).insert(key, (value, destructor));
-    }
-
-    /// A value that the runtime has stored.
-    pub(crate) fn value(&self, key: usize) -> Option<usize> {
-        lock(&self.values).get(&key).map(|(value, _)| *value)
-    }
-
-    /// Takes a value of the runtime away.
-    pub(crate) fn delete(&self, key: usize) {
-        lock(&self.values).remove(&key);
     }
 }
 
@@ -201,7 +134,7 @@ pub(crate) fn current() -> Result<Arc<Context>> {
 }
 
 /// The current context, whatever its state.
-fn top() -> Option<Arc<Context>> {
+pub(crate) fn top() -> Option<Arc<Context>> {
     STACK.with_borrow(|stack| stack.last().cloned())
 }
 
@@ -218,7 +151,7 @@ pub(crate) fn set_current(context: Option<Arc<Context>>) {
     });
 }
 
-fn create(device: i32, flags: u32) -> Result<Handle> {
+pub(crate) fn create(device: i32, flags: u32) -> Result<Handle> {
     let driver = driver()?;
     driver.device(device)?;
     check_process()?;
@@ -227,7 +160,7 @@ fn create(device: i32, flags: u32) -> Result<Handle> {
     Ok(context.handle)
 }
 
-fn push(context: Handle) -> Result<()> {
+pub(crate) fn push(context: Handle) -> Result<()> {
     if context == 0 {
         return Err(Code::INVALID_CONTEXT.into());
     }
@@ -236,30 +169,16 @@ fn push(context: Handle) -> Result<()> {
     Ok(())
 }
 
-fn pop(context: Out<Handle>) -> Result<()> {
+pub(crate) fn pop(context: Out<Handle>) -> Result<()> {
     let popped = STACK.with_borrow_mut(Vec::pop).ok_or(Code::INVALID_CONTEXT)?;
     context.offer(popped.handle);
     Ok(())
 }
 
-fn destroy(handle: Handle) -> Result<()> {
-    driver()?;
-    let context = CONTEXTS.find(handle).filter(|own| handle != 0 && !own.is_primary).ok_or(Code::INVALID_CONTEXT)?;
-    context.clear()?;
+/// Forgets a context that a program has destroyed. If it was the current one, the one below it is that now.
+pub(crate) fn remove(context: &Context) -> Result<()> {
     context.is_destroyed.store(true, Ordering::Relaxed);
-    CONTEXTS.remove(handle)?;
-    STACK.with_borrow_mut(|stack| {
-        if stack.last().is_some_and(|own| own.handle == handle) {
-            stack.pop();
-        }
-    });
-    Ok(())
-}
-
-fn reset(device: i32) -> Result<()> {
-    let primary = Context::primary(device)?;
-    let _change = lock(&CHANGE);
-    primary.clear()?;
-    primary.retained.store(0, Ordering::Relaxed);
+    CONTEXTS.remove(context.handle)?;
+    STACK.with_borrow_mut(|stack| drop(stack.pop_if(|own| own.handle == context.handle)));
     Ok(())
 }

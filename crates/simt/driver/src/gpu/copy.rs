@@ -1,17 +1,10 @@
 //! Copies and fills: rows of bytes, one behind the other or with gaps between.
 
-use std::ffi::c_void;
-
 use simt::Machine;
 
-use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::Handle;
-use crate::gpu::context::Context;
-use crate::gpu::memory::{self, Kind, Range};
-use crate::gpu::op::Op;
+use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
-use crate::gpu::stream;
 
 /// One side of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +57,7 @@ impl Copy {
         }
         for (side, space) in [(self.from, from), (self.to, to)] {
             let needed = extent([(side.slice, self.slices - 1), (side.pitch, self.rows - 1), (self.bytes, 1)])?;
-            match (memory::range_of(side.address), space) {
+            match (ranges::range_of(side.address), space) {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
                 // What kernels once could access is no memory of the host.
                 (None, space)
@@ -84,23 +77,13 @@ impl Copy {
 
     /// Whether the program may change or free its memory before the copy is done, unless the copy is waited for: memory
     /// of the host that is not page-locked.
-    fn is_pageable(&self) -> bool {
-        [self.from, self.to].iter().any(|side| memory::range_of(side.address).is_none())
+    pub(crate) fn is_pageable(&self) -> bool {
+        [self.from, self.to].iter().any(|side| ranges::range_of(side.address).is_none())
     }
 
     /// Whether nothing is copied.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes == 0 || self.rows == 0 || self.slices == 0
-    }
-
-    /// Enqueues it. It is waited for where `waits`, and where the program cannot know when it is done.
-    pub(crate) fn enqueue(self, from: Space, to: Space, stream: Handle, waits: bool) -> Result<()> {
-        stream::Stream::of(stream)?;
-        self.check(from, to)?;
-        match waits || self.is_pageable() {
-            true => stream::enqueue_and_wait(stream, Op::Copy(self)),
-            false => stream::enqueue(stream, Op::Copy(self)),
-        }
     }
 
     /// Does it.
@@ -128,7 +111,7 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
         let mut last = Some(range.clone());
         while let Some(range) = last.take().filter(Range::is_accessible) {
             end = range.base + range.bytes;
-            last = memory::range_of(end).filter(|next| next.kind == Kind::Mapped && end - address < needed);
+            last = ranges::range_of(end).filter(|next| next.kind == Kind::Mapped && end - address < needed);
         }
         if !range.is_accessible() {
             let what = format!("nobody may access what is mapped at {:#x}; use cuMemSetAccess", range.base);
@@ -221,25 +204,15 @@ pub(crate) struct Fill {
 }
 
 impl Fill {
-    fn row(address: u64, value: u32, size: u64, width: usize) -> Self {
+    pub(crate) fn row(address: u64, value: u32, size: u64, width: usize) -> Self {
         Self { address, pitch: 0, value, size, width: width as u64, rows: 1 }
-    }
-
-    /// Enqueues it: `CUDA_ERROR_INVALID_VALUE` for memory that is not the device's, or at the wrong alignment.
-    pub(crate) fn enqueue(self, stream: Handle, waits: bool) -> Result<()> {
-        stream::Stream::of(stream)?;
-        self.check()?;
-        match waits {
-            true => stream::enqueue_and_wait(stream, Op::Fill(self)),
-            false => stream::enqueue(stream, Op::Fill(self)),
-        }
     }
 
     pub(crate) fn check(&self) -> Result<()> {
         if self.width == 0 || self.rows == 0 {
             return Ok(());
         }
-        let range = memory::range_of(self.address).ok_or(Code::INVALID_VALUE)?;
+        let range = ranges::range_of(self.address).ok_or(Code::INVALID_VALUE)?;
         if !self.address.is_multiple_of(self.size) || !self.pitch.is_multiple_of(self.size) {
             return Err(Code::INVALID_VALUE.into());
         }
@@ -271,107 +244,4 @@ impl Fill {
         }
         Ok(())
     }
-}
-
-functions! {
-    fn cuMemcpy(to: u64, from: u64, bytes: usize) {
-        Copy::row(from, to, bytes).enqueue(Space::Either, Space::Either, 0, true)
-    }
-
-    fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) {
-        Copy::row(from, to, bytes).enqueue(Space::Either, Space::Either, stream, false)
-    }
-
-    fn cuMemcpyHtoD_v2(to: u64, from: In<c_void>, bytes: usize) {
-        Copy::row(from.as_ptr() as u64, to, bytes).enqueue(Space::Host, Space::Device, 0, true)
-    }
-
-    fn cuMemcpyHtoDAsync_v2(to: u64, from: In<c_void>, bytes: usize, stream: Handle) {
-        Copy::row(from.as_ptr() as u64, to, bytes).enqueue(Space::Host, Space::Device, stream, false)
-    }
-
-    fn cuMemcpyDtoH_v2(to: In<c_void>, from: u64, bytes: usize) {
-        Copy::row(from, to.as_ptr() as u64, bytes).enqueue(Space::Device, Space::Host, 0, true)
-    }
-
-    fn cuMemcpyDtoHAsync_v2(to: In<c_void>, from: u64, bytes: usize, stream: Handle) {
-        Copy::row(from, to.as_ptr() as u64, bytes).enqueue(Space::Device, Space::Host, stream, false)
-    }
-
-    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) {
-        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, 0, true)
-    }
-
-    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) {
-        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, stream, false)
-    }
-
-    fn cuMemcpyPeer(to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize) {
-        peer([to_context, from_context])?;
-        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, 0, true)
-    }
-
-    fn cuMemcpyPeerAsync(
-        to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle,
-    ) {
-        peer([to_context, from_context])?;
-        Copy::row(from, to, bytes).enqueue(Space::Device, Space::Device, stream, false)
-    }
-
-    fn cuMemsetD8_v2(address: u64, value: u8, count: usize) {
-        Fill::row(address, value.into(), 1, count).enqueue(0, true)
-    }
-
-    fn cuMemsetD8Async(address: u64, value: u8, count: usize, stream: Handle) {
-        Fill::row(address, value.into(), 1, count).enqueue(stream, false)
-    }
-
-    fn cuMemsetD16_v2(address: u64, value: u16, count: usize) {
-        Fill::row(address, value.into(), 2, count).enqueue(0, true)
-    }
-
-    fn cuMemsetD16Async(address: u64, value: u16, count: usize, stream: Handle) {
-        Fill::row(address, value.into(), 2, count).enqueue(stream, false)
-    }
-
-    fn cuMemsetD32_v2(address: u64, value: u32, count: usize) {
-        Fill::row(address, value, 4, count).enqueue(0, true)
-    }
-
-    fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: Handle) {
-        Fill::row(address, value, 4, count).enqueue(stream, false)
-    }
-
-    fn cuMemsetD2D8_v2(address: u64, pitch: usize, value: u8, width: usize, height: usize) {
-        rectangle(address, pitch, value.into(), 1, [width, height]).enqueue(0, true)
-    }
-
-    fn cuMemsetD2D8Async(address: u64, pitch: usize, value: u8, width: usize, height: usize, stream: Handle) {
-        rectangle(address, pitch, value.into(), 1, [width, height]).enqueue(stream, false)
-    }
-
-    fn cuMemsetD2D16_v2(address: u64, pitch: usize, value: u16, width: usize, height: usize) {
-        rectangle(address, pitch, value.into(), 2, [width, height]).enqueue(0, true)
-    }
-
-    fn cuMemsetD2D16Async(address: u64, pitch: usize, value: u16, width: usize, height: usize, stream: Handle) {
-        rectangle(address, pitch, value.into(), 2, [width, height]).enqueue(stream, false)
-    }
-
-    fn cuMemsetD2D32_v2(address: u64, pitch: usize, value: u32, width: usize, height: usize) {
-        rectangle(address, pitch, value, 4, [width, height]).enqueue(0, true)
-    }
-
-    fn cuMemsetD2D32Async(address: u64, pitch: usize, value: u32, width: usize, height: usize, stream: Handle) {
-        rectangle(address, pitch, value, 4, [width, height]).enqueue(stream, false)
-    }
-}
-
-fn rectangle(address: u64, pitch: usize, value: u32, size: u64, [width, rows]: [usize; 2]) -> Fill {
-    Fill { pitch: pitch as u64, rows: rows as u64, ..Fill::row(address, value, size, width) }
-}
-
-/// Refuses contexts that do not exist.
-fn peer(contexts: [Handle; 2]) -> Result<()> {
-    contexts.into_iter().try_for_each(|context| Context::of(context).map(drop))
 }

@@ -1,17 +1,15 @@
 //! Copies of two and three dimensions, between memory and arrays.
 
-use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::array::Array;
-use crate::gpu::context::Context;
 use crate::gpu::copy::{Copy, Side, Space};
-use crate::gpu::{memory, stream};
+use crate::gpu::ranges;
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;
-const DEVICE: u32 = 2;
-const ARRAY: u32 = 3;
+pub(crate) const DEVICE: u32 = 2;
+pub(crate) const ARRAY: u32 = 3;
 const UNIFIED: u32 = 4;
 
 /// One side of a `CUDA_MEMCPY3D`.
@@ -130,14 +128,6 @@ impl Operand {
         let slice = product_and(pitch, height, 0)? as u64;
         Ok((Side { address, pitch: pitch as u64, slice }, space))
     }
-
-    /// Refuses contexts that do not exist.
-    fn check_context(&self) -> Result<()> {
-        match self.kind {
-            DEVICE | ARRAY => Context::of(self.context).map(drop),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// What a program asks to be copied, once it is checked.
@@ -163,51 +153,10 @@ pub(crate) fn describe(copy: &Copy) -> Memcpy3d {
     let Copy { from, to, bytes, rows, slices } = *copy;
     let [width_bytes, height, depth] = [bytes, rows, slices].map(|length| length as usize);
     let operand = |Side { address, pitch, slice }: Side| {
-        let is_device = memory::range_of(address).is_some_and(|range| !range.kind.is_host());
+        let is_device = ranges::range_of(address).is_some_and(|range| !range.kind.is_host());
         let (kind, host, device) = if is_device { (DEVICE, 0, address) } else { (HOST, address, 0) };
         let height = slice.checked_div(pitch).unwrap_or_default() as usize;
         Operand { kind, host, device, pitch: pitch as usize, height, ..Operand::default() }
     };
     Memcpy3d { from: operand(from), to: operand(to), width_bytes, height, depth }
-}
-
-fn enqueue(params: &Memcpy3d, stream: Handle, waits: bool) -> Result<()> {
-    stream::Stream::of(stream)?;
-    read(params)?.enqueue(Space::Either, Space::Either, stream, waits)
-}
-
-fn enqueue_peer(params: &Memcpy3d, stream: Handle, waits: bool) -> Result<()> {
-    params.from.check_context()?;
-    params.to.check_context()?;
-    enqueue(params, stream, waits)
-}
-
-functions! {
-    fn cuMemcpy2D_v2(params: In<Memcpy2d>) {
-        enqueue(&params.get()?.into(), 0, true)
-    }
-
-    fn cuMemcpy2DUnaligned_v2(params: In<Memcpy2d>) {
-        enqueue(&params.get()?.into(), 0, true)
-    }
-
-    fn cuMemcpy2DAsync_v2(params: In<Memcpy2d>, stream: Handle) {
-        enqueue(&params.get()?.into(), stream, false)
-    }
-
-    fn cuMemcpy3D_v2(params: In<Memcpy3d>) {
-        enqueue(&params.get()?, 0, true)
-    }
-
-    fn cuMemcpy3DAsync_v2(params: In<Memcpy3d>, stream: Handle) {
-        enqueue(&params.get()?, stream, false)
-    }
-
-    fn cuMemcpy3DPeer(params: In<Memcpy3d>) {
-        enqueue_peer(&params.get()?, 0, true)
-    }
-
-    fn cuMemcpy3DPeerAsync(params: In<Memcpy3d>, stream: Handle) {
-        enqueue_peer(&params.get()?, stream, false)
-    }
 }

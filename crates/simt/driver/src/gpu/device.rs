@@ -1,15 +1,11 @@
 //! Devices: which GPUs are simulated, and what the driver says about them.
 
-use std::ffi::c_char;
 use std::sync::OnceLock;
 
 use devices::{Board, Description, Limits};
 
-use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::gpu::array;
 use crate::gpu::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
-use crate::gpu::state::driver;
 
 /// The environment variable that names the simulated device: `h200` and the others that [`devices::Description::known`]
 /// lists, or a file that describes one. An H200 without it.
@@ -143,108 +139,7 @@ impl Device {
     }
 
     /// Domain, bus and device, which are where it is plugged in.
-    fn place(&self) -> Result<[i32; 3]> {
+    pub(crate) fn place(&self) -> Result<[i32; 3]> {
         Ok([self.attribute(PCI_DOMAIN)?, self.attribute(PCI_BUS)?, self.attribute(PCI_DEVICE)?])
-    }
-}
-
-/// Reads `domain:bus:device.function`, of which the domain or the function may be missing. The numbers are hexadecimal.
-fn parse_place(text: &str) -> Option<[i32; 3]> {
-    let mut parts = text.split(':').rev();
-    let (slot, bus, domain) = (parts.next()?, parts.next()?, parts.next());
-    let (slot, function) = slot.split_once('.').map_or((slot, None), |(slot, function)| (slot, Some(function)));
-    if parts.next().is_some() || domain.is_none() && function.is_none() {
-        return None;
-    }
-    let number = |text: &str| i32::from_str_radix(text, 16).ok();
-    Some([number(domain.unwrap_or("0"))?, number(bus)?, number(slot)?])
-}
-
-/// `CUdevprop`: the attributes of the first version of CUDA.
-#[repr(C)]
-struct Properties([i32; 14]);
-
-/// The attributes in the order of [`Properties`].
-const PROPERTIES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
-
-/// The most texels of a texture over linear memory, and the most bytes that it reaches over: what an H200 answers.
-const LINEAR_TEXELS: usize = 1 << 30;
-const LINEAR_BYTES: usize = 1 << 32;
-
-functions! {
-    fn cuDeviceGetCount(count: Out<i32>) {
-        count.set(driver()?.devices.len() as i32)
-    }
-
-    fn cuDeviceGet(device: Out<i32>, number: i32) {
-        device.check()?;
-        driver()?.device(number)?;
-        device.set(number)
-    }
-
-    fn cuDeviceGetName(name: Out<c_char>, room: i32, device: i32) {
-        let device = driver()?.device(device)?;
-        name.set_text(&device.name, usize::try_from(room).unwrap_or_default())
-    }
-
-    fn cuDeviceGetUuid_v2 | cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: i32) {
-        uuid.set(driver()?.device(device)?.uuid)
-    }
-
-    /// Only Windows has locally unique ids.
-    fn cuDeviceGetLuid(_luid: Out<[u8; 8]>, _nodes: Out<u32>, device: i32) {
-        driver()?.device(device)?;
-        Err(Code::NOT_SUPPORTED.into())
-    }
-
-    fn cuDeviceGetNvSciSyncAttributes(_attributes: Out<usize>, device: i32, _flags: i32) {
-        driver()?.device(device)?;
-        Err(Code::NOT_SUPPORTED.into())
-    }
-
-    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: i32) {
-        bytes.set(driver()?.device(device)?.memory_bytes as usize)
-    }
-
-    fn cuDeviceGetAttribute(value: Out<i32>, attribute: u32, device: i32) {
-        value.check()?;
-        value.set(driver()?.device(device)?.attribute(attribute)?)
-    }
-
-    fn cuDeviceGetProperties(properties: Out<Properties>, device: i32) {
-        let device = driver()?.device(device)?;
-        properties.set(Properties(PROPERTIES.map(|number| device.attribute(number).unwrap_or_default())))
-    }
-
-    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: i32) {
-        let capability = driver()?.device(device)?.capability;
-        major.set(capability.0 as i32)?;
-        minor.set(capability.1 as i32)
-    }
-
-    fn cuDeviceGetPCIBusId(text: Out<c_char>, room: i32, device: i32) {
-        let [domain, bus, slot] = driver()?.device(device)?.place()?;
-        let place = format!("{domain:04X}:{bus:02X}:{slot:02X}.0");
-        let room = usize::try_from(room).unwrap_or_default();
-        text.set_text(&place, room)?;
-        if room > place.len() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
-    }
-
-    fn cuDeviceGetByPCIBusId(device: Out<i32>, text: In<c_char>) {
-        device.check()?;
-        let place = parse_place(text.text()?).ok_or(Code::INVALID_VALUE)?;
-        let found = driver()?.devices.iter().position(|own| own.place().is_ok_and(|own| own == place));
-        device.set(found.ok_or(Code::INVALID_DEVICE)? as i32)
-    }
-
-    fn cuDeviceGetTexture1DLinearMaxWidth(texels: Out<usize>, format: u32, channels: u32, device: i32) {
-        driver()?.device(device)?;
-        let (format, _) = array::format(format, channels).map_err(|_| Code::INVALID_VALUE)?;
-        texels.set(LINEAR_TEXELS.min(LINEAR_BYTES / format.bytes() as usize))
-    }
-
-    fn cuDeviceGetExecAffinitySupport(is_supported: Out<i32>, _kind: u32, device: i32) {
-        driver()?.device(device)?;
-        is_supported.set(0)
     }
 }

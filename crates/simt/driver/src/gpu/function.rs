@@ -1,16 +1,14 @@
 //! Functions: the kernels of modules, their attributes and parameters.
 
-use std::ffi::c_char;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Weak};
 
-use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, Handles};
+use crate::abi::handles::{Handle, Handles, lock};
+use crate::abi::report;
 use crate::gpu::context;
 use crate::gpu::device::Device;
-use crate::gpu::library;
-use crate::gpu::module::Module;
+use crate::gpu::module::{self, MODULES, Module};
 use crate::gpu::state::driver;
 
 static FUNCTIONS_BY_HANDLE: Handles<Function> = Handles::new();
@@ -36,16 +34,16 @@ const CLUSTER_SCHEDULING: u32 = 15;
 pub(crate) struct Function {
     pub(crate) handle: Handle,
     module: Weak<Module>,
-    module_handle: Handle,
+    pub(crate) module_handle: Handle,
     pub(crate) kernel: simt::Function,
     /// Its name, ending in a NUL.
-    name: std::ffi::CString,
+    pub(crate) name: std::ffi::CString,
     /// The attributes that a program has set, by number.
     set: [AtomicI32; 16],
 }
 
 /// Adds a kernel of a module.
-pub(crate) fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function> {
+fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function> {
     FUNCTIONS_BY_HANDLE.add(|handle| {
         let function = Function {
             handle,
@@ -62,28 +60,42 @@ pub(crate) fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function>
     })
 }
 
-/// Forgets the functions of a module.
-pub(crate) fn remove_all(module: Handle) {
-    FUNCTIONS_BY_HANDLE.remove_where(|own| own.module_handle == module);
+/// The kernel of a module that has this name.
+pub(crate) fn of(module: &Arc<Module>, name: &str) -> Result<Arc<Function>> {
+    let known = lock(&module.functions).get(name).copied();
+    if let Some(known) = known.and_then(find) {
+        return Ok(known);
+    }
+    let code = module.instance.module();
+    if !code.kernels().any(|own| own == name) {
+        let known: Vec<&str> = code.kernels().collect();
+        let what = format!("the module has no kernel `{name}`; it has {}", known.join(", "));
+        return Err(Error::new(Code::NOT_FOUND, what));
+    }
+    let kernel = module.instance.function(name).map_err(|error| module::load_error(&error))?;
+    let function = add(kernel, module);
+    lock(&module.functions).insert(name.to_owned(), function.handle);
+    Ok(function)
 }
 
-/// The function of a handle, which may also be a kernel of a library.
-pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
-    driver()?;
-    match FUNCTIONS_BY_HANDLE.find(handle) {
-        Some(function) => Ok(function),
-        None => library::function(handle),
-    }
+/// The function of a handle, if there is one.
+pub(crate) fn find(handle: Handle) -> Option<Arc<Function>> {
+    FUNCTIONS_BY_HANDLE.find(handle)
 }
 
-/// The function that a kernel of a library is on a device: in the current context, or in the primary one.
-fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
-    let primary = context::Context::primary(device)?;
-    if let Some(function) = FUNCTIONS_BY_HANDLE.find(kernel) {
-        return Ok(function);
+/// Unloads a module, with its functions.
+pub(crate) fn unload(module: &Module) -> Result<()> {
+    FUNCTIONS_BY_HANDLE.remove_where(|own| own.module_handle == module.handle);
+    module.unload()
+}
+
+/// Unloads the modules of a context.
+pub(crate) fn unload_all(context: Handle) {
+    for module in MODULES.remove_where(|own| own.context == context) {
+        if let Err(error) = unload(&module) {
+            report::error("unloading a module", &error);
+        }
     }
-    let current = context::current().ok().filter(|current| current.device == primary.device);
-    library::function_in(kernel, &current.unwrap_or(primary))
 }
 
 impl Function {
@@ -138,7 +150,7 @@ impl Function {
     }
 
     /// An attribute by number (`CUfunction_attribute`).
-    fn attribute(&self, attribute: u32) -> Result<i32> {
+    pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
         let (major, minor) = self.device()?.capability;
         let program = self.kernel.program();
         Ok(match attribute {
@@ -162,7 +174,7 @@ impl Function {
         })
     }
 
-    fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
+    pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
         match attribute {
             MAX_DYNAMIC_SHARED => {
                 let most = self.device()?.limits.shared_opt_in;
@@ -182,74 +194,4 @@ impl Function {
         self.set[attribute as usize].store(value, Ordering::Relaxed);
         Ok(())
     }
-}
-
-functions! {
-    fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
-        value.check()?;
-        value.set(get(function)?.attribute(attribute)?)
-    }
-
-    fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
-        value.check()?;
-        value.set(on_device(kernel, device)?.attribute(attribute)?)
-    }
-
-    fn cuFuncSetAttribute(function: Handle, attribute: u32, value: i32) {
-        get(function)?.set_attribute(attribute, value)
-    }
-
-    fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, device: i32) {
-        on_device(kernel, device)?.set_attribute(attribute, value)
-    }
-
-    fn cuFuncSetCacheConfig(function: Handle, _config: u32) {
-        get(function).map(drop)
-    }
-
-    fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
-        on_device(kernel, device).map(drop)
-    }
-
-    fn cuFuncSetSharedMemConfig(function: Handle, _config: u32) {
-        get(function).map(drop)
-    }
-
-    fn cuFuncGetModule(module: Out<Handle>, function: Handle) {
-        module.set(get(function)?.module_handle)
-    }
-
-    fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
-        name.set(get(function)?.name.as_ptr())
-    }
-
-    fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
-        name.set(get(kernel)?.name.as_ptr())
-    }
-
-    fn cuFuncGetParamInfo(function: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>) {
-        param_info(function, index, offset, bytes)
-    }
-
-    fn cuKernelGetParamInfo(kernel: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>) {
-        param_info(kernel, index, offset, bytes)
-    }
-
-    fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
-        get(function)?;
-        state.set(1)
-    }
-
-    fn cuFuncLoad(function: Handle) {
-        get(function).map(drop)
-    }
-}
-
-fn param_info(function: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>) -> Result<()> {
-    offset.check()?;
-    let function = get(function)?;
-    let param = function.kernel.program().params.get(index).ok_or(Code::INVALID_VALUE)?;
-    offset.set(param.offset as usize)?;
-    bytes.offer(param.bytes as usize);
-    Ok(())
 }

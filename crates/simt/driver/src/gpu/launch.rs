@@ -5,14 +5,12 @@ use std::ffi::c_void;
 use simt::Arg;
 use simt::params::{Declared, Param, Role};
 
-use crate::abi::call::{In, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::abi::platform::{self, Place};
-use crate::gpu::function::{self, Function};
-use crate::gpu::op::{LaunchOp, Op};
-use crate::gpu::stream::{self, Stream};
-use crate::gpu::{capture, event, launch_attributes as attributes, memory, occupancy};
+use crate::gpu::function::Function;
+use crate::gpu::op::LaunchOp;
+use crate::gpu::{library, occupancy, ranges};
 
 /// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
 const BUFFER_POINTER: usize = 1;
@@ -43,7 +41,7 @@ impl Request {
     /// `CUDA_ERROR_INVALID_HANDLE` when there is no such function, `CUDA_ERROR_INVALID_VALUE` when no device takes such a
     /// grid or block, or the kernel was compiled for smaller blocks.
     pub(crate) fn prepare(&self) -> Result<LaunchOp> {
-        let function = function::get(self.function)?;
+        let function = library::get(self.function)?;
         let invalid = |what: String| Err(Error::new(Code::INVALID_VALUE, what));
         let Self { grid, block, shared_bytes, .. } = *self;
         let sides = |of: [u32; 3], most: [u32; 3]| of.iter().zip(most).all(|(side, most)| (1..=most).contains(side));
@@ -173,15 +171,6 @@ impl Request {
         }
         Ok(Some((start.ok_or(Code::INVALID_VALUE)?, len.ok_or(Code::INVALID_VALUE)?)))
     }
-
-    /// Enqueues it. A launch that is wrong ends the capture of its stream.
-    fn enqueue(&self, stream: Handle) -> Result<()> {
-        let prepared = self.prepare();
-        if prepared.is_err() {
-            capture::invalidate(&Stream::of(stream)?.0);
-        }
-        stream::enqueue(stream, Op::Launch(prepared?))
-    }
 }
 
 /// Checks that the slices among the arguments are memory that kernels access, where the module has the types of the kernel's
@@ -195,7 +184,7 @@ fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
         if bytes == 0 {
             continue;
         }
-        let what = match memory::range_of(*address) {
+        let what = match ranges::range_of(*address) {
             Some(range) if bytes <= range.base + range.bytes - address => continue,
             Some(range) => format!(
                 "argument {}, the length of {}, is {len}: {bytes} bytes, where {} are left of the allocation",
@@ -222,134 +211,4 @@ fn missing(params: &[Param], index: usize, why: &str) -> Error {
         params[index]
     );
     Error::new(Code::INVALID_VALUE, what)
-}
-
-/// `CUlaunchConfig`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct LaunchConfig {
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared_bytes: u32,
-    stream: Handle,
-    attributes: In<LaunchAttribute>,
-    attribute_count: u32,
-}
-
-/// `CUlaunchAttribute`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct LaunchAttribute {
-    id: u32,
-    padding: u32,
-    value: [u32; 16],
-}
-
-/// What the attributes of a launch change.
-#[derive(Default)]
-struct Changes {
-    cluster: Option<[u32; 3]>,
-    is_cooperative: bool,
-    /// Events that are recorded behind the launch.
-    events: Vec<Handle>,
-}
-
-impl Changes {
-    fn read(attributes: &[LaunchAttribute]) -> Result<Self> {
-        let mut changes = Self::default();
-        for LaunchAttribute { id, value, .. } in attributes {
-            let sides = [value[0], value[1], value[2]];
-            match *id {
-                attributes::COOPERATIVE => changes.is_cooperative = value[0] != 0,
-                attributes::CLUSTER => changes.cluster = Some(sides),
-                attributes::PROGRAMMATIC_EVENT | attributes::COMPLETION_EVENT => {
-                    let event = u64::from(value[0]) | u64::from(value[1]) << 32;
-                    changes.events.push(untimed(event as Handle)?);
-                }
-                attributes::PREFERRED_CLUSTER => {
-                    let regular = attributes.iter().find(|own| own.id == attributes::CLUSTER);
-                    let is_multiple = |own: &LaunchAttribute| {
-                        sides.iter().zip(own.value).all(|(side, of)| *side > 0 && of > 0 && side % of == 0)
-                    };
-                    if !regular.is_some_and(is_multiple) {
-                        let what = format!("{sides:?} as the preferred clusters, without smaller ones");
-                        return Err(Error::new(Code::INVALID_CLUSTER_SIZE, what));
-                    }
-                }
-                attributes::DEVICE_UPDATABLE => {
-                    return Err(Error::new(Code::NOT_SUPPORTED, "kernel nodes that kernels change"));
-                }
-                attributes::IGNORE
-                | attributes::ACCESS_POLICY_WINDOW
-                | attributes::CLUSTER_SCHEDULING
-                | attributes::PROGRAMMATIC_SERIALIZATION
-                | attributes::PRIORITY
-                | attributes::MEMORY_DOMAIN_MAP
-                | attributes::MEMORY_DOMAIN
-                | attributes::SHARED_CARVEOUT
-                | attributes::NVLINK_CENTRIC => {}
-                other => {
-                    return Err(Error::new(Code::INVALID_VALUE, format!("the attribute {other} of a launch")));
-                }
-            }
-        }
-        Ok(changes)
-    }
-}
-
-/// The handle of an event that has no time, which is what a launch records.
-fn untimed(handle: Handle) -> Result<Handle> {
-    match event::get(handle)?.has_time() {
-        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with a time")),
-        false => Ok(handle),
-    }
-}
-
-impl LaunchConfig {
-    /// The value of an attribute, if it is given.
-    fn attribute(&self, id: u32) -> Result<Option<[u32; 16]>> {
-        let attributes = self.attributes.all(self.attribute_count as usize)?;
-        Ok(attributes.iter().find(|own| own.id == id).map(|own| own.value))
-    }
-
-    /// The sides of its clusters, if it has some.
-    pub(crate) fn cluster(&self) -> Result<Option<[u32; 3]>> {
-        Ok(self.attribute(attributes::CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
-    }
-
-    /// The threads of a block.
-    pub(crate) fn threads(&self) -> Result<u32> {
-        let threads = self.block.iter().try_fold(1u32, |threads, side| threads.checked_mul(*side));
-        threads.filter(|threads| *threads > 0).ok_or_else(|| Code::INVALID_VALUE.into())
-    }
-}
-
-functions! {
-    fn cuLaunchKernel(
-        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
-        shared_bytes: u32, stream: Handle, params: *const *const c_void, extra: *const usize,
-    ) {
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: false, params, extra }
-            .enqueue(stream)
-    }
-
-    fn cuLaunchCooperativeKernel(
-        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
-        shared_bytes: u32, stream: Handle, params: *const *const c_void,
-    ) {
-        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let extra = std::ptr::null();
-        Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: true, params, extra }
-            .enqueue(stream)
-    }
-
-    fn cuLaunchKernelEx(config: In<LaunchConfig>, function: Handle, params: *const *const c_void, extra: *const usize) {
-        let config = config.get()?;
-        let attributes = config.attributes.all(config.attribute_count as usize)?;
-        let Changes { cluster, is_cooperative, events } = Changes::read(&attributes)?;
-        let LaunchConfig { grid, block, shared_bytes, stream, .. } = config;
-        Request { function, grid, block, shared_bytes, cluster, is_cooperative, params, extra }.enqueue(stream)?;
-        events.into_iter().try_for_each(|event| event::record_behind(event, stream))
-    }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::abi::call::In;
 use crate::abi::error::{Code, Result};
+use crate::abi::handles::Handle;
 
 /// `CUlaunchAttributeValue`.
 pub(crate) type Value = [u32; 16];
@@ -103,5 +105,50 @@ impl Attributes {
         }
         self.0.insert(id, value);
         Ok(())
+    }
+}
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
+    pub(crate) stream: Handle,
+    attributes: In<LaunchAttribute>,
+    attribute_count: u32,
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LaunchAttribute {
+    pub(crate) id: u32,
+    padding: u32,
+    pub(crate) value: Value,
+}
+
+impl LaunchConfig {
+    /// Its attributes.
+    pub(crate) fn attributes(&self) -> Result<Vec<LaunchAttribute>> {
+        self.attributes.all(self.attribute_count as usize)
+    }
+
+    /// The value of an attribute, if it is given.
+    fn attribute(&self, id: u32) -> Result<Option<Value>> {
+        let attributes = self.attributes()?;
+        Ok(attributes.iter().find(|own| own.id == id).map(|own| own.value))
+    }
+
+    /// The sides of its clusters, if it has some.
+    pub(crate) fn cluster(&self) -> Result<Option<[u32; 3]>> {
+        Ok(self.attribute(CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
+    }
+
+    /// The threads of a block.
+    pub(crate) fn threads(&self) -> Result<u32> {
+        let threads = self.block.iter().try_fold(1u32, |threads, side| threads.checked_mul(*side));
+        threads.filter(|threads| *threads > 0).ok_or_else(|| Code::INVALID_VALUE.into())
     }
 }

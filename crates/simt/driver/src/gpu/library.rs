@@ -9,9 +9,10 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles, lock};
 use crate::abi::report;
 use crate::gpu::context::{self, Context};
-use crate::gpu::function::Function;
+use crate::gpu::function::{self, Function};
 use crate::gpu::jit::JitOptions;
-use crate::gpu::module::{self, Module};
+use crate::gpu::module::{self, MODULES, Module};
+use crate::gpu::queue::queue;
 use crate::gpu::state::driver;
 
 static LIBRARIES: Handles<Library> = Handles::new();
@@ -71,16 +72,35 @@ impl Library {
     }
 }
 
+/// The function of a handle, which may also be a kernel of a library.
+pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
+    driver()?;
+    match function::find(handle) {
+        Some(function) => Ok(function),
+        None => in_current(handle),
+    }
+}
+
+/// The function that a kernel of a library is on a device: in the current context, or in the primary one.
+pub(crate) fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
+    let primary = Context::primary(device)?;
+    if let Some(function) = function::find(kernel) {
+        return Ok(function);
+    }
+    let current = context::current().ok().filter(|current| current.device == primary.device);
+    function_in(kernel, &current.unwrap_or(primary))
+}
+
 /// The function that a kernel is in the current context.
-pub(crate) fn function(kernel: Handle) -> Result<Arc<Function>> {
+fn in_current(kernel: Handle) -> Result<Arc<Function>> {
     KERNELS.get(kernel)?;
     function_in(kernel, &*context::current()?)
 }
 
 /// The function that a kernel is in a context.
-pub(crate) fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
+fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
     let kernel = KERNELS.get(kernel)?;
-    LIBRARIES.get(kernel.library)?.module_in(context)?.function(&kernel.name)
+    function::of(&LIBRARIES.get(kernel.library)?.module_in(context)?, &kernel.name)
 }
 
 fn add(library: Out<Handle>, code: Result<simt::Module>) -> Result<()> {
@@ -117,12 +137,12 @@ functions! {
     fn cuLibraryUnload(library: Handle) {
         driver()?;
         let library = LIBRARIES.remove(library)?;
-        driver()?.queue.wait_for_all();
+        queue()?.wait_for_all();
         for kernel in lock(&library.kernels).values() {
             KERNELS.remove(*kernel)?;
         }
         for module in lock(&library.loaded).values() {
-            module::unload(*module)?;
+            function::unload(&*MODULES.remove(*module)?)?;
         }
         Ok(())
     }
@@ -173,7 +193,7 @@ functions! {
 
     fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) {
         found.check()?;
-        found.set(function(kernel)?.handle)
+        found.set(in_current(kernel)?.handle)
     }
 
     fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) {

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use simt::Machine;
 
-use crate::abi::call::{In, functions};
+use crate::abi::call::In;
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::Handle;
-use crate::gpu::memory::{self, Kind};
-use crate::gpu::op::Op;
-use crate::gpu::stream::{self, Stream};
+use crate::gpu::ranges::{self, Kind};
 
 /// What a word has to be compared with a value (`CUstreamWaitValue_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +39,7 @@ pub(crate) enum MemOp {
 impl Word {
     /// Checks the address.
     fn new(address: u64, bytes: usize) -> Result<Self> {
-        let range = memory::range_of(address).filter(|range| range.kind != Kind::Managed);
+        let range = ranges::range_of(address).filter(|range| range.kind != Kind::Managed);
         match range {
             Some(_) if address.is_multiple_of(bytes as u64) => Ok(Self { address, bytes }),
             _ => Err(Error::new(
@@ -100,7 +97,7 @@ const FLUSH: u32 = 1 << 30;
 /// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.
 const WITHOUT_BARRIER: u32 = 1;
 
-fn wait(address: u64, bytes: usize, value: u64, flags: u32) -> Result<MemOp> {
+pub(crate) fn wait(address: u64, bytes: usize, value: u64, flags: u32) -> Result<MemOp> {
     let condition = match flags & !FLUSH {
         0 => Condition::NotBefore,
         1 => Condition::Equal,
@@ -114,7 +111,7 @@ fn wait(address: u64, bytes: usize, value: u64, flags: u32) -> Result<MemOp> {
     Ok(MemOp::Wait(Word::new(address, bytes)?, value, condition))
 }
 
-fn write(address: u64, bytes: usize, value: u64, flags: u32, interface: Interface) -> Result<MemOp> {
+pub(crate) fn write(address: u64, bytes: usize, value: u64, flags: u32, interface: Interface) -> Result<MemOp> {
     match flags {
         0 => {}
         WITHOUT_BARRIER if interface == Interface::First => {}
@@ -180,52 +177,5 @@ impl From<MemOp> for BatchParams {
             }
             MemOp::Barrier => Self { operation: 6, ..Self::default() },
         }
-    }
-}
-
-fn enqueue(stream: Handle, op: MemOp) -> Result<()> {
-    stream::enqueue(stream, Op::Batch([op].into()))
-}
-
-fn enqueue_batch(stream: Handle, count: u32, params: In<BatchParams>, flags: u32, interface: Interface) -> Result<()> {
-    Stream::of(stream)?;
-    if flags != 0 {
-        return Err(Code::INVALID_VALUE.into());
-    }
-    let ops = BatchParams::read(params, count, interface)?;
-    if ops.is_empty() { Ok(()) } else { stream::enqueue(stream, Op::Batch(ops)) }
-}
-
-functions! {
-    fn cuStreamWaitValue32_v2 | cuStreamWaitValue32(stream: Handle, address: u64, value: u32, flags: u32) {
-        enqueue(stream, wait(address, 4, value.into(), flags)?)
-    }
-
-    fn cuStreamWaitValue64_v2 | cuStreamWaitValue64(stream: Handle, address: u64, value: u64, flags: u32) {
-        enqueue(stream, wait(address, 8, value, flags)?)
-    }
-
-    fn cuStreamWriteValue32(stream: Handle, address: u64, value: u32, flags: u32) {
-        enqueue(stream, write(address, 4, value.into(), flags, Interface::First)?)
-    }
-
-    fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) {
-        enqueue(stream, write(address, 4, value.into(), flags, Interface::Second)?)
-    }
-
-    fn cuStreamWriteValue64(stream: Handle, address: u64, value: u64, flags: u32) {
-        enqueue(stream, write(address, 8, value, flags, Interface::First)?)
-    }
-
-    fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) {
-        enqueue(stream, write(address, 8, value, flags, Interface::Second)?)
-    }
-
-    fn cuStreamBatchMemOp(stream: Handle, count: u32, params: In<BatchParams>, flags: u32) {
-        enqueue_batch(stream, count, params, flags, Interface::First)
-    }
-
-    fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, params: In<BatchParams>, flags: u32) {
-        enqueue_batch(stream, count, params, flags, Interface::Second)
     }
 }

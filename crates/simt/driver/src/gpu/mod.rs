@@ -1,73 +1,80 @@
 //! The simulated GPUs, and all that programs make on them: contexts, modules, memory, streams and so on.
 //!
-//! These modules know each other in many ways: everything belongs to a context, a context ends everything that is its, and
-//! operations of all kinds wait in one queue. So they are one module for the layers around it.
+//! The modules are in groups, none of which needs a later one, and no module needs itself by way of others, which a step of
+//! `cargo xtask test` checks. What a driver has is in the module that knows it, once for each driver of the process
+//! ([`PerDriver`](crate::abi::handles::PerDriver)).
 
 use crate::abi::call::Entry;
 
-pub(crate) mod array;
+// The machine, and what is known without it.
 pub(crate) mod attributes;
-pub(crate) mod capture;
-pub(crate) mod context;
-pub(crate) mod copy;
-pub(crate) mod copy3d;
-pub(crate) mod copy_batch;
 pub(crate) mod device;
-pub(crate) mod event;
-pub(crate) mod function;
-pub(crate) mod graph;
 pub(crate) mod jit;
-pub(crate) mod launch;
 pub(crate) mod launch_attributes;
-pub(crate) mod library;
 pub(crate) mod limits;
-pub(crate) mod link;
-pub(crate) mod location;
-pub(crate) mod mem_op;
-pub(crate) mod memory;
-pub(crate) mod module;
-pub(crate) mod occupancy;
-pub(crate) mod op;
-pub(crate) mod peer;
-pub(crate) mod pool;
-pub(crate) mod queue;
+pub(crate) mod ranges;
 pub(crate) mod sanitize;
 pub(crate) mod state;
+
+// Objects.
+pub(crate) mod context;
+pub(crate) mod event;
+pub(crate) mod function;
+pub(crate) mod graph_memory;
+pub(crate) mod hazards;
+pub(crate) mod link;
+pub(crate) mod location;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod peer;
+pub(crate) mod pool;
 pub(crate) mod stream;
 pub(crate) mod tensor_map;
+
+// Operations, and the queue of those that wait.
+pub(crate) mod copy;
+pub(crate) mod mem_op;
+pub(crate) mod op;
+pub(crate) mod queue;
+
+// Objects that operations do not need.
+pub(crate) mod array;
+pub(crate) mod copy3d;
+pub(crate) mod library;
+pub(crate) mod occupancy;
+pub(crate) mod pointer;
 pub(crate) mod texture;
 pub(crate) mod virtual_memory;
+
+// What makes operations.
+pub(crate) mod capture;
+pub(crate) mod graph;
+pub(crate) mod launch;
+pub(crate) mod submit;
 
 /// The functions of all these modules.
 pub(crate) const FUNCTIONS: &[&[Entry]] = &[
     array::FUNCTIONS,
     capture::calls::FUNCTIONS,
-    context::calls::FUNCTIONS,
-    copy::FUNCTIONS,
-    copy3d::FUNCTIONS,
-    copy_batch::FUNCTIONS,
-    device::FUNCTIONS,
     event::FUNCTIONS,
-    function::FUNCTIONS,
     graph::calls::FUNCTIONS,
     graph::exec::FUNCTIONS,
     graph::generic::FUNCTIONS,
     graph::kernel::FUNCTIONS,
-    graph::memory::FUNCTIONS,
     graph::nodes::FUNCTIONS,
     graph::objects::FUNCTIONS,
     graph::transfer::FUNCTIONS,
-    launch::FUNCTIONS,
+    graph::update::FUNCTIONS,
+    graph_memory::FUNCTIONS,
     library::FUNCTIONS,
-    mem_op::FUNCTIONS,
     link::FUNCTIONS,
     memory::FUNCTIONS,
     memory::host::FUNCTIONS,
     memory::managed::FUNCTIONS,
-    memory::pointer::FUNCTIONS,
     module::FUNCTIONS,
     occupancy::FUNCTIONS,
     peer::FUNCTIONS,
+    pointer::FUNCTIONS,
     pool::FUNCTIONS,
     state::FUNCTIONS,
     stream::FUNCTIONS,

@@ -9,17 +9,15 @@ use simt::{Instance, LoadError};
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, Handles, lock};
-use crate::abi::report;
+use crate::abi::handles::{Handle, Handles, is_private, lock};
 use crate::code::image;
-use crate::gpu::capture;
 use crate::gpu::context::{self, Context};
-use crate::gpu::function::{self, Function};
+use crate::gpu::device::DEVICE;
 use crate::gpu::jit::JitOptions;
-use crate::gpu::memory::{self, Kind, Range};
+use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
 
-static MODULES: Handles<Module> = Handles::new();
+pub(crate) static MODULES: Handles<Module> = Handles::new();
 
 /// A module that a context has loaded.
 pub(crate) struct Module {
@@ -28,7 +26,7 @@ pub(crate) struct Module {
     pub(crate) context: Handle,
     pub(crate) instance: Instance,
     /// The functions that were asked for, by their names.
-    functions: Mutex<HashMap<String, Arc<Function>>>,
+    pub(crate) functions: Mutex<HashMap<String, Handle>>,
 }
 
 impl Module {
@@ -40,28 +38,11 @@ impl Module {
         for variable in ptx.variables() {
             let place = instance.address_of(&variable.name);
             if let Some(address) = place {
-                memory::add(Range::new(address, variable.bytes, Kind::Owned, context.handle));
+                ranges::add(Range::new(address, variable.bytes, Kind::Owned, context.handle));
             }
         }
         let functions = Mutex::default();
         Ok(MODULES.add(|handle| Self { handle, context: context.handle, instance, functions }))
-    }
-
-    /// Its kernel of this name.
-    pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Arc<Function>> {
-        if let Some(known) = lock(&self.functions).get(name) {
-            return Ok(known.clone());
-        }
-        let module = self.instance.module();
-        if !module.kernels().any(|own| own == name) {
-            let known: Vec<&str> = module.kernels().collect();
-            let what = format!("the module has no kernel `{name}`; it has {}", known.join(", "));
-            return Err(Error::new(Code::NOT_FOUND, what));
-        }
-        let kernel = self.instance.function(name).map_err(|error| load_error(&error))?;
-        let function = function::add(kernel, self);
-        lock(&self.functions).insert(name.to_owned(), function.clone());
-        Ok(function)
     }
 
     /// The address and the size of its variable of this name.
@@ -72,13 +53,12 @@ impl Module {
     }
 
     /// Frees what it has.
-    fn unload(&self) -> Result<()> {
+    pub(crate) fn unload(&self) -> Result<()> {
         for variable in self.instance.module().variables() {
             if let Some(address) = self.instance.address_of(&variable.name) {
-                memory::forget(address);
+                ranges::all().remove(&address);
             }
         }
-        function::remove_all(self.handle);
         let unloaded = driver()?.machine().unload(self.instance.clone());
         unloaded.map_err(|error| Error::new(Code::INVALID_HANDLE, error.to_string()))
     }
@@ -121,7 +101,8 @@ fn read_with(ptx: impl FnOnce((u32, u32)) -> Result<Vec<u8>>, options: &JitOptio
         let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
         return Err(Error::new(Code::INVALID_IMAGE, what));
     }
-    let check = match driver.is_private {
+    // A private driver takes all PTX that the machine takes.
+    let check = match is_private() {
         true => Ok(()),
         false => image::check_version(&text).and_then(|()| check_target(&text, capability)),
     };
@@ -133,9 +114,7 @@ fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
     match image::other_target(ptx, capability) {
         Some(target) => {
             let (major, minor) = capability;
-            let variable = crate::DEVICE;
-            let what =
-                format!("PTX for {target}, and the device is sm_{major}{minor}; {variable} names another device");
+            let what = format!("PTX for {target}, and the device is sm_{major}{minor}; {DEVICE} names another device");
             Err(Error::new(Code::INVALID_PTX, what))
         }
         None => Ok(()),
@@ -165,20 +144,6 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Module>> {
     MODULES.get(handle)
 }
 
-/// Unloads a module.
-pub(crate) fn unload(module: Handle) -> Result<()> {
-    MODULES.remove(module)?.unload()
-}
-
-/// Unloads the modules of a context.
-pub(crate) fn remove_all(context: Handle) {
-    for module in MODULES.remove_where(|own| own.context == context) {
-        if let Err(error) = module.unload() {
-            report::error("unloading a module", &error);
-        }
-    }
-}
-
 /// Loads an image into the current context.
 ///
 /// # Safety
@@ -190,7 +155,7 @@ pub(crate) unsafe fn load(image: *const c_void, options: &JitOptions) -> Result<
 }
 
 functions! {
-    fn cuModuleLoadData(module: Out<Handle>, image: In<c_void>) {
+    fn cuModuleLoadData | cuModuleLoadFatBinary(module: Out<Handle>, image: In<c_void>) {
         module.check()?;
         // SAFETY: what the driver's interface asks of a program.
         let loaded = unsafe { load(image.as_ptr(), &JitOptions::default()) }?;
@@ -205,13 +170,6 @@ functions! {
         module.set(loaded.handle)
     }
 
-    fn cuModuleLoadFatBinary(module: Out<Handle>, image: In<c_void>) {
-        module.check()?;
-        // SAFETY: as above.
-        let loaded = unsafe { load(image.as_ptr(), &JitOptions::default()) }?;
-        module.set(loaded.handle)
-    }
-
     fn cuModuleLoad(module: Out<Handle>, path: In<c_char>) {
         module.check()?;
         let context = context::current()?;
@@ -219,34 +177,13 @@ functions! {
         module.set(Module::load(&context, &read)?.handle)
     }
 
-    fn cuModuleUnload(module: Handle) {
-        context::current()?;
-        capture::check_unsafe()?;
-        driver()?.queue.wait_for_all();
-        memory::print_printed();
-        unload(module)
-    }
-
     fn cuModuleGetLoadingMode(mode: Out<u32>) {
         // CU_MODULE_LAZY_LOADING, as the real driver has it: the runtime asks for a kernel when it is launched.
         mode.set(2)
     }
 
-    fn cuModuleGetFunction(function: Out<Handle>, module: Handle, name: In<c_char>) {
-        function.check()?;
-        function.set(get(module)?.function(name.text()?)?.handle)
-    }
-
     fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
         count.set(get(module)?.instance.module().kernels().count() as u32)
-    }
-
-    fn cuModuleEnumerateFunctions(functions: Out<Handle>, room: u32, module: Handle) {
-        let module = get(module)?;
-        let names: Vec<String> = module.instance.module().kernels().map(str::to_owned).collect();
-        let found: Result<Vec<Handle>> = names.iter().map(|name| Ok(module.function(name)?.handle)).collect();
-        functions.set_all(found?, room as usize);
-        Ok(())
     }
 
     fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: In<c_char>) {

@@ -6,8 +6,9 @@ use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::device::Device;
-use crate::gpu::function::{self, Function};
-use crate::gpu::launch::LaunchConfig;
+use crate::gpu::function::Function;
+use crate::gpu::launch_attributes::LaunchConfig;
+use crate::gpu::library;
 
 /// Gives the bytes of dynamic shared memory that a block of so many threads needs.
 type SharedBytes = unsafe extern "C" fn(i32) -> usize;
@@ -61,7 +62,7 @@ fn largest_cluster(function: &Function) -> Result<u32> {
 
 /// The function, and the threads of a block.
 fn asked(function: Handle, threads: i32) -> Result<(std::sync::Arc<Function>, u32)> {
-    let function = function::get(function)?;
+    let function = library::get(function)?;
     let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
     Ok((function, threads.ok_or(Code::INVALID_VALUE)?))
 }
@@ -96,7 +97,7 @@ fn potential_block(grid: Out<i32>, block: Out<i32>, asked: &BlockSizeQuery) -> R
     if asked.flags & !FLAGS != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let function = function::get(asked.function)?;
+    let function = library::get(asked.function)?;
     let device = function.device()?;
     let most = function.max_threads();
     let most = if limit == 0 { most } else { most.min(limit) };
@@ -164,7 +165,7 @@ functions! {
     fn cuOccupancyMaxPotentialClusterSize(blocks_of_cluster: Out<i32>, function: Handle, config: In<LaunchConfig>) {
         blocks_of_cluster.check()?;
         let config = config.get()?;
-        let function = function::get(function)?;
+        let function = library::get(function)?;
         if let Some(cluster) = config.cluster()? {
             check_cluster(&function, config.grid, cluster)?;
         }
@@ -177,7 +178,7 @@ functions! {
     fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<LaunchConfig>) {
         count.check()?;
         let config = config.get()?;
-        let function = function::get(function)?;
+        let function = library::get(function)?;
         let Some(cluster) = config.cluster()?.or(function.kernel.program().required_cluster) else {
             return count.set(0);
         };

@@ -1,22 +1,22 @@
 //! Operations: what a stream does, and what the nodes of graphs are.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use simt::diagnostic::Diagnostic;
 use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
 
+use crate::abi::call::host_function;
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::Handle;
+use crate::abi::handles::{Handle, lock};
 use crate::gpu::context::Context;
 use crate::gpu::copy::{Copy, Fill};
 use crate::gpu::event::Event;
 use crate::gpu::function::Function;
-use crate::gpu::graph::exec::Exec;
-use crate::gpu::graph::memory::GraphMemory;
+use crate::gpu::graph_memory::{self, GraphMemory};
 use crate::gpu::mem_op::MemOp;
+use crate::gpu::memory;
 use crate::gpu::state::{Driver, driver};
-use crate::gpu::stream::HostCall;
-use crate::gpu::{graph, memory};
 
 /// An operation.
 #[derive(Clone)]
@@ -39,8 +39,8 @@ pub(crate) enum Op {
     Batch(Arc<[MemOp]>),
     /// Allocates memory of a graph, which has its address from the beginning.
     Allocate(Arc<GraphMemory>),
-    /// Nothing, behind all operations of an executable graph, which lives as long.
-    End(#[expect(dead_code, reason = "it is kept, and not used")] Arc<Exec>),
+    /// Nothing, behind all operations of an executable graph, which is kept until then.
+    End(#[expect(dead_code, reason = "it is kept, and not used")] Arc<dyn Any + Send + Sync>),
     /// Nothing.
     Nothing,
 }
@@ -59,6 +59,35 @@ pub(crate) struct LaunchOp {
     /// How many blocks its device has room for at a time.
     pub(crate) resident: u64,
     pub(crate) args: Vec<Arg>,
+}
+
+/// A function that `cuStreamAddCallback` takes: of the stream, the result so far, and the program's own data.
+pub(crate) type Callback = unsafe extern "C" fn(Handle, u32, usize);
+/// A function that `cuLaunchHostFunc` takes.
+pub(crate) type HostFunction = unsafe extern "C" fn(usize);
+
+/// A call of the program's own code by a stream.
+#[derive(Clone, Copy)]
+pub(crate) enum HostCall {
+    /// A function and its data.
+    Function(HostFunction, usize),
+    /// A function, the stream that it is told, and its data.
+    Callback(Callback, Handle, usize),
+}
+
+impl HostCall {
+    /// Calls it. Of a context that an error has ended, only callbacks are called, and are told.
+    pub(crate) fn run(self, context: &Context) -> Result<()> {
+        let status = context.check().map_err(|error: Error| error.code.0).err().unwrap_or_default();
+        host_function(|| match self {
+            // SAFETY: the program gave the function and its data for this.
+            HostCall::Function(function, data) if status == 0 => unsafe { function(data) },
+            HostCall::Function(..) => {}
+            // SAFETY: as above.
+            HostCall::Callback(callback, stream, data) => unsafe { callback(stream, status, data) },
+        });
+        Ok(())
+    }
 }
 
 impl Op {
@@ -102,7 +131,7 @@ impl Op {
             }
             Op::Wait(_) | Op::Allocate(_) | Op::End(_) | Op::Nothing => Ok(()),
             // Memory of graphs is counted when they are launched, and freed with them.
-            Op::Free(address) if graph::memory::is_of_graph(*address) => Ok(()),
+            Op::Free(address) if graph_memory::is_of_graph(*address) => Ok(()),
             Op::Free(address) => memory::free_now(&mut driver.machine(), *address),
         }
     }
@@ -124,7 +153,7 @@ impl LaunchOp {
             .with_cooperative(self.is_cooperative)
             .with_cluster(self.cluster);
         let result = driver.sanitizer.run(&mut machine, &launch);
-        memory::keep_printed(machine.take_printed());
+        lock(&driver.printed).extend(machine.take_printed());
         result.map_err(|error| {
             let (code, diagnostic) = match &error {
                 // Of others, the sanitizer has written already.

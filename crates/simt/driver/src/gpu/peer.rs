@@ -8,16 +8,16 @@ use std::sync::Mutex;
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
-use crate::abi::handles::{Handle, lock};
+use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::gpu::context::{self, Context};
 use crate::gpu::state::driver;
 
 /// Pairs of contexts: the one that accesses, and the one whose memory it accesses.
-static ENABLED: Mutex<BTreeSet<(Handle, Handle)>> = Mutex::new(BTreeSet::new());
+static ENABLED: PerDriver<Mutex<BTreeSet<(Handle, Handle)>>> = PerDriver::new();
 
 /// Forgets what was enabled of and for a context.
 pub(crate) fn remove_all(context: Handle) {
-    lock(&ENABLED).retain(|(from, to)| *from != context && *to != context);
+    lock(ENABLED.get()).retain(|(from, to)| *from != context && *to != context);
 }
 
 /// The peer of a handle: `CUDA_ERROR_INVALID_CONTEXT` when it is none that can be used.
@@ -109,14 +109,14 @@ functions! {
         if peer.device == own.device {
             return Err(Code::PEER_ACCESS_UNSUPPORTED.into());
         }
-        let is_new = lock(&ENABLED).insert((own.handle, peer.handle));
+        let is_new = lock(ENABLED.get()).insert((own.handle, peer.handle));
         if is_new { Ok(()) } else { Err(Code::PEER_ACCESS_ALREADY_ENABLED.into()) }
     }
 
     fn cuCtxDisablePeerAccess(context: Handle) {
         let own = context::current()?;
         let peer = peer(context)?;
-        let was = lock(&ENABLED).remove(&(own.handle, peer.handle));
+        let was = lock(ENABLED.get()).remove(&(own.handle, peer.handle));
         if was { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
     }
 

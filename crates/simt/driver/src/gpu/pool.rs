@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, Handles, lock};
-use crate::gpu::graph;
+use crate::abi::handles::{Handle, Handles, PerDriver, lock};
 use crate::gpu::location::{self, Access, Location, NO_ACCESS, READ_WRITE};
-use crate::gpu::memory::{self, Kind, Range};
-use crate::gpu::op::Op;
+use crate::gpu::ranges::{Kind, Range};
 use crate::gpu::state::driver;
-use crate::gpu::stream::{self, Stream};
 
 static POOLS: Handles<Pool> = Handles::new();
+/// The pools of devices and the host.
+static DEFAULTS: PerDriver<Mutex<Vec<Defaults>>> = PerDriver::new();
 
 /// A pool gets memory in pieces of this size.
 const PIECE_BYTES: u64 = 32 << 20;
@@ -32,11 +31,11 @@ const USED_CURRENT: u32 = 7;
 const USED_HIGH: u32 = 8;
 
 /// A pool.
-struct Pool {
-    handle: Handle,
+pub(crate) struct Pool {
+    pub(crate) handle: Handle,
     location: Location,
     /// What its memory is.
-    kind: Kind,
+    pub(crate) kind: Kind,
     is_default: bool,
     /// The most bytes that it may have.
     max_bytes: u64,
@@ -70,27 +69,21 @@ impl Pool {
     }
 
     /// The pool of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
-    fn of(handle: Handle) -> Result<Arc<Self>> {
+    pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
         driver()?;
         let pool = POOLS.find(handle).filter(|pool| !pool.is_destroyed.load(Ordering::Relaxed));
         pool.ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
-    /// Allocates memory of it.
-    fn allocate(&self, bytes: usize, stream: Handle) -> Result<u64> {
-        if let Some(address) = graph::memory::capture_allocation(&Stream::of(stream)?.0, bytes)? {
-            return Ok(address);
-        }
-        if bytes == 0 {
-            return Ok(0);
-        }
+    /// Counts memory that `allocate` allocates for it, unless that would be more than it may have.
+    pub(crate) fn allocate(&self, bytes: usize, allocate: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let used = lock(&self.state).used;
         if used.saturating_add(bytes as u64) > self.max_bytes {
             let what = format!("{bytes} bytes of a pool that has {used} of at most {}", self.max_bytes);
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
         // The machine is always locked before a pool.
-        let address = memory::allocate(bytes, self.kind, 0, self.handle)?;
+        let address = allocate()?;
         let mut state = lock(&self.state);
         state.used += bytes as u64;
         state.used_high = state.used_high.max(state.used);
@@ -130,7 +123,7 @@ pub(crate) fn note_freed(range: &Range) {
 }
 
 /// The pool that a device or the host has by itself, once it was asked for, and the one that is used now.
-pub(crate) struct Defaults {
+struct Defaults {
     location: Location,
     kind: Kind,
     default: Arc<Pool>,
@@ -150,7 +143,8 @@ fn kind_of(location: Location, kind: u32) -> Result<Kind> {
 /// Does something with the default and the current pool of a location.
 fn with_defaults<T>(location: Location, kind: u32, with: impl FnOnce(&mut Defaults) -> T) -> Result<T> {
     let kind = kind_of(location, kind)?;
-    let mut all = lock(&driver()?.pools);
+    driver()?;
+    let mut all = lock(DEFAULTS.get());
     let at = all.iter().position(|own| own.location == location && own.kind == kind).unwrap_or_else(|| {
         let default = Pool::add(location, kind, true, u64::MAX);
         all.push(Defaults { location, kind, current: default.handle, default });
@@ -166,6 +160,11 @@ fn device(device: i32) -> Result<Location> {
 }
 
 /// The pool that a device uses now.
+pub(crate) fn of_device(number: i32) -> Result<Arc<Pool>> {
+    current(device(number)?, PINNED)
+}
+
+/// The pool that a location uses now.
 fn current(location: Location, kind: u32) -> Result<Arc<Pool>> {
     let (current, default) = with_defaults(location, kind, |own| (own.current, own.default.clone()))?;
     Ok(Pool::of(current).unwrap_or(default))
@@ -206,30 +205,6 @@ pub(crate) fn create(props: &Props) -> Result<Handle> {
 }
 
 functions! {
-    fn cuMemAllocAsync(address: Out<u64>, bytes: usize, stream: Handle) {
-        address.check()?;
-        let (_, context) = Stream::of(stream)?;
-        let pool = current(device(context.device as i32)?, PINNED)?;
-        address.set(pool.allocate(bytes, stream)?)
-    }
-
-    fn cuMemAllocFromPoolAsync(address: Out<u64>, bytes: usize, pool: Handle, stream: Handle) {
-        address.check()?;
-        address.set(Pool::of(pool)?.allocate(bytes, stream)?)
-    }
-
-    fn cuMemFreeAsync(address: u64, stream: Handle) {
-        if address == 0 || graph::memory::free_later(&Stream::of(stream)?.0, address)? {
-            return Ok(());
-        }
-        let range = memory::range_of(address).ok_or(Code::INVALID_VALUE)?;
-        if range.kind == Kind::Managed && range.pool == 0 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "managed memory that is not of a pool is freed by cuMemFree"));
-        }
-        memory::free_later(address)?;
-        stream::enqueue(stream, Op::Free(address))
-    }
-
     fn cuMemPoolCreate(pool: Out<Handle>, props: In<Props>) {
         pool.check()?;
         pool.set(create(&props.get()?)?)
@@ -313,7 +288,7 @@ functions! {
     }
 
     fn cuDeviceGetMemPool(pool: Out<Handle>, number: i32) {
-        pool.set(current(device(number)?, PINNED)?.handle)
+        pool.set(of_device(number)?.handle)
     }
 
     fn cuDeviceSetMemPool(number: i32, pool: Handle) {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, lock};
+use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::abi::report;
 use crate::gpu::context::Context;
 use crate::gpu::op::Op;
@@ -68,6 +68,14 @@ struct State {
     has_caller: bool,
 }
 
+static QUEUE: PerDriver<Queue> = PerDriver::new();
+
+/// The driver's queue.
+pub(crate) fn queue() -> Result<&'static Queue> {
+    driver()?;
+    Ok(QUEUE.get())
+}
+
 /// The queue.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -76,14 +84,9 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Enqueues an operation in a stream.
-    pub(crate) fn push(&'static self, context: &Arc<Context>, stream: &Stream, op: Op) -> Result<u64> {
-        self.push_all(context, stream, vec![Piece { op, after: Vec::new() }], &[])
-    }
-
     /// Enqueues operations in a stream, the last of which comes after all others, and returns its number. They also come
     /// after operations of other streams.
-    pub(crate) fn push_all(
+    pub(crate) fn push(
         &'static self,
         context: &Arc<Context>,
         stream: &Stream,
@@ -191,10 +194,13 @@ impl Queue {
         }
     }
 
-    /// The operations that the next one of a context's default stream would come after.
-    pub(crate) fn before_default(&self, context: Handle) -> Vec<u64> {
+    /// The operations that the next one of a stream would come after.
+    pub(crate) fn before(&self, stream: &Stream) -> Vec<u64> {
+        if stream.waits() != Waits::IsDefault {
+            return vec![stream.last.load(Ordering::Relaxed)];
+        }
         let state = lock(&self.state);
-        let order = state.orders.get(&context);
+        let order = state.orders.get(&stream.context);
         order.map_or_else(Vec::new, |order| order.blocking.values().chain([&order.legacy]).copied().collect())
     }
 

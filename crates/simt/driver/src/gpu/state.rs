@@ -1,27 +1,19 @@
-//! The driver as a whole: its devices, the machine behind them, and the work that waits.
+//! The driver: its devices and the machine that simulates them. What programs make on the devices is in other modules,
+//! which keep it for each driver ([`handles::PerDriver`]).
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock};
 
 use simt::{Config, Machine};
 
 use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{self, lock};
-use crate::abi::report;
+use crate::abi::platform;
 use crate::code::image::DRIVER_VERSION;
-use crate::gpu::context::Context;
 use crate::gpu::device::{self, Device};
-use crate::gpu::memory::Range;
-use crate::gpu::memory::managed::Pages;
-use crate::gpu::pool::Defaults;
-use crate::gpu::queue::Queue;
 use crate::gpu::sanitize::Sanitizer;
-use crate::gpu::texture::Object;
-use crate::gpu::virtual_memory::Addresses;
-use crate::gpu::{capture, graph};
 
 /// The newest version of CUDA whose interface the driver has: 13.0.
 const VERSION: i32 = 13000;
@@ -58,31 +50,10 @@ pub(crate) struct Driver {
     /// the program's calls reach.
     pub(crate) number: usize,
     machine: Mutex<Machine>,
-    pub(crate) queue: Queue,
-    /// The primary contexts, by the numbers of their devices.
-    pub(crate) primary: Mutex<Vec<Arc<Context>>>,
-    /// What the addresses are that kernels can access, by the first address of each range.
-    pub(crate) ranges: Mutex<BTreeMap<u64, Range>>,
-    /// The textures and surfaces, by their handles.
-    pub(crate) objects: Mutex<HashMap<u64, Object>>,
     /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
     fault: Mutex<Option<Code>>,
-    /// The addresses that programs have reserved, and what is mapped there.
-    pub(crate) addresses: Addresses,
-    /// The captures of streams.
-    pub(crate) captures: capture::All,
-    /// What is known of the memory of graphs.
-    pub(crate) graph_memory: Mutex<graph::memory::Table>,
-    /// The pools of devices and the host.
-    pub(crate) pools: Mutex<Vec<Defaults>>,
-    /// All managed memory about which something is said, by its first address.
-    pub(crate) advice: Mutex<BTreeMap<u64, Pages>>,
     /// What kernels have printed and nobody has waited for yet.
     pub(crate) printed: Mutex<Vec<u8>>,
-    /// Messages that are kept for who asks for them, and not written.
-    pub(crate) messages: Mutex<Vec<String>>,
-    /// Whether somebody has it alone ([`crate::Simulation`]): its messages are kept, and it takes all PTX that the machine takes.
-    pub(crate) is_private: bool,
     /// What kernels are checked for.
     pub(crate) sanitizer: Sanitizer,
     /// The process that initialized it: its threads do not exist in a child that it forks.
@@ -96,14 +67,13 @@ thread_local! {
 
 /// Makes a driver the one of this thread, and returns the one that was.
 pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
-    report::keep_in(driver.filter(|driver| driver.is_private).map(|driver| &driver.messages));
     handles::enter(driver.map_or(0, |driver| driver.number));
     INSIDE.replace(driver)
 }
 
 /// Does something inside of a driver.
 pub(crate) fn within<R>(driver: &'static Driver, act: impl FnOnce() -> R) -> R {
-    let previous = enter(Some(driver).filter(|driver| driver.is_private));
+    let previous = enter(Some(driver).filter(|driver| driver.number > 0));
     let result = act();
     enter(previous);
     result
@@ -153,19 +123,8 @@ impl Driver {
             devices,
             number,
             machine: Mutex::new(machine),
-            queue: Queue::default(),
-            primary: Mutex::default(),
-            ranges: Mutex::default(),
-            objects: Mutex::default(),
             fault: Mutex::default(),
-            addresses: Addresses::default(),
-            captures: capture::All::default(),
-            graph_memory: Mutex::default(),
-            pools: Mutex::default(),
-            advice: Mutex::default(),
             printed: Mutex::default(),
-            messages: Mutex::default(),
-            is_private,
             sanitizer: if is_private { Sanitizer::default() } else { Sanitizer::from_environment()? },
             process: std::process::id(),
         };
@@ -175,12 +134,20 @@ impl Driver {
 
     /// Begins with the first addresses that are this driver's own, and says whether nothing is left of an earlier user.
     pub(crate) fn begin(&self) -> bool {
-        self.captures.is_empty() && self.machine().memory_mut().begin_for(self.number as u64)
+        self.machine().memory_mut().begin_for(self.number as u64)
     }
 
     /// The machine. While a kernel runs, this waits for its end.
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
         lock(&self.machine)
+    }
+
+    /// Prints what kernels have printed, by way of C's `stdout`, so that it comes between the program's own output.
+    pub(crate) fn print_printed(&self) {
+        let printed = std::mem::take(&mut *lock(&self.printed));
+        if !printed.is_empty() {
+            platform::print(&printed);
+        }
     }
 
     /// Ends all contexts with the error of a kernel. The first one stays.

@@ -3,16 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 
-use crate::abi::call::{self, In, Out, functions, host_function};
+use crate::abi::call::{self, In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, Handles, lock};
-use crate::gpu::capture;
+use crate::abi::handles::{Handle, Handles, PerDriver, lock};
 use crate::gpu::context::{self, Context};
 use crate::gpu::launch_attributes::{Attributes, Owner, Value};
-use crate::gpu::memory;
-use crate::gpu::op::Op;
 use crate::gpu::state::driver;
 
 /// The priority of the most urgent streams; that of the others is 0 and all numbers between.
@@ -25,6 +22,8 @@ const PER_THREAD: Handle = 2;
 const NON_BLOCKING: u32 = 1;
 
 static STREAMS: Handles<Stream> = Handles::new();
+/// The default streams, by the handles of their contexts.
+static DEFAULTS: PerDriver<Mutex<HashMap<Handle, Arc<Stream>>>> = PerDriver::new();
 
 thread_local! {
     /// The default streams of this thread alone, by the handles of their contexts.
@@ -70,11 +69,6 @@ impl Stream {
         lock(&self.attributes).priority()
     }
 
-    /// The default stream of a context.
-    pub(crate) fn default_of(context: Handle) -> Arc<Self> {
-        Arc::new(Self::new(LEGACY, context, 0, 0))
-    }
-
     /// The stream of a handle, with its context.
     pub(crate) fn of(handle: Handle) -> Result<(Arc<Self>, Arc<Context>)> {
         let (stream, context) = Self::find(handle)?;
@@ -97,7 +91,9 @@ impl Stream {
             0 if call::has_own_default() => Self::find(PER_THREAD),
             0 | LEGACY => {
                 let context = context::current()?;
-                Ok((context.default_stream.clone(), context))
+                let make = || Arc::new(Self::new(LEGACY, context.handle, 0, 0));
+                let stream = lock(DEFAULTS.get()).entry(context.handle).or_insert_with(make).clone();
+                Ok((stream, context))
             }
             PER_THREAD => {
                 let context = context::current()?;
@@ -122,48 +118,21 @@ impl Stream {
             _ => Waits::NotForOthers,
         }
     }
-
-    /// The operations that one of it would come after.
-    fn before(&self) -> Result<Vec<u64>> {
-        Ok(match self.waits() {
-            Waits::IsDefault => driver()?.queue.before_default(self.context),
-            _ => vec![self.last.load(Ordering::Relaxed)],
-        })
-    }
-
-    /// Waits for its operations.
-    pub(crate) fn synchronize(&self, context: &Context) -> Result<()> {
-        let driver = driver()?;
-        self.before()?.into_iter().for_each(|number| driver.queue.wait(number));
-        memory::print_printed();
-        context.check()
-    }
-}
-
-/// Enqueues an operation in the stream of a handle.
-pub(crate) fn enqueue(stream: Handle, op: Op) -> Result<()> {
-    static BLOCKING: LazyLock<bool> =
-        LazyLock::new(|| std::env::var("CUDA_LAUNCH_BLOCKING").is_ok_and(|value| value == "1"));
-    push(stream, op, *BLOCKING)
-}
-
-/// Enqueues an operation in the stream of a handle, and waits for it, unless it is captured.
-pub(crate) fn enqueue_and_wait(stream: Handle, op: Op) -> Result<()> {
-    push(stream, op, true)
-}
-
-fn push(stream: Handle, op: Op, waits: bool) -> Result<()> {
-    let (stream, context) = Stream::of(stream)?;
-    if capture::take(&stream, &op)? {
-        return Ok(());
-    }
-    driver()?.queue.push(&context, &stream, op)?;
-    if waits { stream.synchronize(&context) } else { Ok(()) }
 }
 
 /// Destroys the streams of a context.
 pub(crate) fn remove_all(context: Handle) {
     STREAMS.remove_where(|own| own.context == context);
+    lock(DEFAULTS.get()).remove(&context);
+}
+
+/// Destroys a stream. The default streams stay.
+pub(crate) fn remove(stream: Handle) -> Result<Arc<Stream>> {
+    driver()?;
+    if stream <= PER_THREAD {
+        return Err(Code::INVALID_HANDLE.into());
+    }
+    STREAMS.remove(stream)
 }
 
 fn create(stream: Out<Handle>, flags: u32, priority: i32) -> Result<()> {
@@ -177,11 +146,6 @@ fn create(stream: Out<Handle>, flags: u32, priority: i32) -> Result<()> {
     stream.set(made.handle)
 }
 
-/// A function that `cuStreamAddCallback` takes: of the stream, the result so far, and the program's own data.
-pub(crate) type Callback = unsafe extern "C" fn(Handle, u32, usize);
-/// A function that `cuLaunchHostFunc` takes.
-pub(crate) type HostFunction = unsafe extern "C" fn(usize);
-
 functions! {
     fn cuStreamCreate(stream: Out<Handle>, flags: u32) {
         create(stream, flags, 0)
@@ -189,31 +153,6 @@ functions! {
 
     fn cuStreamCreateWithPriority(stream: Out<Handle>, flags: u32, priority: i32) {
         create(stream, flags, priority)
-    }
-
-    fn cuStreamDestroy_v2 | cuStreamDestroy(stream: Handle) {
-        driver()?;
-        if stream <= PER_THREAD {
-            return Err(Code::INVALID_HANDLE.into());
-        }
-        capture::forget(&*STREAMS.remove(stream)?);
-        Ok(())
-    }
-
-    fn cuStreamSynchronize(stream: Handle) {
-        let (stream, context) = Stream::of(stream)?;
-        capture::check_synchronous(&stream)?;
-        stream.synchronize(&context)
-    }
-
-    fn cuStreamQuery(stream: Handle) {
-        let (stream, _) = Stream::of(stream)?;
-        capture::check_synchronous(&stream)?;
-        let queue = &driver()?.queue;
-        match stream.before()?.into_iter().all(|number| queue.is_done(number)) {
-            true => Ok(()),
-            false => Err(Code::NOT_READY.into()),
-        }
     }
 
     fn cuStreamGetAttribute(stream: Handle, id: u32, value: Out<Value>) {
@@ -266,45 +205,5 @@ functions! {
         device.set(Stream::of(stream)?.1.device as i32)
     }
 
-    fn cuStreamAttachMemAsync(stream: Handle, _address: u64, _bytes: usize, _flags: u32) {
-        capture::refuse(&Stream::of(stream)?.0)
-    }
 
-    fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, data: usize) {
-        let function = function.ok_or(Code::INVALID_VALUE)?;
-        enqueue(stream, Op::Host(HostCall::Function(function, data)))
-    }
-
-    fn cuStreamAddCallback(stream: Handle, callback: Option<Callback>, data: usize, flags: u32) {
-        let callback = callback.ok_or(Code::INVALID_VALUE)?;
-        if flags != 0 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        capture::refuse(&Stream::of(stream)?.0)?;
-        enqueue(stream, Op::Host(HostCall::Callback(callback, stream, data)))
-    }
-}
-
-/// A call of the program's own code by a stream.
-#[derive(Clone, Copy)]
-pub(crate) enum HostCall {
-    /// A function and its data.
-    Function(HostFunction, usize),
-    /// A function, the stream that it is told, and its data.
-    Callback(Callback, Handle, usize),
-}
-
-impl HostCall {
-    /// Calls it. Of a context that an error has ended, only callbacks are called, and are told.
-    pub(crate) fn run(self, context: &Context) -> Result<()> {
-        let status = context.check().map_err(|error: Error| error.code.0).err().unwrap_or_default();
-        host_function(|| match self {
-            // SAFETY: the program gave the function and its data for this.
-            HostCall::Function(function, data) if status == 0 => unsafe { function(data) },
-            HostCall::Function(..) => {}
-            // SAFETY: as above.
-            HostCall::Callback(callback, stream, data) => unsafe { callback(stream, status, data) },
-        });
-        Ok(())
-    }
 }

@@ -1,12 +1,16 @@
 //! Texture and surface objects: arrays and memory that kernels read as texels.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
 use simt::memory::texture::{Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription};
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, lock};
+use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::gpu::array::{self, Array, Mipmapped};
 use crate::gpu::context;
+use crate::gpu::queue::queue;
 use crate::gpu::state::driver;
 
 /// `CUresourcetype`.
@@ -75,12 +79,15 @@ pub(crate) struct View {
 }
 
 /// A texture or surface as a program has described it.
-pub(crate) struct Object {
+struct Object {
     context: Handle,
     resource: Resource,
     /// How a texture is read; `None` of a surface.
     sampling: Option<(Sampling, View)>,
 }
+
+/// The textures and surfaces, by their handles.
+static OBJECTS: PerDriver<Mutex<HashMap<u64, Object>>> = PerDriver::new();
 
 fn invalid(what: impl Into<String>) -> Error {
     Error::new(Code::INVALID_VALUE, what)
@@ -273,7 +280,8 @@ impl Sampling {
 
 /// The object of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none of its kind.
 fn find<T>(handle: u64, is_texture: bool, read: impl FnOnce(&Object) -> T) -> Result<T> {
-    let objects = lock(&driver()?.objects);
+    driver()?;
+    let objects = lock(OBJECTS.get());
     let object = objects.get(&handle).filter(|own| own.sampling.is_some() == is_texture);
     object.map(read).ok_or_else(|| Code::INVALID_VALUE.into())
 }
@@ -284,9 +292,9 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
         return Ok(());
     }
     find(handle, is_texture, |_| ())?;
-    driver.queue.wait_for_all();
+    queue()?.wait_for_all();
     driver.machine().destroy_object(handle);
-    lock(&driver.objects).remove(&handle);
+    lock(OBJECTS.get()).remove(&handle);
     Ok(())
 }
 
@@ -294,7 +302,7 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
     let mut machine = driver.machine();
-    lock(&driver.objects).retain(|handle, own| {
+    lock(OBJECTS.get()).retain(|handle, own| {
         if own.context == context {
             machine.destroy_object(*handle);
         }
@@ -316,7 +324,7 @@ functions! {
         let made = driver()?.machine().texture(description);
         let handle = made.map_err(|error| invalid(error.to_string()))?;
         let sampling = Some((sampling, given.unwrap_or_default()));
-        lock(&driver()?.objects).insert(handle, Object { context, resource, sampling });
+        lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling });
         texture.set(handle)
     }
 
@@ -348,7 +356,7 @@ functions! {
         let (image, _) = resource.image(None, |_| Ok(0))?;
         let made = driver()?.machine().surface(image);
         let handle = made.map_err(|error| invalid(error.to_string()))?;
-        lock(&driver()?.objects).insert(handle, Object { context, resource, sampling: None });
+        lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling: None });
         surface.set(handle)
     }
 

@@ -8,10 +8,12 @@ use simt::PhysicalMemory;
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, Handles, lock};
+use crate::abi::handles::{Handle, Handles, PerDriver, lock};
 use crate::gpu::context::{self, Context};
 use crate::gpu::location::{self, Access, Location, NO_ACCESS, READ, READ_WRITE};
-use crate::gpu::memory::{self, Kind, Range};
+use crate::gpu::memory;
+use crate::gpu::queue::queue;
+use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
 
 /// What all sizes and addresses are multiples of.
@@ -55,18 +57,14 @@ struct Mapping {
 
 static PHYSICAL: Handles<Physical> = Handles::new();
 
-/// The addresses that a driver's programs manage themselves.
-#[derive(Default)]
-pub(crate) struct Addresses {
-    /// The sizes of what is reserved, by the first address.
-    reserved: Mutex<BTreeMap<u64, u64>>,
-    /// What is mapped, by the first address.
-    mapped: Mutex<BTreeMap<u64, Mapping>>,
-}
+/// The sizes of what is reserved, by the first address.
+static RESERVED: PerDriver<Mutex<BTreeMap<u64, u64>>> = PerDriver::new();
+/// What is mapped, by the first address.
+static MAPPED: PerDriver<Mutex<BTreeMap<u64, Mapping>>> = PerDriver::new();
 
 /// The first address and the size of the reservation that an address lies in.
 pub(crate) fn reservation_of(address: u64) -> Option<(u64, u64)> {
-    let reserved = lock(&driver().ok()?.addresses.reserved);
+    let reserved = lock(RESERVED.get());
     let (base, bytes) = reserved.range(..=address).next_back()?;
     (address - base < *bytes).then_some((*base, *bytes))
 }
@@ -102,7 +100,7 @@ impl Physical {
 
     /// Forgets it, once it is neither mapped nor to be released any more.
     fn forget_if_unused(&self) -> Result<()> {
-        let is_mapped = lock(&driver()?.addresses.mapped).values().any(|own| own.physical.handle == self.handle);
+        let is_mapped = lock(MAPPED.get()).values().any(|own| own.physical.handle == self.handle);
         if self.references.load(Ordering::Relaxed) == 0 && !is_mapped && PHYSICAL.remove(self.handle).is_ok() {
             driver()?.machine().memory_mut().release(&self.memory);
         }
@@ -112,7 +110,7 @@ impl Physical {
 
 /// The first addresses of the mappings that lie between two addresses: `CUDA_ERROR_INVALID_VALUE` where a part of one does.
 fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
-    let mapped = lock(&driver()?.addresses.mapped);
+    let mapped = lock(MAPPED.get());
     let end = base.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
     let before = mapped.range(..base).next_back().is_some_and(|(at, own)| at + own.bytes > base);
     let behind = mapped.range(base..end).next_back().is_some_and(|(at, own)| at + own.bytes > end);
@@ -125,7 +123,7 @@ fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
 /// Lets kernels and copies access a mapping, or not any more.
 fn set_access(base: u64, access: u32) -> Result<()> {
     let mut machine = driver()?.machine();
-    let mut mapped = lock(&driver()?.addresses.mapped);
+    let mut mapped = lock(MAPPED.get());
     let mapping = mapped.get_mut(&base).ok_or(Code::INVALID_VALUE)?;
     let (was, is) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
     let memory = machine.memory_mut();
@@ -138,7 +136,7 @@ fn set_access(base: u64, access: u32) -> Result<()> {
         return Err(Code::INVALID_VALUE.into());
     }
     mapping.access = access;
-    memory::change(base, |range| {
+    ranges::change(base, |range| {
         range.flags = access;
         Ok(())
     })
@@ -165,7 +163,7 @@ functions! {
         // The address that is wanted is a hint.
         let align = GRANULARITY.max(align as u64);
         let base = driver()?.machine().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
-        lock(&driver()?.addresses.reserved).insert(base, bytes as u64);
+        lock(RESERVED.get()).insert(base, bytes as u64);
         address.set(base)
     }
 
@@ -174,7 +172,7 @@ functions! {
         if !between(address, bytes)?.is_empty() {
             return Err(Error::new(Code::INVALID_VALUE, "memory is mapped there; unmap it first"));
         }
-        let mut reserved = lock(&driver()?.addresses.reserved);
+        let mut reserved = lock(RESERVED.get());
         match reserved.get(&address) {
             Some(own) if *own == bytes as u64 => drop(reserved.remove(&address)),
             _ => return Err(Code::INVALID_VALUE.into()),
@@ -207,7 +205,7 @@ functions! {
     fn cuMemRetainAllocationHandle(handle: Out<Handle>, address: u64) {
         driver()?;
         handle.check()?;
-        let mapped = lock(&driver()?.addresses.mapped);
+        let mapped = lock(MAPPED.get());
         let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         mapping.physical.references.fetch_add(1, Ordering::Relaxed);
@@ -234,8 +232,8 @@ functions! {
         }
         let bytes = bytes as u64;
         let device = Context::primary(physical.props.location.id)?;
-        memory::add(Range::new(address, bytes, Kind::Mapped, device.handle));
-        lock(&driver()?.addresses.mapped).insert(address, Mapping { bytes, physical, access: NO_ACCESS });
+        ranges::add(Range::new(address, bytes, Kind::Mapped, device.handle));
+        lock(MAPPED.get()).insert(address, Mapping { bytes, physical, access: NO_ACCESS });
         Ok(())
     }
 
@@ -247,12 +245,12 @@ functions! {
         if !is_reserved {
             return Err(Code::INVALID_VALUE.into());
         }
-        driver.queue.wait_for_all();
-        memory::print_printed();
+        queue()?.wait_for_all();
+        driver.print_printed();
         all.into_iter().try_for_each(|base| {
             set_access(base, NO_ACCESS)?;
-            memory::forget(base);
-            let mapping = lock(&driver.addresses.mapped).remove(&base);
+            ranges::all().remove(&base);
+            let mapping = lock(MAPPED.get()).remove(&base);
             mapping.map_or(Ok(()), |mapping| mapping.physical.forget_if_unused())
         })
     }
@@ -263,7 +261,7 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         let all = between(address, bytes)?;
-        let mapped = lock(&driver()?.addresses.mapped);
+        let mapped = lock(MAPPED.get());
         let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|own| own.bytes).sum();
         drop(mapped);
         if covered != bytes as u64 {
@@ -285,7 +283,7 @@ functions! {
         driver()?;
         flags.check()?;
         let location = location.get()?.checked()?;
-        let mapped = lock(&driver()?.addresses.mapped);
+        let mapped = lock(MAPPED.get());
         let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         flags.set(if location.is_device() { mapping.access } else { NO_ACCESS }.into())

@@ -1,10 +1,11 @@
 //! The driver's functions about captures.
 
-use super::{Info, begin, end, exchange_mode, info, status, update};
+use super::{begin, end, status, update};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::graph::{self, Dependency, EdgeData};
+use crate::gpu::hazards;
 use crate::gpu::stream::Stream;
 
 /// `CU_STREAM_ADD_CAPTURE_DEPENDENCIES` and `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
@@ -25,18 +26,17 @@ fn show(stream: Handle, places: &Places) -> Result<()> {
     let (stream, _) = Stream::of(stream)?;
     let Places { status: state, id, graph, nodes, edges, count } = places;
     state.set(status(&stream)?)?;
-    let Some(Info { id: own, graph: into, nodes: after, edges: data, count: len, has_data }) = info(&stream) else {
-        return Ok(());
-    };
-    if nodes.is_asked() && !edges.is_asked() && has_data {
-        return Err(Code::LOSSY_QUERY.into());
-    }
-    id.offer(own);
-    graph.offer(into);
-    nodes.offer(after);
-    edges.offer(data);
-    count.offer(len);
-    Ok(())
+    super::show(&stream, |own, into, after, data| {
+        if nodes.is_asked() && !edges.is_asked() && data.iter().any(|data| *data != EdgeData::default()) {
+            return Err(Code::LOSSY_QUERY.into());
+        }
+        id.offer(own);
+        graph.offer(into);
+        nodes.offer(after.as_ptr());
+        edges.offer(data.as_ptr());
+        count.offer(after.len());
+        Ok(())
+    })
 }
 
 fn change(stream: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, flags: u32) -> Result<()> {
@@ -50,14 +50,9 @@ fn change(stream: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, f
     update(&stream, Dependency::read(nodes, data, count)?, flags == SET)
 }
 
-/// A place that nobody asks for.
-fn none<T>() -> Out<T> {
-    Out::from_address(0)
-}
-
 functions! {
     fn cuStreamBeginCapture(stream: Handle) {
-        begin(Stream::of(stream)?.0, super::GLOBAL, None)
+        begin(Stream::of(stream)?.0, hazards::GLOBAL, None)
     }
 
     fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) {
@@ -85,13 +80,13 @@ functions! {
     }
 
     fn cuStreamGetCaptureInfo(stream: Handle, status: Out<u32>, id: Out<u64>) {
-        show(stream, &Places { status, id, graph: none(), nodes: none(), edges: none(), count: none() })
+        show(stream, &Places { status, id, graph: Out::none(), nodes: Out::none(), edges: Out::none(), count: Out::none() })
     }
 
     fn cuStreamGetCaptureInfo_v2(
         stream: Handle, status: Out<u32>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const Handle>, count: Out<usize>,
     ) {
-        show(stream, &Places { status, id, graph, nodes, edges: none(), count })
+        show(stream, &Places { status, id, graph, nodes, edges: Out::none(), count })
     }
 
     fn cuStreamGetCaptureInfo_v3(
@@ -118,6 +113,6 @@ functions! {
         mode.check()?;
         // SAFETY: it was checked that there is a place, which holds the new mode.
         let new = unsafe { mode.as_ptr().read_unaligned() };
-        mode.set(exchange_mode(new)?)
+        mode.set(hazards::exchange_mode(new)?)
     }
 }

@@ -3,84 +3,79 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Part, all_captures, captures, check_unsafe, extend, take};
+use super::{Part, captures, extend, take};
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::lock;
 use crate::gpu::event::Event;
-use crate::gpu::graph::Dependency;
+use crate::gpu::hazards;
 use crate::gpu::op::Op;
 use crate::gpu::stream::{Stream, Waits};
-
-/// Where in a capture an event was recorded.
-#[derive(Clone)]
-pub(crate) struct Mark {
-    capture: u64,
-    after: Vec<Dependency>,
-}
 
 /// Records an event in a stream, if that is captured, and says whether it is. An external one becomes a node.
 pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> Result<bool> {
     if is_external {
         return take(stream, &Op::Record(event.clone()));
     }
-    let Some(mut captures) = captures() else { return Ok(false) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
     let after = capture.parts.get(&stream.id).map(|part| part.after.clone()).unwrap_or_default();
-    *lock(&event.mark) = Some(Mark { capture: stream.capture.load(Ordering::Relaxed), after });
+    capture.marks.insert(event.handle, after);
+    event.capture.store(stream.capture.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(true)
 }
 
 /// Lets a stream wait for an event, if either is captured, and says whether that is so. An external event becomes a node.
 pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) -> Result<bool> {
-    let mark = lock(&event.mark).clone();
-    let Some(mark) = mark else {
+    let marked = event.capture.load(Ordering::Relaxed);
+    if marked == 0 {
         if is_external {
             return take(stream, &Op::Wait(event.clone()));
         }
-        let Some(mut captures) = captures() else { return Ok(false) };
+        let mut captures = captures();
         captures.check_default(stream, true)?;
         let Some(capture) = captures.of(stream) else { return Ok(false) };
         capture.check()?;
         if event.recorded() == 0 {
             return Ok(true);
         }
-        capture.is_valid = false;
+        capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
-    };
-    let mut captures = all_captures()?;
+    }
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     let own = stream.capture.load(Ordering::Relaxed);
-    if !captures.0.contains_key(&mark.capture) {
+    if !captures.0.contains_key(&marked) {
         captures.invalidate(own);
         return Err(Error::new(Code::INVALID_VALUE, "the event was recorded in a capture that is over"));
     }
-    if own != 0 && own != mark.capture {
+    if own != 0 && own != marked {
         captures.invalidate(own);
-        captures.invalidate(mark.capture);
+        captures.invalidate(marked);
         return Err(Error::new(Code::STREAM_CAPTURE_MERGE, "the event was recorded in another capture"));
     }
-    let Some(capture) = captures.0.get_mut(&mark.capture) else { return Ok(true) };
+    let Some(capture) = captures.0.get_mut(&marked) else { return Ok(true) };
     capture.check()?;
     if stream.waits() == Waits::IsDefault {
-        capture.is_valid = false;
+        capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
     }
-    stream.capture.store(mark.capture, Ordering::Relaxed);
-    let part = capture.parts.entry(stream.id).or_insert_with(|| Part::new(stream.clone(), Vec::new()));
-    extend(&mut part.after, mark.after);
+    stream.capture.store(marked, Ordering::Relaxed);
+    let new = || Part { stream: stream.clone(), after: Vec::new(), shown: Default::default() };
+    let part = capture.parts.entry(stream.id).or_insert_with(new);
+    extend(&mut part.after, capture.marks.get(&event.handle).into_iter().flatten().copied());
     Ok(true)
 }
 
 /// Refuses to wait for an event that was recorded in a capture, or beside a capture that forbids it.
 pub(crate) fn check_event(event: &Event) -> Result<()> {
-    let mark = lock(&event.mark).clone();
-    let Some(mark) = mark else { return check_unsafe() };
-    let mut captures = all_captures()?;
-    match captures.0.get_mut(&mark.capture) {
+    let marked = event.capture.load(Ordering::Relaxed);
+    if marked == 0 {
+        return hazards::check();
+    }
+    match captures().0.get_mut(&marked) {
         Some(capture) => {
-            capture.is_valid = false;
+            capture.terms.invalidate();
             Err(Code::CAPTURED_EVENT.into())
         }
         None => Err(Code::INVALID_VALUE.into()),
@@ -89,5 +84,5 @@ pub(crate) fn check_event(event: &Event) -> Result<()> {
 
 /// Refuses to take the time of an event that was recorded in a capture.
 pub(crate) fn check_elapsed(event: &Event) -> Result<()> {
-    if lock(&event.mark).is_some() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
+    if event.capture.load(Ordering::Relaxed) != 0 { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
 }

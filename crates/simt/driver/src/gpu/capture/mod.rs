@@ -8,58 +8,38 @@ pub(crate) mod calls;
 pub(crate) mod events;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::{Handle, lock};
+use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::abi::platform;
 use crate::gpu::graph::node::{Node, Work};
 use crate::gpu::graph::{Dependency, EdgeData, Graph};
+use crate::gpu::hazards::{self, RELAXED, Terms};
 use crate::gpu::launch_attributes::Attributes;
 use crate::gpu::op::Op;
-use crate::gpu::state::driver;
 use crate::gpu::stream::{Stream, Waits};
-
-/// The modes of captures and of threads (`CUstreamCaptureMode`).
-pub(crate) const GLOBAL: u32 = 0;
-pub(crate) const THREAD_LOCAL: u32 = 1;
-pub(crate) const RELAXED: u32 = 2;
-
-/// The captures of a driver.
-#[derive(Default)]
-pub(crate) struct All {
-    captures: Mutex<Captures>,
-    /// How many captures there are.
-    count: AtomicUsize,
-    /// The modes of threads, by the numbers of the threads; [`GLOBAL`] for the others.
-    modes: Mutex<HashMap<u64, u32>>,
-}
-
-impl All {
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Relaxed) == 0
-    }
-}
 
 /// Captures that are not over, by their numbers.
 #[derive(Default)]
 struct Captures(BTreeMap<u64, Capture>);
 
+static CAPTURES: PerDriver<Mutex<Captures>> = PerDriver::new();
+
 struct Capture {
     graph: Arc<Graph>,
     /// Whether the graph is the program's own.
     is_given: bool,
-    mode: u32,
-    /// The thread that has begun it, and the number of the stream in which.
-    thread: u64,
+    terms: Arc<Terms>,
+    /// The number of the stream in which it has begun.
     origin: u64,
     /// The handle of its context.
     context: Handle,
-    is_valid: bool,
     /// Its streams, by their numbers.
     parts: HashMap<u64, Part>,
+    /// What comes after the events that were recorded in it depends on this, by the handles of the events.
+    marks: HashMap<Handle, Vec<Dependency>>,
 }
 
 /// A stream of a capture.
@@ -68,41 +48,17 @@ struct Part {
     /// What its next node depends on.
     after: Vec<Dependency>,
     /// What was shown of that last: nodes and the data of the edges.
-    shown: (Box<[Handle]>, Box<[EdgeData]>),
+    shown: (Vec<Handle>, Vec<EdgeData>),
 }
 
-/// What is known of the capture that a stream takes part in.
-pub(crate) struct Info {
-    pub(crate) id: u64,
-    pub(crate) graph: Handle,
-    pub(crate) nodes: *const Handle,
-    pub(crate) edges: *const EdgeData,
-    pub(crate) count: usize,
-    /// Whether there is more to say of an edge than where it leads.
-    pub(crate) has_data: bool,
-}
-
-impl Part {
-    fn new(stream: Arc<Stream>, after: Vec<Dependency>) -> Self {
-        Self { stream, after, shown: Default::default() }
-    }
-}
-
-/// The captures, locked, if there are any.
-fn captures() -> Option<MutexGuard<'static, Captures>> {
-    let all = &driver().ok()?.captures;
-    (!all.is_empty()).then(|| lock(&all.captures))
+/// Whether nothing is captured.
+pub(crate) fn is_empty() -> bool {
+    captures().0.is_empty()
 }
 
 /// The captures, locked.
-fn all_captures() -> Result<MutexGuard<'static, Captures>> {
-    Ok(lock(&driver()?.captures.captures))
-}
-
-/// The mode of the thread that calls.
-fn mode() -> u32 {
-    let mode = || lock(&driver().ok()?.captures.modes).get(&platform::thread()).copied();
-    mode().unwrap_or(GLOBAL)
+fn captures() -> MutexGuard<'static, Captures> {
+    lock(CAPTURES.get())
 }
 
 impl Captures {
@@ -114,7 +70,9 @@ impl Captures {
         let mut is_refused = false;
         for capture in self.0.values_mut().filter(|own| own.context == stream.context) {
             if capture.parts.values().any(|part| part.stream.waits() == Waits::ForDefault) {
-                capture.is_valid &= !invalidates;
+                if invalidates {
+                    capture.terms.invalidate();
+                }
                 is_refused = true;
             }
         }
@@ -129,54 +87,26 @@ impl Captures {
         self.0.get_mut(&stream.capture.load(Ordering::Relaxed))
     }
 
-    /// Notes how many captures there are.
-    fn note_count(&self) {
-        if let Ok(driver) = driver() {
-            driver.captures.count.store(self.0.len(), Ordering::Relaxed);
-        }
-    }
-
     fn invalidate(&mut self, capture: u64) {
         if let Some(capture) = self.0.get_mut(&capture) {
-            capture.is_valid = false;
+            capture.terms.invalidate();
         }
     }
 
     /// Takes a capture away from its streams.
     fn remove(&mut self, capture: u64) -> Option<Capture> {
         let capture = self.0.remove(&capture)?;
-        self.note_count();
         for part in capture.parts.values() {
             part.stream.capture.store(0, Ordering::Relaxed);
         }
         capture.graph.set_captured(false);
         Some(capture)
     }
-
-    /// Refuses what could go unnoticed by a capture, if there is one that forbids it to this thread.
-    fn check_unsafe(&mut self) -> Result<()> {
-        let (thread, mode) = (platform::thread(), mode());
-        let forbids = |capture: &Capture| match (capture.thread == thread, mode) {
-            (_, RELAXED) => false,
-            (true, _) => capture.mode != RELAXED,
-            (false, THREAD_LOCAL) => false,
-            (false, _) => capture.mode == GLOBAL,
-        };
-        let mut is_forbidden = false;
-        for capture in self.0.values_mut().filter(|own| forbids(own)) {
-            capture.is_valid = false;
-            is_forbidden = true;
-        }
-        match is_forbidden {
-            true => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "not allowed while a stream is captured")),
-            false => Ok(()),
-        }
-    }
 }
 
 impl Capture {
     fn check(&self) -> Result<()> {
-        if self.is_valid { Ok(()) } else { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) }
+        if self.terms.is_valid() { Ok(()) } else { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) }
     }
 
     /// Forgets the graph, unless it is the program's own.
@@ -196,17 +126,12 @@ impl Capture {
     }
 }
 
-/// Refuses a call that is potentially unsafe beside a capture, such as an allocation.
-pub(crate) fn check_unsafe() -> Result<()> {
-    captures().map_or(Ok(()), |mut captures| captures.check_unsafe())
-}
-
 /// Refuses to wait for a context of which streams are captured.
 pub(crate) fn check_context(context: Handle) -> Result<()> {
-    let Some(mut captures) = captures() else { return Ok(()) };
+    let mut captures = captures();
     let mut is_captured = false;
     for capture in captures.0.values_mut().filter(|own| own.context == context) {
-        capture.is_valid = false;
+        capture.terms.invalidate();
         is_captured = true;
     }
     if is_captured { Err(Code::STREAM_CAPTURE_UNSUPPORTED.into()) } else { Ok(()) }
@@ -214,11 +139,11 @@ pub(crate) fn check_context(context: Handle) -> Result<()> {
 
 /// Refuses an operation of a captured stream that no node can stand for.
 pub(crate) fn refuse(stream: &Stream) -> Result<()> {
-    let Some(mut captures) = captures() else { return Ok(()) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     match captures.of(stream) {
         Some(capture) => {
-            capture.is_valid = false;
+            capture.terms.invalidate();
             Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured"))
         }
         None => Ok(()),
@@ -227,7 +152,7 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
 
 /// Refuses an operation that a captured stream does not accept, and leaves the capture as it is.
 pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
-    match captures().as_mut().and_then(|captures| captures.of(stream)) {
+    match captures().of(stream) {
         Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured")),
         None => Ok(()),
     }
@@ -236,19 +161,19 @@ pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
 /// Refuses to wait for a stream that is captured, or beside a capture that forbids it.
 pub(crate) fn check_synchronous(stream: &Stream) -> Result<()> {
     refuse(stream)?;
-    check_unsafe()
+    hazards::check()
 }
 
 /// Ends the capture of a stream in which a launch was wrong.
 pub(crate) fn invalidate(stream: &Stream) {
-    if let Some(capture) = captures().as_mut().and_then(|captures| captures.of(stream)) {
-        capture.is_valid = false;
+    if let Some(capture) = captures().of(stream) {
+        capture.terms.invalidate();
     }
 }
 
 /// Captures an operation, if its stream is captured, and says whether it is.
 pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
-    let Some(mut captures) = captures() else { return Ok(false) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
@@ -258,12 +183,12 @@ pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
 
 /// Whether a stream is captured; refuses one whose capture has failed.
 pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
-    let Some(mut captures) = captures() else { return Ok(false) };
+    let mut captures = captures();
     captures.check_default(stream, true)?;
     captures.of(stream).map_or(Ok(false), |capture| capture.check().map(|()| true))
 }
 
-fn extend(after: &mut Vec<Dependency>, more: Vec<Dependency>) {
+fn extend(after: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
     for own in more {
         if !after.contains(&own) {
             after.push(own);
@@ -280,7 +205,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     if stream.waits() == Waits::IsDefault {
         return Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured"));
     }
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     if captures.of(&stream).is_some() {
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is captured already"));
     }
@@ -289,29 +214,28 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     graph.set_captured(true);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     stream.capture.store(id, Ordering::Relaxed);
-    let (origin, context, thread) = (stream.id, stream.context, platform::thread());
-    let parts = HashMap::from([(origin, Part::new(stream, after))]);
-    captures.0.insert(id, Capture { graph, is_given, mode, thread, origin, context, is_valid: true, parts });
-    captures.note_count();
+    let (origin, context, terms) = (stream.id, stream.context, Terms::begin(mode));
+    let parts = HashMap::from([(origin, Part { stream, after, shown: Default::default() })]);
+    captures.0.insert(id, Capture { graph, is_given, terms, origin, context, parts, marks: HashMap::new() });
     Ok(())
 }
 
 /// Ends the capture of a stream, and returns the graph.
 pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     let id = stream.capture.load(Ordering::Relaxed);
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     let Some(capture) = captures.of(stream) else {
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is not captured"));
     };
     if capture.origin != stream.id {
-        capture.is_valid = false;
+        capture.terms.invalidate();
         return Err(Error::new(Code::STREAM_CAPTURE_UNMATCHED, "the capture has begun in another stream"));
     }
     let capture = captures.remove(id).ok_or(Code::ILLEGAL_STATE)?;
     drop(captures);
     let finish = || {
         capture.check()?;
-        if capture.mode != RELAXED && capture.thread != platform::thread() {
+        if capture.terms.mode != RELAXED && capture.terms.thread != platform::thread() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
         let nodes = |part: &Part| part.after.iter().map(|own| own.node).collect::<Vec<_>>();
@@ -333,7 +257,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
 
 /// Forgets a stream that is destroyed. The capture that began in it is over; in another one, its work stays.
 pub(crate) fn forget(stream: &Stream) {
-    let Some(mut captures) = captures() else { return };
+    let mut captures = captures();
     let id = stream.capture.load(Ordering::Relaxed);
     let is_origin = captures.of(stream).is_some_and(|capture| capture.origin == stream.id);
     let removed = if is_origin { captures.remove(id) } else { None };
@@ -343,39 +267,31 @@ pub(crate) fn forget(stream: &Stream) {
     }
 }
 
-/// Exchanges the mode of this thread.
-pub(crate) fn exchange_mode(mode: u32) -> Result<u32> {
-    Ok(lock(&driver()?.captures.modes).insert(platform::thread(), mode).unwrap_or(GLOBAL))
-}
-
 /// Whether a stream is captured, as `CUstreamCaptureStatus`.
 pub(crate) fn status(stream: &Stream) -> Result<u32> {
-    let Some(mut captures) = captures() else { return Ok(0) };
+    let mut captures = captures();
     captures.check_default(stream, false)?;
     Ok(match captures.of(stream) {
         None => 0,
-        Some(capture) if capture.is_valid => 1,
+        Some(capture) if capture.terms.is_valid() => 1,
         Some(_) => 2,
     })
 }
 
-/// What is known of the capture of a stream, if there is one that has not failed.
-pub(crate) fn info(stream: &Stream) -> Option<Info> {
-    let mut captures = captures()?;
-    let id = stream.capture.load(Ordering::Relaxed);
-    let capture = captures.of(stream).filter(|own| own.is_valid)?;
-    let graph = capture.graph.handle;
-    let part = capture.parts.get_mut(&stream.id)?;
-    part.shown.0 = part.after.iter().map(|own| own.node).collect();
-    part.shown.1 = part.after.iter().map(|own| own.data).collect();
-    let has_data = part.shown.1.iter().any(|data| *data != EdgeData::default());
-    let (nodes, edges) = (part.shown.0.as_ptr(), part.shown.1.as_ptr());
-    Some(Info { id, graph, nodes, edges, count: part.after.len(), has_data })
+/// Shows what is known of the capture of a stream, if there is one that has not failed: its number, the handle of its graph, and
+/// what the next node depends on. Both lists stay where they are until they are shown again.
+pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[EdgeData]) -> Result<()>) -> Result<()> {
+    let mut captures = captures();
+    let capture = captures.of(stream).filter(|own| own.terms.is_valid());
+    let Some(Capture { graph, parts, .. }) = capture else { return Ok(()) };
+    let Some(Part { after, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
+    *shown = after.iter().map(|own| (own.node, own.data)).unzip();
+    to(stream.capture.load(Ordering::Relaxed), graph.handle, &shown.0, &shown.1)
 }
 
 /// Changes what the next node of a captured stream depends on.
 pub(crate) fn update(stream: &Stream, after: Vec<Dependency>, replaces: bool) -> Result<()> {
-    let mut captures = all_captures()?;
+    let mut captures = captures();
     let capture = captures.of(stream).ok_or(Code::ILLEGAL_STATE)?;
     capture.check()?;
     capture.graph.check(&after)?;

@@ -74,11 +74,6 @@ impl Edges {
     }
 }
 
-/// A place that nobody asks for.
-fn none<T>() -> Out<T> {
-    Out::from_address(0)
-}
-
 /// Adds or takes away edges: all, or none.
 fn change(
     graph: Handle,
@@ -167,7 +162,7 @@ functions! {
     }
 
     fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
-        Edges { from, to, data: none(), count }.of_graph(graph)
+        Edges { from, to, data: Out::none(), count }.of_graph(graph)
     }
 
     fn cuGraphGetEdges_v2(
@@ -177,19 +172,19 @@ functions! {
     }
 
     fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: nodes, to: none(), data: none(), count }.before(node)
+        Edges { from: nodes, to: Out::none(), data: Out::none(), count }.before(node)
     }
 
     fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: nodes, to: none(), data, count }.before(node)
+        Edges { from: nodes, to: Out::none(), data, count }.before(node)
     }
 
     fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: none(), to: nodes, data: none(), count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data: Out::none(), count }.behind(node)
     }
 
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: none(), to: nodes, data, count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data, count }.behind(node)
     }
 
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {

@@ -3,17 +3,17 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::generic::Params;
-use super::memory::Used;
+use super::memory;
 use super::node::{Node, Work};
-use super::update::Info;
 use super::{CopyKind, Graph, Inner, get as graph};
-use crate::abi::call::{In, Out, functions};
+use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles};
-use crate::gpu::capture;
+use crate::gpu::context::Context;
+use crate::gpu::graph_memory::Used;
+use crate::gpu::hazards;
 use crate::gpu::op::Op;
-use crate::gpu::queue::Piece;
+use crate::gpu::queue::{Piece, queue};
 use crate::gpu::state::driver;
 use crate::gpu::stream::Stream;
 
@@ -78,7 +78,7 @@ fn check_order(inner: &Inner) -> std::result::Result<(), InstantiateError> {
 }
 
 fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, InstantiateError> {
-    capture::check_unsafe()?;
+    hazards::check()?;
     let source = graph(source)?;
     if flags & !(AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY) != 0
         || flags & (AUTO_FREE | DEVICE_LAUNCH) == AUTO_FREE | DEVICE_LAUNCH
@@ -114,19 +114,16 @@ impl Exec {
         inner.nodes.get_mut(&handle).map_or_else(|| Err(Code::INVALID_VALUE.into()), work)
     }
 
-    fn launch(self: &Arc<Self>, stream: Handle) -> Result<()> {
-        let (stream, context) = Stream::of(stream)?;
-        capture::refuse(&stream)?;
+    /// Enqueues its operations.
+    pub(crate) fn launch(self: &Arc<Self>, stream: &Stream, context: &Arc<Context>) -> Result<()> {
         let mut used = Used::default();
-        used.collect(&self.graph.lock());
-        if !used.is_empty() {
-            used.launch(self.flags & AUTO_FREE != 0)?;
-        }
+        memory::collect(&self.graph.lock(), &mut used);
+        used.launch(self.flags & AUTO_FREE != 0)?;
         let mut pieces = Vec::new();
         let after = expand(&self.graph, &mut pieces, &[]);
         pieces.push(Piece { op: Op::End(self.clone()), after });
         let last = self.last.load(Ordering::Relaxed);
-        let number = driver()?.queue.push_all(&context, &stream, pieces, &[last])?;
+        let number = queue()?.push(context, stream, pieces, &[last])?;
         self.last.store(number, Ordering::Relaxed);
         Ok(())
     }
@@ -258,17 +255,8 @@ functions! {
         flags.set(exec.flags & if has_kernels { u64::MAX } else { !NODE_PRIORITY })
     }
 
-    fn cuGraphLaunch(exec: Handle, stream: Handle) {
-        get(exec)?.launch(stream)
-    }
-
-    fn cuGraphUpload(exec: Handle, stream: Handle) {
-        get(exec)?;
-        capture::refuse(&Stream::of(stream)?.0)
-    }
-
     fn cuGraphExecDestroy(exec: Handle) {
-        capture::check_unsafe()?;
+        hazards::check()?;
         let exec = get(exec)?;
         EXECS.remove(exec.handle)?;
         if let Some(source) = exec.source.upgrade() {
@@ -293,24 +281,7 @@ functions! {
         })?)
     }
 
-    fn cuGraphExecChildGraphNodeSetParams(exec: Handle, node: Handle, child: Handle) {
-        super::update::child(exec, node, child)
-    }
 
-    fn cuGraphExecUpdate(exec: Handle, graph: Handle, node: Out<Handle>, result: Out<u32>) {
-        super::update::all(exec, graph, |info| {
-            node.offer(info.node);
-            result.offer(info.result);
-        })
-    }
-
-    fn cuGraphExecUpdate_v2(exec: Handle, graph: Handle, info: Out<Info>) {
-        super::update::all(exec, graph, |found| info.offer(found))
-    }
-
-    fn cuGraphExecNodeSetParams(exec: Handle, node: Handle, params: In<Params>) {
-        super::generic::set_in(exec, node, params)
-    }
 }
 
 /// Refuses nodes other than kernels, copies and fills.

@@ -3,8 +3,8 @@
 use super::kernel::KernelParams2;
 use super::memory::AllocateParams;
 use super::node::{self, Node, Work};
-use super::nodes::{self, BatchNodeParams, HostParams, add, child_node, record_node, wait_node};
-use super::transfer::{FillParams, check_context, copy_node};
+use super::nodes::{self, BatchNodeParams, HostParams, add, check_context, child_node, record_node, wait_node};
+use super::transfer::{FillParams, copy_node};
 use super::{EdgeData, get};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
@@ -93,7 +93,7 @@ impl Params {
 }
 
 /// Gives a node of an executable graph these parameters.
-pub(crate) fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
+fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
     let params = Params::read(params)?;
     match params.kind {
         node::CHILD => super::update::child(exec, node, params.of()?),
@@ -142,5 +142,9 @@ functions! {
     fn cuGraphNodeSetParams(node: Handle, params: In<Params>) {
         let params = Params::read(params)?;
         nodes::set(node, params.kind, || Ok(params.node()?.0))
+    }
+
+    fn cuGraphExecNodeSetParams(exec: Handle, node: Handle, params: In<Params>) {
+        set_in(exec, node, params)
     }
 }

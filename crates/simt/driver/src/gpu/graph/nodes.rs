@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use super::exec;
-use super::memory::{AllocateParams, GraphMemory, free_node};
+use super::memory::{AllocateParams, free_node};
 use super::node::{self, Child, Node, Work};
-use super::transfer::check_context;
 use super::{Dependency, EdgeData, get, with_node};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
+use crate::gpu::context::{self, Context};
 use crate::gpu::event::{self, Event};
 use crate::gpu::mem_op::{BatchParams, Interface};
-use crate::gpu::op::Op;
-use crate::gpu::stream::{HostCall, HostFunction};
+use crate::gpu::op::{HostCall, HostFunction, Op};
 
 /// Adds the node that `make` makes to a graph, and says its handle.
 pub(crate) fn add(
@@ -44,6 +43,14 @@ pub(crate) fn set_in(exec: Handle, node: Handle, kind: u32, make: impl FnOnce() 
     exec.with_node(node, |node| check_kind(node, kind))?;
     let new = make()?;
     exec.with_node(node, |node| node.set(new))
+}
+
+/// Refuses a context that does not exist; 0 is the current one.
+pub(crate) fn check_context(context: Handle) -> Result<()> {
+    match context {
+        0 => context::current().map(drop),
+        _ => Context::of(context).map(drop),
+    }
 }
 
 fn check_kind(node: &Node, kind: u32) -> Result<()> {
@@ -131,7 +138,7 @@ fn waited(node: &mut Node) -> Result<Handle> {
 /// The parameters of a node that does a batch. They stay where they are shown as long as the node is not changed.
 fn batch_params(node: &mut Node) -> Result<BatchNodeParams> {
     let Work::Op(Op::Batch(ops)) = &node.work else { return Err(Code::INVALID_VALUE.into()) };
-    let context = crate::gpu::context::current()?.handle;
+    let context = context::current()?.handle;
     let words: Box<[u64]> = ops.iter().flat_map(|op| BatchParams::from(*op).words()).collect();
     let count = ops.len() as u32;
     node.shown = vec![words];
@@ -239,7 +246,7 @@ functions! {
     fn cuGraphMemAllocNodeGetParams(node: Handle, params: Out<AllocateParams>) {
         params.check()?;
         params.set(with_node(node, |node| match &node.work {
-            Work::Op(Op::Allocate(memory)) => Ok(GraphMemory::params(memory)),
+            Work::Op(Op::Allocate(memory)) => Ok(AllocateParams::of(memory)),
             _ => Err(Code::INVALID_VALUE.into()),
         })?)
     }

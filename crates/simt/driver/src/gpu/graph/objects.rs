@@ -7,8 +7,8 @@ use super::get;
 use crate::abi::call::{Out, functions, host_function};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles};
+use crate::gpu::op::HostFunction;
 use crate::gpu::state::driver;
-use crate::gpu::stream::HostFunction;
 
 static OBJECTS: Handles<UserObject> = Handles::new();
 

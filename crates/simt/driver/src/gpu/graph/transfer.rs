@@ -1,12 +1,11 @@
 //! Nodes that copy and fill memory.
 
 use super::node::{self, Node, Work};
-use super::nodes::{add, set, set_in};
+use super::nodes::{add, check_context, set, set_in};
 use super::with_node;
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
-use crate::gpu::context::{self, Context};
 use crate::gpu::copy::Fill;
 use crate::gpu::copy3d::{self, Memcpy3d};
 use crate::gpu::op::Op;
@@ -48,14 +47,6 @@ pub(crate) fn copy_node(params: &Memcpy3d) -> Result<Node> {
         return Err(Error::new(Code::INVALID_VALUE, "a copy of no bytes"));
     }
     Ok(Node { copied: Some(*params), ..Node::new(Work::Op(Op::Copy(copy))) })
-}
-
-/// Refuses a context that does not exist; 0 is the current one.
-pub(crate) fn check_context(context: Handle) -> Result<()> {
-    match context {
-        0 => context::current().map(drop),
-        _ => Context::of(context).map(drop),
-    }
 }
 
 fn copy_params(node: &mut Node) -> Result<Memcpy3d> {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::node::{Node, Work};
 use super::{Graph, Inner, exec, get};
+use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::copy::{Copy, Side};
-use crate::gpu::memory;
 use crate::gpu::op::Op;
+use crate::gpu::ranges;
 
 /// `CUgraphExecUpdateResultInfo`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +38,7 @@ struct Change {
 
 /// Whether memory is the host's or a device's, on both sides of a copy.
 fn spaces(copy: &Copy) -> [bool; 2] {
-    [copy.from, copy.to].map(|Side { address, .. }| memory::range_of(address).is_some())
+    [copy.from, copy.to].map(|Side { address, .. }| ranges::range_of(address).is_some())
 }
 
 /// Why a node cannot get what another one has, if that is so.
@@ -119,7 +120,7 @@ fn apply(changes: Vec<Change>) {
 }
 
 /// Updates an executable graph with another graph, and says how that went.
-pub(crate) fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
+fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
     let changes = changes(&exec.graph, &graph);
@@ -145,4 +146,21 @@ pub(crate) fn child(exec: Handle, node: Handle, graph: Handle) -> Result<()> {
     let changes = changes(&own, &graph);
     apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graph differs too much"))?);
     Ok(())
+}
+
+functions! {
+    fn cuGraphExecChildGraphNodeSetParams(exec: Handle, node: Handle, child: Handle) {
+        self::child(exec, node, child)
+    }
+
+    fn cuGraphExecUpdate(exec: Handle, graph: Handle, node: Out<Handle>, result: Out<u32>) {
+        all(exec, graph, |info| {
+            node.offer(info.node);
+            result.offer(info.result);
+        })
+    }
+
+    fn cuGraphExecUpdate_v2(exec: Handle, graph: Handle, info: Out<Info>) {
+        all(exec, graph, |found| info.offer(found))
+    }
 }

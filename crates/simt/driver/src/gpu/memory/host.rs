@@ -3,11 +3,12 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use super::{Kind, Range, add, allocate, free, overlapping, range_of};
+use super::allocate;
 use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
+use crate::gpu::ranges::{self, Kind, Range, range_of};
 use crate::gpu::state::driver;
-use crate::gpu::{capture, context};
+use crate::gpu::{context, hazards};
 
 /// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has.
 const DEVICE_MAP: u32 = 2;
@@ -40,13 +41,9 @@ functions! {
         allocate_host(address, bytes, flags)
     }
 
-    fn cuMemFreeHost(address: u64) {
-        free(address, &[Kind::Host])
-    }
-
     fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: u32) {
         let context = context::current()?;
-        capture::check_unsafe()?;
+        hazards::check()?;
         if flags & !REGISTER_FLAGS != 0 || bytes == 0 || (memory as u64).checked_add(bytes as u64).is_none() {
             return Err(Code::INVALID_VALUE.into());
         }
@@ -54,7 +51,7 @@ functions! {
             return Err(Error::new(Code::INVALID_VALUE, "memory of other devices cannot be registered"));
         }
         let address = memory as u64;
-        match overlapping(address, bytes as u64) {
+        match ranges::overlapping(address, bytes as u64) {
             Some(range) if range.kind == Kind::Registered => return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into()),
             Some(_) => return Err(Code::INVALID_VALUE.into()),
             None => {}
@@ -65,17 +62,8 @@ functions! {
         let mapped = unsafe { driver()?.machine().memory_mut().map(start, bytes as u64) };
         let machine_base = mapped.ok_or(Code::INVALID_VALUE)?;
         let range = Range::new(address, bytes as u64, Kind::Registered, context.handle);
-        add(Range { machine_base, flags: flags & READ_ONLY | DEVICE_MAP, ..range });
+        ranges::add(Range { machine_base, flags: flags & READ_ONLY | DEVICE_MAP, ..range });
         Ok(())
-    }
-
-    fn cuMemHostUnregister(memory: u64) {
-        context::current()?;
-        match range_of(memory) {
-            Some(range) if range.base == memory && range.kind == Kind::Registered => free(memory, &[Kind::Registered]),
-            Some(_) => Err(Code::INVALID_VALUE.into()),
-            None => Err(Code::HOST_MEMORY_NOT_REGISTERED.into()),
-        }
     }
 
     fn cuMemHostGetDevicePointer_v2(address: Out<u64>, memory: u64, flags: u32) {

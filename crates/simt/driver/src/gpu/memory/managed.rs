@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::Mutex;
 
-use super::{Kind, range_of};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Result};
-use crate::abi::handles::{Handle, lock};
+use crate::abi::handles::{PerDriver, lock};
+use crate::gpu::context;
 use crate::gpu::location::Location;
-use crate::gpu::state::driver;
-use crate::gpu::stream::Stream;
-use crate::gpu::{capture, context};
+use crate::gpu::ranges::{Kind, range_of};
 
 /// The granularity of advice.
 const PAGE_BYTES: u64 = 4096;
@@ -47,18 +46,19 @@ pub(crate) struct Advice {
 }
 
 /// Pages about which the same is said, by the first address; up to the next one.
-pub(crate) type Pages = BTreeMap<u64, Advice>;
+type Pages = BTreeMap<u64, Advice>;
+
+/// All managed memory about which something is said, by its first address.
+static ADVICE: PerDriver<Mutex<BTreeMap<u64, Pages>>> = PerDriver::new();
 
 /// Forgets what is said about memory that is freed.
 pub(crate) fn forget(base: u64) {
-    if let Ok(driver) = driver() {
-        lock(&driver.advice).remove(&base);
-    }
+    lock(ADVICE.get()).remove(&base);
 }
 
 /// Where so many bytes of managed memory begin and end, in pages, and where the allocation begins:
 /// `CUDA_ERROR_INVALID_VALUE` for all other memory.
-fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
+pub(crate) fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
     let range = range_of(address).filter(|range| range.kind == Kind::Managed).ok_or(Code::INVALID_VALUE)?;
     if bytes == 0 || bytes as u64 > range.base + range.bytes - address {
         return Err(Code::INVALID_VALUE.into());
@@ -70,7 +70,7 @@ fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
 /// Says something about so many bytes of managed memory.
 fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
     let (base, first, end) = pages(address, bytes)?;
-    let mut all = lock(&driver()?.advice);
+    let mut all = lock(ADVICE.get());
     let pages = all.entry(base).or_insert_with(|| BTreeMap::from([(0, Advice::default())]));
     for edge in [first, end] {
         let before = pages.range(..=edge).next_back().map(|(_, own)| own.clone());
@@ -80,10 +80,15 @@ fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
     Ok(())
 }
 
+/// Notes that so many bytes of managed memory were prefetched to a location.
+pub(crate) fn prefetch(address: u64, bytes: usize, location: Location) -> Result<()> {
+    say(address, bytes, |own| own.prefetched = Some(location))
+}
+
 /// What is said about so many bytes of managed memory, each different thing once at least.
 fn said(address: u64, bytes: usize) -> Result<Vec<Advice>> {
     let (base, first, end) = pages(address, bytes)?;
-    let all = lock(&driver()?.advice);
+    let all = lock(ADVICE.get());
     let Some(pages) = all.get(&base) else { return Ok(vec![Advice::default()]) };
     let before = pages.range(..=first).next_back().map(|(_, own)| own.clone());
     let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, own)| own.clone());
@@ -108,57 +113,6 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
             }
         }
     })
-}
-
-fn prefetch(address: u64, bytes: usize, location: Location, flags: u64, stream: Handle) -> Result<()> {
-    let (stream, _) = Stream::of(stream)?;
-    if flags != 0 {
-        return Err(Code::INVALID_VALUE.into());
-    }
-    pages(address, bytes)?;
-    capture::refuse(&stream)?;
-    say(address, bytes, |own| own.prefetched = Some(location))
-}
-
-/// The ranges of a batch and, where they are to be prefetched, the location of each.
-struct Batch {
-    addresses: In<u64>,
-    sizes: In<usize>,
-    count: usize,
-    flags: u64,
-    stream: Handle,
-}
-
-impl Batch {
-    /// Returns the ranges: all of them are managed memory, and the stream is not captured.
-    fn ranges(&self) -> Result<Vec<(u64, usize)>> {
-        let stream = Stream::of_batch(self.stream)?;
-        if self.count == 0 || self.flags != 0 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        let addresses = self.addresses.all(self.count)?;
-        let ranges: Vec<(u64, usize)> = addresses.into_iter().zip(self.sizes.all(self.count)?).collect();
-        ranges.iter().try_for_each(|(address, bytes)| pages(*address, *bytes).map(drop))?;
-        capture::refuse(&stream)?;
-        Ok(ranges)
-    }
-
-    /// Prefetches each range to its location. The first ranges have the first location, up to the index of the second.
-    fn prefetch(&self, locations: In<Location>, indices: In<usize>, count: usize) -> Result<()> {
-        let ranges = self.ranges()?;
-        let (locations, indices) = (locations.all(count)?, indices.all(count)?);
-        let has_order = indices.first() == Some(&0) && indices.is_sorted_by(|one, next| one < next);
-        if count > self.count || !has_order || indices.iter().any(|index| *index >= self.count) {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        for location in &locations {
-            location.checked()?;
-        }
-        ranges.iter().enumerate().try_for_each(|(at, (address, bytes))| {
-            let location = locations[indices.partition_point(|index| *index <= at) - 1];
-            say(*address, *bytes, |own| own.prefetched = Some(location))
-        })
-    }
 }
 
 /// An attribute of so many bytes of managed memory, in the words that the program has room for.
@@ -205,33 +159,6 @@ functions! {
             advice, SET_PREFERRED_LOCATION | SET_ACCESSED_BY | UNSET_ACCESSED_BY
         );
         advise(address, bytes, advice, if has_location { location.checked()? } else { location })
-    }
-
-    fn cuMemPrefetchAsync(address: u64, bytes: usize, device: i32, stream: Handle) {
-        prefetch(address, bytes, Location::of_number(device)?, 0, stream)
-    }
-
-    fn cuMemPrefetchAsync_v2(address: u64, bytes: usize, location: Location, flags: u32, stream: Handle) {
-        prefetch(address, bytes, location.checked()?, flags.into(), stream)
-    }
-
-    fn cuMemPrefetchBatchAsync(
-        addresses: In<u64>, sizes: In<usize>, count: usize, locations: In<Location>, indices: In<usize>,
-        location_count: usize, flags: u64, stream: Handle,
-    ) {
-        Batch { addresses, sizes, count, flags, stream }.prefetch(locations, indices, location_count)
-    }
-
-    // What is discarded may have any value afterwards, that which it has among them.
-    fn cuMemDiscardBatchAsync(addresses: In<u64>, sizes: In<usize>, count: usize, flags: u64, stream: Handle) {
-        Batch { addresses, sizes, count, flags, stream }.ranges().map(drop)
-    }
-
-    fn cuMemDiscardAndPrefetchBatchAsync(
-        addresses: In<u64>, sizes: In<usize>, count: usize, locations: In<Location>, indices: In<usize>,
-        location_count: usize, flags: u64, stream: Handle,
-    ) {
-        Batch { addresses, sizes, count, flags, stream }.prefetch(locations, indices, location_count)
     }
 
     fn cuMemRangeGetAttribute(value: Out<c_void>, room: usize, attribute: u32, address: u64, bytes: usize) {

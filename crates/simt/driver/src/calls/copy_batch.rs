@@ -1,5 +1,6 @@
 //! Batches of copies.
 
+use super::copy::enqueue as enqueue_copy;
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
@@ -61,7 +62,7 @@ fn enqueue<T>(
     let copies: Result<Vec<Copy>> = operations.iter().enumerate().map(check).collect();
     let copies = copies?;
     capture::refuse_gently(stream)?;
-    copies.into_iter().try_for_each(|copy| copy.enqueue(EITHER, EITHER, stream.handle, false))
+    copies.into_iter().try_for_each(|copy| enqueue_copy(copy, EITHER, EITHER, stream.handle, false))
 }
 
 /// One side of an operation (`CUmemcpy3DOperand`).
@@ -174,7 +175,7 @@ functions! {
         attribute_count: usize, stream: Handle,
     ) {
         let groups = Groups { attributes, indices, count: attribute_count };
-        copy_rows(Rows { to, from, sizes, count }, &groups, Out::from_address(0), stream)
+        copy_rows(Rows { to, from, sizes, count }, &groups, Out::none(), stream)
     }
 
     fn cuMemcpy3DBatchAsync(
@@ -184,6 +185,6 @@ functions! {
     }
 
     fn cuMemcpy3DBatchAsync_v2(count: usize, operations: In<Operation>, flags: u64, stream: Handle) {
-        copy_3d(count, operations, Out::from_address(0), flags, stream)
+        copy_3d(count, operations, Out::none(), flags, stream)
     }
 }

@@ -1,13 +1,14 @@
-//! The functions of contexts: `cuCtx…` and `cuDevicePrimaryCtx…`.
+//! The functions of contexts: `cuCtx…` and `cuDevicePrimaryCtx…`. A context that ends frees everything that belongs to it.
 
 use std::sync::atomic::Ordering;
 
-use super::{Context, create, current, destroy, pop, push, reset, set_current, top};
 use crate::abi::call::{In, Out, functions};
-use crate::abi::error::{Code, Error};
+use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, lock};
+use crate::gpu::context::{self, CHANGE, Context, create, current, pop, push, set_current, top};
+use crate::gpu::queue::queue;
 use crate::gpu::state::driver;
-use crate::gpu::{limits, stream};
+use crate::gpu::{array, capture, event, function, limits, memory, peer, stream, texture};
 
 /// The API version that `cuCtxGetApiVersion` answers for contexts of the current interface.
 const API_VERSION: u32 = 3020;
@@ -21,13 +22,58 @@ pub(crate) struct CreateParams {
     cig: usize,
 }
 
-functions! {
-    fn cuCtxCreate(context: Out<Handle>, flags: u32, device: i32) {
-        context.check()?;
-        context.set(create(device, flags)?)
+/// Releases a primary context. The last release ends it.
+pub(crate) fn release(context: &Context) -> Result<()> {
+    let _change = lock(CHANGE.get());
+    let less = |count: u64| count.checked_sub(1);
+    match context.retained.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+        Ok(1) => clear(context),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Code::INVALID_CONTEXT.into()),
     }
+}
 
-    fn cuCtxCreate_v2(context: Out<Handle>, flags: u32, device: i32) {
+/// Waits for all work of a context, and prints what its kernels have printed.
+pub(crate) fn synchronize(context: &Context) -> Result<()> {
+    capture::check_context(context.handle)?;
+    finish(context)?;
+    context.check()
+}
+
+fn finish(context: &Context) -> Result<()> {
+    queue()?.wait_for_context(context.handle);
+    driver()?.print_printed();
+    Ok(())
+}
+
+/// Frees everything that belongs to a context.
+fn clear(context: &Context) -> Result<()> {
+    finish(context)?;
+    let values = std::mem::take(&mut *lock(&context.values));
+    for (key, (value, destructor)) in values {
+        if let Some(destructor) = destructor {
+            // SAFETY: the runtime gave the function for this.
+            unsafe { destructor(context.handle, key, value) };
+        }
+    }
+    let enders = [
+        stream::remove_all,
+        event::remove_all,
+        function::unload_all,
+        texture::remove_all,
+        array::remove_all,
+        memory::remove_all,
+        peer::remove_all,
+    ];
+    enders.into_iter().for_each(|remove_all: fn(Handle)| remove_all(context.handle));
+    let driver = driver()?;
+    driver.machine().free_heap();
+    *lock(&context.limits) = limits::initial(&driver.devices[context.device]);
+    Ok(())
+}
+
+functions! {
+    fn cuCtxCreate | cuCtxCreate_v2(context: Out<Handle>, flags: u32, device: i32) {
         context.check()?;
         context.set(create(device, flags)?)
     }
@@ -48,12 +94,12 @@ functions! {
         context.set(create(device, flags)?)
     }
 
-    fn cuCtxDestroy_v2 | cuCtxDestroy(context: Handle) {
-        destroy(context)
-    }
-
-    fn cuCtxDetach(context: Handle) {
-        destroy(context)
+    fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach(handle: Handle) {
+        driver()?;
+        let context =
+            Context::of(handle).ok().filter(|own| handle != 0 && !own.is_primary).ok_or(Code::INVALID_CONTEXT)?;
+        clear(&context)?;
+        context::remove(&context)
     }
 
     fn cuCtxGetCurrent(context: Out<Handle>) {
@@ -70,22 +116,12 @@ functions! {
         Ok(())
     }
 
-    fn cuCtxPushCurrent(context: Handle) {
+    fn cuCtxPushCurrent | cuCtxPushCurrent_v2(context: Handle) {
         driver()?;
         push(context)
     }
 
-    fn cuCtxPushCurrent_v2(context: Handle) {
-        driver()?;
-        push(context)
-    }
-
-    fn cuCtxPopCurrent(context: Out<Handle>) {
-        driver()?;
-        pop(context)
-    }
-
-    fn cuCtxPopCurrent_v2(context: Out<Handle>) {
+    fn cuCtxPopCurrent | cuCtxPopCurrent_v2(context: Out<Handle>) {
         driver()?;
         pop(context)
     }
@@ -102,11 +138,11 @@ functions! {
     }
 
     fn cuCtxSynchronize() {
-        current()?.synchronize()
+        synchronize(&*current()?)
     }
 
     fn cuCtxSynchronize_v2(context: Handle) {
-        Context::of(context)?.synchronize()
+        synchronize(&*Context::of(context)?)
     }
 
     fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
@@ -123,12 +159,8 @@ functions! {
         Ok(())
     }
 
-    // No profiler ever runs with the simulated device, which is no error on a GPU either.
-    fn cuProfilerStart() {
-        current().map(drop)
-    }
-
-    fn cuProfilerStop() {
+    // No profiler runs with the simulated device, which is no error on a GPU either, and no lines persist in its L2.
+    fn cuProfilerStart | cuProfilerStop | cuCtxResetPersistingL2Cache() {
         current().map(drop)
     }
 
@@ -148,7 +180,7 @@ functions! {
         let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
         // Launches that wait have the limits that there were when they were enqueued.
         let driver = driver()?;
-        driver.queue.wait_for_all();
+        queue()?.wait_for_all();
         if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
             return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
         }
@@ -182,10 +214,6 @@ functions! {
         Ok(())
     }
 
-    fn cuCtxResetPersistingL2Cache() {
-        current().map(drop)
-    }
-
     fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: i32) {
         context.check()?;
         let primary = Context::primary(device)?;
@@ -194,11 +222,15 @@ functions! {
     }
 
     fn cuDevicePrimaryCtxRelease_v2 | cuDevicePrimaryCtxRelease(device: i32) {
-        Context::primary(device)?.release()
+        release(&*Context::primary(device)?)
     }
 
     fn cuDevicePrimaryCtxReset_v2 | cuDevicePrimaryCtxReset(device: i32) {
-        reset(device)
+        let primary = Context::primary(device)?;
+        let _change = lock(CHANGE.get());
+        clear(&primary)?;
+        primary.retained.store(0, Ordering::Relaxed);
+        Ok(())
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2 | cuDevicePrimaryCtxSetFlags(device: i32, flags: u32) {

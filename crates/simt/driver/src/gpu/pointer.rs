@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use super::host::READ_ONLY;
-use super::{Kind, Range};
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::gpu::context::Context;
+use crate::gpu::memory::host::READ_ONLY;
+use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
 use crate::gpu::virtual_memory;
 
@@ -65,7 +65,7 @@ impl Value {
 
 /// The range of an address, if the program may know of it.
 fn range_of(address: u64) -> Option<Range> {
-    super::range_of(address).filter(|range| range.kind != Kind::Array)
+    ranges::range_of(address).filter(|range| range.kind != Kind::Array)
 }
 
 impl Range {
@@ -177,7 +177,7 @@ functions! {
                 Err(Error::new(Code::NOT_SUPPORTED, "attributes of memory that the program has mapped itself"))
             }
             _ if attribute != SYNC_MEMOPS => Err(Code::INVALID_VALUE.into()),
-            _ => super::change(address, |range| {
+            _ => ranges::change(address, |range| {
                 range.sync_copies = value != 0;
                 Ok(())
             }),
