@@ -3,6 +3,7 @@
 //! The copies run in a second stream, on the devices' copy engines. So they need no multiprocessor, unlike NCCL's kernels, for
 //! which a kernel with a block on each multiprocessor leaves no room.
 
+use std::mem;
 use std::ops::Range;
 
 use engine::device::{BufferId, DeviceMemory, GpuStream};
@@ -68,5 +69,13 @@ impl PeerCopies {
         }
         self.side = Some(side);
         Ok(())
+    }
+}
+
+impl Drop for PeerCopies {
+    fn drop(&mut self) {
+        // The stream is still there only after a failed launch. Its driver destroys it with the context, because from here a
+        // simulated device's driver cannot be reached.
+        mem::forget(self.side.take());
     }
 }

@@ -154,7 +154,7 @@ fn with_buffers(
 
     let Planned { rung, pieces } = planned;
     let launches: Vec<Launch> = pieces.iter().map(|piece| piece.launch.clone()).collect();
-    // The broadcasts have waited for what is in the device's stream, so no rank poisons its result any more.
+    // The uploads and broadcasts have waited for the device's stream, so no rank poisons its result any more.
     meeting.barrier()?;
     let mut behind = |place, stream: &GpuStream, memory: &[DeviceMemory]| match &mut combined.copies {
         Some((copies, pieces)) => {
