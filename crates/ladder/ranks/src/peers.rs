@@ -160,9 +160,7 @@ fn timed(
         };
         let mut behind = |_, stream: &GpuStream, memory: &[DeviceMemory]| {
             let Some((_, what)) = collective else { return Ok(()) };
-            let mut once = |_| {
-                shared.borrow_mut().enqueue(stream, [memory[0], memory[1]], what).unwrap_or(Ok(()))
-            };
+            let mut once = |_| shared.borrow_mut().enqueue(stream, [memory[0], memory[1]], what).unwrap_or(Ok(()));
             (0..TOGETHER).try_for_each(&mut once)
         };
         // SAFETY: the launches access only the ranks' buffers, as in `run`, and every launch leaves the flags as it found them.
@@ -299,9 +297,7 @@ fn baseline(
                 let ran = staged.run(member, [input, output]);
                 member.agree(ran)
             }
-            (None, Way::HostCopies) => {
-                Ok(ThroughHost::copy_alone(meeting, &mut **device, ids, (count, element))?)
-            }
+            (None, Way::HostCopies) => Ok(ThroughHost::copy_alone(meeting, &mut **device, ids, (count, element))?),
             (None, Way::Host) => ThroughHost.run(meeting, &mut **device, ids, &collective),
             _ => communicator.run(meeting, &mut **device, ids, &collective),
         }
