@@ -220,18 +220,23 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.device_and_ids()
     }
 
-    /// Runs launches one after another, with outputs that are poisoned before the first one.
+    /// Runs launches one after another, with outputs that are poisoned before the first one, and with other work after each.
     ///
     /// # Errors
     /// The errors of [`Device::launch_with`].
     ///
     /// # Safety
     /// The launches' kernels must access only the problem's buffers, as those of [`Ladder::launch`](crate::Ladder::launch) do.
-    pub unsafe fn launch_poisoned(&mut self, rung: &Rung, launches: &[Launch]) -> Result<LaunchResult, Error> {
+    pub unsafe fn launch_poisoned(
+        &mut self,
+        rung: &Rung,
+        launches: &[Launch],
+        behind: EnqueueBehind<'_>,
+    ) -> Result<LaunchResult, Error> {
         self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         // SAFETY: the kernels access only the buffers.
-        unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), &mut |_, _, _| Ok(())) }
+        unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), behind) }
     }
 
     /// The outputs of a launch, and a description of memory that the launch changed although it must not.

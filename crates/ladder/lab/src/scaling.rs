@@ -166,8 +166,8 @@ impl ScalingRun<'_> {
         document.paragraph("Bus bandwidth in GB/s:");
         document.table(rates);
         let timing = format!(
-            "median of {} times 20 in a row as nccl-tests counts them, the slowest device's; `through the host` and `copies to \
-             one device` of 3, one at a time, by the host's clock",
+            "median of {} times 20 in a row as nccl-tests counts them, the slowest device's; `through the host`, `host copies \
+             alone` and `copies to one device` one at a time, by the host's clock",
             self.args.runs
         );
         let reports: Vec<&GroupReport> = reports.iter().collect();
@@ -184,6 +184,7 @@ impl ScalingRun<'_> {
         let usual: &[u64] = match own.ladder.name {
             "reduce" => &[1 << 30, 1 << 32],
             "histogram" => &[1 << 30],
+            "gemm" => &[8192, 16384],
             _ => &[8192],
         };
         let mut counts: Vec<usize> =
@@ -203,22 +204,33 @@ impl ScalingRun<'_> {
         let table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
         let mut table = table.with_results_of(own.ladder.name, format!("on up to {} devices", shared.numbers.len()));
         let mut document = Document::default();
-        let mut all = Vec::new();
-        self.bar.inc_length((problems.len() * ways.len() * (2 * counts.len() - 1)) as u64);
+        let mut all: Vec<GroupReport> = Vec::new();
+        let mut single = 0;
+        // One device computes a product in one way only, which all others are compared with.
+        let runs = 2 * counts.len() - 1 + (ways.len() - 1) * 2 * (counts.len() - 1);
+        self.bar.inc_length((problems.len() * runs) as u64);
         let each = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
         for (options, way) in each {
             let complete = own.ladder.complete(options)?;
             let size = complete.maybe_size(grows).unwrap_or_default();
             let grown = |count: usize| options.clone().with(grows, size * count as u64);
-            let strong = counts.iter().map(|count| ("strong", options.clone(), *count));
+            let is_first = way == ways[0];
+            let first = usize::from(!is_first);
+            let strong = counts[first..].iter().map(|count| ("strong", options.clone(), *count));
             let weak = counts[1..].iter().map(|count| ("weak", grown(*count), *count));
             let measured = strong
                 .chain(weak)
                 .map(|(name, options, count)| Ok((name, self.reports(&[options], &rungs, count, way)?.swap_remove(0))));
             let measured: Vec<(&str, GroupReport)> = measured.collect::<Result<_, Error>>()?;
+            if is_first {
+                single = all.len();
+            }
+            let start = all.len();
+            let (divided, reports): (Vec<&str>, Vec<GroupReport>) = measured.into_iter().unzip();
+            all.extend(reports);
             for place in 0..rungs.len() {
-                let one = rate(&measured[0].1, place);
-                for (divided, report) in &measured {
+                let one = rate(&all[single], place);
+                for (divided, report) in divided.iter().zip(&all[start..]) {
                     let Some(outcome) = report.measurements.get(place) else { continue };
                     let own = rate(report, place);
                     let times = one.zip(own).map(|((one, _), (own, _))| own / one);
@@ -244,11 +256,16 @@ impl ScalingRun<'_> {
                     document.record(&record(report, outcome));
                 }
             }
-            all.extend(measured.into_iter().map(|(_, report)| report));
         }
         document.table(table);
-        let timing =
-            format!("median of {} runs, each the slowest device's, with what combines the results", self.args.runs);
+        let counted = match is_product {
+            true => {
+                "with the all-gather of the product, or with its reduce-scatter for k; the first matrix is divided and the \
+                 second copied to all devices, or divided too for k, before the time begins"
+            }
+            false => "with what combines the results",
+        };
+        let timing = format!("median of {} runs, each the slowest device's, {counted}", self.args.runs);
         let all: Vec<&GroupReport> = all.iter().collect();
         self.caption(&mut document, &all, &timing);
         Ok((document, all.iter().all(|report| report.all_right())))

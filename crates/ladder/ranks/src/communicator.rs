@@ -1,11 +1,9 @@
 //! What a communicator does, which combines the ranks' data in their devices' memory, and the communicator of NCCL.
 
 use std::ffi::c_void;
-use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Duration;
 
-use libcuda::SideStream;
 use nccl::Work;
 
 use crate::divide::{ElementType, Operation, Share};
@@ -59,23 +57,13 @@ impl Collective {
     }
 }
 
-/// Where a collective runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
-    /// In the device's stream.
-    InStream,
-    /// In a second stream, where the collective starts when the device's stream reaches this point. Later work in the
-    /// device's stream runs concurrently with the collective.
-    Concurrent,
-}
-
 /// Combines the ranks' data. All ranks make the same calls in the same order.
 pub trait Communicator {
     /// The name of the communicator.
     fn describe(&self) -> String;
 
     /// Runs a collective on two buffers of each rank, the source and the target, and waits for the end. Both may be the same
-    /// buffer, except for [`Collective::Gather`] and [`Collective::Scatter`].
+    /// buffer, except for [`Collective::Gather`] and [`Collective::Scatter`] of several ranks.
     ///
     /// # Errors
     /// [`engine::Error::Call`] when the collective fails here, [`Error::Rank`] when another rank is known to have failed.
@@ -87,22 +75,14 @@ pub trait Communicator {
         what: &Collective,
     ) -> Result<(), Error>;
 
-    /// Enqueues a collective into a stream of the device. `None` when it needs the host.
+    /// Enqueues a collective into the device's stream. `None` when it needs the host.
     fn enqueue(
         &mut self,
-        _stream: (&GpuStream, Placement),
+        _stream: &GpuStream,
         _memory: [DeviceMemory; 2],
         _what: &Collective,
     ) -> Option<Result<(), String>> {
         None
-    }
-
-    /// Makes the device's stream wait for the second stream.
-    ///
-    /// # Errors
-    /// The driver's error.
-    fn join_concurrent(&mut self, _stream: &GpuStream) -> Result<(), String> {
-        Ok(())
     }
 
     /// Ends collectives that are still running, here and on other ranks if possible, after a failure.
@@ -114,8 +94,6 @@ pub struct Nccl {
     library: &'static nccl::Nccl,
     communicator: nccl::Communicator,
     rank: Share,
-    /// The stream of concurrent collectives.
-    second: Option<SideStream>,
 }
 
 impl Nccl {
@@ -147,7 +125,7 @@ impl Nccl {
         });
         meeting.report(&joined)?;
         let communicator = joined.map_err(|reason| Error::Rank { rank: rank.index, reason })?;
-        Ok(Self { library, communicator, rank, second: None })
+        Ok(Self { library, communicator, rank })
     }
 }
 
@@ -187,21 +165,11 @@ impl Communicator for Nccl {
 
     fn enqueue(
         &mut self,
-        (stream, placement): (&GpuStream, Placement),
+        stream: &GpuStream,
         memory: [DeviceMemory; 2],
         what: &Collective,
     ) -> Option<Result<(), String>> {
-        let stream = match placement {
-            Placement::InStream => Ok(stream.as_raw()),
-            Placement::Concurrent => self.follow(stream),
-        };
-        Some(stream.and_then(|stream| self.enqueue_raw(stream, memory, what)))
-    }
-
-    fn join_concurrent(&mut self, stream: &GpuStream) -> Result<(), String> {
-        let Some(second) = &self.second else { return Ok(()) };
-        // SAFETY: the device's stream exists as long as the borrow.
-        unsafe { second.lead(stream.as_raw().cast()) }.map_err(second_stream_failed)
+        Some(self.enqueue_raw(stream.as_raw(), memory, what))
     }
 
     fn abort(&mut self) {
@@ -210,17 +178,6 @@ impl Communicator for Nccl {
 }
 
 impl Nccl {
-    /// Makes the second stream wait for the device's stream, and returns the second stream.
-    fn follow(&mut self, stream: &GpuStream) -> Result<*mut c_void, String> {
-        let second = match self.second.take() {
-            Some(second) => second,
-            None => SideStream::new().map_err(second_stream_failed)?,
-        };
-        // SAFETY: the device's stream exists as long as the borrow.
-        unsafe { second.follow(stream.as_raw().cast()) }.map_err(second_stream_failed)?;
-        Ok(self.second.insert(second).as_raw().cast())
-    }
-
     fn enqueue_raw(
         &mut self,
         stream: *mut c_void,
@@ -286,10 +243,6 @@ impl Nccl {
             }
         }
     }
-}
-
-fn second_stream_failed(error: impl Debug) -> String {
-    format!("a second stream: {error:?}")
 }
 
 fn of_nccl(element: ElementType) -> nccl::Element {

@@ -3,48 +3,97 @@
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use engine::Error;
+use engine::device::{BufferId, Device, HostBytes};
 use rayon::prelude::*;
 
 use crate::divide::{ElementType, Operation};
 
-/// The bytes that one thread combines or copies at a time: a multiple of every element's size.
-pub(crate) const CHUNK: usize = 256 << 10;
+/// The bytes that one thread combines at a time: a multiple of every element's size, and a part of a core's L2 cache.
+const CHUNK: usize = 64 << 10;
 
-/// Memory that the ranks of one process share.
-#[derive(Debug)]
+/// Memory that the ranks of one process share. It only grows, so it may be longer than the data in it.
 pub(crate) struct HostMemory {
     /// Each rank's data.
-    pub(crate) data: Vec<RwLock<Vec<u8>>>,
+    pub(crate) data: Vec<RwLock<HostBytes>>,
     /// The bytes that each rank has combined.
-    pub(crate) combined: Vec<RwLock<Vec<u8>>>,
+    pub(crate) combined: Vec<RwLock<HostBytes>>,
 }
 
 impl HostMemory {
     /// Makes empty memory for `ranks` ranks.
     pub(crate) fn new(ranks: usize) -> Self {
-        let empty = || (0..ranks).map(|_| RwLock::default()).collect();
+        let empty = || (0..ranks).map(|_| RwLock::new(none())).collect();
         Self { data: empty(), combined: empty() }
     }
 
+    /// Frees a rank's memory.
+    pub(crate) fn free(&self, rank: usize) {
+        *write(&self.data[rank]) = none();
+        *write(&self.combined[rank]) = none();
+    }
+
+    /// Downloads the first bytes of a rank's buffer.
+    pub(crate) fn download(
+        &self,
+        rank: usize,
+        device: &mut dyn Device,
+        from: BufferId,
+        bytes: usize,
+    ) -> Result<(), Error> {
+        let mut own = write(&self.data[rank]);
+        let own = grown(&mut own, device, bytes)?;
+        device.download(from, own)
+    }
+
     /// Combines a range of all ranks' data, in the order of the ranks.
-    pub(crate) fn combine(&self, rank: usize, range: &Range<usize>, element: ElementType, operation: Operation) {
+    pub(crate) fn combine(
+        &self,
+        rank: usize,
+        device: &mut dyn Device,
+        range: &Range<usize>,
+        (element, operation): (ElementType, Operation),
+    ) -> Result<(), Error> {
         let data: Vec<_> = self.data.iter().map(read).collect();
         let mut combined = write(&self.combined[rank]);
-        combined.resize(range.len(), 0);
+        let combined = grown(&mut combined, device, range.len())?;
         combined.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, combined)| {
             let start = range.start + chunk * CHUNK;
             let part = start..start + combined.len();
             combined.copy_from_slice(&data[0][part.clone()]);
             data[1..].iter().for_each(|other| element.combine(operation, combined, &other[part.clone()]));
         });
+        Ok(())
     }
 }
 
+/// Uploads the first bytes of memory to a range of a buffer.
+pub(crate) fn upload(
+    memory: &RwLock<HostBytes>,
+    device: &mut dyn Device,
+    to: BufferId,
+    range: &Range<usize>,
+) -> Result<(), Error> {
+    device.overwrite(to, range.start, &read(memory)[..range.len()])
+}
+
+fn none() -> HostBytes {
+    Box::new(Vec::new())
+}
+
+/// The first bytes of memory, which is allocated anew if it is shorter.
+fn grown<'a>(memory: &'a mut HostBytes, device: &mut dyn Device, bytes: usize) -> Result<&'a mut [u8], Error> {
+    if memory.len() < bytes {
+        *memory = device.alloc_host(bytes)?;
+    }
+    Ok(&mut memory[..bytes])
+}
+
 // A rank that panicked has failed, and the others learn that at the next barrier.
-pub(crate) fn read(memory: &RwLock<Vec<u8>>) -> RwLockReadGuard<'_, Vec<u8>> {
+fn read(memory: &RwLock<HostBytes>) -> RwLockReadGuard<'_, HostBytes> {
     memory.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn write(memory: &RwLock<Vec<u8>>) -> RwLockWriteGuard<'_, Vec<u8>> {
+fn write(memory: &RwLock<HostBytes>) -> RwLockWriteGuard<'_, HostBytes> {
     memory.write().unwrap_or_else(PoisonError::into_inner)
 }

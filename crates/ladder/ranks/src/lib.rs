@@ -23,6 +23,8 @@ pub mod meeting;
 #[cfg(not(target_family = "wasm"))]
 mod member;
 #[cfg(not(target_family = "wasm"))]
+mod peer_copies;
+#[cfg(not(target_family = "wasm"))]
 mod peers;
 mod problem;
 #[cfg(not(target_family = "wasm"))]

@@ -43,6 +43,8 @@ pub struct Member {
     pub(crate) shares_addresses: bool,
     /// Whether the devices are simulated, so that their kernels run one after another.
     pub(crate) is_simulated: bool,
+    /// Whether the devices may copy pieces of results to each other, past the communicator.
+    pub(crate) copies_pieces: bool,
 }
 
 /// Opens devices, each in a thread that is a rank, and runs `job` on each. Returns the ranks' results in their order.
@@ -133,7 +135,8 @@ impl Member {
                 Box::new(Nccl::new(&mut meeting, library, settings.wait)?)
             }
         };
-        Ok(Self { device, communicator, meeting, number, shares_addresses, is_simulated })
+        let copies_pieces = shares_addresses && (is_simulated || !settings.through_host);
+        Ok(Self { device, communicator, meeting, number, shares_addresses, is_simulated, copies_pieces })
     }
 
     /// Runs a rank's job, and reports an error to the other ranks.
@@ -148,6 +151,14 @@ impl Member {
     /// The number of this rank, and the number of ranks.
     pub fn rank(&self) -> Share {
         self.meeting.rank
+    }
+
+    /// The number of each rank's device for the driver.
+    pub(crate) fn device_numbers(&mut self) -> Result<Vec<u32>, Error> {
+        // Simulated devices are numbered in the order of their ranks.
+        let is_simulation = self.device.info().kind == "sim";
+        let own = if is_simulation { self.rank().index as u64 } else { self.number.into() };
+        Ok(self.meeting.exchange_number(own)?.into_iter().map(|number| number as u32).collect())
     }
 
     /// The name of what combines the ranks' data.
@@ -166,6 +177,15 @@ impl Member {
                 Err(self.meeting.exchange(Err(error.to_string())).err().unwrap_or(error))
             }
             Ok(own) => self.meeting.barrier().map(|()| own),
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // The memory is pinned by the driver of the device, which is still open.
+        if let Some(memory) = &self.meeting.memory {
+            memory.free(self.meeting.rank.index);
         }
     }
 }

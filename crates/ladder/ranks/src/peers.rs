@@ -12,7 +12,7 @@ use engine::problem::{GUARD_BYTES, Problem, Role, Verdict};
 use engine::registry::{DeviceProperties, Launches, Rung, grid};
 use engine::run::WARM_UP;
 
-use crate::communicator::{Collective, Communicator, Placement};
+use crate::communicator::{Collective, Communicator};
 use crate::devices::open_peers;
 use crate::divide::{ElementType, Operation};
 use crate::error::Error;
@@ -24,9 +24,6 @@ use crate::work::{Start, slowest, verdict_of_all};
 
 /// The number of launches that are timed together, one after another in the stream, as in nccl-tests.
 const TOGETHER: usize = 20;
-
-/// The largest number of bytes of an array that the host adds up.
-const MAX_HOST_BYTES: u64 = 16 << 20;
 
 /// A rank's buffer: its index among the problem's buffers, its role, and the addresses of the same buffer on all ranks.
 struct SharedBuffer {
@@ -52,8 +49,7 @@ pub(crate) fn measure(
     let device = member.device.info().properties();
     let (launches, left_out) = launches(request, member.rank().count, device)?;
     report.left_out.extend(left_out.iter().map(ToString::to_string));
-    let numbers = member.meeting.exchange_number(member.number.into())?;
-    let numbers: Vec<u32> = numbers.into_iter().map(|number| number as u32).collect();
+    let numbers = member.device_numbers()?;
     let opened = match member.device.info().kind {
         "sim" => Ok(()),
         _ => open_peers(member.number, &numbers),
@@ -132,14 +128,9 @@ fn measurements(
         report.measurements.push(Measurement { name: rung.name.to_owned(), launch, verdict, samples });
     }
     if request.rungs.is_empty() {
-        let bytes = report.all_reduced.unwrap_or_default();
-        for way in [Way::Host, Way::Copies, Way::Communicator] {
-            match way {
-                Way::Host if bytes > MAX_HOST_BYTES => {
-                    report.left_out.push(format!("through the host: more than {MAX_HOST_BYTES} bytes take seconds"));
-                }
-                Way::Communicator if member.is_simulated => {}
-                _ => report.measurements.push(baseline(member, (request, whole), buffers, way)?),
+        for way in [Way::Host, Way::HostCopies, Way::Copies, Way::Communicator] {
+            if way != Way::Communicator || !member.is_simulated {
+                report.measurements.push(baseline(member, (request, whole), buffers, way)?);
             }
         }
     }
@@ -169,10 +160,7 @@ fn timed(
         };
         let mut behind = |_, stream: &GpuStream, memory: &[DeviceMemory]| {
             let Some((_, what)) = collective else { return Ok(()) };
-            let mut once = |_| {
-                let place = (stream, Placement::InStream);
-                shared.borrow_mut().enqueue(place, [memory[0], memory[1]], what).unwrap_or(Ok(()))
-            };
+            let mut once = |_| shared.borrow_mut().enqueue(stream, [memory[0], memory[1]], what).unwrap_or(Ok(()));
             (0..TOGETHER).try_for_each(&mut once)
         };
         // SAFETY: the launches access only the ranks' buffers, as in `run`, and every launch leaves the flags as it found them.
@@ -269,6 +257,8 @@ fn checked(member: &mut Member, whole: &dyn PeerProblem, buffers: &[SharedBuffer
 enum Way {
     /// The host downloads the inputs, adds them up and uploads the sum to all devices.
     Host,
+    /// The copies of [`Way::Host`] without the additions, which leave the sums of [`Way::Host`] in the outputs.
+    HostCopies,
     /// The first device gets copies of all inputs and runs the first rung alone, and the sums are copied back.
     Copies,
     /// The ranks' communicator.
@@ -286,11 +276,12 @@ fn baseline(
     let (Some(input), Some(output)) = (find(Role::is_input), find(Role::is_result)) else {
         return Err(EngineError::NotOffered("the problem has no input or no output".to_owned()).into());
     };
-    let collective =
-        Collective::AllReduce { count: output.bytes / 4, element: ElementType::F32, operation: Operation::Sum };
+    let (count, element) = (output.bytes / 4, ElementType::F32);
+    let collective = Collective::AllReduce { count, element, operation: Operation::Sum };
     let ids = [input.id, output.id];
     let name = match way {
         Way::Host => "through the host".to_owned(),
+        Way::HostCopies => "host copies alone".to_owned(),
         Way::Copies => "copies to one device".to_owned(),
         // The caption has the path after the name.
         Way::Communicator => member.communicator.describe().split(" (").next().unwrap_or_default().to_owned(),
@@ -306,6 +297,7 @@ fn baseline(
                 let ran = staged.run(member, [input, output]);
                 member.agree(ran)
             }
+            (None, Way::HostCopies) => Ok(ThroughHost::copy_alone(meeting, &mut **device, ids, (count, element))?),
             (None, Way::Host) => ThroughHost.run(meeting, &mut **device, ids, &collective),
             _ => communicator.run(meeting, &mut **device, ids, &collective),
         }
@@ -321,7 +313,7 @@ fn baseline(
         Some(runs) if way == Way::Communicator => timed(member, &[], Some((&ids, &collective)), runs)?,
         Some(runs) => {
             let mut times = Vec::new();
-            for _ in 0..runs.min(3) {
+            for _ in 0..runs {
                 member.meeting.barrier()?;
                 let begin = Instant::now();
                 once(member)?;
@@ -353,9 +345,7 @@ impl Staged {
         request: (&GroupRequest<'_>, &dyn PeerProblem),
         both: [&SharedBuffer; 2],
     ) -> Result<Self, Error> {
-        // Simulated devices are numbered in the order of their ranks.
-        let number = if member.is_simulated { member.rank().index as u64 } else { member.number.into() };
-        let devices = member.meeting.exchange_number(number)?.into_iter().map(|number| number as u32).collect();
+        let devices = member.device_numbers()?;
         let mut own = Self { launch: None, ids: Vec::new(), addresses: Default::default(), devices };
         let made = match member.rank().index {
             0 => own.make(&mut *member.device, request, both),

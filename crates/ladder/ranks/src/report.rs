@@ -23,7 +23,8 @@ pub struct GroupRequest<'a> {
     pub runs: Option<u32>,
     /// The side along which matrices are divided.
     pub side: Side,
-    /// The number of pieces that each rank's share is cut into. A piece is combined while the next one is computed.
+    /// The number of pieces that each rank's share is cut into. A piece of a gathered result is copied while the next
+    /// piece is computed.
     pub pieces: usize,
 }
 

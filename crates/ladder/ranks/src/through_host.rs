@@ -4,12 +4,11 @@
 use std::ops::Range;
 
 use engine::device::{BufferId, Device};
-use rayon::prelude::*;
 
 use crate::communicator::{Collective, Communicator};
-use crate::divide::Share;
+use crate::divide::{ElementType, Share};
 use crate::error::Error;
-use crate::host_memory::{CHUNK, HostMemory, read, write};
+use crate::host_memory::{HostMemory, upload};
 use crate::meeting::Meeting;
 
 /// The host in place of NCCL.
@@ -25,51 +24,63 @@ impl ThroughHost {
         [from, to]: [BufferId; 2],
         what: &Collective,
     ) -> Result<(), Error> {
-        let Share { index: rank, count: ranks } = meeting.rank;
-        let downloaded = {
-            let mut own = write(&memory.data[rank]);
-            own.resize(what.bytes_from(rank) as usize, 0);
-            device.download(from, &mut own)
-        };
-        meeting.report(&downloaded)?;
-        downloaded?;
+        let rank = meeting.rank.index;
+        let bytes = what.bytes_from(rank) as usize;
+        agreed(meeting, || memory.download(rank, device, from, bytes))?;
         match what {
             Collective::AllReduce { count, element, operation } => {
-                let size = element.bytes();
-                let bytes = |index| {
-                    let elements = Share { index, count: ranks }.of(*count);
-                    (elements.start * size) as usize..(elements.end * size) as usize
-                };
-                memory.combine(rank, &bytes(rank), *element, *operation);
-                meeting.barrier()?;
-                let mut whole = write(&memory.data[rank]);
-                for (other, combined) in memory.combined.iter().enumerate() {
-                    let combined = read(combined);
-                    let parts = whole[bytes(other)].par_chunks_mut(CHUNK).zip(combined.par_chunks(CHUNK));
-                    parts.for_each(|(to, from)| to.copy_from_slice(from));
-                }
-                Ok(device.overwrite(to, &whole)?)
+                let ranges = shares(meeting.rank.count, *count, *element);
+                agreed(meeting, || memory.combine(rank, device, &ranges[rank], (*element, *operation)))?;
+                let mut each = memory.combined.iter().zip(&ranges);
+                Ok(each.try_for_each(|(combined, range)| upload(combined, device, to, range))?)
             }
             Collective::Scatter { ranges, element, operation } => {
-                let Range { start, end } = ranges[rank];
-                memory.combine(rank, &(start as usize..end as usize), *element, *operation);
-                meeting.barrier()?;
-                Ok(device.overwrite(to, &read(&memory.combined[rank]))?)
+                let range = in_memory(&ranges[rank]);
+                agreed(meeting, || memory.combine(rank, device, &range, (*element, *operation)))?;
+                Ok(upload(&memory.combined[rank], device, to, &(0..range.len()))?)
             }
-            Collective::Broadcast { .. } => {
-                let copied = device.overwrite(to, &read(&memory.data[0]));
-                meeting.report(&copied)?;
-                Ok(copied?)
+            Collective::Broadcast { bytes } => {
+                agreed(meeting, || upload(&memory.data[0], device, to, &(0..*bytes as usize)))
             }
-            Collective::Gather { .. } => {
-                let all = memory.data.iter().map(read).collect::<Vec<_>>();
-                let all: Vec<&[u8]> = all.iter().map(|own| &own[..]).collect();
-                let copied = device.overwrite(to, &all.concat());
-                meeting.report(&copied)?;
-                Ok(copied?)
-            }
+            Collective::Gather { ranges } => agreed(meeting, || {
+                let mut each = memory.data.iter().zip(ranges);
+                each.try_for_each(|(data, range)| upload(data, device, to, &in_memory(range)))
+            }),
         }
     }
+
+    /// Makes the copies of an all-reduce that has already run, without its additions and barriers.
+    pub(crate) fn copy_alone(
+        meeting: &Meeting,
+        device: &mut dyn Device,
+        [from, to]: [BufferId; 2],
+        (count, element): (u64, ElementType),
+    ) -> Result<(), engine::Error> {
+        let Some(memory) = &meeting.memory else { return Ok(()) };
+        memory.download(meeting.rank.index, device, from, (count * element.bytes()) as usize)?;
+        let ranges = shares(meeting.rank.count, count, element);
+        memory.combined.iter().zip(&ranges).try_for_each(|(combined, range)| upload(combined, device, to, range))
+    }
+}
+
+/// Does this rank's part of a step, and waits until all ranks have done theirs.
+fn agreed(meeting: &mut Meeting, step: impl FnOnce() -> Result<(), engine::Error>) -> Result<(), Error> {
+    let done = step();
+    meeting.report(&done)?;
+    Ok(done?)
+}
+
+/// The bytes of an array that each rank combines.
+fn shares(count: usize, elements: u64, element: ElementType) -> Vec<Range<usize>> {
+    let bytes = |index| {
+        let own = Share { index, count }.of(elements);
+        in_memory(&(own.start * element.bytes()..own.end * element.bytes()))
+    };
+    (0..count).map(bytes).collect()
+}
+
+fn in_memory(range: &Range<u64>) -> Range<usize> {
+    range.start as usize..range.end as usize
 }
 
 impl Communicator for ThroughHost {
@@ -105,6 +116,6 @@ impl Communicator for ThroughHost {
             Collective::Broadcast { .. } => all.swap_remove(0),
             Collective::Gather { .. } => all.concat(),
         };
-        Ok(device.overwrite(to, &combined)?)
+        Ok(device.overwrite(to, 0, &combined)?)
     }
 }

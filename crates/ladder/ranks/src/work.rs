@@ -13,11 +13,12 @@ use engine::stats::Samples;
 use engine::{Rung, Session};
 use rayon::prelude::*;
 
-use crate::communicator::{Collective, Communicator, Placement};
+use crate::communicator::{Collective, Communicator};
 use crate::divide::{Combination, ElementType, Operation, Share};
 use crate::error::Error;
 use crate::meeting::Meeting;
 use crate::member::Member;
+use crate::peer_copies::PeerCopies;
 use crate::problem::RankProblem;
 
 /// What a rank launches of a rung.
@@ -39,10 +40,10 @@ struct Combined {
     output: usize,
     /// The buffer of the combined result and the buffer's bytes, if that is not the output.
     to: Option<(BufferId, u64)>,
-    /// The collective after the last launch.
+    /// The collective after the last launch, unless `copies` gather the results.
     whole: Collective,
-    /// The collectives after each launch, with the piece's byte offset into the output. Empty when there is only `whole`.
-    pieces: Vec<(Collective, u64)>,
+    /// The copies of each piece after its launch, and the piece's bytes in the rank's output.
+    copies: Option<(PeerCopies, Vec<Range<u64>>)>,
 }
 
 /// Checks a rung on the ranks' shares, and times it if there are `runs` and a clock.
@@ -53,20 +54,16 @@ pub(crate) fn measure(
     runs: Option<u32>,
 ) -> Result<(Verdict, Option<Samples>), Error> {
     let mut combined = combined(member, divided, planned)?;
-    if let Some((id, bytes)) = &mut combined.to {
-        let made = member.device.alloc(*bytes as usize);
-        *id = member.agree(made)?;
-        // An earlier rung may have left the right result there.
-        member.device.fill(*id, POISON)?;
-    }
-    let done = with_buffers(member, divided, planned, &combined, runs);
+    let done = with_buffers(member, divided, planned, &mut combined, runs);
+    // No rank frees its result while another rank may still copy to it.
+    let done = member.agree(done);
     if let Some((id, _)) = combined.to {
         member.device.free(id);
     }
-    member.agree(done)
+    done
 }
 
-/// How the ranks' results are combined. The caller allocates the buffer of the combined result.
+/// How the ranks' results are combined. The caller frees the buffer of the combined result.
 fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Result<Combined, Error> {
     let problem = &*divided.problem;
     let buffers = problem.buffers(member.device.info().properties());
@@ -80,59 +77,58 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
         [piece] => problem.written_bytes(&piece.launch, &buffers[output]),
         _ => buffers[output].bytes,
     };
-    // The bytes of the rank's output, then the offsets of the rank's pieces.
-    let own: Vec<u64> = [written].into_iter().chain(planned.pieces.iter().map(offset)).collect();
-    let all = member.meeting.exchange(Ok(own.iter().flat_map(|number| number.to_le_bytes()).collect()))?;
-    let numbers = |bytes: &Vec<u8>| -> Vec<u64> {
-        bytes.chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap_or_default())).collect()
-    };
-    let all: Vec<Vec<u64>> = all.iter().map(numbers).collect();
-    let combination = problem.combination(planned.rung);
-    let is_other = |other: &Vec<u64>| other.len() != own.len();
-    if let Some(rank) = all.iter().position(is_other).filter(|_| combination == Combination::Gather) {
-        let reason =
-            format!("has {} pieces, and another rank has {}", all[rank].len().saturating_sub(1), planned.pieces.len());
-        return Err(Error::Rank { rank, reason });
-    }
+    let rank = member.meeting.rank;
     let mut end = 0;
-    let ranges = all.iter().map(|own| {
+    let ranges = member.meeting.exchange_number(written)?.into_iter().map(|bytes| {
         let start = end;
-        end += own.first().copied().unwrap_or_default();
+        end += bytes;
         start..end
     });
-    let ranges: Vec<_> = ranges.collect();
-    let (whole, to) = match combination {
+    let ranges: Vec<Range<u64>> = ranges.collect();
+    let start = ranges[rank.index].start;
+    let mut pieces = None;
+    let (whole, to) = match problem.combination(planned.rung) {
         Combination::Reduce { element, operation } => {
             (Collective::AllReduce { count: written / element.bytes(), element, operation }, None)
         }
         Combination::Scatter { element, operation, unit } => {
             let unit = unit * element.bytes();
-            let units = |index| Share { index, ..member.meeting.rank }.of(written / unit);
-            let ranges: Vec<_> = (0..all.len()).map(units).map(|units| units.start * unit..units.end * unit).collect();
-            let own = &ranges[member.meeting.rank.index];
+            let units = |index| Share { index, ..rank }.of(written / unit);
+            let ranges: Vec<_> = (0..rank.count).map(units).map(|units| units.start * unit..units.end * unit).collect();
+            let own = &ranges[rank.index];
             let to = Some(own.end - own.start);
             (Collective::Scatter { ranges, element, operation }, to)
         }
-        Combination::Gather => (Collective::Gather { ranges: ranges.clone() }, Some(end)),
+        // The only rank has the whole result in its output.
+        Combination::Gather if rank.count == 1 => (Collective::Gather { ranges }, None),
+        Combination::Gather => {
+            if planned.pieces.len() > 1 && member.copies_pieces {
+                let starts: Vec<u64> = planned.pieces.iter().map(offset).collect();
+                let ends = starts[1..].iter().chain([&written]);
+                pieces = Some(starts.iter().zip(ends).map(|(start, end)| *start..*end).collect());
+            }
+            (Collective::Gather { ranges }, Some(end))
+        }
     };
-    let count = planned.pieces.len();
-    let is_cut = combination == Combination::Gather && count > 1;
-    let piece = |place: usize| {
-        let of_rank = |(range, own): (&Range<u64>, &Vec<u64>)| {
-            let end = own.get(place + 2).map_or(range.end, |offset| range.start + offset);
-            range.start + own[place + 1]..end
-        };
-        (Collective::Gather { ranges: ranges.iter().zip(&all).map(of_rank).collect() }, own[place + 1])
-    };
-    let pieces = if is_cut { (0..count).map(piece).collect() } else { Vec::new() };
-    Ok(Combined { output, to: to.map(|bytes| (BufferId(u32::MAX), bytes)), whole, pieces })
+    let mut own = Combined { output, to: None, whole, copies: None };
+    if let Some(bytes) = to {
+        let made = member.device.alloc(bytes as usize);
+        let id = member.agree(made)?;
+        own.to = Some((id, bytes));
+        // An earlier rung may have left the right result there.
+        member.device.fill(id, POISON)?;
+        if let Some(pieces) = pieces {
+            own.copies = Some((PeerCopies::new(member, id, start)?, pieces));
+        }
+    }
+    Ok(own)
 }
 
 fn with_buffers(
     member: &mut Member,
     divided: &RankProblem,
     planned: &Planned,
-    combined: &Combined,
+    combined: &mut Combined,
     runs: Option<u32>,
 ) -> Result<(Verdict, Option<Samples>), Error> {
     let problem = &*divided.problem;
@@ -158,12 +154,20 @@ fn with_buffers(
 
     let Planned { rung, pieces } = planned;
     let launches: Vec<Launch> = pieces.iter().map(|piece| piece.launch.clone()).collect();
+    // The uploads and broadcasts have waited for the device's stream, so no rank poisons its result any more.
+    meeting.barrier()?;
+    let mut behind = |place, stream: &GpuStream, memory: &[DeviceMemory]| match &mut combined.copies {
+        Some((copies, pieces)) => {
+            copies.enqueue(stream, memory[combined.output], &pieces[place], place + 1 == launches.len())
+        }
+        None => Ok(()),
+    };
     // SAFETY: `Ladder::launch` made the launches for the problem or for pieces of it, so they access only its buffers.
-    let ran = unsafe { session.launch_poisoned(rung, &launches) };
+    let ran = unsafe { session.launch_poisoned(rung, &launches, &mut behind) };
     // Without this report, the others would wait in the collective for a rank whose kernel has failed.
     meeting.report(&ran)?;
     let has_clock = ran?.time_ns.is_some();
-    {
+    if combined.copies.is_none() {
         let (device, ids) = session.device_and_buffers();
         let from = ids[combined.output];
         let to = combined.to.map_or(from, |(id, _)| id);
@@ -226,7 +230,7 @@ fn timed(
     communicator: &mut dyn Communicator,
     meeting: &mut Meeting,
     (rung, launches): (&Rung, &[Launch]),
-    combined: &Combined,
+    combined: &mut Combined,
     runs: u32,
 ) -> Result<Vec<f64>, Error> {
     let (device, _) = session.device_and_buffers();
@@ -238,6 +242,10 @@ fn timed(
     }
     let (mut times, mut needs_host) = (Vec::new(), false);
     for run in 0..WARM_UP.saturating_add(runs) {
+        if combined.copies.is_some() {
+            // All ranks have poisoned their results, and have the pieces of the run before.
+            meeting.barrier()?;
+        }
         let shared = RefCell::new(&mut *communicator);
         let mut before = |stream: &GpuStream, _: &[DeviceMemory]| {
             let enqueued = start.enqueue(&mut **shared.borrow_mut(), stream);
@@ -247,25 +255,20 @@ fn timed(
         let mut behind = |place: usize, stream: &GpuStream, memory: &[DeviceMemory]| {
             let communicator = &mut **shared.borrow_mut();
             let (from, is_last) = (memory[combined.output], place + 1 == launches.len());
-            let Some((what, begin)) = combined.pieces.get(place) else {
-                let memory = [from, to.unwrap_or(from)];
-                let whole = if is_last {
-                    communicator.enqueue((stream, Placement::InStream), memory, &combined.whole)
-                } else {
-                    None
-                };
-                return whole.unwrap_or(Ok(()));
+            let enqueued = match &mut combined.copies {
+                Some((copies, pieces)) => {
+                    copies.enqueue(stream, from, &pieces[place], is_last)?;
+                    // A rank has the whole result when all ranks have copied their pieces.
+                    is_last.then(|| start.enqueue(communicator, stream))
+                }
+                None => is_last.then(|| communicator.enqueue(stream, [from, to.unwrap_or(from)], &combined.whole)),
             };
-            let from = DeviceMemory { address: from.address + begin, bytes: from.bytes - begin };
-            communicator
-                .enqueue((stream, Placement::Concurrent), [from, to.unwrap_or(from)], what)
-                .unwrap_or(Ok(()))?;
-            if is_last { communicator.join_concurrent(stream) } else { Ok(()) }
+            enqueued.flatten().unwrap_or(Ok(()))
         };
         // SAFETY: the launches are those that were checked, so they access only the problem's buffers.
         let ran = unsafe { session.once_with(rung, launches, &mut before, &mut behind) }?;
         let mut time = ran.time_ns.unwrap_or_default();
-        if needs_host {
+        if needs_host && combined.copies.is_none() {
             // The device's clock does not see the host's work, so the host's clock measures it.
             meeting.barrier()?;
             let begin = Instant::now();
@@ -279,6 +282,8 @@ fn timed(
             times.push(time);
         }
     }
+    // Without a collective in the stream, another rank may still copy.
+    meeting.barrier()?;
     start.free(session.device_and_buffers().0);
     Ok(times)
 }
@@ -302,7 +307,7 @@ impl Start {
         stream: &GpuStream,
     ) -> Option<Result<(), String>> {
         let sum = Collective::AllReduce { count: 1, element: ElementType::U32, operation: Operation::Sum };
-        communicator.enqueue((stream, Placement::InStream), [self.memory; 2], &sum)
+        communicator.enqueue(stream, [self.memory; 2], &sum)
     }
 
     pub(crate) fn free(self, device: &mut dyn Device) {

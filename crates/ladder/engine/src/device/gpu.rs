@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cust::device::Device as CudaDevice;
 use cust::error::CudaError;
-use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, mem_get_info};
+use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer, mem_get_info};
 use cust::module::Module;
 use libcuda::{Resources, Simulation, Status};
 use ptx::extract::SourceLines;
@@ -19,7 +19,8 @@ use simt::{Machine, Schedule};
 
 use super::code::Codes;
 use super::{
-    BufferId, Device, DeviceInfo, Enqueue, EnqueueBehind, GpuStream, LaunchResult, Resident, Watch, not_enough_memory,
+    BufferId, Device, DeviceInfo, Enqueue, EnqueueBehind, GpuStream, HostBytes, LaunchResult, Resident, Watch,
+    not_enough_memory,
 };
 use crate::catalog::Kernels;
 use crate::error::Error;
@@ -175,6 +176,16 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         });
     }
 
+    fn alloc_host(&mut self, bytes: usize) -> Result<HostBytes, Error> {
+        if SIMULATED {
+            return Ok(Box::new(vec![0; bytes]));
+        }
+        self.with(None, |_| {
+            let pinned = LockedBuffer::new(&0u8, bytes).map_err(failed("allocating pinned memory of the host"))?;
+            Ok(Box::new(pinned) as HostBytes)
+        })
+    }
+
     fn address(&self, buffer: BufferId) -> Result<u64, Error> {
         Ok(self.state.get().memory(buffer)?.address)
     }
@@ -188,12 +199,12 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         })
     }
 
-    fn overwrite(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
+    fn overwrite(&mut self, buffer: BufferId, start: usize, bytes: &[u8]) -> Result<(), Error> {
         let doing = "copying to the device";
         self.with(None, |state| {
             let to = state.buffer(buffer)?;
-            check_size(doing, to.len().min(bytes.len()), bytes.len())?;
-            to.index(..bytes.len()).copy_from(bytes).map_err(failed(doing))
+            check_size(doing, to.len().saturating_sub(start).min(bytes.len()), bytes.len())?;
+            to.index(start..start + bytes.len()).copy_from(bytes).map_err(failed(doing))
         })
     }
 

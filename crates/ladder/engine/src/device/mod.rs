@@ -9,6 +9,7 @@ mod sim;
 mod stream;
 
 use std::fmt;
+use std::ops::DerefMut;
 use std::time::Duration;
 
 use rung::DeviceProperties;
@@ -30,6 +31,9 @@ pub use stream::{DeviceMemory, Enqueue, EnqueueBehind, GpuStream, Watch};
 /// The handle of a buffer, returned by [`Device::alloc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub u32);
+
+/// Memory of the host that a device copies at the full speed of its link, from [`Device::alloc_host`].
+pub type HostBytes = Box<dyn DerefMut<Target = [u8]> + Send + Sync>;
 
 /// The measurements of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,6 +144,15 @@ pub trait Device {
     /// Frees a buffer. An id that is not in use is ignored.
     fn free(&mut self, buffer: BufferId);
 
+    /// Allocates `bytes` zeros in the host's memory, which a GPU's driver pins. The memory must be dropped before the device,
+    /// in the device's thread.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when the driver cannot pin this much.
+    fn alloc_host(&mut self, bytes: usize) -> Result<HostBytes, Error> {
+        Ok(Box::new(vec![0; bytes]))
+    }
+
     /// The first address of a buffer.
     ///
     /// # Errors
@@ -155,12 +168,12 @@ pub trait Device {
     /// [`Error::Device`] when the buffer is not in use or has another size, and when the device fails.
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error>;
 
-    /// Copies `bytes` from the host to the start of `buffer`.
+    /// Copies `bytes` from the host into `buffer`, from the byte `start` on.
     ///
     /// # Errors
-    /// [`Error::Device`] when the buffer is not in use or is smaller than `bytes`, and when the device fails or cannot do this.
-    fn overwrite(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
-        let _ = (buffer, bytes);
+    /// [`Error::Device`] when the buffer is not in use or ends before the copy, and when the device fails or cannot do this.
+    fn overwrite(&mut self, buffer: BufferId, start: usize, bytes: &[u8]) -> Result<(), Error> {
+        let _ = (buffer, start, bytes);
         Err(Error::device("copying to the device", format!("a {} takes whole buffers", self.info().kind)))
     }
 

@@ -1,0 +1,81 @@
+//! Copies of the pieces of a rank's result to the memory of all ranks, while the rank's device computes its next piece.
+//!
+//! The copies run in a second stream, on the devices' copy engines. So they need no multiprocessor, unlike NCCL's kernels, for
+//! which a kernel with a block on each multiprocessor leaves no room.
+
+use std::mem;
+use std::ops::Range;
+
+use engine::device::{BufferId, DeviceMemory, GpuStream};
+use libcuda::SideStream;
+
+use crate::devices::open_peers;
+use crate::error::Error;
+use crate::member::Member;
+
+/// The memory that a rank copies its pieces to.
+pub(crate) struct PeerCopies {
+    /// The ranks in the order in which this rank copies to them, itself last: the number of the rank's device, and the first
+    /// address of this rank's result in the rank's memory.
+    targets: Vec<(i32, u64)>,
+    /// The second stream, while copies are enqueued.
+    side: Option<SideStream>,
+}
+
+impl PeerCopies {
+    /// Exchanges the addresses of the buffers that all ranks' results are gathered in. This rank's result starts at the byte
+    /// `start`.
+    pub(crate) fn new(member: &mut Member, to: BufferId, start: u64) -> Result<Self, Error> {
+        let address = member.device.address(to);
+        let address = member.agree(address)?;
+        let addresses = member.meeting.exchange_number(address)?;
+        let numbers = member.device_numbers()?;
+        if member.device.info().kind != "sim" {
+            // Without peer access, the driver copies through the host.
+            let _ = open_peers(member.number, &numbers);
+        }
+        let targets = numbers.into_iter().zip(addresses).map(|(number, address)| (number as i32, address + start));
+        let mut targets: Vec<_> = targets.collect();
+        // No two ranks copy to the same rank at first.
+        targets.rotate_left(member.rank().index + 1);
+        Ok(Self { targets, side: None })
+    }
+
+    /// Enqueues the copies of a piece, which the work in the device's stream computes. `piece` is the piece's bytes in this
+    /// rank's result, which is at `from`. After the last piece, the device's stream waits for the copies of all pieces.
+    pub(crate) fn enqueue(
+        &mut self,
+        stream: &GpuStream,
+        from: DeviceMemory,
+        piece: &Range<u64>,
+        is_last: bool,
+    ) -> Result<(), String> {
+        let refused = |error| format!("copying a piece to another device: {error:?}");
+        // The stream is made and destroyed here, because only here do calls reach a simulated device's driver.
+        let side = self.side.take().map_or_else(SideStream::new, Ok).map_err(refused)?;
+        let [stream, second] = [stream.as_raw().cast(), side.as_raw()];
+        // SAFETY: both streams are of the current context and exist as long as the borrows.
+        unsafe { side.follow(stream) }.map_err(refused)?;
+        let (own, _) = self.targets[self.targets.len() - 1];
+        for (device, address) in &self.targets {
+            let (to, from) = ((*device, address + piece.start), (own, from.address + piece.start));
+            // SAFETY: the piece is within this rank's result and within the buffer that all ranks' results are gathered in. Every
+            // rank has its own bytes there, and no rank frees or reads its buffer before all ranks agree that they are done.
+            unsafe { libcuda::copy_peer(to, from, (piece.end - piece.start) as usize, second) }.map_err(refused)?;
+        }
+        if is_last {
+            // SAFETY: as for `follow`.
+            return unsafe { side.lead(stream) }.map_err(refused);
+        }
+        self.side = Some(side);
+        Ok(())
+    }
+}
+
+impl Drop for PeerCopies {
+    fn drop(&mut self) {
+        // The stream is still there only after a failed launch. Its driver destroys it with the context, because from here a
+        // simulated device's driver cannot be reached.
+        mem::forget(self.side.take());
+    }
+}
