@@ -31,6 +31,7 @@ pub mod checklist;
 pub mod counters;
 pub mod dram;
 mod error;
+mod expected;
 pub mod figures;
 mod geometry;
 mod launch;
@@ -42,6 +43,7 @@ pub mod utilization;
 pub mod verdict;
 
 pub use error::Error;
+pub use expected::{CostliestLine, CountedLaunch, Counter};
 pub use figures::Recording;
 pub use geometry::Geometry;
 pub use launch::{LaunchProfile, Watch, record};

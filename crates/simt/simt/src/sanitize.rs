@@ -19,15 +19,16 @@ pub use checks::{Check, Checks};
 pub use finding::{Finding, OtherParty};
 
 use crate::counters::Counters;
+use crate::observe::Observer;
 use crate::run::{Launch, LaunchError, Machine};
 use observer::Sanitizer;
 
 /// What a sanitized launch gives.
 #[derive(Debug)]
-pub struct Sanitized {
-    /// The counters; or why the launch was refused, or the fault that ended it, which is among the findings too if the check
+pub struct Sanitized<O = Counters> {
+    /// The observer, which is the counters if no other was given; or why the launch was refused, or the fault that ended it, which is among the findings too if the check
     /// that it belongs to was asked for.
-    pub result: Result<Counters, LaunchError>,
+    pub result: Result<O, LaunchError>,
     /// What the checks have found, in the order in which it was first seen.
     pub findings: Vec<Finding>,
     /// What could not be checked, a sentence each: the memory that a check takes is bounded.
@@ -61,17 +62,26 @@ impl Machine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn launch_sanitized(&mut self, launch: &Launch<'_>, checks: Checks) -> Sanitized {
-        let counters = Counters::new(launch.function);
+        self.launch_sanitized_with(launch, checks, Counters::new(launch.function))
+    }
+
+    /// Runs a kernel with checks as [`Machine::launch_sanitized`] does, and with an observer.
+    pub fn launch_sanitized_with<O: Observer>(
+        &mut self,
+        launch: &Launch<'_>,
+        checks: Checks,
+        observer: O,
+    ) -> Sanitized<O> {
         if checks.is_empty() {
             return Sanitized {
-                result: self.launch_observed(launch, counters),
+                result: self.launch_observed(launch, observer),
                 findings: Vec::new(),
                 notes: Vec::new(),
             };
         }
         let sanitizer = Sanitizer::new(self, launch, checks);
         let state = sanitizer.state();
-        let result = self.launch_observed(launch, (counters, sanitizer)).map(|(counters, _)| counters);
+        let result = self.launch_observed(launch, (observer, sanitizer)).map(|(observer, _)| observer);
         let (findings, notes) = observer::end(&state, launch, checks, result.as_ref().err());
         Sanitized { result, findings, notes }
     }

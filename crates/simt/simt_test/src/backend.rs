@@ -10,6 +10,8 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_log};
+use profile::CountedLaunch;
+use simt::counters::SiteCounters;
 use simt::diagnostic::{Diagnostic, Style, texts};
 use simt::params;
 use simt::sanitize::{Checks, Finding, Sanitized};
@@ -119,8 +121,13 @@ impl Backend {
         self.loaded.with(read, |_, reason| reason)
     }
 
-    /// Runs a kernel to its end.
-    pub(crate) fn launch(&mut self, kernel: &str, grid: Grid, values: &[Value]) -> Result<(), String> {
+    /// Runs a kernel to its end, and returns what the SIMT machine counted.
+    pub(crate) fn launch(
+        &mut self,
+        kernel: &str,
+        grid: Grid,
+        values: &[Value],
+    ) -> Result<Option<CountedLaunch>, String> {
         let function = self.kernels.module.function(kernel).map_err(refused)?;
         let of_kernel = |reason: String| format!("kernel `{kernel}`: {reason}");
         let (schedule, checks) = (self.schedule, self.checks);
@@ -150,7 +157,7 @@ impl Backend {
                     // By `print!`, as in `run_on_sim`.
                     notes.iter().for_each(|note| println!("kernel `{kernel}`: {note}"));
                     fault = in_words(&findings, result.as_ref().err());
-                    result
+                    result.map(|counters| CountedLaunch::new(launch.function.clone(), counters))
                 };
                 let Grid { blocks: grid, threads: block, shared_bytes } = grid;
                 let kernel = Kernel { function: own.to_raw().addr(), grid, block, shared_bytes };
@@ -159,7 +166,7 @@ impl Backend {
                 return match (done, fault) {
                     (_, Some(fault)) => Err(fault),
                     (Err(reason), None) => Err(of_kernel(reason)),
-                    (Ok(_), None) => Ok(()),
+                    (Ok(counted), None) => Ok(Some(counted)),
                 };
             }
             let ([gx, gy, gz], [bx, by, bz]) = (grid.blocks, grid.threads);
@@ -167,7 +174,8 @@ impl Backend {
             // would reach the host's memory has failed on the SIMT machine before (`Test::run`).
             unsafe { loaded.stream.launch(&own, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &addresses) }
                 .map_err(&failed)?;
-            loaded.stream.synchronize().map_err(failed)
+            loaded.stream.synchronize().map_err(failed)?;
+            Ok(None)
         };
         self.loaded.with(launch, |_, reason| of_kernel(reason))
     }
@@ -192,10 +200,15 @@ fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String>
 
 /// Runs a launch with this order of threads, as long as the machine lets kernels run by itself, and prints what it prints where
 /// tests print.
-fn run_on_sim(machine: &mut Machine, launch: &Launch<'_>, schedule: Schedule, checks: Checks) -> Sanitized {
+fn run_on_sim(
+    machine: &mut Machine,
+    launch: &Launch<'_>,
+    schedule: Schedule,
+    checks: Checks,
+) -> Sanitized<SiteCounters> {
     let before = *machine.config_mut();
     *machine.config_mut() = Config { schedule, max_instructions: Config::default().max_instructions, ..before };
-    let done = machine.launch_sanitized(launch, checks);
+    let done = machine.launch_sanitized_with(launch, checks, SiteCounters::new(launch.function));
     *machine.config_mut() = before;
     // By `print!`, so that it is shown with the test that it belongs to.
     print!("{}", String::from_utf8_lossy(&machine.take_printed()));

@@ -9,6 +9,7 @@ use crate::backend::Backend;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result, located};
 use crate::grid::Grid;
+use crate::launched::Launched;
 use crate::number::Number;
 
 /// A device with the kernels under test. It shows itself as its name and the size: `sim, size 33`.
@@ -63,14 +64,16 @@ impl Device {
         }
     }
 
-    /// Runs a kernel, by its name, and waits for its end.
+    /// Runs a kernel, by its name, and waits for its end. What it counted can be [held](Launched::expect):
+    /// `device.launch("copy", grid, args)?.expect(Counter::SectorsPerRequest, ..=4)?`.
     ///
     /// # Errors
     /// When there is no such kernel, when the arguments do not fit its parameters, when no device can launch such a grid,
     /// and when the kernel fails; on the SIMT machine the error has the thread and the line of the kernel.
     #[track_caller]
-    pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result {
-        located(self.backend.launch(kernel, grid, &values.0))
+    pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result<Launched> {
+        let counted = located(self.backend.launch(kernel, grid, &values.0))?;
+        Ok(Launched::new(kernel, counted))
     }
 
     /// Compares a buffer with what it should hold, floats within the test's [tolerance](crate::Test::tolerance).

@@ -36,6 +36,7 @@ mod device;
 mod error;
 mod grid;
 mod kernels;
+mod launched;
 mod number;
 
 pub use argument::{Argument, Plain, Values};
@@ -45,7 +46,9 @@ pub use device::Device;
 pub use error::{Error, Result};
 pub use grid::Grid;
 pub use kernels::Kernels;
+pub use launched::Launched;
 pub use number::Number;
+pub use profile::Counter;
 pub use simt::Schedule;
 pub use simt::sanitize::{Check, Checks};
 
@@ -128,7 +131,7 @@ impl Test {
     /// The first error of the body, with the device and the size at which it happened; and an error when [`DEVICE`] asks
     /// for a GPU and there is none, or has another value.
     #[track_caller]
-    pub fn run(self, mut body: impl FnMut(&mut Device) -> Result) -> Result {
+    pub fn run<R>(self, mut body: impl FnMut(&mut Device) -> Result<R>) -> Result {
         let chosen = std::env::var(DEVICE).unwrap_or_else(|_| "all".to_owned());
         let (mut on_sim, on_gpu) = match &*chosen {
             "all" => (true, Backend::has_gpu()),

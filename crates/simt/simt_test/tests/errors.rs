@@ -1,6 +1,6 @@
 //! What the harness says when a test or its kernel is wrong.
 
-use simt_test::{Device, Grid, Kernels, Plain, Result, Test, args};
+use simt_test::{Counter, Device, Grid, Kernels, Plain, Result, Test, args};
 
 /// `triple(data, n)`: multiplies each of `n` words by three; the last thread of a block goes past the end where `n` does.
 const TRIPLE: &str = "
@@ -21,13 +21,13 @@ const TRIPLE: &str = "
 
 /// Runs a body on the kernels above, on the SIMT machine and for sizes 3 and 5.
 #[track_caller]
-fn run(body: impl FnMut(&mut Device) -> Result) -> Result {
+fn run<R>(body: impl FnMut(&mut Device) -> Result<R>) -> Result {
     Test::new(Kernels::from_ptx(TRIPLE)?).sizes([3, 5]).schedules(1).run(body)
 }
 
 /// Checks that a body fails with these words, and that the error begins with a line of this file.
 #[track_caller]
-fn fails(body: impl FnMut(&mut Device) -> Result, words: &[&str]) {
+fn fails<R>(body: impl FnMut(&mut Device) -> Result<R>, words: &[&str]) {
     let error = run(body).expect_err("the body is wrong").to_string();
     assert!(error.starts_with(&format!("{}:", file!())), "{error}");
     for words in words {
@@ -202,4 +202,42 @@ fn arguments_of_another_kind_name_the_parameter() -> Result {
         }
         Ok(())
     })
+}
+
+/// `gather(data, n)`: doubles every 32nd word; line 9 of the text is the load.
+const GATHER: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry gather(.param .u64 data) {
+    .reg .b32 %r<3>; .reg .b64 %rd<3>;
+    mov.u32 %r1, %tid.x;
+    ld.param.u64 %rd1, [data];
+    mad.wide.u32 %rd2, %r1, 128, %rd1;
+    ld.global.u32 %r2, [%rd2];
+    shl.b32 %r2, %r2, 1;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}";
+
+#[test]
+fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
+    if std::env::var(simt_test::DEVICE).is_ok_and(|chosen| chosen == "gpu") {
+        return Ok(());
+    }
+    let held = |counter, most: f64| {
+        Test::new(Kernels::from_ptx(GATHER)?).run(|device| {
+            let data = device.zeroed::<u32>(32 * 32)?;
+            let done = device.launch("gather", Grid::new([1; 3], [32, 1, 1]), args![data])?;
+            done.expect(counter, ..=most)?.expect(Counter::BankConflicts, ..=0)?.expect(Counter::Instructions, 1..100)
+        })
+    };
+    held(Counter::SectorsPerRequest, 32.0)?;
+    let error = held(Counter::SectorsPerRequest, 4.0).expect_err("each lane has a sector").to_string();
+    assert!(error.starts_with(&format!("{}:", file!())), "{error}");
+    for words in ["kernel `gather`", "sectors per request are 32, expected are at most 4", "of the PTX: 32"] {
+        assert!(error.contains(words), "`{words}` is not in: {error}");
+    }
+    let none = held(Counter::LocalRequests, -1.0).expect_err("there are 0").to_string();
+    assert!(none.contains("requests to local memory are 0, expected are at most -1") && !none.contains("most at"), "{none}");
+    Ok(())
 }
