@@ -39,7 +39,7 @@ macro_rules! transcripts {
 }
 
 transcripts! {
-    agree checklist counters document dram driver figures json lab learn list occupancy predict ptx refused refused_tools report roofline run several shuffle times why
+    agree checklist counters document dram driver figures file json lab learn list occupancy predict ptx refused refused_tools report roofline run several shuffle times why
 }
 
 /// What stands before `ladder`, by name.
