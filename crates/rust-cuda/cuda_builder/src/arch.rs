@@ -74,6 +74,19 @@ impl NvvmArch {
         format!("sm_{number}{suffix}")
     }
 
+    /// The features that upstream's compiler sets for this architecture, which code checks with
+    /// `cfg(target_feature = "compute_80")`: those of every older one without a suffix; with a suffix, also this
+    /// architecture and the family-specific ones (`f`) of its major version up to it.
+    pub(crate) fn features(self) -> impl Iterator<Item = String> {
+        let (_, number, suffix) = self.row();
+        let is_set = move |&arch: &NvvmArch| match arch.row() {
+            (_, other, "") => other <= number,
+            (_, other, "f") => !suffix.is_empty() && other <= number && other / 10 == number / 10,
+            _ => arch == self,
+        };
+        Self::all().filter(is_set).map(|arch| arch.to_string())
+    }
+
     fn row(self) -> (NvvmArch, u32, &'static str) {
         *Self::TABLE.iter().find(|row| row.0 == self).expect("the macro writes one row for each variant")
     }
@@ -122,6 +135,18 @@ mod tests {
             assert_eq!(arch.sm()["sm_".len()..].parse(), Ok(arch));
         }
         assert_eq!(NvvmArch::default(), NvvmArch::Compute75);
+    }
+
+    #[test]
+    fn features_are_upstreams() {
+        let features = |arch: NvvmArch| arch.features().collect::<Vec<_>>().join(" ");
+        let old = "compute_50 compute_52 compute_53 compute_60 compute_61 compute_62 compute_70";
+        assert_eq!(features(NvvmArch::Compute70), old);
+        let hopper = format!("{old} compute_72 compute_75 compute_80 compute_86 compute_87 compute_89 compute_90");
+        assert_eq!(features(NvvmArch::Compute90a), format!("{hopper} compute_90a"));
+        let blackwell = format!("{hopper} compute_100 compute_100f compute_103");
+        assert_eq!(features(NvvmArch::Compute103f), format!("{blackwell} compute_103f"));
+        assert_eq!(features(NvvmArch::Compute103a), format!("{blackwell} compute_103f compute_103a"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::arch::NvvmArch;
 use crate::builder::CudaBuilder;
 use crate::error::CudaBuilderError;
 use crate::first_build;
@@ -141,7 +142,7 @@ pub(crate) fn run_cargo(
         // A setting for line tables in the host's profile does not apply to device code.
         .args(set("debug=false"))
         .arg("-Zprofile-rustflags")
-        .args(set(&format!("rustflags=[{NO_JUMP_THREADING:?}]")))
+        .args(set(&format!("rustflags={:?}", rustc_flags(builder.arch))))
         .args(&builder.build_args)
         .env("RUSTC", &toolchain.rustc.path)
         .env("RUSTC_BOOTSTRAP", "1")
@@ -200,6 +201,19 @@ pub(crate) fn run_cargo(
     }
     watch_sources(builder, paths);
     Ok(())
+}
+
+/// rustc's flags for the crate and all that it uses except the standard library.
+fn rustc_flags(arch: NvvmArch) -> Vec<String> {
+    // Upstream's names, such as `compute_80`. rustc knows only its own, such as `sm_80`, so these are not `-Ctarget-feature`.
+    let features = arch.features().flat_map(|feature| ["--cfg".to_owned(), format!("target_feature=\"{feature}\"")]);
+    let known: Vec<String> = NvvmArch::all().map(|arch| format!("\"{arch}\"")).collect();
+    let known = format!("--check-cfg=cfg(target_feature,values({}))", known.join(","));
+    [NO_JUMP_THREADING, "-Aexplicit-builtin-cfgs-in-flags", &known]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(features)
+        .collect()
 }
 
 /// rustc's messages without its warnings, between which errors are hard to see.

@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! A crate can have kernels for some architectures only: rustc sets `target_feature = "sm_80"`, and the like for
-//! each older one, when it compiles for `compute_80` or newer.
+//! A crate can have kernels for some architectures only: `target_feature = "sm_80"`, and the like for each
+//! older one, is set for `compute_80` or newer. So is upstream's name, `target_feature = "compute_80"`.
 //!
 //! ```ignore
 //! #[cfg(target_feature = "sm_80")]

@@ -31,7 +31,8 @@ pub unsafe fn everywhere(out: *mut u32) {
     let _ = MaybeUninit::new(out);
 }
 
-#[cfg(target_feature = "sm_80")]
+// By rustc's name and by upstream's.
+#[cfg(all(target_feature = "sm_80", target_feature = "compute_80"))]
 mod newer;
 "#,
     );

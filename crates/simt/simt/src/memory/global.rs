@@ -62,8 +62,8 @@ pub struct Words {
 /// Who frees words.
 #[derive(Debug)]
 enum Owner {
-    /// Whoever drops them; they were allocated so.
-    Words(Layout),
+    /// Whoever drops them; they are part of what was allocated so, at this address.
+    Words(NonNull<u8>, Layout),
     /// The host's program.
     Program,
     /// Whoever drops the last part of this memory.
@@ -79,11 +79,15 @@ impl Words {
     /// So many zeroed bytes, rounded up to words, at a multiple of `align`; `None` when the host has no memory left.
     fn zeroed(bytes: u64, align: usize) -> Option<Self> {
         let words = usize::try_from(bytes.div_ceil(8)).ok()?;
-        // The allocator's own zeroed pages: pages that are never touched cost nothing.
-        let layout = Layout::array::<AtomicU64>(words.max(1)).ok()?.align_to(align).ok()?;
+        // The allocator's own zeroed pages: pages that are never touched cost nothing. Rust's allocator writes the zeros of
+        // larger alignments itself, so the alignment is made here.
+        let layout = Layout::array::<AtomicU64>(words.max(1).checked_add(align / 8)?).ok()?;
         // SAFETY: the layout is that of at least one word.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { words: NonNull::slice_from_raw_parts(start.cast(), words), owner: Owner::Words(layout) })
+        let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        // SAFETY: the layout has `align` bytes more than the words.
+        let start = unsafe { allocated.add(allocated.align_offset(align)) };
+        let owner = Owner::Words(allocated, layout);
+        Some(Self { words: NonNull::slice_from_raw_parts(start.cast(), words), owner })
     }
 }
 
@@ -99,9 +103,9 @@ impl Deref for Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        if let Owner::Words(layout) = self.owner {
+        if let Owner::Words(allocated, layout) = self.owner {
             // SAFETY: `zeroed` has allocated them so, and nobody uses them any more.
-            unsafe { dealloc(self.words.as_ptr().cast(), layout) };
+            unsafe { dealloc(allocated.as_ptr(), layout) };
         }
     }
 }
@@ -284,7 +288,7 @@ impl GlobalMemory {
         if let Some(index) = index {
             self.unwritten().remove(base);
             let freed = self.allocations.remove(index);
-            if matches!(freed.words.owner, Owner::Words(_)) && !freed.is_for_both() {
+            if matches!(freed.words.owner, Owner::Words(..)) && !freed.is_for_both() {
                 self.used -= freed.bytes;
             }
             if self.freed.len() == MOST_FREED {

@@ -118,3 +118,20 @@ fn physical_memory_has_the_addresses_that_it_is_given() {
     assert_eq!(memory.used(), 16);
     assert!(memory.allocate(8).unwrap() >= base + 32);
 }
+
+/// Programs allocate much of a GPU's memory and use little of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_for_both_costs_what_is_touched() {
+    let resident_bytes = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    };
+    let mut memory = GlobalMemory::default();
+    let before = resident_bytes();
+    let base = memory.allocate_for_both(4 << 30).unwrap();
+    assert_eq!(base % 4096, 0);
+    let more = resident_bytes().saturating_sub(before);
+    assert!(more < 1 << 30, "{more} bytes more are resident");
+    assert!(memory.free(base));
+}
