@@ -57,7 +57,10 @@ impl Counter {
                 &[],
             ),
             Self::GlobalAtomics => (
-                &["l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"],
+                &[
+                    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+                    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+                ],
                 &[],
             ),
             Self::Instructions => (&["ptx_inst_executed.sum"], &[]),
@@ -67,7 +70,8 @@ impl Counter {
     /// The number in these metrics; 0 where there is nothing to divide by.
     fn of(self, metrics: &[Metric]) -> f64 {
         let (sum, by) = self.metrics();
-        let all = |names: &[&str]| -> f64 { metrics.iter().filter(|own| names.contains(&own.name)).filter_map(count).sum() };
+        let all =
+            |names: &[&str]| -> f64 { metrics.iter().filter(|own| names.contains(&own.name)).filter_map(count).sum() };
         match by {
             [] => all(sum),
             by if all(by) == 0.0 => 0.0,
@@ -124,9 +128,9 @@ impl CountedLaunch {
                 None => lines.push((place, vec![*site])),
             }
         }
-        let numbers = lines.into_iter().map(|(place, sites)| {
-            CostliestLine { place, number: counter.of(&self.counters.metrics_of(&sites)) }
-        });
+        let numbers = lines
+            .into_iter()
+            .map(|(place, sites)| CostliestLine { place, number: counter.of(&self.counters.metrics_of(&sites)) });
         numbers.max_by(|a, b| a.number.total_cmp(&b.number))
     }
 }

@@ -238,6 +238,9 @@ fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
         assert!(error.contains(words), "`{words}` is not in: {error}");
     }
     let none = held(Counter::LocalRequests, -1.0).expect_err("there are 0").to_string();
-    assert!(none.contains("requests to local memory are 0, expected are at most -1") && !none.contains("most at"), "{none}");
+    assert!(
+        none.contains("requests to local memory are 0, expected are at most -1") && !none.contains("most at"),
+        "{none}"
+    );
     Ok(())
 }

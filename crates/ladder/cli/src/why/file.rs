@@ -33,6 +33,8 @@ struct Arguments {
     /// The device to explain the launches for: one of `ladder devices`, or a file as crates/simt/devices/known has them
     #[arg(long, value_name = "DEVICE", default_value = MODEL)]
     on: String,
+    #[command(flatten, next_help_heading = super::FIGURES)]
+    figure: figures::FigureArguments,
 }
 
 /// A launch in JSON.
@@ -59,7 +61,7 @@ pub(super) fn is_given(matches: &ArgMatches) -> bool {
 }
 
 pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let Arguments { launch, view, on } = Arguments::from_arg_matches(matches)?;
+    let Arguments { launch, view, on, figure } = Arguments::from_arg_matches(matches)?;
     view.check()?;
     let device = Description::open(&on).map_err(analysis::Error::from)?;
     let OpenLaunches { mut machine, launches, .. } = match launch.open() {
@@ -69,8 +71,8 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     let mut profiles = Vec::new();
     for own in &launches {
         let watch = Watch {
-            block: view.figure.block_index.unwrap_or(0),
-            warp: view.figure.warp.unwrap_or(0),
+            block: figure.block_index.unwrap_or(0),
+            warp: figure.warp.unwrap_or(0),
             usage: usage_of(&own.function, &device.arch).ok().map(analysis::occupancy::counted),
             ..Watch::new(device.clone())
         };
@@ -89,9 +91,13 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
         _ => {
             for (own, opened) in profiles.iter().zip(&launches) {
                 let mut document = match &view {
-                    View { figures: Some(chosen), .. } => {
-                        figures::drawn(chosen, &view, &own.recording, (&title(own), &mut files), env.style())?
-                    }
+                    View { figures: Some(chosen), .. } => figures::drawn(
+                        chosen,
+                        (&view, &figure),
+                        &own.recording,
+                        (&title(own), &mut files),
+                        env.style(),
+                    )?,
                     View { occupancy: true, .. } => {
                         occupancy::of_launch(&opened.function, own.geometry, &device.arch, env.style())?
                     }
@@ -161,7 +167,7 @@ fn roofs_of(profiles: &[LaunchProfile], device: &Description, view: &View, env: 
         let chart = charts::file(&Chart::new("launches", &about, &found));
         replace(path, &chart).map_err(|why| analysis::Error::file("write", path, why))?;
     }
-    Ok(roofs::document("launches", &about, &found, env.style()))
+    Ok(roofs::document(("launches", &about), device, &found, env.style()))
 }
 
 fn record<'a>(own: &'a LaunchProfile, device: &'a Description) -> LaunchRecord<'a> {

@@ -67,6 +67,8 @@ struct Arguments {
     /// With --occupancy, the architecture to assemble for [default: the device's where there is a GPU, else sm_90]
     #[arg(long, value_name = "sm_XX", requires = "occupancy", conflicts_with = "on")]
     arch: Option<String>,
+    #[command(flatten, next_help_heading = FIGURES)]
+    figure: figures::FigureArguments,
     #[command(flatten, next_help_heading = DRAM)]
     memory: dram::DramArguments,
 }
@@ -93,8 +95,6 @@ struct View {
     svg: Option<PathBuf>,
     #[command(flatten)]
     format: Format,
-    #[command(flatten, next_help_heading = FIGURES)]
-    figure: figures::FigureArguments,
 }
 
 impl View {

@@ -78,10 +78,10 @@ impl Sourced {
         Self { figure, line }
     }
 
-    /// Removes the PTX below each source line.
+    /// Removes the PTX below each source line. What has no source line is shown as PTX always.
     fn leave_out_ptx(&mut self) {
         let lines = self.figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
-        lines.for_each(|line| line.ptx.clear());
+        lines.filter(|line| line.source.is_some()).for_each(|line| line.ptx.clear());
     }
 }
 
@@ -94,10 +94,11 @@ pub(super) fn show(
     let CommandArgs { targets, own } = args;
     let mut selections = targets.select(env.catalog)?;
     selections.iter_mut().try_for_each(small_enough)?;
-    let (block, warp) = (own.view.figure.block_index.unwrap_or(0), own.view.figure.warp.unwrap_or(0));
+    let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
     let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
-    let mut document = drawn(chosen, &own.view, &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
+    let mut document =
+        drawn(chosen, (&own.view, &own.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
     let mut code = 0;
     if let Verdict::Wrong(why) = &verdict {
         document.note(format!("wrong: {launch}: {why}"));
@@ -113,7 +114,7 @@ pub(super) fn show(
 /// [`Error::Request`] when there is none, with what there is; [`Error::Analysis`] when the file cannot be written.
 pub(super) fn drawn(
     chosen: &[String],
-    view: &super::View,
+    (view, figure): (&super::View, &FigureArguments),
     recording: &Recording,
     (launch, lines): (&str, &mut SourceFiles),
     style: OutputStyle,
@@ -138,7 +139,7 @@ pub(super) fn drawn(
     let title = format!("{launch}: warp {warp} of block {block}");
     let mut document = Document::default();
     document.value(&figures);
-    if !view.figure.ptx {
+    if !figure.ptx {
         figures.iter_mut().for_each(Sourced::leave_out_ptx);
     }
     if let Some(path) = &view.svg {

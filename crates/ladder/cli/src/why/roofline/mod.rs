@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::output::{self, Column, Document, Importance, NOTHING, OutputStyle, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
 use analysis::files::replace;
+use analysis::predict::Description;
 use profile::roofline::{Roofline, roofline};
 
 /// A ladder's roofline in JSON.
@@ -57,7 +58,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         if let Some(path) = &own.view.svg {
             replace(path, &charts::file(&chart)).map_err(|why| analysis::Error::file("write", path, why))?;
         }
-        let mut document = document(ladder, &about, &found, env.style());
+        let mut document = document((ladder, &about), &timing.description, &found, env.style());
         let left_out = timed.plan.left_out().iter().map(output::left_out);
         left_out.chain(timed.wrong.iter().map(|why| format!("wrong: {why}"))).for_each(|line| document.note(line));
         document.record(&RooflineRecord { ladder, problem: &title, origin: &timing.origin, roofline: &found });
@@ -69,12 +70,17 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
 }
 
 /// The chart and the table of a roofline.
-pub(super) fn document(title: &str, about: &str, found: &Roofline, style: OutputStyle) -> Document {
+pub(super) fn document(
+    (title, about): (&str, &str),
+    device: &Description,
+    found: &Roofline,
+    style: OutputStyle,
+) -> Document {
     let mut document = Document::default();
     document.heading(title, about);
     document.picture(style, |style| text::chart(found, style));
     document.table(table(found));
-    document.note(format!("roofs: {}", roofs(found).join(", ")));
+    document.note(format!("roofs of {}: {}", device.name, roofs(found).join(", ")));
     document
 }
 
