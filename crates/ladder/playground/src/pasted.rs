@@ -1,5 +1,6 @@
 //! Runs of pasted PTX.
 
+use ptx::{Declared, Role};
 use serde::Serialize;
 use simt::{Arg, Buffer, Function, LaunchError, Machine, Module};
 
@@ -30,6 +31,18 @@ struct Parameter {
     #[serde(rename = "type")]
     kind: String,
     bytes: u32,
+}
+
+/// The type of the elements that a parameter points to, if the source says it.
+pub(crate) fn element(declared: &Declared) -> Option<String> {
+    let (Role::Slice(ty) | Role::Pointer(ty)) = &declared.role else { return None };
+    let (is_float, bytes) = ty.number?;
+    let letter = match ty.name.trim_start_matches('[').starts_with('i') {
+        _ if is_float => 'f',
+        true => 's',
+        false => 'u',
+    };
+    Some(format!("{letter}{}", bytes * 8))
 }
 
 /// The kernels of a text.
@@ -124,6 +137,7 @@ pub(crate) fn run(asked: &Pasted) -> Result<Run, Problem> {
     };
     let shown = buffers.iter().zip(before).map(|((index, buffer), before)| BufferView {
         name: format!("argument {index}"),
+        kind: Some(asked.arguments[*index].kind.clone()),
         address: buffer.address(),
         bytes: buffer.len() as u64,
         before,

@@ -20,6 +20,14 @@ const app = (() => {
     return Math.min(Math.max(Number(value) || 0, 0), Math.max(most, 0));
   }
 
+  // The input has changed: what is shown is of an earlier run, and its verdict is gone.
+  function outdate() {
+    problem(null);
+    byId("verdict").className = "verdict";
+    byId("verdict").textContent = "";
+    byId("stage").classList.add("stale");
+  }
+
   function problem(error) {
     const box = byId("problem");
     box.hidden = !error;
@@ -29,7 +37,7 @@ const app = (() => {
 
   // Runs what is chosen. `at` says where to begin to look.
   function run(at = {}) {
-    problem(null);
+    outdate();
     checking += 1;
     let done;
     try {
@@ -39,7 +47,6 @@ const app = (() => {
     } catch (error) {
       problem(error);
       if (setup.mode() === "ptx" && error.line) setup.showError(error);
-      byId("stage").classList.add("stale");
       return;
     }
     byId("stage").classList.remove("stale");
@@ -263,7 +270,8 @@ const app = (() => {
   }
 
   function events() {
-    for (const id of ["rung-form", "ptx-form"]) {
+    for (const id of ["rung-form", "ptx-form", "editor"]) {
+      byId(id).addEventListener("input", outdate);
       byId(id).addEventListener("submit", (event) => {
         event.preventDefault();
         guarded(() => run());
@@ -308,7 +316,7 @@ const app = (() => {
     events();
     try {
       await machine.ready();
-      setup.start(machine.ask({ ask: "catalog" }));
+      setup.start(machine.ask({ ask: "catalog" }), outdate);
       const given = Object.fromEntries(parameters);
       const rung = parameters.get("rung") ?? (setup.rungOf(FIRST_RUNG) ? FIRST_RUNG : byId("rung").value);
       if (!setup.rungOf(rung)) {

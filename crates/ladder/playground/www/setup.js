@@ -5,6 +5,7 @@ const setup = (() => {
   let catalog = [];
   let kernels = [];
   let mode = "rung";
+  let changed;
 
   const SAMPLE = `.version 8.0
 .target sm_80
@@ -43,8 +44,10 @@ done:
   const ladderOf = (rung) => catalog.find((ladder) => ladder.rungs.some((own) => own.name === rung));
   const rungOf = (name) => ladderOf(name)?.rungs.find((own) => own.name === name);
 
-  function start(ladders) {
+  // `onChange` is called when the input changes without an event of a field.
+  function start(ladders, onChange) {
     catalog = ladders;
+    changed = onChange;
     byId("rung").replaceChildren(...catalog.map((ladder) => element("optgroup", { label: `${ladder.name}: ${ladder.summary}` },
       ...ladder.rungs.map((rung) => element("option", { value: rung.name }, rung.name)))));
     byId("rung").addEventListener("change", () => chooseRung(byId("rung").value));
@@ -63,6 +66,7 @@ done:
 
   function choose(wanted) {
     mode = wanted;
+    changed();
     byId("choose-rung").setAttribute("aria-pressed", mode === "rung");
     byId("choose-ptx").setAttribute("aria-pressed", mode === "ptx");
     byId("rung-form").hidden = mode !== "rung";
