@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ptx::ast::{Operand, Statement};
+use ptx::ast::{self, Operand};
 use serde::Serialize;
 use simt::code::{Func, Reg};
 use simt::observe::Site;
@@ -64,7 +64,7 @@ impl Listing {
                 files.len() - 1
             })
         };
-        let kinds = kinds(&run.ptx);
+        let text = ptx::parse(&run.ptx).unwrap_or_default();
         let functions = run.function.program().functions.iter().enumerate();
         let functions = functions.map(|(number, own)| {
             let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
@@ -75,14 +75,15 @@ impl Listing {
                 executed: run.counters.as_ref().and_then(|counters| counters.executed_at(site)),
             });
             let code = code.collect();
-            let kinds = kinds.get(own.name.as_str());
+            let in_text = text.functions.iter().find(|text| text.name == own.name && text.body.is_some());
+            let kinds = in_text.map(kinds);
             let registers = named(own).map(|(name, reg)| Register {
                 bits: match reg {
                     Reg::R32(_) => 32,
                     Reg::R64(_) => 64,
                     Reg::Pred(_) => 1,
                 },
-                kind: kinds.and_then(|kinds| kinds.get(name.as_str())).copied().unwrap_or('b'),
+                kind: kinds.as_ref().and_then(|kinds| kinds.get(name.as_str())).copied().unwrap_or('b'),
                 name,
             });
             Function { name: simt::demangled(&own.name), code, registers: registers.collect() }
@@ -118,35 +119,21 @@ impl File {
     }
 }
 
-/// The type that the instructions of each function take each register for.
-fn kinds(ptx: &str) -> BTreeMap<String, BTreeMap<String, char>> {
-    let Ok(module) = ptx::parse(ptx) else { return BTreeMap::new() };
-    let functions = module.functions.iter().filter_map(|function| {
-        let mut kinds = BTreeMap::new();
-        statements(function.body.as_ref()?, &mut kinds);
-        Some((function.name.to_owned(), kinds))
-    });
-    functions.collect()
-}
-
-fn statements(all: &[Statement<'_>], kinds: &mut BTreeMap<String, char>) {
-    for statement in all {
-        match statement {
-            Statement::Scope(inner) => statements(inner, kinds),
-            Statement::Instruction(own) => {
-                // `f32` of `add.rn.f32`; a conversion has the result's type first.
-                let types: Vec<char> = own.opcode.split('.').filter_map(type_of).collect();
-                let (first, last) = (types.first(), types.last());
-                for (place, operand) in own.operands.iter().enumerate() {
-                    let is_result = place == 0 && own.opcode.starts_with("cvt");
-                    if let Some(kind) = if is_result { first } else { last } {
-                        vote(operand, *kind, kinds);
-                    }
-                }
+/// The letter of the type that the instructions of a function take each register for.
+pub(crate) fn kinds<'a>(function: &ast::Function<'a>) -> BTreeMap<&'a str, char> {
+    let mut kinds = BTreeMap::new();
+    for own in function.instructions() {
+        // `f32` of `add.rn.f32`; a conversion has the result's type first.
+        let types: Vec<char> = own.opcode.split('.').filter_map(type_of).collect();
+        let (first, last) = (types.first(), types.last());
+        for (place, operand) in own.operands.iter().enumerate() {
+            let is_result = place == 0 && own.opcode.starts_with("cvt");
+            if let Some(kind) = if is_result { first } else { last } {
+                vote(operand, *kind, &mut kinds);
             }
-            _ => {}
         }
     }
+    kinds
 }
 
 fn type_of(word: &str) -> Option<char> {
@@ -156,11 +143,11 @@ fn type_of(word: &str) -> Option<char> {
 }
 
 /// Of two types of a register, the one that says more.
-fn vote(operand: &Operand<'_>, kind: char, kinds: &mut BTreeMap<String, char>) {
+fn vote<'a>(operand: &Operand<'a>, kind: char, kinds: &mut BTreeMap<&'a str, char>) {
     match operand {
         Operand::Name(name) if name.starts_with('%') => {
             let says = |kind: char| "busf".find(kind);
-            let known = kinds.entry((*name).to_owned()).or_insert('b');
+            let known = kinds.entry(name).or_insert('b');
             if says(kind) > says(*known) {
                 *known = kind;
             }

@@ -1,9 +1,11 @@
 //! Runs of pasted PTX.
 
+use ptx::ast::{self, Operand};
 use ptx::{Declared, Role};
 use serde::Serialize;
 use simt::{Arg, Buffer, Function, LaunchError, Machine, Module};
 
+use crate::listing::kinds;
 use crate::request::{Argument, Pasted};
 use crate::run::{self, BufferView, Checked, Problem, Run};
 
@@ -31,6 +33,8 @@ struct Parameter {
     #[serde(rename = "type")]
     kind: String,
     bytes: u32,
+    /// The type of the elements of the buffer that the parameter is the address of; `None` for a number.
+    buffer: Option<String>,
 }
 
 /// The type of the elements that a parameter points to, if the source says it.
@@ -45,15 +49,34 @@ pub(crate) fn element(declared: &Declared) -> Option<String> {
     Some(format!("{letter}{}", bytes * 8))
 }
 
+/// Whether a kernel has floats in all words of 32 bits that it moves from and to global memory.
+fn moves_floats(function: &ast::Function<'_>) -> bool {
+    let kinds = kinds(function);
+    let moves = function.instructions().filter(|own| own.opcode.contains(".global") && own.opcode.ends_with("32"));
+    let mut words = moves.flat_map(|own| own.operands.iter().filter_map(Operand::name)).peekable();
+    words.peek().is_some() && words.all(|name| kinds.get(name) == Some(&'f'))
+}
+
 /// The kernels of a text.
 pub(crate) fn kernels(ptx: &str) -> Result<Vec<Kernel>, Problem> {
     let module = Module::from_ptx(ptx)?;
+    let text = ptx::parse(ptx).unwrap_or_default();
+    let marks_pointers = text.functions.iter().flat_map(|own| &own.params).any(|own| own.is_pointer);
     let kernel = |entry: &str| {
+        let in_text = text.functions.iter().find(|own| own.name == entry && own.body.is_some());
+        let usual = if in_text.is_some_and(moves_floats) { "f32" } else { "u32" };
         let function = module.function(entry);
         let program = function.as_ref().ok().map(Function::program);
         let parameters = program.map_or_else(Vec::new, |program| {
-            let own = program.params.iter();
-            own.map(|own| Parameter { name: own.name.clone(), kind: own.ty.clone(), bytes: own.bytes }).collect()
+            let own = program.params.iter().enumerate();
+            own.map(|(index, own)| {
+                let is_marked = in_text.and_then(|text| text.params.get(index)).is_some_and(|own| own.is_pointer);
+                let is_buffer = own.bytes == 8 && (is_marked || !marks_pointers);
+                let element = || own.declared.as_ref().and_then(element).unwrap_or_else(|| usual.to_owned());
+                let buffer = is_buffer.then(element);
+                Parameter { name: own.name.clone(), kind: own.ty.clone(), bytes: own.bytes, buffer }
+            })
+            .collect()
         });
         Kernel {
             name: simt::demangled(entry),

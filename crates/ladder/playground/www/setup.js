@@ -176,7 +176,7 @@ done:
     byId("gutter").scrollTop = byId("ptx").scrollTop;
   }
 
-  // A row for each parameter: pointers become buffers.
+  // A row for each parameter.
   function drawArguments(given) {
     const kernel = kernels.find((own) => own.entry === byId("kernel").value) ?? kernels[0];
     if (!kernel) return;
@@ -196,8 +196,8 @@ done:
   }
 
   function argumentRow(parameter, index, given) {
-    const isPointer = given ? given.buffer !== undefined && given.buffer !== null : parameter.bytes === 8;
-    const type = given?.type ?? (isPointer ? "u32" : parameter.type.replace(/^b(8|16|32|64)$/, "u$1"));
+    const isPointer = given ? given.buffer !== undefined && given.buffer !== null : parameter.buffer !== null;
+    const type = given?.type ?? (isPointer ? parameter.buffer : parameter.type.replace(/^b(8|16|32|64)$/, "u$1"));
     const select = (name, all, value, label) => {
       const one = element("select", { name, "aria-label": label }, ...all.map((word) => element("option", { value: word }, word)));
       one.value = value;
@@ -211,7 +211,7 @@ done:
     const value = element("input", { name: "value", size: 12, value: given?.value ?? (isPointer ? "index" : "128"), "aria-label": label("value"), list: "fills" });
     count.hidden = !isPointer;
     is.addEventListener("change", () => {
-      row.replaceWith(argumentRow(parameter, index, is.value === "buffer" ? { buffer: 128, type: "u32", value: "index" } : { type: parameter.type.replace(/^b/, "u"), value: "0" }));
+      row.replaceWith(argumentRow(parameter, index, is.value === "buffer" ? { buffer: 128, type: parameter.buffer ?? "u32", value: "index" } : { type: parameter.type.replace(/^b/, "u"), value: "0" }));
     });
     const name = parameter.name.length > 22 ? `…${parameter.name.slice(-20)}` : parameter.name;
     const row = element("div", { class: "argument", "data-name": parameter.name }, element("code", { title: `.${parameter.type} ${parameter.name}` }, name), is, types, count, value);

@@ -8,7 +8,8 @@ use ptx::parse;
 fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     let linkage = Linkage::Internal;
     let (dims, init) = (vec![], None);
-    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims, init, is_managed: false, comment: "" }
+    let (is_managed, is_pointer) = (false, false);
+    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims, init, is_managed, is_pointer, comment: "" }
 }
 
 /// Calls `check` with the module's variables, their places forgotten.
