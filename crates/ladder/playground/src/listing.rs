@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ptx::ast::{self, Operand};
+use ptx::ast::{self, Operand, Statement};
 use serde::Serialize;
 use simt::code::{Func, Reg};
 use simt::observe::Site;
@@ -10,12 +10,15 @@ use simt::run::Position;
 
 use crate::SOURCES;
 use crate::run::Run;
+use crate::trace::Trace;
 
 /// What is shown of a kernel.
 #[derive(Serialize)]
 pub(crate) struct Listing {
     ptx: String,
     files: Vec<File>,
+    /// The kernel's file, among `files`, and the line where the kernel begins.
+    kernel: Option<(usize, u32)>,
     functions: Vec<Function>,
 }
 
@@ -65,6 +68,14 @@ impl Listing {
             })
         };
         let text = ptx::parse(&run.ptx).unwrap_or_default();
+        let entry = text.functions.iter().find(|own| own.name == run.function.name() && own.body.is_some());
+        let kernel = entry.and_then(|entry| {
+            let begin = entry.statements().find_map(|statement| match statement {
+                Statement::Loc(loc) => Some(loc.place()),
+                _ => None,
+            })?;
+            Some((file(text.path_of(&begin)?.to_owned()), begin.line))
+        });
         let functions = run.function.program().functions.iter().enumerate();
         let functions = functions.map(|(number, own)| {
             let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
@@ -89,7 +100,19 @@ impl Listing {
             Function { name: simt::demangled(&own.name), code, registers: registers.collect() }
         });
         let functions = functions.collect();
-        Self { ptx: run.ptx.clone(), files, functions }
+        Self { ptx: run.ptx.clone(), files, kernel, functions }
+    }
+
+    /// Whether an instruction comes from a statement in the kernel's file: not from a library or a macro elsewhere, and
+    /// not from the line where the kernel begins, which the loads of parameters have.
+    fn is_own(&self, site: Site) -> bool {
+        let source = self.functions[site.function as usize].code[site.pc as usize].source;
+        source.zip(self.kernel).is_some_and(|((file, line), (own, begin))| file == own && line != begin)
+    }
+
+    /// The step to open on: the first warp's first one of a statement in the kernel's file.
+    pub(crate) fn first_own_step(&self, trace: &Trace) -> usize {
+        trace.steps.iter().position(|step| step.warp == 0 && self.is_own(step.site)).unwrap_or(0)
     }
 }
 

@@ -64,7 +64,7 @@ const app = (() => {
       return;
     }
     const last = done.steps - 1;
-    state.step = at.step === undefined && done.fault ? last : clamp(at.step, last);
+    state.step = clamp(at.step ?? (done.fault ? last : done.first), last);
     const view = machine.ask({ ask: "view", step: state.step, warp: 0 });
     state.warp = at.warp === undefined ? (at.step === undefined && !done.fault ? 0 : view.turn) : clamp(at.warp, done.warps - 1);
     state.lane = clamp(at.lane, 31);

@@ -49,11 +49,11 @@ class Listing {
 
   drawFiles() {
     const select = byId("file");
-    const { files } = this.listing;
+    const { files, kernel } = this.listing;
     const used = [...new Set([...this.bySource.keys()].map((key) => Number(key.split(":")[0])))];
-    // The kernel's own file first: the one that most instructions come from whose text is known.
+    // The kernel's file first, then those whose text is known.
     const count = (file) => [...this.bySource].filter(([key]) => key.startsWith(`${file}:`)).reduce((all, [, sites]) => all + sites.length, 0);
-    used.sort((a, b) => Boolean(files[b].text) - Boolean(files[a].text) || count(b) - count(a));
+    used.sort((a, b) => (b === kernel?.[0]) - (a === kernel?.[0]) || Boolean(files[b].text) - Boolean(files[a].text) || count(b) - count(a));
     select.replaceChildren(...used.map((file) => element("option", { value: file }, shortName(files[file].name))));
     select.onchange = () => this.openFile(Number(select.value));
     byId("source-pane").hidden = used.length === 0;
