@@ -11,6 +11,8 @@ const OWN_PARAMETERS = ["rung", "block", "record", "step", "warp", "lane", "tab"
 const app = (() => {
   const state = { run: null, step: 0, warp: 0, lane: 0 };
   const parameters = new URLSearchParams(location.search);
+  // Texts of source files that were given, by their names.
+  const sources = new Map();
   let panels;
   let listing;
   let panes;
@@ -51,13 +53,12 @@ const app = (() => {
     }
     byId("stage").classList.remove("stale");
     state.run = done;
-    listing = new Listing(done, panes);
+    drawTexts();
     panels.run(done, listing);
     byId("warp").replaceChildren(...numbers(done.warps).map((warp) => element("option", { value: warp }, `${warp} of ${done.warps}`)));
     verdict(done);
     if (done.fault) {
       problem(new machine.Problem({ text: `The launch ended in a fault: ${done.fault.text}${done.steps ? " The last step is the one that failed." : ""}` }));
-      if (done.fault.line) listing.fault(done.fault.line);
     }
     if (!done.steps) {
       panels.drawFindings("Nothing was recorded.");
@@ -71,6 +72,29 @@ const app = (() => {
     drawOverview();
     show();
     later(done);
+  }
+
+  function drawTexts() {
+    const { run } = state;
+    listing = new Listing(run, panes, sources);
+    panels.listing = listing;
+    if (run.fault?.line) listing.fault(run.fault.line);
+  }
+
+  // Takes files: PTX, or the sources of the lines that are shown.
+  async function receive(files) {
+    const texts = await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text() })));
+    guarded(() => {
+      const [ptx] = texts.filter(({ name }) => name.endsWith(".ptx"));
+      const own = texts.filter(({ name }) => !name.endsWith(".ptx"));
+      for (const { name, text } of own) sources.set(name, text);
+      if (ptx) return setup.setPtx(ptx.text);
+      if (!state.run || byId("stage").classList.contains("stale")) return;
+      drawTexts();
+      if (state.run.steps) show();
+      const unknown = own.find(({ name }) => listing.fileOf(name) === undefined);
+      if (unknown) problem(new machine.Problem({ text: `no instruction of this kernel comes from a file \`${unknown.name}\`` }));
+    });
   }
 
   // Runs the checks, after the page has been drawn.
@@ -301,6 +325,13 @@ const app = (() => {
     byId("hide-lines").addEventListener("change", hideLines);
     hideLines();
     byId("take").addEventListener("click", () => { if (state.run) setup.take(state.run); });
+    document.addEventListener("dragover", (event) => { if (event.dataTransfer.types.includes("Files")) event.preventDefault(); });
+    document.addEventListener("drop", (event) => {
+      if (!event.dataTransfer.files.length) return;
+      event.preventDefault();
+      receive(event.dataTransfer.files);
+    });
+    byId("files").addEventListener("change", () => receive(byId("files").files));
     byId("help-button").addEventListener("click", () => byId("help").showModal());
     byId("theme").addEventListener("click", () => theme(colours.isDark() ? "light" : "dark"));
     document.addEventListener("keydown", key);
