@@ -250,6 +250,13 @@ impl Argument {
 fn number(kind: &str, text: &str) -> Result<Vec<u8>, String> {
     let text = text.trim().replace('_', "");
     let wrong = || format!("`{text}` is no number of type {kind}");
+    if let Some(digits) = text.strip_prefix("bytes:") {
+        let pairs = digits.as_bytes().chunks(2).map(|pair| {
+            let digit = |at: usize| char::from(*pair.get(at)?).to_digit(16);
+            Some((digit(0)? * 16 + digit(1)?) as u8)
+        });
+        return pairs.collect::<Option<_>>().ok_or_else(wrong);
+    }
     if kind == "f32" {
         return text.parse::<f32>().map(|value| value.to_le_bytes().to_vec()).map_err(|_| wrong());
     }

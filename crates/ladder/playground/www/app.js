@@ -81,10 +81,12 @@ const app = (() => {
     if (run.fault?.line) listing.fault(run.fault.line);
   }
 
-  // Takes files: PTX, or the sources of the lines that are shown.
+  // Takes files: one of `ladder why FILE.ptx --playground`, PTX, or the sources of the lines that are shown.
   async function receive(files) {
     const texts = await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text() })));
     guarded(() => {
+      const project = texts.find(({ name }) => name.endsWith(".json"));
+      if (project) return open(project);
       const [ptx] = texts.filter(({ name }) => name.endsWith(".ptx"));
       const own = texts.filter(({ name }) => !name.endsWith(".ptx"));
       for (const { name, text } of own) sources.set(name, text);
@@ -95,6 +97,18 @@ const app = (() => {
       const unknown = own.find(({ name }) => listing.fileOf(name) === undefined);
       if (unknown) problem(new machine.Problem({ text: `no instruction of this kernel comes from a file \`${unknown.name}\`` }));
     });
+  }
+
+  function open({ name, text }) {
+    try {
+      const project = JSON.parse(text);
+      setup.take({ ...project, arguments: project.arguments.map(setup.argumentOf) });
+      sources.clear();
+      for (const [path, own] of Object.entries(project.sources)) sources.set(path, own);
+    } catch {
+      throw new machine.Problem({ text: `${name} is not a file that \`ladder why FILE.ptx --playground\` has written` });
+    }
+    run();
   }
 
   // Runs the checks, after the page has been drawn.
@@ -324,7 +338,7 @@ const app = (() => {
     const hideLines = () => panes.code.choose((line) => line.kind !== "loc" || !byId("hide-lines").checked);
     byId("hide-lines").addEventListener("change", hideLines);
     hideLines();
-    byId("take").addEventListener("click", () => { if (state.run) setup.take(state.run); });
+    byId("take").addEventListener("click", () => { if (state.run) setup.take({ ...state.run, ptx: state.run.listing.ptx, shared: state.run.dynamic_shared }); });
     document.addEventListener("dragover", (event) => { if (event.dataTransfer.types.includes("Files")) event.preventDefault(); });
     document.addEventListener("drop", (event) => {
       if (!event.dataTransfer.files.length) return;

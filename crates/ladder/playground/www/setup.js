@@ -218,16 +218,27 @@ done:
     return row;
   }
 
-  // Takes the PTX of a run into the editor, with arguments like its own.
-  function take(run) {
-    byId("ptx").value = run.listing.ptx;
-    byId("grid").value = run.grid.join("x").replace(/(x1)+$/, "");
-    byId("ptx-block").value = run.block.join("x").replace(/(x1)+$/, "");
-    byId("ptx-shared").value = run.dynamic_shared;
-    byId("ptx-record").value = run.recorded ?? 0;
+  // Takes a launch into the editor.
+  function take({ ptx, kernel, grid, block, shared, recorded, arguments: given }) {
+    byId("ptx").value = ptx;
+    byId("grid").value = grid.join("x").replace(/(x1)+$/, "");
+    byId("ptx-block").value = block.join("x").replace(/(x1)+$/, "");
+    byId("ptx-shared").value = shared;
+    byId("ptx-record").value = recorded ?? 0;
     byId("arguments").replaceChildren();
     choose("ptx");
-    if (run.arguments) drawArguments(run.arguments);
+    if (kernel) byId("kernel").value = kernel;
+    drawArguments(given);
+  }
+
+  // The argument that a SPEC of `simt run` describes. What the page does not know is left for the person to see.
+  function argumentOf(spec) {
+    const [, letter, bits, count, fill, number] = /^([iuf])(\d+)(?:\[(\d+)\](?:=(.*))?|:(.*))$/.exec(spec) ?? [];
+    if (letter === undefined) return { type: "u8", buffer: null, value: spec };
+    const type = (letter === "i" ? "s" : letter) + bits;
+    if (count === undefined) return { type, buffer: null, value: number };
+    const value = { iota: "index", uninit: "unset" }[fill] ?? fill?.replace(/^rand:.*/, "random") ?? "zeros";
+    return { type, buffer: Number(count), value };
   }
 
   function setPtx(text) {
@@ -235,5 +246,5 @@ done:
     choose("ptx");
   }
 
-  return { start, choose, chooseRung, rungOf, request, showError, take, setPtx, mode: () => mode, readKernels };
+  return { start, choose, chooseRung, rungOf, request, showError, take, argumentOf, setPtx, mode: () => mode, readKernels };
 })();
