@@ -282,7 +282,8 @@ fn pointers_become_buffers_and_floats_are_numbers() {
     browser.evaluate("app.run(); document.querySelector('#tab-data').click()");
     assert_eq!(browser.evaluate("document.querySelector('#buffer-type').value"), "f32");
     let data = text(&mut browser, "#buffer-grid");
-    assert!(data.contains("1.02.03.0"), "{data}");
+    // Both blocks add one.
+    assert!(data.contains("2.03.04.0"), "{data}");
     // A text without `.ptr` has buffers wherever an address fits.
     paste(&mut browser, &ADD_ONE.replace(" .ptr .align 4", ""));
     browser.evaluate("document.querySelector('#arguments').replaceChildren(); setup.readKernels()");
@@ -311,6 +312,16 @@ fn dropped_files_are_opened() {
     drop_files(&mut browser, &[("add_one.cu", ADD_ONE_SOURCE)]);
     browser.wait_for("document.querySelector('#source .hint') === null");
     assert_eq!(source_line(&mut browser).1, "  if (threadIdx.x < count)");
+    // A file is chosen in the editor.
+    browser.evaluate(
+        "(() => {
+            const all = new DataTransfer();
+            all.items.add(new File(['1\\n2 again\\n3'], 'add_one.cu'));
+            document.querySelector('#files').files = all.files;
+            document.querySelector('#files').dispatchEvent(new InputEvent('input', { bubbles: true }));
+        })()",
+    );
+    browser.wait_for("document.querySelector('#source .here .text').textContent === '2 again'");
     drop_files(&mut browser, &[("one.cu", ADD_ONE_SOURCE)]);
     browser.wait_for("document.querySelector('#problem').textContent.includes('a file `one.cu`')");
 

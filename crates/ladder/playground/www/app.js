@@ -87,7 +87,7 @@ const app = (() => {
     guarded(() => {
       const project = texts.find(({ name }) => name.endsWith(".json"));
       if (project) return open(project);
-      const [ptx] = texts.filter(({ name }) => name.endsWith(".ptx"));
+      const ptx = texts.find(({ name }) => name.endsWith(".ptx"));
       const own = texts.filter(({ name }) => !name.endsWith(".ptx"));
       for (const { name, text } of own) sources.set(name, text);
       if (ptx) return setup.setPtx(ptx.text);
@@ -343,9 +343,14 @@ const app = (() => {
     document.addEventListener("drop", (event) => {
       if (!event.dataTransfer.files.length) return;
       event.preventDefault();
-      receive(event.dataTransfer.files);
+      receive(event.dataTransfer.files).catch(problem);
     });
-    byId("files").addEventListener("change", () => receive(byId("files").files));
+    byId("files").addEventListener("input", (event) => {
+      event.stopPropagation();
+      receive(byId("files").files).catch(problem);
+      // The same file may be chosen again.
+      byId("files").value = "";
+    });
     byId("help-button").addEventListener("click", () => byId("help").showModal());
     byId("theme").addEventListener("click", () => theme(colours.isDark() ? "light" : "dark"));
     document.addEventListener("keydown", key);

@@ -231,7 +231,7 @@ done:
     drawArguments(given);
   }
 
-  // The argument that a SPEC of `simt run` describes. What the page does not know is left for the person to see.
+  // The argument that a SPEC of `simt run` describes. The form shows other texts as they are, and a run refuses them.
   function argumentOf(spec) {
     const [, letter, bits, count, fill, number] = /^([iuf])(\d+)(?:\[(\d+)\](?:=(.*))?|:(.*))$/.exec(spec) ?? [];
     if (letter === undefined) return { type: "u8", buffer: null, value: spec };
