@@ -238,7 +238,8 @@ ret;
 .file 2 \"/usr/local/cuda/include/index.h\"
 ";
 
-const ADD_ONE_SOURCE: &str = "void add_one(float *data, size_t count) {\n  if (threadIdx.x < count)\n    data[threadIdx.x] += 1;\n}\n";
+const ADD_ONE_SOURCE: &str =
+    "void add_one(float *data, size_t count) {\n  if (threadIdx.x < count)\n    data[threadIdx.x] += 1;\n}\n";
 
 /// Drops files, each with its name and text.
 fn drop_files(browser: &mut Browser, files: &[(&str, &str)]) {

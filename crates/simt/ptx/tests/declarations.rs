@@ -9,7 +9,20 @@ fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     let linkage = Linkage::Internal;
     let (dims, init) = (vec![], None);
     let (is_managed, is_pointer) = (false, false);
-    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims, init, is_managed, is_pointer, comment: "" }
+    Variable {
+        linkage,
+        space,
+        align: None,
+        ty,
+        vector: 1,
+        name,
+        at: 0,
+        dims,
+        init,
+        is_managed,
+        is_pointer,
+        comment: "",
+    }
 }
 
 /// Calls `check` with the module's variables, their places forgotten.
