@@ -103,16 +103,18 @@ impl Listing {
         Self { ptx: run.ptx.clone(), files, kernel, functions }
     }
 
-    /// Whether an instruction comes from a statement in the kernel's file: not from a library or a macro elsewhere, and
-    /// not from the line where the kernel begins, which the loads of parameters have.
-    fn is_own(&self, site: Site) -> bool {
-        let source = self.functions[site.function as usize].code[site.pc as usize].source;
-        source.zip(self.kernel).is_some_and(|((file, line), (own, begin))| file == own && line != begin)
-    }
-
-    /// The step to open on: the first warp's first one of a statement in the kernel's file.
+    /// The step to open on: the first warp's first one of a statement in the kernel's file. Compilers give the line where
+    /// the kernel begins to the loads of its parameters.
     pub(crate) fn first_own_step(&self, trace: &Trace) -> usize {
-        trace.steps.iter().position(|step| step.warp == 0 && self.is_own(step.site)).unwrap_or(0)
+        let lines: Vec<&str> = self.ptx.lines().collect();
+        let is_own = |site: Site| {
+            let Instruction { ptx, source, .. } = self.functions[site.function as usize].code[site.pc as usize];
+            let text = lines.get(ptx as usize - 1).map_or("", |text| text.trim_start());
+            let is_prologue = text.starts_with("ld.param") || text.starts_with("cvta");
+            let is_statement = |((file, line), (own, begin))| file == own && (line != begin || !is_prologue);
+            source.zip(self.kernel).is_some_and(is_statement)
+        };
+        trace.steps.iter().position(|step| step.warp == 0 && is_own(step.site)).unwrap_or(0)
     }
 }
 
