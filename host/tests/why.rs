@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::common::Fake;
-use crate::common::program::{env, on, within};
+use crate::common::program::{env, on, on_none, within};
 use host::device::Sim;
 use host::{Device, Error, KERNELS};
 use profile::checklist::{Pair, entries};
+use serde_json::{Value, json};
 
 #[test]
 fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
@@ -80,6 +81,25 @@ fn a_verdict_names_what_the_next_rung_cures() {
     let mut expected = OTHERWISE.map(|(rung, helps, _)| (rung.to_owned(), helps.to_owned()));
     expected.sort();
     assert_eq!(otherwise, expected);
+}
+
+#[test]
+fn a_launch_of_a_file_is_written_for_the_playground() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::copy("../crates/simt/simt/examples/saxpy.ptx", at("saxpy.ptx")).unwrap();
+    std::fs::write(at("saxpy.cu"), "first\nsecond").unwrap();
+    let specs = ["f32:2", "f32[1024]=iota", "f32[1024]=rand:1", "u32:1024"];
+    let args = format!("why {} --grid 4 --block 16x16 --shared 8 --arg {}", at("saxpy.ptx"), specs.join(" "));
+    on_none(&format!("{args} --playground {}", at("saxpy.json"))).printed();
+    let written: Value = serde_json::from_slice(&std::fs::read(at("saxpy.json")).unwrap()).unwrap();
+    let expected = json!({
+        "ptx": std::fs::read_to_string(at("saxpy.ptx")).unwrap(),
+        "sources": { "saxpy.cu": "first\nsecond" },
+        "kernel": "saxpy", "grid": [4, 1, 1], "block": [16, 16, 1], "shared": 8, "arguments": specs,
+    });
+    assert_eq!(written, expected);
+    on_none(&format!("{args} --cluster 2 --playground {}", at("saxpy.json"))).refused("--cluster");
 }
 
 #[test]

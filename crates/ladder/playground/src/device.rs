@@ -197,6 +197,7 @@ impl Device for Simulator {
         };
         let shown = buffers.iter().zip(before).enumerate().map(|(index, (buffer, before))| BufferView {
             name: format!("buffer {index}"),
+            kind: None,
             address: buffer.address(),
             bytes: buffer.len() as u64,
             before,

@@ -21,6 +21,8 @@ pub(crate) struct RunReport<'a> {
     /// The grid's number of the block that was recorded.
     recorded: Option<u64>,
     steps: usize,
+    /// The step to open on.
+    first: usize,
     /// Whether the recording ended before the block did.
     cut: bool,
     warps: usize,
@@ -58,6 +60,7 @@ impl<'a> RunReport<'a> {
             arguments: &run.arguments,
             recorded: trace.map(|trace| trace.block),
             steps: trace.map_or(0, |trace| trace.steps.len()),
+            first: trace.map_or(0, |trace| listing.first_own_step(trace)),
             cut: trace.is_some_and(|trace| trace.is_cut),
             warps: trace.map_or(0, |trace| trace.warps.len()),
             threads: trace.map_or(0, |trace| trace.threads),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ptx::ast::{Operand, Statement};
+use ptx::ast::{self, Operand, Statement};
 use serde::Serialize;
 use simt::code::{Func, Reg};
 use simt::observe::Site;
@@ -10,12 +10,15 @@ use simt::run::Position;
 
 use crate::SOURCES;
 use crate::run::Run;
+use crate::trace::Trace;
 
 /// What is shown of a kernel.
 #[derive(Serialize)]
 pub(crate) struct Listing {
     ptx: String,
     files: Vec<File>,
+    /// The kernel's file, among `files`, and the line where the kernel begins.
+    kernel: Option<(usize, u32)>,
     functions: Vec<Function>,
 }
 
@@ -64,7 +67,15 @@ impl Listing {
                 files.len() - 1
             })
         };
-        let kinds = kinds(&run.ptx);
+        let text = ptx::parse(&run.ptx).unwrap_or_default();
+        let entry = text.functions.iter().find(|own| own.name == run.function.name() && own.body.is_some());
+        let kernel = entry.and_then(|entry| {
+            let begin = entry.statements().find_map(|statement| match statement {
+                Statement::Loc(loc) => Some(loc.place()),
+                _ => None,
+            })?;
+            Some((file(text.path_of(&begin)?.to_owned()), begin.line))
+        });
         let functions = run.function.program().functions.iter().enumerate();
         let functions = functions.map(|(number, own)| {
             let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
@@ -75,20 +86,35 @@ impl Listing {
                 executed: run.counters.as_ref().and_then(|counters| counters.executed_at(site)),
             });
             let code = code.collect();
-            let kinds = kinds.get(own.name.as_str());
+            let in_text = text.functions.iter().find(|text| text.name == own.name && text.body.is_some());
+            let kinds = in_text.map(kinds);
             let registers = named(own).map(|(name, reg)| Register {
                 bits: match reg {
                     Reg::R32(_) => 32,
                     Reg::R64(_) => 64,
                     Reg::Pred(_) => 1,
                 },
-                kind: kinds.and_then(|kinds| kinds.get(name.as_str())).copied().unwrap_or('b'),
+                kind: kinds.as_ref().and_then(|kinds| kinds.get(name.as_str())).copied().unwrap_or('b'),
                 name,
             });
             Function { name: simt::demangled(&own.name), code, registers: registers.collect() }
         });
         let functions = functions.collect();
-        Self { ptx: run.ptx.clone(), files, functions }
+        Self { ptx: run.ptx.clone(), files, kernel, functions }
+    }
+
+    /// The step to open on: the first warp's first one of a statement in the kernel's file. Compilers give the line where
+    /// the kernel begins to the loads of its parameters.
+    pub(crate) fn first_own_step(&self, trace: &Trace) -> usize {
+        let lines: Vec<&str> = self.ptx.lines().collect();
+        let is_own = |site: Site| {
+            let Instruction { ptx, source, .. } = self.functions[site.function as usize].code[site.pc as usize];
+            let text = lines.get(ptx as usize - 1).map_or("", |text| text.trim_start());
+            let is_prologue = text.starts_with("ld.param") || text.starts_with("cvta");
+            let is_statement = |((file, line), (own, begin))| file == own && (line != begin || !is_prologue);
+            source.zip(self.kernel).is_some_and(is_statement)
+        };
+        trace.steps.iter().position(|step| step.warp == 0 && is_own(step.site)).unwrap_or(0)
     }
 }
 
@@ -118,35 +144,21 @@ impl File {
     }
 }
 
-/// The type that the instructions of each function take each register for.
-fn kinds(ptx: &str) -> BTreeMap<String, BTreeMap<String, char>> {
-    let Ok(module) = ptx::parse(ptx) else { return BTreeMap::new() };
-    let functions = module.functions.iter().filter_map(|function| {
-        let mut kinds = BTreeMap::new();
-        statements(function.body.as_ref()?, &mut kinds);
-        Some((function.name.to_owned(), kinds))
-    });
-    functions.collect()
-}
-
-fn statements(all: &[Statement<'_>], kinds: &mut BTreeMap<String, char>) {
-    for statement in all {
-        match statement {
-            Statement::Scope(inner) => statements(inner, kinds),
-            Statement::Instruction(own) => {
-                // `f32` of `add.rn.f32`; a conversion has the result's type first.
-                let types: Vec<char> = own.opcode.split('.').filter_map(type_of).collect();
-                let (first, last) = (types.first(), types.last());
-                for (place, operand) in own.operands.iter().enumerate() {
-                    let is_result = place == 0 && own.opcode.starts_with("cvt");
-                    if let Some(kind) = if is_result { first } else { last } {
-                        vote(operand, *kind, kinds);
-                    }
-                }
+/// The letter of the type that the instructions of a function take each register for.
+pub(crate) fn kinds<'a>(function: &ast::Function<'a>) -> BTreeMap<&'a str, char> {
+    let mut kinds = BTreeMap::new();
+    for own in function.instructions() {
+        // `f32` of `add.rn.f32`; a conversion has the result's type first.
+        let types: Vec<char> = own.opcode.split('.').filter_map(type_of).collect();
+        let (first, last) = (types.first(), types.last());
+        for (place, operand) in own.operands.iter().enumerate() {
+            let is_result = place == 0 && own.opcode.starts_with("cvt");
+            if let Some(kind) = if is_result { first } else { last } {
+                vote(operand, *kind, &mut kinds);
             }
-            _ => {}
         }
     }
+    kinds
 }
 
 fn type_of(word: &str) -> Option<char> {
@@ -156,11 +168,11 @@ fn type_of(word: &str) -> Option<char> {
 }
 
 /// Of two types of a register, the one that says more.
-fn vote(operand: &Operand<'_>, kind: char, kinds: &mut BTreeMap<String, char>) {
+fn vote<'a>(operand: &Operand<'a>, kind: char, kinds: &mut BTreeMap<&'a str, char>) {
     match operand {
         Operand::Name(name) if name.starts_with('%') => {
             let says = |kind: char| "busf".find(kind);
-            let known = kinds.entry((*name).to_owned()).or_insert('b');
+            let known = kinds.entry(name).or_insert('b');
             if says(kind) > says(*known) {
                 *known = kind;
             }

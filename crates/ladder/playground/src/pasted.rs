@@ -1,8 +1,11 @@
 //! Runs of pasted PTX.
 
+use ptx::ast::{self, Operand};
+use ptx::{Declared, Role};
 use serde::Serialize;
 use simt::{Arg, Buffer, Function, LaunchError, Machine, Module};
 
+use crate::listing::kinds;
 use crate::request::{Argument, Pasted};
 use crate::run::{self, BufferView, Checked, Problem, Run};
 
@@ -30,17 +33,50 @@ struct Parameter {
     #[serde(rename = "type")]
     kind: String,
     bytes: u32,
+    /// The type of the elements of the buffer that the parameter is the address of; `None` for a number.
+    buffer: Option<String>,
+}
+
+/// The type of the elements that a parameter points to, if the source says it.
+pub(crate) fn element(declared: &Declared) -> Option<String> {
+    let (Role::Slice(ty) | Role::Pointer(ty)) = &declared.role else { return None };
+    let (is_float, bytes) = ty.number?;
+    let letter = match ty.name.trim_start_matches('[').starts_with('i') {
+        _ if is_float => 'f',
+        true => 's',
+        false => 'u',
+    };
+    Some(format!("{letter}{}", bytes * 8))
+}
+
+/// Whether a kernel has floats in all words of 32 bits that it moves from and to global memory.
+fn moves_floats(function: &ast::Function<'_>) -> bool {
+    let kinds = kinds(function);
+    let moves = function.instructions().filter(|own| own.opcode.contains(".global") && own.opcode.ends_with("32"));
+    let mut words = moves.flat_map(|own| own.operands.iter().filter_map(Operand::name)).peekable();
+    words.peek().is_some() && words.all(|name| kinds.get(name) == Some(&'f'))
 }
 
 /// The kernels of a text.
 pub(crate) fn kernels(ptx: &str) -> Result<Vec<Kernel>, Problem> {
     let module = Module::from_ptx(ptx)?;
+    let text = ptx::parse(ptx).unwrap_or_default();
+    let marks_pointers = text.functions.iter().flat_map(|own| &own.params).any(|own| own.is_pointer);
     let kernel = |entry: &str| {
+        let in_text = text.functions.iter().find(|own| own.name == entry && own.body.is_some());
+        let usual = if in_text.is_some_and(moves_floats) { "f32" } else { "u32" };
         let function = module.function(entry);
         let program = function.as_ref().ok().map(Function::program);
         let parameters = program.map_or_else(Vec::new, |program| {
-            let own = program.params.iter();
-            own.map(|own| Parameter { name: own.name.clone(), kind: own.ty.clone(), bytes: own.bytes }).collect()
+            let own = program.params.iter().enumerate();
+            own.map(|(index, own)| {
+                let is_marked = in_text.and_then(|text| text.params.get(index)).is_some_and(|own| own.is_pointer);
+                let is_buffer = own.bytes == 8 && (is_marked || !marks_pointers);
+                let element = || own.declared.as_ref().and_then(element).unwrap_or_else(|| usual.to_owned());
+                let buffer = is_buffer.then(element);
+                Parameter { name: own.name.clone(), kind: own.ty.clone(), bytes: own.bytes, buffer }
+            })
+            .collect()
         });
         Kernel {
             name: simt::demangled(entry),
@@ -124,6 +160,7 @@ pub(crate) fn run(asked: &Pasted) -> Result<Run, Problem> {
     };
     let shown = buffers.iter().zip(before).map(|((index, buffer), before)| BufferView {
         name: format!("argument {index}"),
+        kind: Some(asked.arguments[*index].kind.clone()),
         address: buffer.address(),
         bytes: buffer.len() as u64,
         before,
@@ -213,6 +250,13 @@ impl Argument {
 fn number(kind: &str, text: &str) -> Result<Vec<u8>, String> {
     let text = text.trim().replace('_', "");
     let wrong = || format!("`{text}` is no number of type {kind}");
+    if let Some(digits) = text.strip_prefix("bytes:") {
+        let pairs = digits.as_bytes().chunks(2).map(|pair| {
+            let digit = |at: usize| char::from(*pair.get(at)?).to_digit(16);
+            Some((digit(0)? * 16 + digit(1)?) as u8)
+        });
+        return pairs.collect::<Option<_>>().ok_or_else(wrong);
+    }
     if kind == "f32" {
         return text.parse::<f32>().map(|value| value.to_le_bytes().to_vec()).map_err(|_| wrong());
     }

@@ -56,6 +56,8 @@ impl From<LoadError> for Problem {
 pub(crate) struct BufferView {
     /// What it is: `input`, `argument 0`.
     pub(crate) name: String,
+    /// The type of its elements: `f32`, `u64`; `None` where nothing says it.
+    pub(crate) kind: Option<String>,
     /// Its first address.
     pub(crate) address: u64,
     /// Its size.

@@ -10,6 +10,7 @@ use host::{CATALOG, KERNELS, ladders};
 use serde::Serialize;
 
 use crate::device::{Last, Purpose, Simulator};
+use crate::pasted;
 use crate::request::{Argument, RungRun};
 use crate::run::{Checked, Problem, Run};
 
@@ -146,7 +147,9 @@ pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
         return Err(checked.err().map_or_else(|| Problem::new("the kernel was not launched"), Problem::from));
     };
     let described = problem.buffers(DeviceProperties::default());
+    let declared = || function.program().params.iter().filter_map(|own| own.declared.as_ref());
     for (shown, buffer) in buffers.iter_mut().zip(&described) {
+        shown.kind = declared().find(|own| own.name == buffer.name).and_then(pasted::element);
         shown.name = format!("{}, {:?}", shown.name, buffer.role).to_lowercase();
         shown.bytes = buffer.bytes;
     }

@@ -78,6 +78,8 @@ fn every_rung_gives_the_simulators_result_and_counters() {
             let run = browser.evaluate(&format!("machine.ask({request})"));
             assert_eq!(run["right"], checked.verdict.is_right(), "{launch}: {}", run["wrong"]);
             assert_eq!(run["launch"], launch.to_string());
+            let file = run["listing"]["kernel"][0].as_u64().expect("a file") as usize;
+            assert_eq!(run["listing"]["files"][file]["name"], rung.source);
             let counters = run["counters"].as_array().expect("a list");
             assert_eq!(counters.len(), checked.ran.counters.len());
             for (found, right) in counters.iter().zip(&checked.ran.counters) {
@@ -108,6 +110,7 @@ fn the_page_is_stepped_by_keys_and_asks_nobody() {
     let Some(mut browser) = open("?rung=reduce_smem&n=1024&block=128") else { return };
     let address = format!("file://{}/", folder().display());
     assert_eq!(text(&mut browser, "#verdict"), "right");
+    browser.press("Home");
     assert!(text(&mut browser, "#place").starts_with("instruction 1 of"));
     for key in ["ArrowRight", "ArrowRight", "ArrowLeft"] {
         browser.press(key);
@@ -122,7 +125,7 @@ fn the_page_is_stepped_by_keys_and_asks_nobody() {
         browser.press(key);
     }
     assert_eq!(browser.evaluate("[app.state.lane, app.state.warp]"), json!([1, 2]));
-    assert!(!text(&mut browser, "#source .here .text").is_empty(), "the line of Rust is marked");
+    assert!(!text(&mut browser, "#source .here .text").is_empty(), "the source line is marked");
     browser.wait_for("document.querySelector('#finding-count').textContent === '0'");
     assert_eq!(browser.errors(), [""; 0]);
     asks_nobody_else(&mut browser, &address);
@@ -200,6 +203,145 @@ fn what_is_wrong_is_said_in_words() {
         let said = text(&mut browser, "#problem");
         assert!(said.contains(words), "{parameters}: {said}");
     }
+    assert_eq!(browser.errors(), [""; 0]);
+}
+
+/// Adds one to floats. The last parameter is a number.
+const ADD_ONE: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add_one(.param .u64 .ptr .align 4 data, .param .u64 count)
+{
+.reg .pred %p;
+.reg .b32 %r<2>;
+.reg .b64 %rd<5>;
+.reg .f32 %f<3>;
+.loc 1 1 0
+ld.param.u64 %rd1, [data];
+ld.param.u64 %rd2, [count];
+.loc 2 90 5
+mov.u32 %r1, %tid.x;
+.loc 1 2 9
+cvt.u64.u32 %rd3, %r1;
+setp.ge.u64 %p, %rd3, %rd2;
+@%p bra done;
+.loc 1 3 5
+mad.lo.u64 %rd4, %rd3, 4, %rd1;
+ld.global.f32 %f1, [%rd4];
+add.f32 %f2, %f1, 0f3F800000;
+st.global.f32 [%rd4], %f2;
+done:
+ret;
+}
+.file 1 \"/home/ada/add/src/add_one.cu\"
+.file 2 \"/usr/local/cuda/include/index.h\"
+";
+
+const ADD_ONE_SOURCE: &str =
+    "void add_one(float *data, size_t count) {\n  if (threadIdx.x < count)\n    data[threadIdx.x] += 1;\n}\n";
+
+/// Drops files, each with its name and text.
+fn drop_files(browser: &mut Browser, files: &[(&str, &str)]) {
+    browser.evaluate(&format!(
+        "(() => {{
+            const dataTransfer = new DataTransfer();
+            for (const [name, text] of {}) dataTransfer.items.add(new File([text], name));
+            document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer, bubbles: true }}));
+        }})()",
+        json!(files)
+    ));
+}
+
+/// The source line that is marked, with its file.
+fn source_line(browser: &mut Browser) -> (String, String) {
+    (text(browser, "#file option:checked"), text(browser, "#source .here .text"))
+}
+
+#[test]
+fn a_changed_input_has_no_verdict() {
+    let Some(mut browser) = open("?rung=reduce_smem&n=1024") else { return };
+    let is_stale = "document.querySelector('#stage').classList.contains('stale')";
+    assert_eq!((text(&mut browser, "#verdict").as_str(), browser.evaluate(is_stale)), ("right", json!(false)));
+    browser.evaluate(
+        "document.querySelector('[data-option=n]').dispatchEvent(new InputEvent('input', { bubbles: true }))",
+    );
+    assert_eq!((text(&mut browser, "#verdict").as_str(), browser.evaluate(is_stale)), ("", json!(true)));
+    browser.evaluate("app.run()");
+    assert_eq!((text(&mut browser, "#verdict").as_str(), browser.evaluate(is_stale)), ("right", json!(false)));
+    paste(&mut browser, ADD_ONE);
+    assert_eq!((text(&mut browser, "#verdict").as_str(), browser.evaluate(is_stale)), ("", json!(true)));
+}
+
+#[test]
+fn pointers_become_buffers_and_floats_are_numbers() {
+    let Some(mut browser) = open("") else { return };
+    let arguments = "[...document.querySelectorAll('#arguments .argument')].map((row) => \
+         ['is', 'type'].map((name) => row.querySelector(`[name=${name}]`).value))";
+    paste(&mut browser, ADD_ONE);
+    assert_eq!(browser.evaluate(arguments), json!([["buffer", "f32"], ["number", "u64"]]));
+    browser.evaluate("app.run(); document.querySelector('#tab-data').click()");
+    assert_eq!(browser.evaluate("document.querySelector('#buffer-type').value"), "f32");
+    let data = text(&mut browser, "#buffer-grid");
+    // Both blocks add one.
+    assert!(data.contains("2.03.04.0"), "{data}");
+    // A text without `.ptr` has buffers wherever an address fits.
+    paste(&mut browser, &ADD_ONE.replace(" .ptr .align 4", ""));
+    browser.evaluate("document.querySelector('#arguments').replaceChildren(); setup.readKernels()");
+    assert_eq!(browser.evaluate(arguments), json!([["buffer", "f32"], ["buffer", "f32"]]));
+    assert_eq!(browser.errors(), [""; 0]);
+}
+
+#[test]
+fn a_run_opens_on_the_kernels_first_statement() {
+    let Some(mut browser) = open("?rung=transpose_smem&rows=64&cols=64") else { return };
+    let (file, line) = source_line(&mut browser);
+    assert!(file.ends_with("transpose/smem.rs") && line.contains("let tile_row"), "{file}: {line}");
+    // Neither the loads of parameters nor a line of an included file. The statement may be on the line of the declaration.
+    for ptx in [ADD_ONE, &ADD_ONE.replace(".loc 1 2 9", ".loc 1 1 20")] {
+        paste(&mut browser, ptx);
+        browser.evaluate("app.run()");
+        assert_eq!(text(&mut browser, "#operation"), "cvt.u64.u32 %rd3, %r1;");
+    }
+}
+
+#[test]
+fn dropped_files_are_opened() {
+    let Some(mut browser) = open("") else { return };
+    drop_files(&mut browser, &[("add_one.ptx", ADD_ONE)]);
+    browser.wait_for("setup.mode() === 'ptx'");
+    browser.evaluate("app.run()");
+    assert!(text(&mut browser, "#source .hint").contains("is not here"));
+    drop_files(&mut browser, &[("add_one.cu", ADD_ONE_SOURCE)]);
+    browser.wait_for("document.querySelector('#source .hint') === null");
+    assert_eq!(source_line(&mut browser).1, "  if (threadIdx.x < count)");
+    // A file is chosen in the editor.
+    browser.evaluate(
+        "(() => {
+            const all = new DataTransfer();
+            all.items.add(new File(['1\\n2 again\\n3'], 'add_one.cu'));
+            document.querySelector('#files').files = all.files;
+            document.querySelector('#files').dispatchEvent(new InputEvent('input', { bubbles: true }));
+        })()",
+    );
+    browser.wait_for("document.querySelector('#source .here .text').textContent === '2 again'");
+    drop_files(&mut browser, &[("one.cu", ADD_ONE_SOURCE)]);
+    browser.wait_for("document.querySelector('#problem').textContent.includes('a file `one.cu`')");
+
+    // What `ladder why FILE.ptx --playground` writes; the kernel is not the text's first one.
+    let ptx = ADD_ONE.replacen(".visible .entry", ".visible .entry other() { ret; }\n.visible .entry", 1);
+    let project = json!({
+        "ptx": ptx, "sources": { "/home/ada/add/src/add_one.cu": ADD_ONE_SOURCE.replace("if", "when") },
+        "kernel": "add_one", "grid": [1, 1, 1], "block": [64, 1, 1], "shared": 0,
+        "arguments": ["f32[64]=iota", "bytes:4000000000000000"],
+    });
+    drop_files(&mut browser, &[("add_one.json", &project.to_string())]);
+    browser.wait_for("document.querySelector('#kernel').value === 'add_one'");
+    assert_eq!(text(&mut browser, "#verdict"), "has run");
+    assert_eq!(source_line(&mut browser).1, "  when (threadIdx.x < count)");
+    assert_eq!(browser.evaluate("app.state.run.buffers[0].after.slice(0, 16)"), "0000803f00000040");
+    drop_files(&mut browser, &[("other.json", "{}")]);
+    browser.wait_for("document.querySelector('#problem').textContent.startsWith('other.json is not')");
     assert_eq!(browser.errors(), [""; 0]);
 }
 

@@ -156,6 +156,7 @@ fn what_cannot_be_run_is_said_with_its_line() {
         (("arguments", json!([])), "the kernel has 1 parameters, and 0 arguments are given"),
         (("arguments", json!([{ "type": "u32", "value": "1" }])), "argument 0 has 4 bytes"),
         (("arguments", json!([{ "type": "u64", "value": "-x" }])), "`-x` is no number of type u64"),
+        (("arguments", json!([{ "type": "u8", "value": "bytes:0g" }])), "`bytes:0g` is no number of type u8"),
         (("arguments", json!([{ "type": "u8", "value": "256" }])), "`256` is no number of type u8"),
         (("arguments", buffer("f16", 3, "zeros")), "`f16` is no type here"),
         (("arguments", buffer("u32", 1 << 40, "zeros")), "4194304 do"),

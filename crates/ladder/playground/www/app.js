@@ -11,6 +11,8 @@ const OWN_PARAMETERS = ["rung", "block", "record", "step", "warp", "lane", "tab"
 const app = (() => {
   const state = { run: null, step: 0, warp: 0, lane: 0 };
   const parameters = new URLSearchParams(location.search);
+  // Texts of source files that were given, by their names.
+  const sources = new Map();
   let panels;
   let listing;
   let panes;
@@ -18,6 +20,14 @@ const app = (() => {
 
   function clamp(value, most) {
     return Math.min(Math.max(Number(value) || 0, 0), Math.max(most, 0));
+  }
+
+  // The input has changed: what is shown is of an earlier run, and its verdict is gone.
+  function outdate() {
+    problem(null);
+    byId("verdict").className = "verdict";
+    byId("verdict").textContent = "";
+    byId("stage").classList.add("stale");
   }
 
   function problem(error) {
@@ -29,7 +39,7 @@ const app = (() => {
 
   // Runs what is chosen. `at` says where to begin to look.
   function run(at = {}) {
-    problem(null);
+    outdate();
     checking += 1;
     let done;
     try {
@@ -39,31 +49,66 @@ const app = (() => {
     } catch (error) {
       problem(error);
       if (setup.mode() === "ptx" && error.line) setup.showError(error);
-      byId("stage").classList.add("stale");
       return;
     }
     byId("stage").classList.remove("stale");
     state.run = done;
-    listing = new Listing(done, panes);
+    drawTexts();
     panels.run(done, listing);
     byId("warp").replaceChildren(...numbers(done.warps).map((warp) => element("option", { value: warp }, `${warp} of ${done.warps}`)));
     verdict(done);
     if (done.fault) {
       problem(new machine.Problem({ text: `The launch ended in a fault: ${done.fault.text}${done.steps ? " The last step is the one that failed." : ""}` }));
-      if (done.fault.line) listing.fault(done.fault.line);
     }
     if (!done.steps) {
       panels.drawFindings("Nothing was recorded.");
       return;
     }
     const last = done.steps - 1;
-    state.step = at.step === undefined && done.fault ? last : clamp(at.step, last);
+    state.step = clamp(at.step ?? (done.fault ? last : done.first), last);
     const view = machine.ask({ ask: "view", step: state.step, warp: 0 });
     state.warp = at.warp === undefined ? (at.step === undefined && !done.fault ? 0 : view.turn) : clamp(at.warp, done.warps - 1);
     state.lane = clamp(at.lane, 31);
     drawOverview();
     show();
     later(done);
+  }
+
+  function drawTexts() {
+    const { run } = state;
+    listing = new Listing(run, panes, sources);
+    panels.listing = listing;
+    if (run.fault?.line) listing.fault(run.fault.line);
+  }
+
+  // Takes files: one of `ladder why FILE.ptx --playground`, PTX, or the sources of the lines that are shown.
+  async function receive(files) {
+    const texts = await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text() })));
+    guarded(() => {
+      const project = texts.find(({ name }) => name.endsWith(".json"));
+      if (project) return open(project);
+      const ptx = texts.find(({ name }) => name.endsWith(".ptx"));
+      const own = texts.filter(({ name }) => !name.endsWith(".ptx"));
+      for (const { name, text } of own) sources.set(name, text);
+      if (ptx) return setup.setPtx(ptx.text);
+      if (!state.run || byId("stage").classList.contains("stale")) return;
+      drawTexts();
+      if (state.run.steps) show();
+      const unknown = own.find(({ name }) => listing.fileOf(name) === undefined);
+      if (unknown) problem(new machine.Problem({ text: `no instruction of this kernel comes from a file \`${unknown.name}\`` }));
+    });
+  }
+
+  function open({ name, text }) {
+    try {
+      const project = JSON.parse(text);
+      setup.take({ ...project, arguments: project.arguments.map(setup.argumentOf) });
+      sources.clear();
+      for (const [path, own] of Object.entries(project.sources)) sources.set(path, own);
+    } catch {
+      throw new machine.Problem({ text: `${name} is not a file that \`ladder why FILE.ptx --playground\` has written` });
+    }
+    run();
   }
 
   // Runs the checks, after the page has been drawn.
@@ -263,7 +308,8 @@ const app = (() => {
   }
 
   function events() {
-    for (const id of ["rung-form", "ptx-form"]) {
+    for (const id of ["rung-form", "ptx-form", "editor"]) {
+      byId(id).addEventListener("input", outdate);
       byId(id).addEventListener("submit", (event) => {
         event.preventDefault();
         guarded(() => run());
@@ -292,7 +338,19 @@ const app = (() => {
     const hideLines = () => panes.code.choose((line) => line.kind !== "loc" || !byId("hide-lines").checked);
     byId("hide-lines").addEventListener("change", hideLines);
     hideLines();
-    byId("take").addEventListener("click", () => { if (state.run) setup.take(state.run); });
+    byId("take").addEventListener("click", () => { if (state.run) setup.take({ ...state.run, ptx: state.run.listing.ptx, shared: state.run.dynamic_shared }); });
+    document.addEventListener("dragover", (event) => { if (event.dataTransfer.types.includes("Files")) event.preventDefault(); });
+    document.addEventListener("drop", (event) => {
+      if (!event.dataTransfer.files.length) return;
+      event.preventDefault();
+      receive(event.dataTransfer.files).catch(problem);
+    });
+    byId("files").addEventListener("input", (event) => {
+      event.stopPropagation();
+      receive(byId("files").files).catch(problem);
+      // The same file may be chosen again.
+      byId("files").value = "";
+    });
     byId("help-button").addEventListener("click", () => byId("help").showModal());
     byId("theme").addEventListener("click", () => theme(colours.isDark() ? "light" : "dark"));
     document.addEventListener("keydown", key);
@@ -308,7 +366,7 @@ const app = (() => {
     events();
     try {
       await machine.ready();
-      setup.start(machine.ask({ ask: "catalog" }));
+      setup.start(machine.ask({ ask: "catalog" }), outdate);
       const given = Object.fromEntries(parameters);
       const rung = parameters.get("rung") ?? (setup.rungOf(FIRST_RUNG) ? FIRST_RUNG : byId("rung").value);
       if (!setup.rungOf(rung)) {

@@ -4,8 +4,8 @@
 const isDebugLine = (text) => /^\s*(\.(loc|file)\b|\$L__tmp\d+:)/.test(text);
 
 class Listing {
-  // `panes`: the `Lines` of the source and of the PTX.
-  constructor(run, { source, code }) {
+  // `panes`: the `Lines` of the source and of the PTX; `sources`: texts of source files that were given, by their names.
+  constructor(run, { source, code }, sources) {
     this.listing = run.listing;
     this.source = source;
     this.code = code;
@@ -24,7 +24,7 @@ class Listing {
       const kind = isDebugLine(text) ? "loc" : /^\s*\/\//.test(text) ? "comment" : /:\s*$/.test(text) ? "label" : "";
       return this.line(index + 1, text.replaceAll("\t", "  "), this.byPtx.get(index + 1), kind);
     }));
-    this.drawFiles();
+    this.drawFiles(sources);
 
     function push(map, key, value) {
       if (map.has(key)) map.get(key).push(value);
@@ -47,13 +47,19 @@ class Listing {
     return { number, text, kind, executed, heat, sites };
   }
 
-  drawFiles() {
+  drawFiles(sources) {
     const select = byId("file");
-    const { files } = this.listing;
+    const { files, kernel } = this.listing;
     const used = [...new Set([...this.bySource.keys()].map((key) => Number(key.split(":")[0])))];
-    // The kernel's own file first: the one that most instructions come from whose text is known.
+    // The kernel's file first, then those whose text is known.
     const count = (file) => [...this.bySource].filter(([key]) => key.startsWith(`${file}:`)).reduce((all, [, sites]) => all + sites.length, 0);
-    used.sort((a, b) => Boolean(files[b].text) - Boolean(files[a].text) || count(b) - count(a));
+    used.sort((a, b) => (b === kernel?.[0]) - (a === kernel?.[0]) || Boolean(files[b].text) - Boolean(files[a].text) || count(b) - count(a));
+    // A name fits a path with this end. One that fits several is the first one's.
+    this.fileOf = (name) => used.find((file) => `/${files[file].name.replaceAll("\\", "/")}`.endsWith(`/${name}`));
+    for (const [name, text] of sources) {
+      const file = this.fileOf(name);
+      if (file !== undefined) files[file].text = text;
+    }
     select.replaceChildren(...used.map((file) => element("option", { value: file }, shortName(files[file].name))));
     select.onchange = () => this.openFile(Number(select.value));
     byId("source-pane").hidden = used.length === 0;

@@ -261,7 +261,8 @@ class Panels {
     const [before, after] = [values.bytes(own.before), values.bytes(own.after)];
     if (isNew) {
       const words = new Uint32Array(after.buffer, 0, Math.min(after.length >> 2, 1024));
-      byId("buffer-type").value = values.looksLikeFloats(words) ? "f32" : "s32";
+      const isKnown = own.kind?.startsWith("f") || !values.looksLikeFloats(words);
+      byId("buffer-type").value = isKnown ? (own.kind in values.TYPES ? own.kind : "s32") : "f32";
     }
     const bytes = byId("buffer-when").value === "after" ? after : before;
     const [size, text] = values.TYPES[byId("buffer-type").value];

@@ -5,6 +5,7 @@ const setup = (() => {
   let catalog = [];
   let kernels = [];
   let mode = "rung";
+  let changed;
 
   const SAMPLE = `.version 8.0
 .target sm_80
@@ -43,8 +44,10 @@ done:
   const ladderOf = (rung) => catalog.find((ladder) => ladder.rungs.some((own) => own.name === rung));
   const rungOf = (name) => ladderOf(name)?.rungs.find((own) => own.name === name);
 
-  function start(ladders) {
+  // `onChange` is called when the input changes without an event of a field.
+  function start(ladders, onChange) {
     catalog = ladders;
+    changed = onChange;
     byId("rung").replaceChildren(...catalog.map((ladder) => element("optgroup", { label: `${ladder.name}: ${ladder.summary}` },
       ...ladder.rungs.map((rung) => element("option", { value: rung.name }, rung.name)))));
     byId("rung").addEventListener("change", () => chooseRung(byId("rung").value));
@@ -63,6 +66,7 @@ done:
 
   function choose(wanted) {
     mode = wanted;
+    changed();
     byId("choose-rung").setAttribute("aria-pressed", mode === "rung");
     byId("choose-ptx").setAttribute("aria-pressed", mode === "ptx");
     byId("rung-form").hidden = mode !== "rung";
@@ -172,7 +176,7 @@ done:
     byId("gutter").scrollTop = byId("ptx").scrollTop;
   }
 
-  // A row for each parameter: pointers become buffers.
+  // A row for each parameter.
   function drawArguments(given) {
     const kernel = kernels.find((own) => own.entry === byId("kernel").value) ?? kernels[0];
     if (!kernel) return;
@@ -192,8 +196,8 @@ done:
   }
 
   function argumentRow(parameter, index, given) {
-    const isPointer = given ? given.buffer !== undefined && given.buffer !== null : parameter.bytes === 8;
-    const type = given?.type ?? (isPointer ? "u32" : parameter.type.replace(/^b(8|16|32|64)$/, "u$1"));
+    const isPointer = given ? given.buffer !== undefined && given.buffer !== null : parameter.buffer !== null;
+    const type = given?.type ?? (isPointer ? parameter.buffer : parameter.type.replace(/^b(8|16|32|64)$/, "u$1"));
     const select = (name, all, value, label) => {
       const one = element("select", { name, "aria-label": label }, ...all.map((word) => element("option", { value: word }, word)));
       one.value = value;
@@ -207,23 +211,34 @@ done:
     const value = element("input", { name: "value", size: 12, value: given?.value ?? (isPointer ? "index" : "128"), "aria-label": label("value"), list: "fills" });
     count.hidden = !isPointer;
     is.addEventListener("change", () => {
-      row.replaceWith(argumentRow(parameter, index, is.value === "buffer" ? { buffer: 128, type: "u32", value: "index" } : { type: parameter.type.replace(/^b/, "u"), value: "0" }));
+      row.replaceWith(argumentRow(parameter, index, is.value === "buffer" ? { buffer: 128, type: parameter.buffer ?? "u32", value: "index" } : { type: parameter.type.replace(/^b/, "u"), value: "0" }));
     });
     const name = parameter.name.length > 22 ? `…${parameter.name.slice(-20)}` : parameter.name;
     const row = element("div", { class: "argument", "data-name": parameter.name }, element("code", { title: `.${parameter.type} ${parameter.name}` }, name), is, types, count, value);
     return row;
   }
 
-  // Takes the PTX of a run into the editor, with arguments like its own.
-  function take(run) {
-    byId("ptx").value = run.listing.ptx;
-    byId("grid").value = run.grid.join("x").replace(/(x1)+$/, "");
-    byId("ptx-block").value = run.block.join("x").replace(/(x1)+$/, "");
-    byId("ptx-shared").value = run.dynamic_shared;
-    byId("ptx-record").value = run.recorded ?? 0;
+  // Takes a launch into the editor.
+  function take({ ptx, kernel, grid, block, shared, recorded, arguments: given }) {
+    byId("ptx").value = ptx;
+    byId("grid").value = grid.join("x").replace(/(x1)+$/, "");
+    byId("ptx-block").value = block.join("x").replace(/(x1)+$/, "");
+    byId("ptx-shared").value = shared;
+    byId("ptx-record").value = recorded ?? 0;
     byId("arguments").replaceChildren();
     choose("ptx");
-    if (run.arguments) drawArguments(run.arguments);
+    if (kernel) byId("kernel").value = kernel;
+    drawArguments(given);
+  }
+
+  // The argument that a SPEC of `simt run` describes. The form shows other texts as they are, and a run refuses them.
+  function argumentOf(spec) {
+    const [, letter, bits, count, fill, number] = /^([iuf])(\d+)(?:\[(\d+)\](?:=(.*))?|:(.*))$/.exec(spec) ?? [];
+    if (letter === undefined) return { type: "u8", buffer: null, value: spec };
+    const type = (letter === "i" ? "s" : letter) + bits;
+    if (count === undefined) return { type, buffer: null, value: number };
+    const value = { iota: "index", uninit: "unset" }[fill] ?? fill?.replace(/^rand:.*/, "random") ?? "zeros";
+    return { type, buffer: Number(count), value };
   }
 
   function setPtx(text) {
@@ -231,5 +246,5 @@ done:
     choose("ptx");
   }
 
-  return { start, choose, chooseRung, rungOf, request, showError, take, setPtx, mode: () => mode, readKernels };
+  return { start, choose, chooseRung, rungOf, request, showError, take, argumentOf, setPtx, mode: () => mode, readKernels };
 })();

@@ -119,6 +119,8 @@ pub struct Variable<'a> {
     pub init: Option<Init<'a>>,
     /// `.attribute(.managed)`: the host's program accesses it too.
     pub is_managed: bool,
+    /// `.ptr`: the parameter is the address of memory.
+    pub is_pointer: bool,
     /// For a parameter, the comment on the rest of its line: `// rust: n: u32` gives ` rust: n: u32`. Else nothing.
     pub comment: &'a str,
 }

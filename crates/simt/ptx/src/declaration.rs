@@ -12,6 +12,7 @@ struct Head<'a> {
     ty: &'a str,
     vector: u32,
     is_managed: bool,
+    is_pointer: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -69,12 +70,11 @@ impl<'a> Cursor<'a> {
         let space = self.word.strip_prefix('.').and_then(Space::named);
         let space = space.ok_or_else(|| self.expected(what))?;
         self.advance()?;
-        let mut head = Head { linkage, space, align: None, ty: "", vector: 1, is_managed: false };
-        let mut pointer = false;
+        let mut head = Head { linkage, space, align: None, ty: "", vector: 1, is_managed: false, is_pointer: false };
         while self.token == Token::Directive {
             match self.word {
                 ".attribute" => head.is_managed |= self.attribute()?,
-                ".align" if head.ty.is_empty() || pointer => {
+                ".align" if head.ty.is_empty() || head.is_pointer => {
                     self.advance()?;
                     let at = self.at;
                     let align = self.small("an alignment in bytes")?;
@@ -82,16 +82,16 @@ impl<'a> Cursor<'a> {
                         return Err(self.error(at, format!("an alignment of {align} is no power of two")));
                     }
                     // Behind `.ptr` it is the alignment of the memory that the parameter points to.
-                    head.align = if pointer { head.align } else { Some(align) };
+                    head.align = if head.is_pointer { head.align } else { Some(align) };
                 }
                 ".v2" | ".v4" | ".v8" if head.ty.is_empty() => {
                     head.vector = u32::from(self.advance()?.as_bytes()[2] - b'0');
                 }
                 ".ptr" if !head.ty.is_empty() => {
-                    pointer = true;
+                    head.is_pointer = true;
                     self.advance()?;
                 }
-                ".const" | ".global" | ".local" | ".shared" if pointer => {
+                ".const" | ".global" | ".local" | ".shared" if head.is_pointer => {
                     self.advance()?;
                 }
                 word if head.ty.is_empty() && TYPES.contains(&&word[1..]) => {
@@ -119,8 +119,8 @@ impl<'a> Cursor<'a> {
             self.expect(Token::CloseBracket, "`]`")?;
         }
         let init = if self.take(Token::Assign)? { Some(self.init()?) } else { None };
-        let &Head { linkage, space, align, ty, vector, is_managed } = head;
-        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init, is_managed, comment: "" })
+        let &Head { linkage, space, align, ty, vector, is_managed, is_pointer } = head;
+        Ok(Variable { linkage, space, align, ty, vector, name, at, dims, init, is_managed, is_pointer, comment: "" })
     }
 
     fn init(&mut self) -> Parsed<Init<'a>> {

@@ -8,7 +8,21 @@ use ptx::parse;
 fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     let linkage = Linkage::Internal;
     let (dims, init) = (vec![], None);
-    Variable { linkage, space, align: None, ty, vector: 1, name, at: 0, dims, init, is_managed: false, comment: "" }
+    let (is_managed, is_pointer) = (false, false);
+    Variable {
+        linkage,
+        space,
+        align: None,
+        ty,
+        vector: 1,
+        name,
+        at: 0,
+        dims,
+        init,
+        is_managed,
+        is_pointer,
+        comment: "",
+    }
 }
 
 /// Calls `check` with the module's variables, their places forgotten.
@@ -165,6 +179,7 @@ fn functions() {
         assert_eq!(pure.params.iter().map(|p| p.ty).collect::<Vec<_>>(), ["b32", "pred"]);
         assert!(bare.entry && bare.body.is_none() && bare.params.is_empty());
         let params: Vec<_> = k.params.iter().map(|p| (p.name, p.ty, p.align)).collect();
+        assert_eq!(k.params.iter().map(|p| p.is_pointer).collect::<Vec<_>>(), [true, true, true, false]);
         // What a pointer's target is aligned to is not what the parameter is aligned to.
         assert_eq!(params, [("x", "u64", None), ("y", "b64", Some(8)), ("z", "u64", None), ("w", "b8", Some(64))]);
         assert_eq!(

@@ -55,6 +55,7 @@ fn labels_and_what_they_name() {
             dims,
             init: None,
             is_managed: false,
+            is_pointer: false,
             comment: "",
         };
         assert_eq!(

@@ -33,6 +33,9 @@ struct Arguments {
     /// The device to explain the launches for: one of `ladder devices`, or a file as crates/simt/devices/known has them
     #[arg(long, value_name = "DEVICE", default_value = MODEL)]
     on: String,
+    /// Also write the PTX, its sources that are here, the launch and its arguments to a file that the playground opens
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["launch", "cluster", "cooperative", "symbol"])]
+    playground: Option<PathBuf>,
     #[command(flatten, next_help_heading = super::FIGURES)]
     figure: figures::FigureArguments,
 }
@@ -61,13 +64,20 @@ pub(super) fn is_given(matches: &ArgMatches) -> bool {
 }
 
 pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let Arguments { launch, view, on, figure } = Arguments::from_arg_matches(matches)?;
+    let Arguments { launch, view, on, playground, figure } = Arguments::from_arg_matches(matches)?;
     view.check()?;
     let device = Description::open(&on).map_err(analysis::Error::from)?;
     let OpenLaunches { mut machine, launches, .. } = match launch.open() {
         Ok(opened) => opened,
         Err(failure) => return Ok(failure.report(to.err)),
     };
+    let file = launch.file();
+    let mut files = SourceFiles::new(&roots(file));
+    if let (Some(path), [own]) = (playground, &launches[..]) {
+        let specs = matches.get_raw("arg").into_iter().flatten();
+        let specs = specs.map(|spec| spec.to_string_lossy().into_owned()).collect();
+        super::playground::write(&path, own, specs, &mut files)?;
+    }
     let mut profiles = Vec::new();
     for own in &launches {
         let watch = Watch {
@@ -83,8 +93,6 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
             done => profiles.push(done?),
         }
     }
-    let file = launch.file();
-    let mut files = SourceFiles::new(&roots(file));
     let mut printer = Printer::new(view.format, env.style(), to.out);
     match &view {
         View { roofline: true, .. } => printer.show(&roofs_of(&profiles, &device, &view, env)?)?,

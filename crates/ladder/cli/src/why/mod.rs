@@ -10,6 +10,7 @@ pub(crate) mod figures;
 mod file;
 mod measure;
 mod occupancy;
+mod playground;
 pub(crate) mod roofline;
 mod verdict;
 
