@@ -4,7 +4,7 @@
 //! [`Machine::launch_sanitized`] runs a kernel with the [`Checks`] that it is asked for, and returns [`Finding`]s: each is
 //! a pair of places in the kernel and says how often it was seen. A sanitized launch runs on one host thread.
 //!
-//! Each check is a module of its own and knows nothing of the others: it is told what an [`Observer`](crate::observe::Observer)
+//! Each check is a module of its own and knows nothing of the others: it is told what an [`Observer`]
 //! is told, and collects findings.
 
 mod checks;

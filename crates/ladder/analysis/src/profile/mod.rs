@@ -5,8 +5,7 @@
 //! - [`plan`] makes the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
 //!   which runs this program.
 //! - [`statements`] are statements of the texts that the ladders come from, checked against the numbers.
-//! - [`verdict`] finds the resource that bounds a rung, from its [`Utilization`](verdict::Utilization) of the device's
-//!   limits.
+//! - [`next_rung`] is the rung that applies what helps, as the [verdict](::profile::verdict) has it.
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!

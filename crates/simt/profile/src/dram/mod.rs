@@ -13,7 +13,7 @@
 //! figure 6.8. All three are data: they serialize as they are.
 //!
 //! GPUs hash addresses before they choose a channel, so that strides which would meet one channel in this model are
-//! spread over all of them; NVIDIA does not publish how. A [`trace`] shows how much a rung depends on that.
+//! spread over all of them; NVIDIA does not publish how. `ladder why RUNG --dram` shows how much a rung depends on that.
 
 mod bus;
 mod map;
