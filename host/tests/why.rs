@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::Fake;
-use crate::common::program::{env, on, on_none, within};
+use crate::common::program::{assert_has, env, on, on_none, within};
 use host::device::Sim;
 use host::{Device, Error, KERNELS};
 use profile::checklist::{Pair, entries};
@@ -100,6 +100,18 @@ fn a_launch_of_a_file_is_written_for_the_playground() {
     });
     assert_eq!(written, expected);
     on_none(&format!("{args} --cluster 2 --playground {}", at("saxpy.json"))).refused("--cluster");
+}
+
+#[test]
+fn launches_before_one_that_faults_are_shown() {
+    let launches = ["strided grid=4 block=256", "strided grid=8 block=256"];
+    let words = ["why", "../crates/simt/profile/tests/strided.ptx", "--counters=smsp__warps_launched.sum", "--launch"];
+    let words = words.into_iter().chain(launches).chain(["--arg", "f32[32768]", "f32[1024]"]);
+    let args: Vec<String> = words.map(str::to_owned).collect();
+    let (code, out, err) = cli::captured(&args, &env(&|_| panic!("no device is to be opened")));
+    assert_eq!(code, 1, "{err}");
+    assert!(out.contains("strided<<<4, 256, 0>>>") && !out.contains("<<<8"), "{out}");
+    assert_has(&err, &["out of bounds read", "thread 0 of block 4"]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
         let specs = specs.map(|spec| spec.to_string_lossy().into_owned()).collect();
         super::playground::write(&path, own, specs, &mut files)?;
     }
-    let mut profiles = Vec::new();
+    let (mut profiles, mut failure) = (Vec::new(), None);
     for own in &launches {
         let watch = Watch {
             block: figure.block_index.unwrap_or(0),
@@ -89,12 +89,17 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
         let done = profile::record(&mut machine, &own.launch(), watch);
         to.err.write_all(&machine.take_printed())?;
         match done {
-            Err(profile::Error::Launch(error)) => return Ok(launch.failed(error).report(to.err)),
+            // The launches before it are shown.
+            Err(profile::Error::Launch(error)) => {
+                failure = Some(launch.failed(error));
+                break;
+            }
             done => profiles.push(done?),
         }
     }
     let mut printer = Printer::new(view.format, env.style(), to.out);
     match &view {
+        View { roofline: true, .. } if profiles.is_empty() => {}
         View { roofline: true, .. } => printer.show(&roofs_of(&profiles, &device, &view, env)?)?,
         _ => {
             for (own, opened) in profiles.iter().zip(&launches) {
@@ -118,7 +123,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
         }
     }
     printer.finish()?;
-    Ok(0)
+    Ok(failure.map_or(0, |failure| failure.report(to.err)))
 }
 
 /// Where the paths of a file's source lines may start: here, or beside the file.
