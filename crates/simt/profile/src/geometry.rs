@@ -61,3 +61,8 @@ impl fmt::Display for Geometry {
         write!(f, "{} × {}", sides(self.grid), sides(self.block))
     }
 }
+
+/// Whether a block has a multiprocessor for itself, of a launch of `blocks` blocks of which one holds `resident`.
+pub(crate) fn is_alone(device: &Description, blocks: u64, resident: u32) -> bool {
+    resident <= 1 || blocks <= u64::from(device.multiprocessors)
+}

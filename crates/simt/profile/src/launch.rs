@@ -1,44 +1,17 @@
 //! A launch, recorded and explained.
 
-use devices::Description;
 use devices::occupancy::{Occupancy, Usage};
 use simt::memory::global::GlobalMemory;
 use simt::observe::OfBlocks;
 use simt::{Arg, Launch, Machine};
 
 use crate::counters::{Numbers, counted};
-use crate::dram::Dram;
 use crate::figures::{Recording, Residence, finish, observers};
 use crate::model::{Constants, Estimate, estimate};
 use crate::sample::{self, Sample};
 use crate::verdict::{BoundVerdict, Utilization, verdict};
+use crate::watch::Watch;
 use crate::{Error, Geometry, metrics};
-
-/// What is watched of a launch, and for which device it is explained.
-#[derive(Clone, Debug)]
-pub struct Watch {
-    /// The block whose warps are followed, by its number in the grid.
-    pub block: u64,
-    /// The warp that figures show, by its number in the block.
-    pub warp: u64,
-    /// The device that times are predicted for, and whose latencies are modelled.
-    pub device: Description,
-    /// What the kernel uses of a multiprocessor, as `ptxas` says. Without this, registers are taken not to limit the number
-    /// of blocks, and static shared memory is what the PTX declares.
-    pub usage: Option<Usage>,
-    /// The memory whose channels and banks requests are mapped to.
-    pub dram: Dram,
-    /// The parts of memory that figures name and that count as the launch's data: first addresses and bytes. Without
-    /// this, those that the arguments point to.
-    pub buffers: Option<Vec<(u64, u64)>>,
-}
-
-impl Watch {
-    /// Watches the first warp of the first block.
-    pub fn new(device: Description) -> Self {
-        Self { block: 0, warp: 0, device, usage: None, dram: Dram::FIGURE, buffers: None }
-    }
-}
 
 /// A launch that has run, with what explains it.
 #[derive(Debug)]

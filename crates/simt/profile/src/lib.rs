@@ -41,9 +41,11 @@ pub mod roofline;
 pub mod sample;
 pub mod utilization;
 pub mod verdict;
+mod watch;
 
 pub use error::Error;
 pub use expected::{CostliestLine, CountedLaunch, Counter};
 pub use figures::Recording;
 pub use geometry::Geometry;
-pub use launch::{LaunchProfile, Watch, record};
+pub use launch::{LaunchProfile, record};
+pub use watch::Watch;

@@ -24,6 +24,7 @@
 use serde::Serialize;
 use simt::critical_path::Pipe;
 
+use crate::geometry::is_alone;
 use crate::sample::{SECTOR, Sample};
 use devices::Description;
 
@@ -127,11 +128,6 @@ impl Estimate {
         let time = all.find(|(own, _)| *own == resource);
         time.map_or(0.0, |(_, time)| time / self.us)
     }
-}
-
-/// Whether a block has a multiprocessor for itself, of a launch of `blocks` blocks of which one holds `resident`.
-pub(crate) fn is_alone(device: &Description, blocks: u64, resident: u32) -> bool {
-    resident <= 1 || blocks <= u64::from(device.multiprocessors)
 }
 
 /// The time of a sampled launch of `blocks` blocks, of which a multiprocessor holds `resident`.

@@ -5,7 +5,7 @@ use simt::Function;
 use simt::critical_path::{CriticalPath, Rates, ResourceUse};
 
 use crate::Geometry;
-use crate::model::is_alone;
+use crate::geometry::is_alone;
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: f64 = 32.0;

@@ -11,7 +11,7 @@ use simt::run::Position;
 use simt::warp::ShuffleMode;
 
 use super::flow::Graph;
-use crate::Watch;
+use crate::watch::Watch;
 
 /// What a warp, its block and the launch did.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use simt::warp::Warp;
 use super::flow::Flow;
 use super::meeting::Meeting;
 use super::record::{Recording, Request, Residence, Shuffle};
-use crate::Watch;
+use crate::watch::Watch;
 
 /// The most requests and shuffles that are kept of a warp, and requests of a block.
 const MOST: usize = 1 << 16;
