@@ -33,14 +33,18 @@ impl Geometry {
         self.threads().div_ceil(32)
     }
 
+    /// What it adds to a multiprocessor's load for each of its blocks.
+    pub fn block_load(&self) -> Block {
+        let threads = u32::try_from(self.threads()).unwrap_or(u32::MAX);
+        Block { threads, dynamic_shared: self.shared_bytes }
+    }
+
     /// How many blocks a multiprocessor holds at once.
     ///
     /// # Errors
     /// When the tables do not have the device's architecture.
     pub fn occupancy(&self, device: &Description, usage: Usage) -> Result<Occupancy, devices::Error> {
-        let threads = u32::try_from(self.threads()).unwrap_or(u32::MAX);
-        let block = Block { threads, dynamic_shared: self.shared_bytes };
-        Ok(occupancy::of(Limits::named(&device.arch)?, usage, block))
+        Ok(occupancy::of(Limits::named(&device.arch)?, usage, self.block_load()))
     }
 }
 

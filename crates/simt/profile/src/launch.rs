@@ -7,6 +7,7 @@ use simt::{Arg, Launch, Machine};
 
 use crate::counters::{Numbers, counted};
 use crate::figures::{Recording, Residence, finish, observers};
+use crate::metrics::Metric;
 use crate::model::{Constants, Estimate, estimate};
 use crate::sample::{self, Sample};
 use crate::verdict::{BoundVerdict, Utilization, verdict};
@@ -38,9 +39,14 @@ impl LaunchProfile {
     /// The number of a [metric](metrics::METRICS) or of a counter.
     pub fn metric(&self, name: &str) -> Option<f64> {
         match metrics::METRICS.iter().find(|metric| metric.name == name) {
-            Some(metric) => metric.sim.of(name, &self.numbers),
+            Some(metric) => self.number(metric),
             None => self.numbers.get(name).copied(),
         }
+    }
+
+    /// The number of a metric.
+    pub fn number(&self, metric: &Metric) -> Option<f64> {
+        metric.sim.of(&metric.name, &self.numbers)
     }
 }
 

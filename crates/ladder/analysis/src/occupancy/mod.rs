@@ -41,9 +41,8 @@ pub fn counted(usage: Usage) -> devices::occupancy::Usage {
 
 /// What a launch adds for each of its blocks.
 fn block_of(launch: &Launch) -> Block {
-    let threads = u32::try_from(launch.threads()).unwrap_or(u32::MAX);
-    // `Device::launch` opts in where it is needed.
-    Block { threads, dynamic_shared: launch.shared_bytes }
+    // `Device::launch` opts in to more shared memory where it is needed.
+    geometry(launch).block_load()
 }
 
 /// The grid and the block of a launch.

@@ -53,7 +53,6 @@ impl EntryOccupancy {
 
     /// The occupancy of an entry with what `ptxas` says of it.
     pub fn of(entry: String, usage: Usage, geometry: Geometry, limits: &Limits) -> Self {
-        let threads = u32::try_from(geometry.threads()).unwrap_or(u32::MAX);
         Self {
             entry,
             block: geometry.block,
@@ -63,7 +62,7 @@ impl EntryOccupancy {
             spill_store_bytes: usage.spill_store_bytes,
             spill_load_bytes: usage.spill_load_bytes,
             barriers: usage.barriers,
-            occupancy: of(limits, usage, Block { threads, dynamic_shared: geometry.shared_bytes }),
+            occupancy: of(limits, usage, geometry.block_load()),
         }
     }
 
@@ -148,10 +147,7 @@ impl RungOccupancy {
         by_block: Vec<EntryOccupancy>,
         (arch, limits): (&str, &'static Limits),
     ) -> Self {
-        let block = Block {
-            threads: own.block.iter().fold(1, |all: u32, side| all.saturating_mul(*side)),
-            dynamic_shared: own.dynamic_shared_bytes,
-        };
+        let block = Geometry { grid: [1; 3], block: own.block, shared_bytes: own.dynamic_shared_bytes }.block_load();
         let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
             let usage = Usage { shared_bytes, ..usage };

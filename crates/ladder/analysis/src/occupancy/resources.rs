@@ -36,10 +36,7 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
         return Ok(usage);
     }
     let ptx = source(kernels, launch, arch)?;
-    let usages = ptxas::usages(assembler()?, &ptx.part(entry), &ptx.assembled_for(arch))?;
-    let usage = *usages
-        .get(entry)
-        .ok_or_else(|| toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") })?;
+    let usage = assembled(&ptx.part(entry), entry, &ptx.assembled_for(arch))?;
     *known = Some(usage);
     Ok(usage)
 }
@@ -55,7 +52,12 @@ pub fn usage_of(function: &Function, arch: &str) -> Result<Usage, Error> {
     let part = extract(&outline, entry, SourceLines::Drop).map_or(Cow::Borrowed(text), Cow::Owned);
     let target = function.target();
     let arch = if target.ends_with(['a', 'f']) { target } else { arch };
-    let usages = ptxas::usages(assembler()?, &part, arch)?;
+    assembled(&part, entry, arch)
+}
+
+/// What `ptxas` says of an entry of a text.
+fn assembled(ptx: &str, entry: &str, arch: &str) -> Result<Usage, Error> {
+    let usages = ptxas::usages(assembler()?, ptx, arch)?;
     let missing = || toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") };
     Ok(*usages.get(entry).ok_or_else(missing)?)
 }

@@ -152,7 +152,7 @@ fn explained(own: &LaunchProfile, device: &Description, files: &mut SourceFiles,
         false => "; without ptxas, as if registers did not limit the number of blocks",
     };
     let origin = format!("predicted for {}, not measured{registers}", device.name);
-    verdict::explain(&mut document, found, &origin, Side::Sim, |metric| metric.sim.of(&metric.name, &own.numbers));
+    verdict::explain(&mut document, found, &origin, Side::Sim, |metric| own.number(metric));
     figures::add_worst(&mut document, found.bound.figure(), &own.recording, (&title(own), files), env.style());
     verdict::add_fix(&mut document, found);
     if let Some(pair) = found.helps.and_then(|fix| fix.entry().pairs.first()) {
@@ -167,7 +167,7 @@ fn counted(own: &LaunchProfile, names: &[String]) -> Result<Document, Error> {
     document.heading(title(own), "");
     let metrics = counters::requested(names, Side::Sim)?;
     let shown = metrics.iter().filter(|metric| !names.is_empty() || metric.sim.missing().is_none());
-    document.table(counters::of_one(shown, Side::Sim, |metric| metric.sim.of(&metric.name, &own.numbers)));
+    document.table(counters::of_one(shown, Side::Sim, |metric| own.number(metric)));
     Ok(document)
 }
 
