@@ -1,5 +1,4 @@
-//! Compiles the kernels to PTX, which the program embeds if it is not for development alone, and records the version of
-//! the compiler of the host code.
+//! Compiles the kernels to PTX, which a release embeds, and records the version of the compiler of the host code.
 
 use std::env;
 use std::error::Error;
@@ -53,10 +52,11 @@ fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     // A page runs the last, and is to load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
-    let is_for_development = !is_page && env::var("PROFILE").is_ok_and(|profile| profile == "debug");
-    // The simulator runs the last. A program for development compiles the others when it first needs them.
+    let is_embedded = is_page || env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    // The simulator runs the last. A program compiles the others when it first needs them.
     let (others, last) = ARCHITECTURES.split_at(ARCHITECTURES.len() - 1);
-    let wanted = if is_page || is_for_development { last } else { &ARCHITECTURES };
+    let has_all = !is_page && env::var_os("CARGO_FEATURE_EVERY_ARCHITECTURE").is_some();
+    let wanted = if has_all { &ARCHITECTURES } else { last };
     let built = thread::scope(|scope| {
         let builds = wanted.iter().map(|arch| {
             let builder = builder(Path::new("."), &out_dir, *arch);
@@ -68,7 +68,7 @@ fn build() -> Result<(), Box<dyn Error>> {
         results.collect::<Result<Vec<_>, _>>()
     });
     let mut list = String::new();
-    let embedded = match built {
+    let compiled = match built {
         Ok(_) => wanted,
         // Most errors of a kernel are found too when cargo compiles its crate for the host, and cargo shows them then,
         // before it gets to the code that this file is included in. So only the others are left to show there.
@@ -80,20 +80,20 @@ fn build() -> Result<(), Box<dyn Error>> {
         }
         Err(other) => return Err(other.into()),
     };
-    if is_page && !embedded.is_empty() {
+    if is_page && !compiled.is_empty() {
         let file = file(&out_dir, wanted[0]);
         std::fs::write(&file, without_formats(&std::fs::read_to_string(&file)?))?;
     }
-    let listed = if is_for_development { others.iter().chain(embedded).collect() } else { Vec::from_iter(embedded) };
+    let listed = if is_page || has_all { Vec::from_iter(compiled) } else { others.iter().chain(compiled).collect() };
     writeln!(list, "static MODULES: [Ptx; {}] = [", listed.len())?;
     for arch in listed {
         let capability = (arch.capability() / 10, arch.capability() % 10);
         let file = file(&out_dir, *arch);
         let only = if arch.sm().ends_with('a') { ".only()" } else { "" };
-        let module = match (is_for_development, wanted.contains(arch)) {
-            (false, _) => format!("Ptx::new({capability:?}, include_str!({file:?}))"),
-            (true, true) => format!("Ptx::in_file({capability:?}, {file:?})"),
-            (true, false) => format!("Ptx::on_request({capability:?}, || compile(cuda_builder::NvvmArch::{arch:?}))"),
+        let module = match (wanted.contains(arch), is_embedded) {
+            (true, true) => format!("Ptx::new({capability:?}, include_str!({file:?}))"),
+            (true, false) => format!("Ptx::in_file({capability:?}, {file:?})"),
+            (false, _) => format!("Ptx::on_request({capability:?}, || compile(cuda_builder::NvvmArch::{arch:?}))"),
         };
         writeln!(list, "{module}{only},")?;
     }

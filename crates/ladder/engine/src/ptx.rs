@@ -42,8 +42,7 @@ impl Ptx {
         Self::from(capability, Source::File(path))
     }
 
-    /// The text that `compile` returns when the program first needs it: builds for development compile the kernels for
-    /// one architecture only.
+    /// The text that `compile` returns when the program first needs it: a build compiles the kernels for one architecture.
     pub const fn on_request(capability: (u32, u32), compile: fn() -> Result<String, String>) -> Self {
         Self::from(capability, Source::OnRequest(compile))
     }
