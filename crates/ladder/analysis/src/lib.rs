@@ -12,7 +12,6 @@ pub mod checklist;
 pub mod dram_trace;
 mod error;
 pub mod explain;
-pub mod files;
 pub mod occupancy;
 pub mod pitfalls;
 pub mod predict;

@@ -12,7 +12,8 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Error;
-use crate::files;
+use report::files;
+use report::words::duration;
 
 /// The folder of the recorded results, from the repository's root.
 pub const FOLDER: &str = "results";
@@ -112,8 +113,7 @@ pub enum Unit {
 impl Unit {
     fn text(self, value: f64) -> String {
         match self {
-            Self::Nanoseconds if value < 1e6 => format!("{:.2} µs", value / 1e3),
-            Self::Nanoseconds => format!("{:.3} ms", value / 1e6),
+            Self::Nanoseconds => duration(value),
             Self::Times => format!("{value:.2}×"),
             Self::Ratio => format!("{value:.3}"),
             Self::Percent => format!("{value:.1} %"),

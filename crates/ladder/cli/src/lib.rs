@@ -22,7 +22,6 @@ mod ptx;
 pub mod report;
 pub mod run;
 pub mod several;
-mod source_files;
 pub mod targets;
 mod timing;
 mod why;

@@ -1,5 +1,7 @@
 //! The ladders of a program, together with the PTX of their kernels.
 
+use std::path::{Path, PathBuf};
+
 use crate::error::Error;
 use crate::ptx::Ptx;
 use crate::registry::Ladder;
@@ -29,6 +31,14 @@ pub struct Kernels {
     pub build_folder: &'static str,
     /// The folder of the package that embeds the modules, in the repository of the kernels. It need not exist either.
     pub package_folder: &'static str,
+}
+
+impl Kernels {
+    /// The folders that the paths of the kernels' source lines start in: the repository first.
+    pub fn source_folders(&self) -> Vec<PathBuf> {
+        let repository = Path::new(self.package_folder).parent().unwrap_or(Path::new(""));
+        vec![repository.to_owned(), repository.join("kernels-gpu")]
+    }
 }
 
 impl Catalog {

@@ -13,13 +13,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use analysis::Error as AnalysisError;
 use analysis::predict::Description;
 use analysis::results::{self, FOLDER, Record};
-use analysis::{Error as AnalysisError, files};
 use clap::{ArgMatches, Args, FromArgMatches};
 use cli::command::{Command, Output, WRONG};
 use cli::output::{Document, Form, Table};
 use cli::{Env, Error};
+use report::files;
 
 use crate::agree;
 

@@ -34,9 +34,10 @@ mod simulation;
 mod symbols;
 
 pub use abi::call::Function;
-pub use abi::report::LOG;
+pub use abi::report::{LOG, tell};
+pub use abi::watch::{Watcher, watch};
 pub use code::image::DRIVER_VERSION;
-pub use gpu::device::{DEFAULT_DEVICE, DEVICE, DEVICES};
+pub use gpu::device::{DEFAULT_DEVICE, DEVICE, DEVICES, description};
 pub use gpu::sanitize::SANITIZE;
 pub use gpu::state::is_inside;
 pub use simulation::{Kernel, Resources, Simulation, launch_with};

@@ -3,10 +3,10 @@
 use devices::occupancy::{Occupancy, Usage};
 use simt::memory::global::GlobalMemory;
 use simt::observe::OfBlocks;
-use simt::{Arg, Launch, Machine};
+use simt::{Arg, Function, Launch, Machine};
 
 use crate::counters::{Numbers, counted};
-use crate::figures::{Recording, Residence, finish, observers};
+use crate::figures::{Observers, Recording, Residence, finish, observers};
 use crate::metrics::Metric;
 use crate::model::{Constants, Estimate, estimate};
 use crate::sample::{self, Sample};
@@ -53,55 +53,96 @@ impl LaunchProfile {
 /// Runs a launch once, and explains it.
 ///
 /// # Errors
-/// [`Error::Request`] when there is no such block or warp, [`Error::Device`] when the tables do not have the device's
-/// architecture, both before anything runs; [`Error::Launch`] when the machine refuses the launch or its kernel fails.
+/// [`Error::Launch`] when the machine refuses the launch or its kernel fails; those of [`Recorder::new`] before anything runs.
 pub fn record(machine: &mut Machine, launch: &Launch<'_>, watch: Watch) -> Result<LaunchProfile, Error> {
-    let geometry = Geometry::from(launch);
-    for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())] {
-        if number >= count {
-            return Err(Error::Request(format!("there is no {what} {number}; there are {count}, and the first is 0")));
+    let recorder = Recorder::new(machine, launch, watch)?;
+    let seen = machine.launch_observed(launch, recorder.observers())?;
+    Ok(recorder.finish(seen))
+}
+
+/// What [`record`] does before and after the launch, for callers that run the launch themselves: with sanitizers, for example.
+pub struct Recorder {
+    function: Function,
+    geometry: Geometry,
+    watch: Watch,
+    usage: Usage,
+    occupancy: Occupancy,
+    residence: Residence,
+    buffers: Vec<(u64, u64)>,
+}
+
+impl Recorder {
+    /// Prepares to watch a launch.
+    ///
+    /// # Errors
+    /// [`Error::Request`] when there is no such block or warp, [`Error::Device`] when the tables do not have the device's
+    /// architecture.
+    pub fn new(machine: &Machine, launch: &Launch<'_>, watch: Watch) -> Result<Self, Error> {
+        let geometry = Geometry::from(launch);
+        for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())]
+        {
+            if number >= count {
+                return Err(Error::Request(format!(
+                    "there is no {what} {number}; there are {count}, and the first is 0"
+                )));
+            }
+        }
+        let device = &watch.device;
+        let function = launch.function.clone();
+        let declared = Usage { shared_bytes: function.program().shared_bytes, ..Usage::default() };
+        let usage = watch.usage.unwrap_or(declared);
+        let occupancy = geometry.occupancy(device, usage)?;
+        let residence = Residence {
+            device: device.name.clone(),
+            multiprocessors: device.multiprocessors,
+            blocks: geometry.blocks(),
+            resident: occupancy.blocks,
+            warps: geometry.warps() as u32,
+            most_warps: devices::Limits::named(&device.arch)?.warps,
+            has_registers: watch.usage.is_some(),
+        };
+        let buffers = watch.buffers.clone().unwrap_or_else(|| pointed_to(machine.memory(), launch.args));
+        Ok(Self { function, geometry, watch, usage, occupancy, residence, buffers })
+    }
+
+    /// The observers that the launch must run with.
+    pub fn observers(&self) -> Observers {
+        let Self { function, geometry, watch, usage, buffers, .. } = self;
+        let mut chosen = sample::blocks(geometry.blocks());
+        if !chosen.contains(&watch.block) {
+            chosen.push(watch.block);
+        }
+        let path = sample::path(function, &watch.device, buffers, (*geometry, self.resident()), usage.shared_bytes)
+            .with_spans_of(watch.block);
+        observers(function, watch, buffers, OfBlocks::new(chosen, path))
+    }
+
+    /// The blocks that a multiprocessor holds at once, of which there is one at least.
+    fn resident(&self) -> u32 {
+        self.occupancy.blocks.max(1)
+    }
+
+    /// Explains the launch that these observers have seen.
+    pub fn finish(self, seen: Observers) -> LaunchProfile {
+        let (blocks, resident) = (self.geometry.blocks(), self.resident());
+        let Self { function, geometry, watch, occupancy, residence, buffers, .. } = self;
+        let (recording, path) = finish(seen, watch, buffers, residence);
+        let sample = Sample::new(path, &recording.buffers, blocks);
+        let estimate = estimate(&recording.watch.device, &Constants::CALIBRATED, &sample, blocks, resident);
+        let numbers = counted(&recording.counters.all().metrics());
+        let data = sample.memory_bytes() as u64;
+        let utilization = Utilization::from_model(&recording.watch.device, &estimate, &numbers, geometry, data);
+        LaunchProfile {
+            kernel: simt::demangled(function.name()),
+            geometry,
+            verdict: verdict(&utilization),
+            numbers,
+            occupancy,
+            estimate,
+            sample,
+            recording,
         }
     }
-    let device = &watch.device;
-    let function = launch.function;
-    let declared = Usage { shared_bytes: function.program().shared_bytes, ..Usage::default() };
-    let usage = watch.usage.unwrap_or(declared);
-    let occupancy = geometry.occupancy(device, usage)?;
-    let resident = occupancy.blocks.max(1);
-    let residence = Residence {
-        device: device.name.clone(),
-        multiprocessors: device.multiprocessors,
-        blocks: geometry.blocks(),
-        resident: occupancy.blocks,
-        warps: geometry.warps() as u32,
-        most_warps: devices::Limits::named(&device.arch)?.warps,
-        has_registers: watch.usage.is_some(),
-    };
-    let buffers = watch.buffers.clone().unwrap_or_else(|| pointed_to(machine.memory(), launch.args));
-    let blocks = geometry.blocks();
-    let mut chosen = sample::blocks(blocks);
-    if !chosen.contains(&watch.block) {
-        chosen.push(watch.block);
-    }
-    let path =
-        sample::path(function, device, &buffers, (geometry, resident), usage.shared_bytes).with_spans_of(watch.block);
-    let seen = machine.launch_observed(launch, observers(function, &watch, &buffers, OfBlocks::new(chosen, path)))?;
-    let (recording, path) = finish(seen, watch, buffers, residence);
-    let sample = Sample::new(path, &recording.buffers, blocks);
-    let estimate = estimate(&recording.watch.device, &Constants::CALIBRATED, &sample, blocks, resident);
-    let numbers = counted(&recording.counters.all().metrics());
-    let data = sample.memory_bytes() as u64;
-    let utilization = Utilization::from_model(&recording.watch.device, &estimate, &numbers, geometry, data);
-    Ok(LaunchProfile {
-        kernel: simt::demangled(function.name()),
-        geometry,
-        verdict: verdict(&utilization),
-        numbers,
-        occupancy,
-        estimate,
-        sample,
-        recording,
-    })
 }
 
 /// The allocations that the words of the arguments are addresses in, each once, in the arguments' order.

@@ -47,5 +47,5 @@ pub use error::Error;
 pub use expected::{CostliestLine, CountedLaunch, Counter};
 pub use figures::Recording;
 pub use geometry::Geometry;
-pub use launch::{LaunchProfile, record};
+pub use launch::{LaunchProfile, Recorder, record};
 pub use watch::Watch;

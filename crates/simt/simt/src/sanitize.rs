@@ -35,6 +35,14 @@ pub struct Sanitized<O = Counters> {
     pub notes: Vec<String>,
 }
 
+impl<O> Sanitized<O> {
+    /// The same launch with something else in place of the observer.
+    pub fn map<P>(self, make: impl FnOnce(O) -> P) -> Sanitized<P> {
+        let Self { result, findings, notes } = self;
+        Sanitized { result: result.map(make), findings, notes }
+    }
+}
+
 impl Machine {
     /// Runs a kernel to its end as [`Machine::launch_counted`] does, and looks for faults that need not show in its results.
     ///

@@ -1,10 +1,14 @@
 //! PTX to SASS with `ptxas` and `nvdisasm`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
+use ptx::Outline;
+use ptx::extract::{SourceLines, extract};
 use tempfile::TempDir;
 
 use crate::error::Error;
@@ -24,6 +28,29 @@ pub fn usages(ptxas: &Found, ptx: &str, arch: &str) -> Result<BTreeMap<String, U
     let folder = scratch()?;
     let said = assemble(ptxas, ptx, arch, folder.path(), &["-v"])?;
     Ok(usage::parse(&said))
+}
+
+/// Returns the resource usage of an entry of a PTX text that is assembled for an architecture, by the `ptxas` that
+/// [`find`](crate::find) finds.
+///
+/// # Errors
+/// [`Error::Unavailable`] when there is no `ptxas`, [`Error::Unread`] when the text has no such entry; those of [`usages`].
+pub fn usage(ptx: &str, entry: &str, arch: &str) -> Result<Usage, Error> {
+    // Found once, because asking a tool for its version starts a process.
+    static FOUND: OnceLock<Result<Found, Error>> = OnceLock::new();
+    let ptxas = FOUND.get_or_init(|| crate::find(Tool::Ptxas)).as_ref().map_err(Clone::clone)?;
+    let missing = || Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") };
+    Ok(*usages(ptxas, ptx, arch)?.get(entry).ok_or_else(missing)?)
+}
+
+/// Returns the [`usage`] of an entry of a PTX text for `target`, from which only this entry is assembled. A target such as
+/// `sm_90a` is assembled for itself alone, any other one for `arch`.
+///
+/// # Errors
+/// Those of [`usage`].
+pub fn usage_of(ptx: &str, entry: &str, target: &str, arch: &str) -> Result<Usage, Error> {
+    let part = extract(&Outline::new(ptx), entry, SourceLines::Drop).map_or(Cow::Borrowed(ptx), Cow::Owned);
+    usage(&part, entry, if target.ends_with(['a', 'f']) { target } else { arch })
 }
 
 /// Assembles a PTX text for an architecture and disassembles one entry of it. With `lines`, the source lines are

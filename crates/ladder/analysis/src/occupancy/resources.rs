@@ -1,13 +1,10 @@
 //! The resource usage that `ptxas` reports for a launch's entry.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use ptx::Outline;
-use ptx::extract::{SourceLines, extract};
 use simt::Function;
-use toolkit::{Found, Tool, Usage, ptxas};
+use toolkit::{Usage, ptxas};
 
 use super::Limits;
 use crate::Error;
@@ -36,30 +33,17 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
         return Ok(usage);
     }
     let ptx = source(kernels, launch, arch)?;
-    let usage = assembled(&ptx.part(entry), entry, &ptx.assembled_for(arch))?;
+    let usage = ptxas::usage(&ptx.part(entry), entry, &ptx.assembled_for(arch))?;
     *known = Some(usage);
     Ok(usage)
 }
 
-/// The resource usage of a kernel of any PTX when it is assembled for an architecture, or for the one that its PTX is for alone
-/// (`sm_90a`).
+/// The resource usage of a kernel of any PTX when it is assembled for an architecture.
 ///
 /// # Errors
 /// [`Error::Tool`] when there is no `ptxas`, or it refuses the PTX.
 pub fn usage_of(function: &Function, arch: &str) -> Result<Usage, Error> {
-    let (text, entry) = (function.ptx(), function.name());
-    let outline = Outline::new(text);
-    let part = extract(&outline, entry, SourceLines::Drop).map_or(Cow::Borrowed(text), Cow::Owned);
-    let target = function.target();
-    let arch = if target.ends_with(['a', 'f']) { target } else { arch };
-    assembled(&part, entry, arch)
-}
-
-/// What `ptxas` says of an entry of a text.
-fn assembled(ptx: &str, entry: &str, arch: &str) -> Result<Usage, Error> {
-    let usages = ptxas::usages(assembler()?, ptx, arch)?;
-    let missing = || toolkit::Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") };
-    Ok(*usages.get(entry).ok_or_else(missing)?)
+    Ok(ptxas::usage_of(function.ptx(), function.name(), function.target(), arch)?)
 }
 
 /// The PTX that a device of this architecture would run for a launch.
@@ -83,11 +67,4 @@ pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<
         },
         None => Error::Request(format!("{entry} is no entry of this program's kernels")),
     })
-}
-
-/// Found once, because asking a tool for its version starts a process.
-fn assembler() -> Result<&'static Found, Error> {
-    static FOUND: OnceLock<Result<Found, toolkit::Error>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| toolkit::find(Tool::Ptxas));
-    found.as_ref().map_err(|error| error.clone().into())
 }

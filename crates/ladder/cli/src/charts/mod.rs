@@ -3,7 +3,7 @@
 mod axis;
 
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, Value};
+use minijinja::{Environment, Value};
 use serde::Serialize;
 
 pub(crate) use axis::Axis;
@@ -29,10 +29,9 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("file.svg", include_str!("file.svg")),
 ];
 
-/// The templates of charts, to which others are added. Whatever a template is given is escaped.
+/// The templates of pages and charts, to which others are added. Whatever a template is given is escaped.
 pub(crate) fn templates() -> Environment<'static> {
-    let mut templates = Environment::new();
-    templates.set_auto_escape_callback(|name| if name.ends_with(".css") { AutoEscape::None } else { AutoEscape::Html });
+    let mut templates = report::page::templates();
     // Coordinates need no more.
     templates.add_filter("px", |value: f64| format!("{value:.1}"));
     for (name, text) in TEMPLATES {

@@ -18,10 +18,7 @@ use crate::command::{Env, progress_bar};
 use crate::error::Error;
 use crate::output::{self, NOTHING, duration};
 use crate::ptx::Texts;
-use crate::source_files::{SourceFiles, kernel_roots};
 use crate::timing::{Timed, Timing};
-use crate::why::figures::{Sourced, svg};
-use crate::why::how_near;
 use crate::why::roofline::Chart;
 use analysis::explain::{record, small_enough};
 use analysis::occupancy;
@@ -35,6 +32,10 @@ use profile::counters::Numbers;
 use profile::figures::DRAWINGS;
 use profile::roofline::roofline;
 use profile::verdict::{Utilization, verdict};
+use report::figures::Sourced;
+use report::sources::SourceFiles;
+use report::svg;
+use report::words::how_near;
 
 /// The most instructions of warps that are counted of a ladder: the SIMT machine takes some ten seconds for them.
 const INSTRUCTIONS: f64 = 3e8;
@@ -131,7 +132,7 @@ pub(super) fn report(
             description,
             kernels,
             texts,
-            roots: kernel_roots(kernels),
+            roots: kernels.source_folders(),
         };
         let (of_data, of_page) = own.collect(&mut sim)?;
         data.push(of_data);

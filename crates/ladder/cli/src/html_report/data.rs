@@ -12,8 +12,6 @@ const FORMAT: u32 = 1;
 /// What stands before and behind the data in a page.
 const BEGIN: &str = r#"<script type="application/json" id="ladder-report">"#;
 const END: &str = "</script>";
-/// What every page of this program has.
-pub(super) const GENERATOR: &str = r#"<meta name="generator" content="ladder report">"#;
 
 /// The data of a report.
 #[derive(Debug, Serialize, Deserialize)]

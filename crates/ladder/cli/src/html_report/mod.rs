@@ -17,8 +17,9 @@ use clap::Args;
 use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::timing::{Timing, TimingArguments};
-use analysis::files::{check_new, replace};
-use data::{Data, GENERATOR};
+use data::Data;
+use report::files::{check_new, replace};
+use report::page::GENERATOR;
 
 pub(crate) const REPORT: Command = Command {
     name: "report",

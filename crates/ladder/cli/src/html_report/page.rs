@@ -5,14 +5,11 @@ use minijinja::{Value, context};
 
 use super::collect::ReportPage;
 use super::compare::Comparison;
-use super::data::GENERATOR;
 use crate::charts;
+use report::page::GENERATOR;
 
 /// The templates of pages, by name.
-const TEMPLATES: [(&str, &str); 6] = [
-    ("page.html", include_str!("page.html")),
-    ("page.css", include_str!("page.css")),
-    ("page.js", include_str!("page.js")),
+const TEMPLATES: [(&str, &str); 3] = [
     ("report.html", include_str!("report.html")),
     ("rung.html", include_str!("rung.html")),
     ("comparison.html", include_str!("comparison.html")),

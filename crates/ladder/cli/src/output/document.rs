@@ -5,8 +5,9 @@ use engine::Provenance;
 use serde::Serialize;
 use simt::diagnostic::{Diagnostic, Style, texts};
 
-use super::style::{OutputStyle, wrapped};
+use super::style::OutputStyle;
 use super::table::Table;
+use super::wrapped;
 
 /// The output of a command: blocks for people, records for programs.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,10 @@ mod table;
 
 pub use document::{Context, Document};
 pub use printer::{Format, Printer};
-pub use style::{Form, NOTHING, OutputStyle, WIDTH, duration, number};
-pub(crate) use style::{escaped, unfilled, wrapped};
+pub(crate) use report::text::{escaped, wrapped};
+pub use report::words::duration;
+pub(crate) use style::unfilled;
+pub use style::{Form, NOTHING, OutputStyle, WIDTH, number};
 pub use table::{Cell, Column, Importance, Table};
 
 /// The note that something is left out, and why.

@@ -1,9 +1,7 @@
 //! The style of text output.
 
-use analysis::results::{Unit, Value};
 use anstyle::Style;
 use serde::{Deserialize, Serialize};
-use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// The cell of a missing value.
 pub const NOTHING: &str = "–";
@@ -52,26 +50,6 @@ impl OutputStyle {
     }
 }
 
-/// A time, in microseconds or in milliseconds.
-pub fn duration(nanoseconds: f64) -> String {
-    Value::new(nanoseconds, Unit::Nanoseconds).to_string()
-}
-
-/// Text in lines of at most `width` columns, broken between words. Line breaks are kept. The continuation of a line has
-/// the indentation of that line, and two blanks more in an item of a list. A longer word has a line to itself.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let lines = text.split('\n').flat_map(|line| {
-        let item = line.trim_start_matches(' ');
-        let hanging = if item.starts_with("- ") { "  " } else { "" };
-        let indent = " ".repeat(line.len() - item.len()) + hanging;
-        let options = Options::new(width).subsequent_indent(&indent).break_words(false);
-        let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
-        let lines = textwrap::wrap(line, options.wrap_algorithm(textwrap::WrapAlgorithm::FirstFit));
-        lines.into_iter().map(|line| line.into_owned()).collect::<Vec<_>>()
-    });
-    lines.collect()
-}
-
 /// Text whose paragraphs are lines of any length. Lines of lists and code stay lines.
 pub(crate) fn unfilled(text: &str) -> String {
     let mut unfilled = String::new();
@@ -85,11 +63,6 @@ pub(crate) fn unfilled(text: &str) -> String {
         is_in_paragraph = !line.is_empty();
     }
     unfilled
-}
-
-/// Text as XML and HTML have it.
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A number: a count as it is, an average or a share with two decimals.

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use textwrap::core::display_width;
 
 use super::document::Context;
-use super::style::{NOTHING as MISSING, OutputStyle, wrapped};
+use super::style::{NOTHING as MISSING, OutputStyle};
+use super::wrapped;
 
 /// A line below the headings, and no others.
 const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));

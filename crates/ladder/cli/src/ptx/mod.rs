@@ -25,7 +25,6 @@ use self::source::Interleave;
 use crate::command::{Command, Env};
 use crate::error::Error;
 use crate::output::Document;
-use crate::source_files::kernel_roots;
 use engine::{Catalog, Kernels};
 use ptx::ast::{At, Function, Module};
 use ptx::{ParseError, Source};
@@ -219,7 +218,7 @@ impl Subject {
             module: Some(module),
             llvm: Some(Path::new(kernels.build_folder).join(llvm)),
             arch: Some(requested.map_or_else(|| module.arch("sm"), |arch| module.assembled_for(&arch.name))),
-            roots: kernel_roots(kernels),
+            roots: kernels.source_folders(),
         })
     }
 
@@ -289,7 +288,7 @@ impl Texts {
         let listing = Listing::new(module.text());
         let listing = listing.map_err(|error| Error::Source(format!("the kernels are no PTX: {error}")))?;
         let tools = toolkit::find(Tool::Ptxas).and_then(|ptxas| Ok([ptxas, toolkit::find(Tool::Nvdisasm)?]));
-        Ok(Self { module, roots: kernel_roots(kernels), listing, tools })
+        Ok(Self { module, roots: kernels.source_folders(), listing, tools })
     }
 
     /// An entry's PTX, with the Rust lines that instructions come from; `None` where the module does not have it.

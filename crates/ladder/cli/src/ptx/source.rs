@@ -8,7 +8,7 @@ use ptx::ast::Loc;
 
 use super::Listing;
 use super::style::{DIM, SOURCE, paint};
-use crate::source_files::{SourceFiles, library_part};
+use report::sources::{SourceFiles, library_part};
 
 /// Shows the source lines of a function's instructions, on the way through them.
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::files::replace;
 use analysis::occupancy::usage_of;
 use analysis::predict::Description;
 use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
@@ -10,7 +9,7 @@ use engine::launch::Launch;
 use profile::metrics::Side;
 use profile::roofline::{Measured, roofline};
 use profile::{LaunchProfile, Watch};
-use serde::Serialize;
+use report::files::replace;
 use simt::cli::{LaunchArguments, OpenLaunches, SPECS};
 
 use super::roofline::Chart;
@@ -19,8 +18,9 @@ use crate::charts;
 use crate::command::{Env, Output};
 use crate::error::Error;
 use crate::output::{Document, Printer};
-use crate::source_files::SourceFiles;
 use crate::timing::MODEL;
+use report::LaunchRecord;
+use report::sources::SourceFiles;
 
 /// The arguments of `ladder why FILE.ptx`.
 #[derive(Args, Debug)]
@@ -38,20 +38,6 @@ struct Arguments {
     playground: Option<PathBuf>,
     #[command(flatten, next_help_heading = super::FIGURES)]
     figure: figures::FigureArguments,
-}
-
-/// A launch in JSON.
-#[derive(Serialize)]
-struct LaunchRecord<'a> {
-    kernel: &'a str,
-    grid: [u32; 3],
-    block: [u32; 3],
-    device: &'a str,
-    predicted_ns: f64,
-    bound_by: Option<&'static str>,
-    share: Option<f64>,
-    fix: Option<String>,
-    counters: &'a profile::counters::Numbers,
 }
 
 pub(super) fn arguments(command: clap::Command) -> clap::Command {
@@ -117,7 +103,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
                     View { counters: Some(names), .. } => counted(own, names)?,
                     _ => explained(own, &device, &mut files, env),
                 };
-                document.record(&record(own, &device));
+                document.record(&LaunchRecord::new(own));
                 printer.show(&document)?;
             }
         }
@@ -181,18 +167,4 @@ fn roofs_of(profiles: &[LaunchProfile], device: &Description, view: &View, env: 
         replace(path, &chart).map_err(|why| analysis::Error::file("write", path, why))?;
     }
     Ok(roofs::document(("launches", &about), device, &found, env.style()))
-}
-
-fn record<'a>(own: &'a LaunchProfile, device: &'a Description) -> LaunchRecord<'a> {
-    LaunchRecord {
-        kernel: &own.kernel,
-        grid: own.geometry.grid,
-        block: own.geometry.block,
-        device: &device.name,
-        predicted_ns: own.estimate.us * 1e3,
-        bound_by: own.verdict.map(|found| found.bound.name()),
-        share: own.verdict.map(|found| found.share),
-        fix: own.verdict.and_then(|found| found.helps).map(|fix| fix.to_string()),
-        counters: &own.numbers,
-    }
 }

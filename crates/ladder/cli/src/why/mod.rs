@@ -24,8 +24,6 @@ use crate::output::Format;
 use crate::targets::NAMES;
 use crate::timing::TimingArguments;
 
-pub(crate) use verdict::how_near;
-
 pub(crate) const WHY: Command = Command {
     name: "why",
     about: "Say what bounds a rung, or a kernel of a PTX file: the verdict, the counters and the figure that show it, the fix",

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use analysis::files::replace;
+use report::files::replace;
 use serde::Serialize;
 use simt::cli::OpenLaunch;
 use simt::observe::Site;
 use simt::run::Position;
 
 use crate::error::Error;
-use crate::source_files::SourceFiles;
+use report::sources::SourceFiles;
 
 /// A launch, as the page reads it.
 #[derive(Serialize)]

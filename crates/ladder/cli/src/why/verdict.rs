@@ -9,10 +9,10 @@ use analysis::profile::RungProfile;
 use analysis::profile::metrics;
 use analysis::profile::next_rung;
 use engine::registry::{Ladder, Rung};
-use profile::checklist::Optimization;
 use profile::metrics::Metric;
 use profile::metrics::Side;
-use profile::verdict::{BoundVerdict, Resource};
+use profile::verdict::BoundVerdict;
+use report::words::{fix, percent, sentence, ways};
 
 pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let (mut measurement, metrics) = Measurement::open(args, env, |side| counters::requested(&[], side))?;
@@ -136,63 +136,14 @@ pub(super) fn explain(
     }));
 }
 
-/// Adds the optimization that helps.
+/// Adds the optimization that helps, and the ways to apply it.
 pub(super) fn add_fix(document: &mut Document, found: &BoundVerdict) {
-    match found.helps {
-        Some(fix) => document.section("fix", how(fix)),
-        None if found.bound == Resource::Size => document.section("fix", "none: a larger problem fills the device"),
-        None => document.section("fix", "none: what is left is the traffic or arithmetic of the problem itself"),
-    }
-}
-
-/// An optimization, and the ways to do it.
-fn how(fix: Optimization) -> String {
-    let ways = fix.entry().strategies.iter().map(|way| format!("\n  - {way}"));
-    format!("{fix}{}", ways.collect::<String>())
+    let ways = ways(found.helps).iter().map(|way| format!("\n  - {way}"));
+    document.section("fix", fix(found) + &ways.collect::<String>());
 }
 
 /// The rung after this one.
 fn following(ladder: &Ladder, rung: &Rung) -> Option<&'static Rung> {
     let place = ladder.rungs.iter().position(|own| own.name == rung.name)?;
     ladder.rungs.get(place + 1)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-/// What bounds a launch, in a sentence.
-fn sentence(found: &BoundVerdict) -> String {
-    let share = percent(found.share);
-    match found.bound {
-        Resource::Warps => {
-            format!("bound by latency: only {share} of the possible warps are active, too few to hide it")
-        }
-        Resource::Size => {
-            format!(
-                "bound by latency: the problem has too few blocks, so only {share} of the possible warps are active"
-            )
-        }
-        Resource::Barriers => format!("bound by latency: warps wait at barriers for {share} of the time"),
-        Resource::BankConflicts => {
-            format!(
-                "bound by bank conflicts: the wavefronts that they add occupy shared memory for {share} of the time"
-            )
-        }
-        Resource::Latency => {
-            format!("bound by latency: each warp waits for its own data, and no resource is used for more than {share}")
-        }
-        other => format!("bound by {}, at {share} of its limit", other.name()),
-    }
-}
-
-/// How near a rung is to its bound, in words.
-pub(crate) fn how_near(found: &BoundVerdict) -> String {
-    let share = percent(found.share);
-    match found.bound {
-        Resource::Warps | Resource::Size => format!("{share} occupancy"),
-        Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
-        Resource::Latency => format!("nothing above {share}"),
-        _ => share,
-    }
 }

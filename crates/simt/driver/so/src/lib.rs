@@ -5,6 +5,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod profile;
+
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 macro_rules! count {
@@ -19,13 +21,14 @@ static TARGETS: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_
 
 macro_rules! export {
     ($($number:literal $name:ident,)*) => {
-        /// Fills in the targets.
+        /// Fills in the targets, and begins the report of a program that asks for one.
         extern "C" fn fill() {
             for (name, target) in [$(stringify!($name)),*].into_iter().zip(&TARGETS) {
                 if let Some(function) = driver::function(name) {
                     target.store(function.0.cast_mut(), Ordering::Relaxed);
                 }
             }
+            profile::begin();
         }
 
         $(

@@ -6,3 +6,4 @@ pub(crate) mod error;
 pub(crate) mod handles;
 pub(crate) mod platform;
 pub(crate) mod report;
+pub(crate) mod watch;

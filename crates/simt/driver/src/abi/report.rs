@@ -9,6 +9,7 @@ use simt::diagnostic::{Diagnostic, Style, texts};
 
 use crate::abi::error::{Code, Error};
 use crate::abi::handles::{PerDriver, is_private, lock};
+use crate::abi::watch::watcher;
 
 /// The environment variable that names the file for the driver's messages.
 pub const LOG: &str = "LADDER_DRIVER_LOG";
@@ -22,11 +23,18 @@ static FILE: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
 /// The functions that were called and are not implemented.
 static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Writes a message. Nobody may be there to read it, which is no error.
-pub(crate) fn tell(text: &str) {
+/// Writes a message to the log, and tells the watcher. A log that cannot be written is not an error.
+pub fn tell(text: &str) {
     if keep(text) {
         return;
     }
+    if let Some(watcher) = watcher() {
+        watcher.message(text);
+    }
+    write(text);
+}
+
+fn write(text: &str) {
     let text = format!("simulated CUDA driver: {text}\n");
     let _ = match &*FILE {
         Some(file) => match file.lock() {
@@ -81,8 +89,14 @@ pub(crate) fn diagnostics(head: &str, diagnostics: &[Diagnostic]) {
     let color = FILE.is_none()
         && std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-    let drawn = texts(diagnostics, Style::of_terminal(color));
-    tell(&format!("{head}\n{}", drawn.trim_end()));
+    let drawn = |color| format!("{head}\n{}", texts(diagnostics, Style::of_terminal(color)).trim_end());
+    match watcher() {
+        Some(watcher) if color => {
+            watcher.message(&drawn(false));
+            write(&drawn(color));
+        }
+        _ => tell(&drawn(color)),
+    }
 }
 
 /// Says once of a function, and of each reason, that it is not supported.

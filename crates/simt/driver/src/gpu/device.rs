@@ -54,10 +54,6 @@ pub const DEFAULT_DEVICE: &str = "h200";
 /// `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when there cannot be so many,
 /// `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] shows none of them.
 pub(crate) fn simulated() -> Result<Vec<Device>> {
-    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let given = |name: &str, default: &str| {
-        variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
-    };
     let all = devices(&given(DEVICE, DEFAULT_DEVICE), &given(DEVICES, "1"))?;
     let Some(list) = variable(VISIBLE) else {
         return Ok(all);
@@ -72,6 +68,23 @@ pub(crate) fn simulated() -> Result<Vec<Device>> {
     }
 }
 
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// The value of a variable, which is `default` where it is not set or empty.
+fn given(name: &str, default: &str) -> String {
+    variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
+}
+
+/// The description of the devices that the environment asks for.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn description() -> std::result::Result<Description, String> {
+    described_as(&given(DEVICE, DEFAULT_DEVICE)).map_err(|error| error.reason)
+}
+
 /// Returns `count` devices that imitate the described one; [`DEFAULT_DEVICE`] without a description.
 pub(crate) fn described(description: Option<&Description>, count: usize) -> Result<Vec<Device>> {
     match description {
@@ -82,12 +95,17 @@ pub(crate) fn described(description: Option<&Description>, count: usize) -> Resu
 
 /// So many devices of a name or a file.
 fn devices(name: &str, count: &str) -> Result<Vec<Device>> {
+    copies(&described_as(name)?, name, count)
+}
+
+/// The description of a name or a file.
+fn described_as(name: &str) -> Result<Description> {
     let described = if name == FUTURE { DEFAULT_DEVICE } else { name };
     let mut description = Description::open(described).map_err(|error| refused(name, &error.to_string()))?;
     if name == FUTURE {
         description.name = "Future GPU".to_owned();
     }
-    copies(&description, name, count)
+    Ok(description)
 }
 
 /// The limits of the device of this name.

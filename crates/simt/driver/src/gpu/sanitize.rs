@@ -10,6 +10,7 @@ use simt::{FaultKind, Launch, LaunchError, Machine};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::lock;
 use crate::abi::report;
+use crate::abi::watch::watcher;
 
 /// The environment variable that says what to check kernels for: `memory`, `init`, `race` and `sync`, with commas between
 /// them, or `all`. Nothing without it.
@@ -44,10 +45,11 @@ impl Sanitizer {
 
     /// Runs a kernel, and writes what the checks find.
     pub(crate) fn run(&self, machine: &mut Machine, launch: &Launch<'_>) -> std::result::Result<(), LaunchError> {
-        if self.checks.is_empty() {
-            return machine.launch(launch);
-        }
-        let Sanitized { result, findings, notes } = machine.launch_sanitized(launch, self.checks);
+        let Sanitized { result, findings, notes } = match watcher() {
+            Some(watcher) => watcher.launch(machine, launch, self.checks),
+            None if self.checks.is_empty() => return machine.launch(launch),
+            None => machine.launch_sanitized(launch, self.checks).map(drop),
+        };
         let mut told = lock(&self.told);
         let new: Vec<&Finding> = findings.iter().filter(|finding| !told.contains(&places(finding))).collect();
         told.extend(new.iter().map(|finding| places(finding)));
@@ -60,7 +62,7 @@ impl Sanitizer {
                 report::tell(&format!("{}: {note}", launch.function.name()));
             }
         }
-        result.map(drop)
+        result
     }
 
     /// Whether faults of this kind are among the findings.

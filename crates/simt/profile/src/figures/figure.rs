@@ -46,6 +46,17 @@ pub struct Listing {
     pub lines: Vec<Line>,
 }
 
+impl Listing {
+    /// Keeps the `most` lines with the largest first number, in their order.
+    pub fn keep_costliest(&mut self, most: usize) {
+        let mut counts: Vec<u64> = self.lines.iter().filter_map(|line| line.counts.first().copied()).collect();
+        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+        let least = most.checked_sub(1).and_then(|last| counts.get(last).copied()).unwrap_or(0).max(1);
+        self.lines.retain(|line| line.counts.first().is_some_and(|count| *count >= least));
+        self.lines.truncate(most);
+    }
+}
+
 /// A line of the source.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Line {

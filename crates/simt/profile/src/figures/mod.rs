@@ -21,6 +21,7 @@ mod tree;
 pub use figure::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Line, Listing, PtxLine, Shade};
 pub use flow::{Graph, Id as ValueId, Kind as ValueKind, Loaded, MemoryAddress, Value as FlowValue};
 pub use record::{Recording, Request, Residence, Shuffle};
+pub use recorder::Observers;
 pub(crate) use recorder::{finish, observers};
 pub use tree::{Addition, Round, Term, Tree, tree};
 

@@ -17,8 +17,8 @@ use crate::watch::Watch;
 /// The most requests and shuffles that are kept of a warp, and requests of a block.
 const MOST: usize = 1 << 16;
 
-/// All that watches a launch.
-pub(crate) type Observers = (Recorder, (Flow, (SiteCounters, OfBlocks<CriticalPath>)));
+/// The observers of a launch: its warp and block, the way of its values, its counters and its critical path.
+pub type Observers = (Recorder, (Flow, (SiteCounters, OfBlocks<CriticalPath>)));
 
 /// The observers of a launch of a function.
 pub(crate) fn observers(
@@ -63,7 +63,7 @@ pub(crate) fn finish(
 }
 
 /// Keeps what a warp does, and what its block asks of global memory.
-pub(crate) struct Recorder {
+pub struct Recorder {
     function: Function,
     watched: (u64, u32),
     is_turn: bool,

@@ -1,18 +1,14 @@
 //! `ladder why --figures`: drawings of what a rung does, in the terminal and as SVG.
 
-pub(crate) mod svg;
 mod text;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use serde::Serialize;
 
 use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{Document, OutputStyle};
-use crate::source_files::{SourceFiles, kernel_roots};
 use analysis::explain::{record, small_enough};
-use analysis::files::replace;
 use analysis::predict::Description;
 use engine::device::Sim;
 use engine::launch::Launch;
@@ -21,7 +17,11 @@ use engine::selection::Selection;
 use engine::size::parse_size;
 use profile::Watch;
 use profile::dram::Dram;
-use profile::figures::{DRAWINGS, Drawing, Figure, Recording};
+use profile::figures::{DRAWINGS, Drawing, Recording};
+use report::figures::{Sourced, counts, worst};
+use report::files::replace;
+use report::sources::SourceFiles;
+use report::svg;
 
 /// The device whose latencies the timeline models.
 const MODEL: &str = "h100";
@@ -52,39 +52,6 @@ pub(super) fn drawings() -> PossibleValuesParser {
     PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All of them")]))
 }
 
-/// A figure with the texts of its source lines.
-#[derive(Debug, Serialize)]
-pub(crate) struct Sourced {
-    #[serde(flatten)]
-    pub(crate) figure: Figure,
-    /// `src/reduce/smem.rs:12  let value = …`; empty where the PTX does not say it.
-    pub(crate) line: String,
-}
-
-impl Sourced {
-    /// A figure with the texts that these files have.
-    pub(crate) fn new(mut figure: Figure, files: &mut SourceFiles) -> Self {
-        let source = figure.source.as_ref();
-        let line = source.map_or(String::new(), |(path, line)| files.with_text(path, *line));
-        for own in figure.listing.iter_mut().flat_map(|listing| &mut listing.lines) {
-            if let Some((path, line)) = &mut own.source {
-                own.text = match line {
-                    0 => "(instructions of several lines)".to_owned(),
-                    _ => files.indented(path, *line).unwrap_or_default().to_owned(),
-                };
-                *path = files.path_shown(path);
-            }
-        }
-        Self { figure, line }
-    }
-
-    /// Removes the PTX below each source line. What has no source line is shown as PTX always.
-    fn leave_out_ptx(&mut self) {
-        let lines = self.figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
-        lines.filter(|line| line.source.is_some()).for_each(|line| line.ptx.clear());
-    }
-}
-
 pub(super) fn show(
     chosen: &[String],
     args: &CommandArgs<super::Arguments>,
@@ -96,7 +63,7 @@ pub(super) fn show(
     selections.iter_mut().try_for_each(small_enough)?;
     let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
-    let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
+    let mut lines = SourceFiles::new(&env.catalog.kernels.source_folders());
     let mut document =
         drawn(chosen, (&own.view, &own.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
     let mut code = 0;
@@ -202,15 +169,14 @@ pub(super) fn add_worst_of_rung(
     let drawn = drawn.and_then(|()| recorded(args, vec![selection], (0, 0), env));
     match drawn {
         Ok(Recorded { recording, launch, size, .. }) => {
-            let mut lines = SourceFiles::new(&kernel_roots(env.catalog.kernels));
+            let mut lines = SourceFiles::new(&env.catalog.kernels.source_folders());
             add_worst(document, kind, &recording, (&format!("{launch}, {size}"), &mut lines), env.style());
         }
         Err(why) => document.section("figure", format!("none: {why}")),
     }
 }
 
-/// Adds the figure of this kind with the largest first count. A launch without such a figure gets that of its accesses or of
-/// its source.
+/// Adds the [worst] figure of this kind.
 pub(super) fn add_worst(
     document: &mut Document,
     kind: &str,
@@ -218,45 +184,12 @@ pub(super) fn add_worst(
     (launch, lines): (&str, &mut SourceFiles),
     style: OutputStyle,
 ) {
-    let draw = |name: &str| {
-        let drawing = DRAWINGS.iter().find(|own| own.name == name)?;
-        (drawing.draw)(recording).into_iter().max_by_key(cost)
-    };
-    let Some(mut figure) = [kind, "access", "source"].into_iter().find_map(draw) else {
+    let Some(mut sourced) = worst(recording, kind, lines) else {
         document.section("figure", "none: a warp does nothing that is drawn");
         return;
     };
-    // The wavefronts are the last grid of a figure of banks; elsewhere the first grid shows most.
-    let grids = std::mem::take(&mut figure.grids);
-    figure.grids =
-        if kind == "banks" { grids.into_iter().last() } else { grids.into_iter().next() }.into_iter().collect();
-    if let Some(listing) = &mut figure.listing {
-        let mut counts: Vec<u64> = listing.lines.iter().filter_map(|line| line.counts.first().copied()).collect();
-        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
-        let least = counts.get(LINES - 1).copied().unwrap_or(0);
-        listing.lines.retain(|line| line.counts.first().is_some_and(|count| *count >= least.max(1)));
-        listing.lines.truncate(LINES);
-    }
-    for grid in figure.grids.iter_mut().filter(|grid| grid.rows.len() > ROWS) {
-        grid.caption += &format!("; the first {ROWS} of {} rows", grid.rows.len());
-        grid.rows.truncate(ROWS);
-    }
-    let mut sourced = Sourced::new(figure, lines);
-    sourced.leave_out_ptx();
-    sourced.figure.notes.clear();
     sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}"));
     add(document, &sourced, style);
-}
-
-/// The most lines of source, and rows of a grid, in a verdict's figure.
-const LINES: usize = 8;
-const ROWS: usize = 12;
-
-/// What makes one figure of a kind worse than another: wavefronts, sectors, or whatever is counted first.
-fn cost(figure: &Figure) -> u64 {
-    let of = |name: &str| figure.counts.iter().find(|(own, _)| *own == name).map(|(_, count)| *count);
-    let first = || figure.counts.first().map(|(_, count)| *count);
-    of("wavefronts").or(of("sectors")).or(first()).unwrap_or(0)
 }
 
 /// Adds the figures, or only the first of them that fit [`LINES_SHOWN`], but at least one. Returns those that are left out.
@@ -291,10 +224,4 @@ fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
     }
     document.paragraph(counts(own));
     own.notes.iter().for_each(|note| document.note(note));
-}
-
-/// What is counted in a figure, in one line: `lanes 32, sectors 4`.
-pub(crate) fn counts(figure: &Figure) -> String {
-    let counts = figure.counts.iter().map(|(name, count)| format!("{name} {count}"));
-    counts.collect::<Vec<_>>().join(", ")
 }

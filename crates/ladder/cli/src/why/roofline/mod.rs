@@ -15,9 +15,9 @@ use crate::command::{CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::output::{self, Column, Document, Importance, NOTHING, OutputStyle, Printer, Table, duration};
 use crate::timing::{Origin, Timing};
-use analysis::files::replace;
 use analysis::predict::Description;
 use profile::roofline::{Roofline, roofline};
+use report::files::replace;
 
 /// A ladder's roofline in JSON.
 #[derive(Serialize)]

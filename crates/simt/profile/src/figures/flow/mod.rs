@@ -25,7 +25,7 @@ pub use graph::{Graph, Id, Kind, Loaded, MemoryAddress, Value};
 use labels::{Memory, Registers};
 
 /// Follows the values of a block.
-pub(crate) struct Flow {
+pub struct Flow {
     function: Function,
     block: u64,
     is_turn: bool,

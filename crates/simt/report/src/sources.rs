@@ -1,45 +1,37 @@
-//! The source files that the PTX names, as far as they are on this machine.
+//! The source files that the PTX names, where this machine has them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use engine::Kernels;
-
 /// Source files, each read once.
-#[derive(Debug)]
-pub(crate) struct SourceFiles {
+#[derive(Debug, Default)]
+pub struct SourceFiles {
     /// Where a relative path may start. The first is also the one that paths are shown relative to.
     roots: Vec<PathBuf>,
     /// The lines of the files that were read, by path; `None` for a file that is not there.
     read: HashMap<String, Option<Vec<String>>>,
 }
 
-/// The folders that the paths of a repository's kernels start in.
-pub(crate) fn kernel_roots(kernels: &Kernels) -> Vec<PathBuf> {
-    let repository = Path::new(kernels.package_folder).parent().unwrap_or(Path::new(""));
-    vec![repository.to_owned(), repository.join("kernels-gpu")]
-}
-
 impl SourceFiles {
     /// Looks for relative paths in these folders, in order.
-    pub(crate) fn new(roots: &[PathBuf]) -> Self {
+    pub fn new(roots: &[PathBuf]) -> Self {
         Self { roots: roots.to_owned(), read: HashMap::new() }
     }
 
     /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.
-    pub(crate) fn line(&mut self, path: &str, line: u32) -> Option<&str> {
+    pub fn line(&mut self, path: &str, line: u32) -> Option<&str> {
         self.indented(path, line).map(str::trim)
     }
 
     /// A line with its indentation.
-    pub(crate) fn indented(&mut self, path: &str, line: u32) -> Option<&str> {
+    pub fn indented(&mut self, path: &str, line: u32) -> Option<&str> {
         let lines = self.lines(path)?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         lines.get(index).map(String::as_str)
     }
 
     /// The lines of a file; `None` where there is no such file.
-    pub(crate) fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
+    pub fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
         let read = self.read.entry(path.to_owned()).or_insert_with(|| {
             let joined = self.roots.iter().map(|root| root.join(path));
             let mut candidates = [PathBuf::from(path)].into_iter().chain(joined);
@@ -50,7 +42,7 @@ impl SourceFiles {
     }
 
     /// The path as it is shown: relative to the first root, and a library's from its crate on.
-    pub(crate) fn path_shown(&self, path: &str) -> String {
+    pub fn path_shown(&self, path: &str) -> String {
         let root = self.roots.first();
         match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
             Some(inside) => inside.display().to_string(),
@@ -59,7 +51,7 @@ impl SourceFiles {
     }
 
     /// `src/a.rs:12  let a = b;`, without the line's text where there is no such file.
-    pub(crate) fn with_text(&mut self, path: &str, line: u32) -> String {
+    pub fn with_text(&mut self, path: &str, line: u32) -> String {
         let place = format!("{}:{line}", self.path_shown(path));
         match self.line(path, line) {
             Some(text) => format!("{place}  {text}"),
@@ -69,7 +61,7 @@ impl SourceFiles {
 }
 
 /// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
-pub(crate) fn library_part(path: &str) -> Option<&str> {
+pub fn library_part(path: &str) -> Option<&str> {
     let (_, part) = path.rsplit_once("/library/")?;
     // The library includes some parts through `../..`; what follows is the readable name.
     Some(part.rsplit_once("../").map_or(part, |(_, part)| part))

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use profile::figures::{Grid, Line, Listing, Shade};
 
-use super::{Sourced, counts};
-use crate::output::{escaped, wrapped};
+use crate::figures::{Sourced, counts};
+use crate::text::{escaped, wrapped};
 
 /// The size of a cell, and the width of the labels before a row, in pixels.
 const CELL: (usize, usize) = (26, 18);
@@ -31,7 +31,7 @@ rect,.c{stroke:currentColor;stroke-opacity:.25;fill:none}.b{stroke:none}.a{strok
 ";
 
 /// The text of an SVG file.
-pub(crate) fn document(title: &str, figures: &[Sourced]) -> String {
+pub fn document(title: &str, figures: &[Sourced]) -> String {
     let (mut body, mut y) = (String::new(), 12);
     line_of_text(&mut body, title, "h", &mut y);
     for (number, Sourced { figure, line }) in figures.iter().enumerate() {

@@ -1,8 +1,11 @@
 //! Writing files whole or not at all.
 
 use std::fs;
+use std::hash::{Hash as _, Hasher as _};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHasher;
 
 /// Writes a file atomically: it has either its old or its new contents. If the path is a symbolic link, its target is
 /// written. Permissions are kept.
@@ -34,6 +37,27 @@ pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
 /// When no temporary file can be written next to it.
 pub fn check_new(path: &Path) -> std::io::Result<()> {
     temporary_file(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).map(drop)
+}
+
+/// Returns the path for a process of a run, of which each process writes a file: `report.html` for the first one that asks,
+/// `report-2.html` for the second.
+///
+/// The runs are told apart by name. Each process leaves an empty file in the folder for temporary files.
+pub fn numbered(path: &Path, run: &str) -> PathBuf {
+    let mut hasher = FxHasher::default();
+    std::path::absolute(path).unwrap_or_default().hash(&mut hasher);
+    let taken = std::env::temp_dir().join("ladder-reports").join(format!("{run}-{:x}", hasher.finish()));
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    if fs::create_dir_all(&taken).is_err() {
+        return path.to_owned();
+    }
+    let is_free = |own: &String| fs::File::create_new(taken.join(own)).is_ok();
+    let mut names = (1..=1000).map(|number| match number {
+        1 => format!("{name}.{extension}"),
+        number => format!("{name}-{number}.{extension}"),
+    });
+    names.find(is_free).map_or(path.to_owned(), |own| path.with_file_name(own))
 }
 
 /// Creates a temporary file in the folder of `target`, so that renaming it stays on one file system.

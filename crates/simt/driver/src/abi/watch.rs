@@ -1,0 +1,29 @@
+//! A watcher of the program's launches, which a crate on top of this one provides.
+
+use std::sync::OnceLock;
+
+use simt::sanitize::{Checks, Sanitized};
+use simt::{Launch, Machine};
+
+use crate::abi::handles::is_private;
+
+/// Watches the driver that the program's calls reach, and no [`Simulation`](crate::Simulation).
+pub trait Watcher: Send + Sync {
+    /// Runs a launch in place of the driver, with these checks. The driver reports the findings.
+    fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;
+
+    /// Receives a message that the driver writes.
+    fn message(&self, text: &str);
+}
+
+static WATCHER: OnceLock<Box<dyn Watcher>> = OnceLock::new();
+
+/// Lets this watcher run all launches from now on. The first watcher stays: later calls have no effect.
+pub fn watch(watcher: Box<dyn Watcher>) {
+    let _ = WATCHER.set(watcher);
+}
+
+/// The watcher of the driver that this thread's calls reach, if there is one.
+pub(crate) fn watcher() -> Option<&'static dyn Watcher> {
+    WATCHER.get().filter(|_| !is_private()).map(|own| &**own)
+}

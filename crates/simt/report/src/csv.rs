@@ -1,0 +1,81 @@
+//! A report as CSV, with the columns of `ncu --csv --page raw`.
+//!
+//! The table has a header, a row of units, and a row for each explained launch; the columns after the launch's own are metrics by
+//! name. `gpu__time_duration.sum` is the predicted time.
+
+use std::collections::BTreeSet;
+
+use simt::counters::METRICS;
+
+use crate::launch::LaunchRecord;
+
+/// The columns that every launch has, as `ncu` orders them.
+const LAUNCH: [&str; 11] = [
+    "ID",
+    "Process ID",
+    "Process Name",
+    "Host Name",
+    "Kernel Name",
+    "Context",
+    "Stream",
+    "Block Size",
+    "Grid Size",
+    "Device",
+    "CC",
+];
+/// The metric of the predicted time.
+const TIME: &str = "gpu__time_duration.sum";
+
+/// The table of a program's launches, in their order.
+pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRecord]) -> Result<String, csv::Error> {
+    let counted = launches.iter().flat_map(|launch| launch.counters.keys());
+    // Only the names of Nsight Compute have two underscores after the first word.
+    let names: BTreeSet<&str> = counted.map(String::as_str).filter(|name| name.contains("__")).chain([TIME]).collect();
+    let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
+    writer.write_record(LAUNCH.iter().chain(&names))?;
+    writer.write_record(LAUNCH.map(|_| "").into_iter().chain(names.iter().map(|name| unit(name))))?;
+    let process = std::process::id().to_string();
+    for (id, launch) in launches.iter().enumerate() {
+        let sides = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
+        let own = [
+            id.to_string(),
+            process.clone(),
+            program.to_owned(),
+            "127.0.0.1".to_owned(),
+            launch.kernel.clone(),
+            "1".to_owned(),
+            "7".to_owned(),
+            sides(launch.block),
+            sides(launch.grid),
+            "0".to_owned(),
+            format!("{}.{}", capability.0, capability.1),
+        ];
+        let metrics = names.iter().map(|name| match *name {
+            TIME => format!("{:.0}", launch.predicted_ns),
+            name => launch.counters.get(name).map_or(String::new(), |number| digits(*number)),
+        });
+        writer.write_record(own.into_iter().chain(metrics))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The unit of a metric; empty for a plain number.
+fn unit(name: &str) -> &'static str {
+    match name {
+        TIME => "ns",
+        name => METRICS.iter().find(|metric| metric.name == name).map_or("", |metric| match metric.unit {
+            "bytes" => "byte",
+            "sectors" => "sector",
+            other => other,
+        }),
+    }
+}
+
+/// A whole number as it is, any other with two decimals, as `ncu` writes them.
+fn digits(number: f64) -> String {
+    match number.fract() == 0.0 {
+        true => format!("{number:.0}"),
+        false => format!("{number:.2}"),
+    }
+}

@@ -1,0 +1,83 @@
+//! Figures with the texts of their source lines.
+
+use profile::Recording;
+use profile::figures::{DRAWINGS, Figure};
+use serde::Serialize;
+
+use crate::sources::SourceFiles;
+
+/// A figure with the texts of its source lines.
+#[derive(Debug, Serialize)]
+pub struct Sourced {
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Figure,
+    /// `src/reduce/smem.rs:12  let value = …`; empty where the PTX does not say it.
+    pub line: String,
+}
+
+impl Sourced {
+    /// A figure with the texts that these files have.
+    pub fn new(mut figure: Figure, files: &mut SourceFiles) -> Self {
+        let source = figure.source.as_ref();
+        let line = source.map_or(String::new(), |(path, line)| files.with_text(path, *line));
+        for own in figure.listing.iter_mut().flat_map(|listing| &mut listing.lines) {
+            if let Some((path, line)) = &mut own.source {
+                own.text = match line {
+                    0 => "(instructions of several lines)".to_owned(),
+                    _ => files.indented(path, *line).unwrap_or_default().to_owned(),
+                };
+                *path = files.path_shown(path);
+            }
+        }
+        Self { figure, line }
+    }
+
+    /// Removes the PTX below each source line. What has no source line is shown as PTX always.
+    pub fn leave_out_ptx(&mut self) {
+        let lines = self.figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
+        lines.filter(|line| line.source.is_some()).for_each(|line| line.ptx.clear());
+    }
+}
+
+/// What is counted in a figure, in one line: `lanes 32, sectors 4`.
+pub fn counts(figure: &Figure) -> String {
+    let counts = figure.counts.iter().map(|(name, count)| format!("{name} {count}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// The most lines of source, and rows of a grid, in [`worst`].
+const LINES: usize = 8;
+const ROWS: usize = 12;
+
+/// Returns the figure of this kind with the most wavefronts or sectors, cut to what fits next to a verdict. A launch without such
+/// a figure gets that of its accesses or of its source; `None` when a warp does nothing that is drawn.
+pub fn worst(recording: &Recording, kind: &str, files: &mut SourceFiles) -> Option<Sourced> {
+    let draw = |name: &str| {
+        let drawing = DRAWINGS.iter().find(|own| own.name == name)?;
+        (drawing.draw)(recording).into_iter().max_by_key(cost)
+    };
+    let mut figure = [kind, "access", "source"].into_iter().find_map(draw)?;
+    // The wavefronts are the last grid of a figure of banks; elsewhere the first grid shows most.
+    let grids = std::mem::take(&mut figure.grids);
+    figure.grids =
+        if kind == "banks" { grids.into_iter().last() } else { grids.into_iter().next() }.into_iter().collect();
+    if let Some(listing) = &mut figure.listing {
+        listing.keep_costliest(LINES);
+    }
+    for grid in figure.grids.iter_mut().filter(|grid| grid.rows.len() > ROWS) {
+        grid.caption += &format!("; the first {ROWS} of {} rows", grid.rows.len());
+        grid.rows.truncate(ROWS);
+    }
+    let mut sourced = Sourced::new(figure, files);
+    sourced.leave_out_ptx();
+    sourced.figure.notes.clear();
+    Some(sourced)
+}
+
+/// What makes one figure of a kind worse than another: wavefronts, sectors, or whatever is counted first.
+fn cost(figure: &Figure) -> u64 {
+    let of = |name: &str| figure.counts.iter().find(|(own, _)| *own == name).map(|(_, count)| *count);
+    let first = || figure.counts.first().map(|(_, count)| *count);
+    of("wavefronts").or(of("sectors")).or(first()).unwrap_or(0)
+}

@@ -1,0 +1,212 @@
+//! An explained launch as data, and as a section of a page.
+
+use devices::occupancy::{Limiter, Occupancy};
+use profile::counters::Numbers;
+use profile::figures::DRAWINGS;
+use profile::metrics::{self, Metric};
+use profile::{Geometry, LaunchProfile};
+use serde::Serialize;
+
+use crate::figures::{Sourced, counts, worst};
+use crate::sources::SourceFiles;
+use crate::svg;
+use crate::words::{duration, fix, sentence, ways};
+
+/// An explained launch as data.
+#[derive(Clone, Debug, Serialize)]
+pub struct LaunchRecord {
+    /// The kernel, demangled.
+    pub kernel: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
+    /// The device that the time is predicted for.
+    pub device: String,
+    /// The predicted time in nanoseconds.
+    pub predicted_ns: f64,
+    /// The resource that bounds it.
+    pub bound_by: Option<&'static str>,
+    /// How near it is to that limit, from 0 to 1.
+    pub share: Option<f64>,
+    /// The optimization that helps.
+    pub fix: Option<String>,
+    /// How many blocks a multiprocessor holds at once.
+    #[serde(flatten)]
+    pub occupancy: Occupancy,
+    /// The counters, by Nsight Compute's names.
+    pub counters: Numbers,
+}
+
+impl LaunchRecord {
+    /// The data of a launch.
+    pub fn new(launch: &LaunchProfile) -> Self {
+        let Geometry { grid, block, shared_bytes } = launch.geometry;
+        Self {
+            kernel: launch.kernel.clone(),
+            grid,
+            block,
+            shared_bytes,
+            device: launch.recording.watch.device.name.clone(),
+            predicted_ns: launch.estimate.us * 1e3,
+            bound_by: launch.verdict.map(|found| found.bound.name()),
+            share: launch.verdict.map(|found| found.share),
+            fix: launch.verdict.and_then(|found| found.helps).map(|fix| fix.to_string()),
+            occupancy: launch.occupancy.clone(),
+            counters: launch.numbers.clone(),
+        }
+    }
+}
+
+/// The most source lines of a section, and the most bytes of its figure.
+const LINES: usize = 200;
+const BYTES: usize = 1 << 18;
+
+/// A section of a page about an explained launch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Section {
+    pub(crate) record: LaunchRecord,
+    /// What bounds the launch, in a sentence.
+    verdict: String,
+    time: String,
+    origin: String,
+    fix: String,
+    ways: &'static [String],
+    /// A rung of Ladder that does what helps, and one that does not.
+    rungs: Option<[&'static str; 2]>,
+    evidence: Vec<CounterRow>,
+    counters: Vec<CounterRow>,
+    occupancy: String,
+    columns: Vec<&'static str>,
+    lines: Vec<SourceRow>,
+    figure: Option<FigureShown>,
+}
+
+#[derive(Debug, Serialize)]
+struct CounterRow {
+    heading: String,
+    name: String,
+    number: String,
+    meaning: String,
+}
+
+/// A line of the source, or a file's name above its lines.
+#[derive(Debug, Serialize)]
+struct SourceRow {
+    file: Option<String>,
+    line: Option<u32>,
+    text: String,
+    counts: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct FigureShown {
+    title: String,
+    line: String,
+    svg: String,
+}
+
+impl Section {
+    /// Explains a launch with the source lines that these files have.
+    pub(crate) fn new(launch: &LaunchProfile, files: &mut SourceFiles) -> Self {
+        let record = LaunchRecord::new(launch);
+        let found = launch.verdict;
+        let kind = found.map_or("access", |found| found.bound.figure());
+        let pair = found.and_then(|found| found.helps).and_then(|fix| fix.entry().pairs.first());
+        let registers = match launch.recording.residence.has_registers {
+            true => "",
+            false => "; without ptxas, as if registers did not limit the number of blocks",
+        };
+        let evidence = found.map_or(&[][..], |found| found.bound.evidence());
+        let is_evidence = |metric: &&Metric| evidence.contains(&&*metric.name);
+        let rows = |metric: &Metric| CounterRow::new(metric, launch).filter(|row| row.number != "0");
+        let (columns, lines) = source_lines(launch, files);
+        Self {
+            verdict: found
+                .map_or("there is no counter that shows what bounds this launch".to_owned(), |found| sentence(&found)),
+            time: duration(record.predicted_ns),
+            origin: format!("predicted for {}, not measured{registers}", record.device),
+            fix: found.map_or(String::new(), |found| fix(&found)),
+            ways: ways(found.and_then(|found| found.helps)),
+            rungs: pair.map(|pair| [&*pair.after, &*pair.before]),
+            evidence: metrics::METRICS.iter().filter(is_evidence).filter_map(rows).collect(),
+            counters: metrics::METRICS.iter().filter_map(|metric| CounterRow::new(metric, launch)).collect(),
+            occupancy: occupancy(&launch.occupancy, launch.recording.residence.most_warps),
+            columns,
+            lines,
+            figure: worst(&launch.recording, kind, files).and_then(FigureShown::new),
+            record,
+        }
+    }
+}
+
+impl CounterRow {
+    /// The row of a metric, if the launch has a number for it.
+    fn new(metric: &Metric, launch: &LaunchProfile) -> Option<Self> {
+        let number = metric.form.write(launch.number(metric)?);
+        let heading = if metric.of_ptx { format!("PTX {}", metric.heading) } else { metric.heading.clone() };
+        Some(Self { heading, name: metric.name.clone(), number, meaning: metric.meaning.clone() })
+    }
+}
+
+impl FigureShown {
+    /// `None` for a figure of the source, which the section has in full, and for one that is too large for a page.
+    fn new(sourced: Sourced) -> Option<Self> {
+        if sourced.figure.listing.is_some() {
+            return None;
+        }
+        let title = format!("{}: {}", sourced.figure.what, sourced.figure.title);
+        let line = sourced.line.clone();
+        let svg = svg::document(&format!("{title} ({})", counts(&sourced.figure)), &[sourced]);
+        (svg.len() <= BYTES).then_some(Self { title, line, svg })
+    }
+}
+
+/// The names of the counts, and the source lines with theirs, each file's below its name.
+fn source_lines(launch: &LaunchProfile, files: &mut SourceFiles) -> (Vec<&'static str>, Vec<SourceRow>) {
+    let source = DRAWINGS.iter().find(|own| own.name == "source");
+    let figure = source.and_then(|own| (own.draw)(&launch.recording).pop());
+    let Some(mut listing) = figure.and_then(|figure| Sourced::new(figure, files).figure.listing) else {
+        return Default::default();
+    };
+    listing.keep_costliest(LINES);
+    let mut rows = Vec::new();
+    let mut last = None;
+    for line in listing.lines {
+        let (file, number) = line.source.unzip();
+        if last.as_ref() != Some(&file) {
+            let name = file.clone().unwrap_or_else(|| "instructions without a source line".to_owned());
+            rows.push(SourceRow { file: Some(name), line: None, text: String::new(), counts: Vec::new() });
+            last = Some(file);
+        }
+        // What has no source line is shown as PTX.
+        let is_ptx = number.is_none();
+        if !is_ptx {
+            rows.push(SourceRow { file: None, line: number, text: line.text, counts: line.counts });
+        }
+        let ptx = line.ptx.into_iter().filter(|_| is_ptx);
+        rows.extend(ptx.map(|own| SourceRow { file: None, line: Some(own.line), text: own.text, counts: own.counts }));
+    }
+    (listing.columns, rows)
+}
+
+/// How many blocks and warps a multiprocessor holds, and what limits them, in a sentence.
+fn occupancy(own: &Occupancy, most: u32) -> String {
+    let limits = own.limited_by.iter().map(|limiter| match limiter {
+        Limiter::Warps => "its warps",
+        Limiter::Blocks => "its slots for blocks",
+        Limiter::Registers => "its registers",
+        Limiter::SharedMemory => "its shared memory",
+        Limiter::Barriers => "its barriers",
+    });
+    let limits: Vec<&str> = limits.collect();
+    let s = if own.blocks == 1 { "" } else { "s" };
+    format!(
+        "a multiprocessor holds {} block{s} at once, {} of {most} warps; {} limit the number",
+        own.blocks,
+        own.warps,
+        limits.join(" and ")
+    )
+}

@@ -1,0 +1,57 @@
+//! Pages from templates: those that all pages share, and the page of a program's launches.
+
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, Value, context};
+use serde::Serialize;
+
+use crate::program::KernelShown;
+use crate::words::{duration, percent};
+
+/// The templates that all pages share, and that of a program's launches, by name.
+const TEMPLATES: [(&str, &str); 4] = [
+    ("page.html", include_str!("page.html")),
+    ("page.css", include_str!("page.css")),
+    ("page.js", include_str!("page.js")),
+    ("launches.html", include_str!("launches.html")),
+];
+
+/// What a page says of the program as a whole.
+#[derive(Serialize)]
+pub(crate) struct About<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) device: &'a str,
+    pub(crate) launches: u64,
+    /// What is left out.
+    pub(crate) notes: Vec<String>,
+    /// What the driver said.
+    pub(crate) messages: &'a [String],
+}
+
+/// What every page of this project has, so that it is written over none but these.
+pub const GENERATOR: &str = r#"<meta name="generator" content="ladder report">"#;
+
+/// The templates that all pages share, to which others are added. Whatever a template is given is escaped.
+pub fn templates() -> Environment<'static> {
+    let mut templates = Environment::new();
+    let is_plain = |name: &str| name.ends_with(".css") || name.ends_with(".js");
+    templates.set_auto_escape_callback(move |name| if is_plain(name) { AutoEscape::None } else { AutoEscape::Html });
+    templates.add_filter("duration", duration);
+    templates.add_filter("percent", percent);
+    templates.add_filter("capitalize_first", |text: &str| {
+        let mut letters = text.chars();
+        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    });
+    for (name, text) in TEMPLATES {
+        templates.add_template(name, text).expect("a test renders every template");
+    }
+    templates
+}
+
+/// The page of a program's launches.
+pub(crate) fn launches(about: &About<'_>, kernels: &[KernelShown<'_>]) -> String {
+    let total: f64 = kernels.iter().map(|own| own.total_ns).sum();
+    let templates = templates();
+    let context = context! { generator => GENERATOR, about => Value::from(Serde(about)), kernels => Value::from(Serde(kernels)), total };
+    let page = templates.get_template("launches.html").and_then(|template| template.render(context));
+    page.expect("a test renders every template")
+}

@@ -1,0 +1,67 @@
+//! A verdict in words.
+
+use profile::checklist::Optimization;
+use profile::verdict::{BoundVerdict, Resource};
+
+/// Formats a share as per cent: `25 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// What bounds a launch, in a sentence.
+pub fn sentence(found: &BoundVerdict) -> String {
+    let share = percent(found.share);
+    match found.bound {
+        Resource::Warps => {
+            format!("bound by latency: only {share} of the possible warps are active, too few to hide it")
+        }
+        Resource::Size => {
+            format!(
+                "bound by latency: the problem has too few blocks, so only {share} of the possible warps are active"
+            )
+        }
+        Resource::Barriers => format!("bound by latency: warps wait at barriers for {share} of the time"),
+        Resource::BankConflicts => {
+            format!(
+                "bound by bank conflicts: the wavefronts that they add occupy shared memory for {share} of the time"
+            )
+        }
+        Resource::Latency => {
+            format!("bound by latency: each warp waits for its own data, and no resource is used for more than {share}")
+        }
+        other => format!("bound by {}, at {share} of its limit", other.name()),
+    }
+}
+
+/// How near a rung is to its bound, in words.
+pub fn how_near(found: &BoundVerdict) -> String {
+    let share = percent(found.share);
+    match found.bound {
+        Resource::Warps | Resource::Size => format!("{share} occupancy"),
+        Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
+        Resource::Latency => format!("nothing above {share}"),
+        _ => share,
+    }
+}
+
+/// The optimization that helps, or why there is none.
+pub fn fix(found: &BoundVerdict) -> String {
+    match found.helps {
+        Some(fix) => fix.to_string(),
+        None if found.bound == Resource::Size => "none: a larger problem fills the device".to_owned(),
+        None => "none: what is left is the traffic or arithmetic of the problem itself".to_owned(),
+    }
+}
+
+/// The ways to apply an optimization.
+pub fn ways(fix: Option<Optimization>) -> &'static [String] {
+    fix.map_or(&[], |fix| &fix.entry().strategies)
+}
+
+/// A time, in microseconds or in milliseconds.
+pub fn duration(nanoseconds: f64) -> String {
+    match nanoseconds < 1e6 {
+        true => format!("{:.2} µs", nanoseconds / 1e3),
+        false => format!("{:.3} ms", nanoseconds / 1e6),
+    }
+}
