@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::console::{Failure, Result, nearest};
+use crate::sim::Run;
 
 /// What `cargo xtask --help` prints.
 pub(crate) const HELP: &str = include_str!("help.txt");
@@ -38,8 +39,8 @@ pub(crate) enum Task {
     Lab(Vec<OsString>),
     /// Make the book's pages, in this folder.
     Book { folder: Option<String> },
-    /// Run a program with its arguments on the simulated GPU.
-    Sim(Vec<OsString>),
+    /// Run a program on the simulated GPU.
+    Sim(Run),
     /// Print the folder of the simulated GPU's library.
     SimPath,
     /// Build the playground into this folder, for users or for tests.
@@ -111,24 +112,37 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
     }
 }
 
-/// `sim`, whose own options stand before the program: what comes behind it is the program's.
-fn sim(mut rest: Vec<OsString>) -> Result<Task> {
-    let first = rest.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
-    match first.as_str() {
-        "--help" | "-h" => return Ok(Task::Help),
-        "--print-path" if rest.len() == 1 => return Ok(Task::SimPath),
-        "--" => drop(rest.remove(0)),
-        option if option.starts_with('-') => {
-            let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
-            return Err(Failure::request(format!("`cargo xtask sim` does not take `{}`", words.join(" ")))
-                .help("`sim -- PROGRAM ...` runs a program, `sim --print-path` prints the library's folder"));
+/// `sim`, whose own options stand before the program: what follows it is the program's.
+fn sim(rest: Vec<OsString>) -> Result<Task> {
+    let mut run = Run::default();
+    let mut words = rest.into_iter().peekable();
+    while let Some(option) = words.next_if(|word| word.to_string_lossy().starts_with('-')) {
+        let option = option.to_string_lossy().into_owned();
+        match option.as_str() {
+            "--help" | "-h" => return Ok(Task::Help),
+            "--print-path" if words.peek().is_none() => return Ok(Task::SimPath),
+            "--profile" | "--profile-every" => {
+                let value = words.next().ok_or_else(|| Failure::request(format!("`{option}` needs a value")))?;
+                match option.as_str() {
+                    "--profile" => run.profile = Some(value.into()),
+                    _ => run.profile_every = Some(value),
+                }
+            }
+            "--" => break,
+            _ => {
+                return Err(Failure::request(format!("`cargo xtask sim` does not take `{option}`"))
+                    .help("`sim -- PROGRAM ...` runs a program, `sim --print-path` prints the library's folder"));
+            }
         }
-        _ => {}
     }
-    if rest.is_empty() {
+    run.program = words.collect();
+    if run.program.is_empty() {
         return Err(Failure::request("`cargo xtask sim` takes a program").help("`cargo xtask sim -- PROGRAM ...`"));
     }
-    Ok(Task::Sim(rest))
+    if run.profile.is_none() && run.profile_every.is_some() {
+        return Err(Failure::request("`--profile-every` needs `--profile`").help("add `--profile report.html`"));
+    }
+    Ok(Task::Sim(run))
 }
 
 /// The arguments of another program, which may follow `--`.
@@ -156,6 +170,7 @@ fn ladder(words: Vec<OsString>) -> Vec<OsString> {
 mod tests {
     use super::{LADDER, OWN, Task, parse};
     use crate::console::Result;
+    use crate::sim::Run;
 
     fn parsed(line: &str) -> Result<Task> {
         parse(line.split_whitespace().map(Into::into))
@@ -189,15 +204,26 @@ mod tests {
     }
 
     #[test]
-    fn sim_passes_everything_behind_the_program_on() {
-        let run = |words: &[&str]| Ok(Task::Sim(words.iter().map(Into::into).collect()));
+    fn sim_passes_on_what_follows_the_program() {
+        let run =
+            |words: &[&str]| Ok(Task::Sim(Run { program: words.iter().map(Into::into).collect(), ..Run::default() }));
         assert_eq!(parsed("sim ./program"), run(&["./program"]));
         assert_eq!(parsed("sim -- ./program -x -- --help"), run(&["./program", "-x", "--", "--help"]));
         assert_eq!(parsed("sim ./program --print-path"), run(&["./program", "--print-path"]));
         assert_eq!(parsed("sim -- --print-path"), run(&["--print-path"]));
+        let profile =
+            Run { profile: Some("a.html".into()), profile_every: Some("9".into()), program: vec!["./a".into()] };
+        assert_eq!(parsed("sim --profile a.html --profile-every 9 -- ./a"), Ok(Task::Sim(profile)));
         assert_eq!(parsed("sim --print-path"), Ok(Task::SimPath));
         assert_eq!(parsed("sim --help"), Ok(Task::Help));
-        for line in ["sim", "sim --", "sim --print-path program", "sim --device h100 program"] {
+        for line in [
+            "sim",
+            "sim --",
+            "sim --print-path program",
+            "sim --device h100 program",
+            "sim --profile",
+            "sim --profile-every 9 a",
+        ] {
             assert_eq!(parsed(line).expect_err("it does not take that").code, 2, "{line}");
         }
         let checkout = "../cuda-samples".to_owned();

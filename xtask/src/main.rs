@@ -51,7 +51,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Lab(arguments) => return lab(arguments),
         Task::Book { folder } => return book(folder.as_deref()),
-        Task::Sim(program) => return sim::run(program),
+        Task::Sim(run) => return sim::run(run),
         Task::SimPath => println!("{}", sim::folder()?.display()),
         Task::Playground { folder, is_for_tests } => {
             playground::build(folder.as_deref().map(Path::new), *is_for_tests)?;

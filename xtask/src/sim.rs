@@ -1,11 +1,22 @@
 //! `cargo xtask sim`: programs that use CUDA run unmodified on a simulated GPU.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::SystemTime;
 
 use crate::console::{Failure, Result};
 use crate::process::{cargo, exit_code, root, target_folder, visibly};
+
+/// A program to run, with its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) program: Vec<OsString>,
+    /// The file to explain its launches in, and how many launches of a kernel lie between two that are explained.
+    pub(crate) profile: Option<PathBuf>,
+    pub(crate) profile_every: Option<OsString>,
+}
 
 /// The variable that lists the folders in which programs look for libraries first.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
@@ -35,11 +46,32 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command
 }
 
-/// Runs a program with its arguments, and returns its exit code.
-pub(crate) fn run(program: &[OsString]) -> Result<ExitCode> {
-    let folder = folder()?;
-    let (program, arguments) = program.split_first().expect("the program is named");
+/// Runs a program, and returns its exit code.
+pub(crate) fn run(run: &Run) -> Result<ExitCode> {
+    let is_report =
+        |path: &PathBuf| ["html", "json", "csv"].iter().any(|form| path.extension() == Some(OsStr::new(form)));
+    if let Some(path) = run.profile.as_ref().filter(|path| !is_report(path)) {
+        return Err(Failure::request(format!("{} is not a report's name", path.display()))
+            .help("name a file that ends in .html, .json or .csv"));
+    }
+    let (program, arguments) = run.program.split_first().expect("the program is named");
+    let mut command = command(program, &folder()?);
+    command.args(arguments);
+    if let Some(path) = &run.profile {
+        // The library reads them.
+        let unknown = |error| Failure::file("find", path, &error);
+        command.env("LADDER_PROFILE", std::path::absolute(path).map_err(unknown)?);
+        command.env("LADDER_PROFILE_RUN", std::process::id().to_string());
+    }
+    if let Some(every) = &run.profile_every {
+        command.env("LADDER_PROFILE_EVERY", every);
+    }
     let name = Path::new(program).display();
-    let status = command(program, &folder).args(arguments).status();
-    status.map(exit_code).map_err(|error| Failure::new(format!("cannot run {name}: {error}")))
+    let begin = SystemTime::now();
+    let status = command.status().map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
+    let is_written = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at >= begin);
+    if run.profile.as_ref().is_some_and(|path| !is_written(path)) {
+        eprintln!("warning: no report was written: the program launched no kernel, or the driver says why above");
+    }
+    Ok(exit_code(status))
 }

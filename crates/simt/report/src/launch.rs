@@ -7,7 +7,7 @@ use profile::metrics::{self, Metric};
 use profile::{Geometry, LaunchProfile};
 use serde::Serialize;
 
-use crate::figures::{Sourced, counts, worst};
+use crate::figures::{Sourced, worst};
 use crate::sources::SourceFiles;
 use crate::svg;
 use crate::words::{duration, fix, sentence, ways};
@@ -81,7 +81,8 @@ pub(crate) struct Section {
     occupancy: String,
     columns: Vec<&'static str>,
     lines: Vec<SourceRow>,
-    figure: Option<FigureShown>,
+    /// The figure of what bounds the launch, and that of its worst access.
+    figures: Vec<FigureShown>,
 }
 
 #[derive(Debug, Serialize)]
@@ -123,6 +124,10 @@ impl Section {
         let is_evidence = |metric: &&Metric| evidence.contains(&&*metric.name);
         let rows = |metric: &Metric| CounterRow::new(metric, launch).filter(|row| row.number != "0");
         let (columns, lines) = source_lines(launch, files);
+        let mut figures: Vec<Sourced> =
+            [kind, "access"].into_iter().filter_map(|kind| worst(&launch.recording, kind, files)).collect();
+        figures.dedup_by_key(|sourced| sourced.figure.what);
+        let title = format!("{}, {}", record.kernel, launch.geometry);
         Self {
             verdict: found
                 .map_or("there is no counter that shows what bounds this launch".to_owned(), |found| sentence(&found)),
@@ -136,7 +141,7 @@ impl Section {
             occupancy: occupancy(&launch.occupancy, launch.recording.residence.most_warps),
             columns,
             lines,
-            figure: worst(&launch.recording, kind, files).and_then(FigureShown::new),
+            figures: figures.into_iter().filter_map(|sourced| FigureShown::new(sourced, &title)).collect(),
             record,
         }
     }
@@ -153,13 +158,13 @@ impl CounterRow {
 
 impl FigureShown {
     /// `None` for a figure of the source, which the section has in full, and for one that is too large for a page.
-    fn new(sourced: Sourced) -> Option<Self> {
+    fn new(sourced: Sourced, launch: &str) -> Option<Self> {
         if sourced.figure.listing.is_some() {
             return None;
         }
         let title = format!("{}: {}", sourced.figure.what, sourced.figure.title);
         let line = sourced.line.clone();
-        let svg = svg::document(&format!("{title} ({})", counts(&sourced.figure)), &[sourced]);
+        let svg = svg::document(launch, &[sourced]);
         (svg.len() <= BYTES).then_some(Self { title, line, svg })
     }
 }

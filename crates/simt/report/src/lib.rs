@@ -19,4 +19,4 @@ pub mod text;
 pub mod words;
 
 pub use launch::LaunchRecord;
-pub use program::{Form, Report, UsageOf};
+pub use program::{Form, Report, UsageOf, at_exit, run};

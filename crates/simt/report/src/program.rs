@@ -1,6 +1,6 @@
 //! The launches of a program, and the file that explains them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_int};
 use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use profile::{Geometry, Recorder, Watch};
 use rustc_hash::FxHasher;
 use serde::Serialize;
+use simt::counters::SiteCounters;
 use simt::diagnostic::{Diagnostic, Style, texts};
 use simt::sanitize::{Checks, Sanitized};
 use simt::{Function, Launch, LaunchError, Machine};
@@ -156,8 +157,9 @@ impl Report {
         &self.path
     }
 
-    /// Runs a launch with sanitizers, and explains it if it is the first of its kernel and geometry.
-    pub fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()> {
+    /// Runs a launch with sanitizers, counts what its instructions do, and explains it if it is the first of its kernel and
+    /// geometry.
+    pub fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
         let key = key(launch);
         let Some(number) = self.counted(&key) else { return run(machine, launch, checks) };
         let usage = (self.usage)(launch.function, &self.device.arch);
@@ -166,7 +168,10 @@ impl Report {
             Ok(recorder) => {
                 let mut explained = None;
                 let done = machine.launch_sanitized_with(launch, checks, recorder.observers());
-                let done = done.map(|seen| explained = Some(recorder.finish(seen)));
+                let done = done.map(|seen| {
+                    let launch = explained.insert(recorder.finish(seen));
+                    launch.recording.counters.clone()
+                });
                 (done, explained.ok_or(None))
             }
             Err(why) => (run(machine, launch, checks), Err(Some(why.to_string()))),
@@ -178,7 +183,7 @@ impl Report {
         match (explained, &done.result) {
             (Ok(launch), _) => own.sections.push((number, Section::new(&launch, &mut state.files))),
             (Err(_), Err(error)) => own.failures.push(failure(error)),
-            (Err(why), Ok(())) => own.failures.extend(why.map(|why| format!("it is not explained: {why}"))),
+            (Err(why), Ok(_)) => own.failures.extend(why.map(|why| format!("it is not explained: {why}"))),
         }
         self.write_if_due(state, done.result.is_err());
         done
@@ -351,12 +356,9 @@ impl Launches {
     }
 }
 
-/// Runs a launch that is not explained.
-fn run(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()> {
-    match checks.is_empty() {
-        true => Sanitized { result: machine.launch(launch), findings: Vec::new(), notes: Vec::new() },
-        false => machine.launch_sanitized(launch, checks).map(drop),
-    }
+/// Runs a launch with sanitizers, and counts what its instructions do.
+pub fn run(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
+    machine.launch_sanitized_with(launch, checks, SiteCounters::new(launch.function))
 }
 
 fn key(launch: &Launch<'_>) -> Key {
@@ -371,4 +373,15 @@ fn failure(error: &LaunchError) -> String {
         LaunchError::Fault(fault) => texts(&[Diagnostic::of_fault(fault)], Style::of_terminal(false)),
         other => other.to_string(),
     }
+}
+
+unsafe extern "C" {
+    /// Registers a function that is called when the process ends (C11 7.22.4.2).
+    safe fn atexit(function: extern "C" fn()) -> c_int;
+}
+
+/// Calls a function when the process ends. A process that is killed, or ends without its exit handlers, does not call it.
+pub fn at_exit(function: extern "C" fn()) {
+    // It fails when there is no memory for one more.
+    let _ = atexit(function);
 }

@@ -21,6 +21,7 @@ use crate::argument::Value;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::kernels::{Kernels, refused};
+use crate::report;
 
 /// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.
 const STACK_BYTES: usize = 16 << 10;
@@ -208,7 +209,10 @@ fn run_on_sim(
 ) -> Sanitized<SiteCounters> {
     let before = *machine.config_mut();
     *machine.config_mut() = Config { schedule, max_instructions: Config::default().max_instructions, ..before };
-    let done = machine.launch_sanitized_with(launch, checks, SiteCounters::new(launch.function));
+    let done = match report::of_tests() {
+        Some(report) => report.launch(machine, launch, checks),
+        None => ::report::run(machine, launch, checks),
+    };
     *machine.config_mut() = before;
     // By `print!`, so that it is shown with the test that it belongs to.
     print!("{}", String::from_utf8_lossy(&machine.take_printed()));

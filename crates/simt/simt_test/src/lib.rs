@@ -38,6 +38,7 @@ mod grid;
 mod kernels;
 mod launched;
 mod number;
+mod report;
 
 pub use argument::{Argument, Plain, Values};
 pub use buffer::{Buffer, Slice};
@@ -62,6 +63,8 @@ use error::located;
 /// address would write into the test program. There the SIMT machine comes first always, and checks that kernels access
 /// their buffers only.
 pub const DEVICE: &str = "SIMT_TEST_DEVICE";
+
+pub use report::REPORT;
 
 /// The kernels of the crate that this stands in, compiled at its first use in each program.
 ///

@@ -1,9 +1,7 @@
 //! `LADDER_PROFILE`: a report of the program's launches.
 
-use std::ffi::c_int;
 use std::path::Path;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 use devices::occupancy::Usage;
 use driver::Watcher;
@@ -19,39 +17,59 @@ const EVERY: &str = "LADDER_PROFILE_EVERY";
 /// The environment variable that a run of several processes has in common, each of which writes a file.
 const RUN: &str = "LADDER_PROFILE_RUN";
 
-/// Made when the program first launches a kernel or gets a message. The error says why there is none.
-static REPORT: LazyLock<Result<Report, String>> = LazyLock::new(|| {
-    let path = std::env::var_os(PROFILE).unwrap_or_default();
-    let every = match std::env::var(EVERY) {
-        Err(_) => 0,
-        Ok(text) => text.parse().map_err(|_| format!("{EVERY}={text} is not a number of launches"))?,
-    };
+/// A report, or none where none can be written.
+struct Opened {
+    report: Option<Report>,
+    /// What is wrong, until it is said.
+    wrong: Mutex<Option<String>>,
+}
+
+/// Opened when the program first launches a kernel or gets a message.
+static REPORT: LazyLock<Opened> = LazyLock::new(|| {
+    let asked = std::env::var_os(PROFILE).unwrap_or_default();
     let path = match std::env::var(RUN) {
-        Ok(run) => report::files::numbered(Path::new(&path), &run),
-        Err(_) => path.into(),
+        Ok(run) => report::files::numbered(Path::new(&asked), &run),
+        Err(_) => asked.into(),
+    };
+    let (every, wrong) = match std::env::var(EVERY).map(|text| (text.parse(), text)) {
+        Err(_) => (0, None),
+        Ok((Ok(every), _)) => (every, None),
+        Ok((Err(_), text)) => (0, Some(format!("{EVERY}={text} is not a number of launches; the first is explained"))),
     };
     let program: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    Report::new(&path, program.join(" "), driver::description()?, every, usage)
+    let open = |path: &Path| Report::new(path, program.join(" "), driver::description()?, every, usage);
+    match open(&path) {
+        Ok(report) => Opened { report: Some(report), wrong: Mutex::new(wrong) },
+        Err(why) => {
+            let other = std::env::temp_dir().join(format!("ladder-report-{}.html", std::process::id()));
+            let instead = format!("{PROFILE}: {why}; the report will be in {}", other.display());
+            Opened { report: open(&other).ok(), wrong: Mutex::new(Some(instead)) }
+        }
+    }
 });
+
+/// The report, if there is one. The first call says what is wrong.
+fn report() -> Option<&'static Report> {
+    let Opened { report, wrong } = &*REPORT;
+    let wrong = wrong.lock().ok().and_then(|mut wrong| wrong.take());
+    if let Some(wrong) = wrong {
+        driver::tell(&wrong);
+    }
+    report.as_ref()
+}
 
 struct Profiler;
 
 impl Watcher for Profiler {
     fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()> {
-        match &*REPORT {
-            Ok(report) => report.launch(machine, launch, checks),
-            Err(why) => {
-                static IS_SAID: AtomicBool = AtomicBool::new(false);
-                if !IS_SAID.swap(true, Ordering::Relaxed) {
-                    driver::tell(&format!("{PROFILE}: {why}; the program runs without a report"));
-                }
-                machine.launch_sanitized(launch, checks).map(drop)
-            }
+        match report() {
+            Some(report) => report.launch(machine, launch, checks).map(drop),
+            None => machine.launch_sanitized(launch, checks).map(drop),
         }
     }
 
     fn message(&self, text: &str) {
-        if let Ok(report) = &*REPORT {
+        if let Some(report) = report() {
             report.message(text);
         }
     }
@@ -63,25 +81,18 @@ fn usage(function: &Function, arch: &str) -> Option<Usage> {
     Some(Usage { registers: used.registers, shared_bytes: used.shared_bytes, barriers: used.barriers })
 }
 
-unsafe extern "C" {
-    /// Registers a function that is called when the process ends (C11 7.22.4.2).
-    safe fn atexit(function: extern "C" fn()) -> c_int;
-}
-
 /// Writes the report of a program that asks for one, from now on until the program ends.
 pub(crate) fn begin() {
     if std::env::var_os(PROFILE).is_some_and(|path| !path.is_empty()) {
         driver::watch(Box::new(Profiler));
-        atexit(end);
+        report::at_exit(end);
     }
 }
 
 extern "C" fn end() {
     // A program without a launch or a message has made none.
-    if let Some(Ok(report)) = LazyLock::get(&REPORT) {
-        match report.finish() {
-            Some(Ok(said) | Err(said)) => driver::tell(&said),
-            None => {}
-        }
+    let report = LazyLock::get(&REPORT).and_then(|own| own.report.as_ref());
+    if let Some(Ok(said) | Err(said)) = report.and_then(Report::finish) {
+        driver::tell(&said);
     }
 }
