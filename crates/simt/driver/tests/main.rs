@@ -58,3 +58,46 @@ fn code_for_other_devices_is_refused() {
         assert!(got.errors.contains(why), "{options}: {}", got.errors);
     }
 }
+
+const COPIES: &str = "#include <cstdio>
+__global__ void strided(float* data) {
+    unsigned index = (blockIdx.x * blockDim.x + threadIdx.x) * 32;
+    data[index] += 1;
+}
+__global__ void beyond(float* data) { data[1 << 28] = 1; }
+int main() {
+    float* data;
+    cudaMalloc(&data, 1056 * 128 * 128);
+    for (int launch = 0; launch < 3; launch++) strided<<<1056, 128>>>(data);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+    beyond<<<1, 1>>>(data);
+    std::puts(cudaGetErrorName(cudaDeviceSynchronize()));
+}
+";
+
+#[test]
+fn a_programs_kernels_are_explained() {
+    let Some(compiler) = Compiler::find() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.html");
+    let program = compiler.compile_text("explained", COPIES, "-arch=compute_80 -code=compute_80 -lineinfo");
+    let got = run::run_with(&program, &[("LADDER_PROFILE", &path)]);
+    assert_eq!(got.output, "cudaSuccess\ncudaErrorIllegalAddress\n", "{}", got.errors);
+    assert!(got.errors.contains("2 kernels, 4 launches: "), "{}", got.errors);
+    let page = fs::read_to_string(&path).expect("the report");
+    for words in
+        ["strided(float*)", "Bound by ", "What helps: ", "    data[index] += 1;", "out of bounds write of 4 bytes"]
+    {
+        assert!(page.contains(words), "`{words}` is not in: {page}");
+    }
+    // Nothing can be written there: the report goes elsewhere, and the message says where.
+    let got = run::run_with(&program, &[("LADDER_PROFILE", &path.join("report.html"))]);
+    let elsewhere = got.errors.split("the report will be in ").nth(1).and_then(|rest| rest.lines().next());
+    fs::remove_file(elsewhere.unwrap_or_else(|| panic!("{}", got.errors))).expect("the report is there");
+    // A program that the simulated GPU cannot run has a report of why.
+    let path = folder.path().join("refused.html");
+    let refused = compiler.compile_text("explained_machine_code", COPIES, "-arch=compute_80 -code=sm_80");
+    let got = run::run_with(&refused, &[("LADDER_PROFILE", &path)]);
+    let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}: {}", got.errors));
+    assert!(page.contains("The program launched no kernel.") && page.contains("machine code"), "{page}");
+}

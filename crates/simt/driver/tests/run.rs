@@ -25,13 +25,24 @@ pub(crate) struct Done {
 
 /// Runs a program.
 pub(crate) fn run(program: &Built) -> Done {
+    run_with(program, &[])
+}
+
+/// Runs a program with these variables, and without the others that the driver reads.
+pub(crate) fn run_with(program: &Built, variables: &[(&str, &Path)]) -> Done {
     let mut command = Command::new(&program.path);
     command.args(&program.arguments).env("LD_LIBRARY_PATH", library());
-    for variable in
-        ["LADDER_SIM_DEVICE", "LADDER_SIM_DEVICES", "LADDER_DRIVER_LOG", "CUDA_LAUNCH_BLOCKING", "CUDA_VISIBLE_DEVICES"]
-    {
+    for variable in [
+        "LADDER_SIM_DEVICE",
+        "LADDER_SIM_DEVICES",
+        "LADDER_DRIVER_LOG",
+        "LADDER_PROFILE",
+        "CUDA_LAUNCH_BLOCKING",
+        "CUDA_VISIBLE_DEVICES",
+    ] {
         command.env_remove(variable);
     }
+    command.envs(variables.iter().copied());
     // Files, because a pipe that is full would hold the program up.
     let folder = program.path.parent().expect("programs lie in a folder");
     let file = |what: &str| folder.join(format!("{}.{what}", program.name));

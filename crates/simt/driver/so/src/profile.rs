@@ -36,8 +36,11 @@ static REPORT: LazyLock<Opened> = LazyLock::new(|| {
         Ok((Ok(every), _)) => (every, None),
         Ok((Err(_), text)) => (0, Some(format!("{EVERY}={text} is not a number of launches; the first is explained"))),
     };
-    let program: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let open = |path: &Path| Report::new(path, program.join(" "), driver::description()?, every, usage);
+    let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(program) = words.first_mut() {
+        *program = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    let open = |path: &Path| Report::new(path, words.join(" "), driver::description()?, every, usage);
     match open(&path) {
         Ok(report) => Opened { report: Some(report), wrong: Mutex::new(wrong) },
         Err(why) => {

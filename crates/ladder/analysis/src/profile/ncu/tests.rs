@@ -250,3 +250,24 @@ fn units_become_base_units() {
         assert_eq!(one.numbers.get("dram__x.sum"), Some(&expected), "{unit}");
     }
 }
+
+#[test]
+fn a_report_of_launches_is_read_as_a_table_of_ncu() {
+    let ptx = include_str!("../../../../../simt/profile/tests/strided.ptx");
+    let strided = simt::Module::from_ptx(ptx).unwrap().function("strided").unwrap();
+    let mut machine = simt::Machine::new(simt::Config::default()).unwrap();
+    let args = [machine.zeroed::<f32>(32 << 10).unwrap().into(), machine.zeroed::<f32>(1 << 10).unwrap().into()];
+    let path = tempfile::tempdir().unwrap().path().with_extension("csv");
+    let device = devices::Description::open("h100").unwrap();
+    let report = report::Report::new(&path, "a, \"b\"".to_owned(), device, 0, |_, _| None).unwrap();
+    for grid in [4, 2] {
+        let launch = simt::Launch::new(&strided, [grid, 1, 1], [256, 1, 1], &args);
+        report.launch(&mut machine, &launch, simt::sanitize::Checks::NONE).result.unwrap();
+    }
+    report.finish().unwrap().unwrap();
+    let launches = read(&std::fs::read_to_string(&path).unwrap(), |_| true).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let loads: Vec<_> = launches.iter().map(|own| (&*own.kernel, own.numbers[LOADS])).collect();
+    assert_eq!(loads, [("strided", 32.0), ("strided", 16.0)]);
+    assert!(launches[0].numbers["gpu__time_duration.sum"] > 0.0);
+}
