@@ -238,3 +238,28 @@ unsafe fn store(slot: *mut Slot, Slot([a, b, c, d]): Slot) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_arrive_with_their_bits_and_never_as_zero() {
+        let sent = |bits: u32| Slot::full(Float4([f32::from_bits(bits); WIDTH as usize]));
+        for bits in [0, 1, 1 << 31, f32::INFINITY.to_bits(), f32::NAN.to_bits(), u32::MAX - 1] {
+            assert_eq!(sent(bits).elements().0.map(f32::to_bits), [bits; WIDTH as usize]);
+            assert!(sent(bits).0.iter().all(|word| *word != 0));
+        }
+        assert!(sent(u32::MAX).elements().0.iter().all(|element| element.is_nan()));
+        assert!(sent(u32::MAX).0.iter().all(|word| *word != 0));
+    }
+
+    #[test]
+    fn an_inbox_has_two_halves_with_a_row_for_each_rank() {
+        assert_eq!(inbox_bytes(3, 0), 512 + 2 * 3 * 16);
+        // One vector, of which the chunk of each rank has one, and the last three elements.
+        assert_eq!(inbox_bytes(3, 7), 512 + 2 * 3 * (2 + 1) * 16);
+        assert_eq!(inbox_bytes(4, 1 << 20), 512 + 2 * 4 * ((1 << 18) + 1) * 16);
+        assert_eq!(inbox_bytes(4, (1 << 22) + 1), 0);
+    }
+}
