@@ -65,10 +65,10 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
     while index < chunk {
         // Also for ranks that do not exist.
         let parts: [Float4; MAX_RANKS] = array::from_fn(|step| read(inbox.peer(step as u32) * chunk + index));
-        for step in 1..MAX_RANKS {
+        for (step, part) in parts.iter().enumerate().skip(1) {
             if (step as u32) < ranks {
                 // SAFETY: a row has two slots for each vector of a chunk, and only this thread sends to the first one.
-                unsafe { inbox.send(inbox.peer(step as u32), index, parts[step]) };
+                unsafe { inbox.send(inbox.peer(step as u32), index, *part) };
             }
         }
         index += stride;
@@ -90,9 +90,9 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
     while index < chunk {
         // SAFETY: every other rank sends its sum, and only this thread receives it.
         let sums = unsafe { inbox.receive(chunk + index, Float4::default()) };
-        for from in 0..MAX_RANKS {
+        for (from, sum) in sums.iter().enumerate() {
             if inbox.is_other(from) {
-                write(from as u32 * chunk + index, sums[from]);
+                write(from as u32 * chunk + index, *sum);
             }
         }
         index += stride;
