@@ -13,8 +13,8 @@ use super::{MAX_RANKS, Table, grid};
 /// rank's chunk, adds its own chunk, and sends the sums to all. It is for at most
 /// [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS) elements.
 ///
-/// Each link carries `2 (k - 1) / k` arrays, a barrier costs nothing, and all accesses over the links are stores: no thread
-/// waits for a link's way there and back. A thread sends all its elements before it waits, so the sums of the first
+/// Each link carries `2 (k - 1) / k` arrays, and there is no barrier. All accesses over the links are stores, so no thread
+/// waits for a link's way there and back. A thread sends all its elements before it waits. So the sums of the first
 /// elements leave while the last elements arrive.
 ///
 /// Expect on four H100s the time of a launch and two ways over a link, about 5 µs, and 1.5 arrays at 370 GB/s: 10 µs for
