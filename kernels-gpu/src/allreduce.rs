@@ -11,7 +11,7 @@
 //! Blocks with the same x form a group: they process the same elements, one block for each rank, and they wait for each
 //! other with flags ([`flags`]). Different groups never wait for each other.
 //!
-//! Every rung except `allreduce_packets` has a barrier of the ranks at its start and one at its end:
+//! Every rung without packets has a barrier of the ranks at its start and one at its end:
 //! - A rank's input is complete when its kernel starts, and no other rank may read the input earlier.
 //! - When a rank's kernel has ended, the rank may change its input and read its output. So no other rank may still read
 //!   the input or write the output.
@@ -32,12 +32,14 @@ use rung::Rung;
 
 pub mod at_one;
 pub mod flags;
+pub mod inbox;
 pub mod one_shot;
 pub mod packets;
 pub mod ring;
 pub mod sum;
 pub mod tree;
 pub mod two_shot;
+pub mod two_shot_packets;
 
 /// The rungs, in the order in which they are climbed.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -48,6 +50,7 @@ pub const RUNGS: &[Rung] = &[
     one_shot::ALLREDUCE_ONE_SHOT,
     packets::ALLREDUCE_PACKETS,
     two_shot::ALLREDUCE_TWO_SHOT,
+    two_shot_packets::ALLREDUCE_TWO_SHOT_PACKETS,
 ];
 
 /// The maximum number of ranks.

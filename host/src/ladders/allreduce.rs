@@ -19,7 +19,7 @@ use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, r
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
 use engine::size::plural;
 use kernels_gpu::allreduce::flags::FLAGS_PER_BLOCK;
-use kernels_gpu::allreduce::packets::{self, inbox_bytes};
+use kernels_gpu::allreduce::inbox::{self, inbox_bytes};
 use kernels_gpu::allreduce::{MAX_BLOCKS, MAX_RANKS};
 use ranks::{FIRST_RANK, PeerProblem};
 use rayon::prelude::*;
@@ -115,7 +115,7 @@ unsafe impl Problem for AllReduce {
     }
 
     fn refuses(&self, rung: &Rung) -> Option<String> {
-        let max = u64::from(packets::MAX_ELEMENTS);
+        let max = u64::from(inbox::MAX_ELEMENTS);
         let is_too_long = rung.parameters.contains(&"inboxes") && self.n > max;
         is_too_long.then(|| format!("its inboxes hold at most {max} elements; use --n {max} or less"))
     }
@@ -123,7 +123,7 @@ unsafe impl Problem for AllReduce {
     fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let data = self.n * size_of::<f32>() as u64;
         let flags = (FLAGS_PER_BLOCK * MAX_BLOCKS as usize * size_of::<u32>()) as u64;
-        let inbox = inbox_bytes(self.ranks as u64, self.n.min(packets::MAX_ELEMENTS.into()));
+        let inbox = inbox_bytes(self.ranks as u32, self.n);
         // A kernel takes tables of these, so no parameter has one of their names.
         let of_a_rank = [
             Buffer::new("input of a rank", Role::Input, data),

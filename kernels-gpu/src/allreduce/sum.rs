@@ -13,7 +13,7 @@ pub const WIDTH: u32 = 4;
 /// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Default)]
-pub struct Float4([f32; WIDTH as usize]);
+pub struct Float4(pub [f32; WIDTH as usize]);
 
 impl Add for Float4 {
     type Output = Self;

@@ -117,13 +117,16 @@ fn measurements(
         member.meeting.barrier()?;
         let ran = run(member, launch.as_ref());
         member.agree(ran)?;
-        let verdict = checked(member, whole, buffers)?;
+        let mut verdict = checked(member, whole, buffers)?;
         // The times of simulated devices have no meaning.
         let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
-        let times = match (runs, &launch) {
-            (Some(runs), Some(launch)) => timed(member, slice::from_ref(launch), None, runs)?,
-            _ => Vec::new(),
-        };
+        let mut times = Vec::new();
+        if let (Some(runs), Some(launch)) = (runs, &launch) {
+            poison(&mut *member.device, buffers)?;
+            times = timed(member, slice::from_ref(launch), None, runs)?;
+            // The timed launches must have computed the right result too.
+            verdict = checked(member, whole, buffers)?;
+        }
         let samples = slowest(&mut member.meeting, times)?;
         report.measurements.push(Measurement { name: rung.name.to_owned(), launch, verdict, samples });
     }
