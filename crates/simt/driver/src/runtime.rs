@@ -15,10 +15,11 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, lock};
 use crate::abi::report;
 use crate::gpu::attributes::{PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
-use crate::gpu::context::{Context, Destructor};
+use crate::gpu::context::{self, Context, Destructor};
 use crate::gpu::jit::JitOptions;
 use crate::gpu::module;
 use crate::gpu::state::{self, driver};
+use crate::gpu::stream::{self, Stream};
 
 /// Numbers as the runtime passes them, where their meaning is not known.
 type Unknown = usize;
@@ -78,6 +79,32 @@ functions! {
         wrong.set(0)
     }
 
+    /// The current context. An H100's driver gives it whatever the second argument is.
+    fn current_context(context: Out<Handle>, _unknown: Unknown) {
+        context.set(context::current()?.handle)
+    }
+
+    /// The number of a context, as `cuCtxGetId` gives it.
+    fn context_id(context: Handle, id: Out<u64>) {
+        id.set(Context::of(context)?.handle as u64)
+    }
+
+    /// What the driver has inside for a stream; here the handle of a stream that is not 0.
+    fn inner_stream(context: Handle, stream: Handle, inner: Out<Handle>, has_own_default: u32) {
+        Context::of(context)?;
+        inner.set(match stream {
+            0 if has_own_default != 0 => stream::PER_THREAD,
+            0 => stream::LEGACY,
+            _ => stream,
+        })
+    }
+
+    /// The number of a stream that [`inner_stream`] gave, as `cuStreamGetId` gives it.
+    fn inner_stream_id(context: Handle, inner: Handle, id: Out<u64>) {
+        Context::of(context)?;
+        id.set(Stream::of(inner)?.0.id)
+    }
+
     /// The proof that driver and runtime mean the same tables and devices.
     fn prove(version: u32, seconds: u64, proof: Out<[u8; 16]>) {
         proof.set(self::proof(version, seconds)?)
@@ -129,9 +156,10 @@ const EMPTY: Function = Function(std::ptr::null());
 /// What a table without a size ends in.
 const END: Function = Function(std::ptr::null());
 
-/// A slot that nobody was seen to call.
+/// A slot that no program was seen to call. The slot 0 stands for any.
 extern "C" fn unknown<const TABLE: usize, const SLOT: usize>() -> u32 {
-    let what = format!("slot {SLOT} of the runtime's table {}", TABLES[TABLE].name);
+    let slot = if SLOT == 0 { "a slot".to_owned() } else { format!("slot {SLOT}") };
+    let what = format!("{slot} of the runtime's table {}", TABLES[TABLE].name);
     report::unsupported(&what, "");
     Code::NOT_SUPPORTED.0
 }
@@ -141,6 +169,16 @@ macro_rules! unknown {
         slot(unknown::<$table, $slot> as extern "C" fn() -> u32 as *const ())
     };
 }
+
+/// The slots of the table of contexts and streams. What they do was seen on an H100 (driver 580.159).
+static INSIDE: [Function; 93] = {
+    let mut slots = [unknown!(7, 0); 93];
+    slots[0] = size(93);
+    slots[4] = slot(context_id as *const ());
+    slots[39] = slot(inner_stream_id as *const ());
+    slots[51] = slot(inner_stream as *const ());
+    slots
+};
 
 /// A table of functions.
 struct Table {
@@ -189,7 +227,7 @@ static TABLES: [Table; 8] = [
     Table {
         name: "tools",
         id: 0x42d8_5a81_23f6_cb47_8298_f6e7_8a3a_ecdc_u128.to_be_bytes(),
-        slots: &[size(3), unknown!(2, 1), unknown!(2, 2)],
+        slots: &[size(3), unknown!(2, 1), slot(current_context as *const ())],
     },
     Table {
         name: "storage in contexts",
@@ -228,11 +266,11 @@ static TABLES: [Table; 8] = [
         // They take what the runtime logs: a component, a level, and a text with its arguments as `vprintf` has them.
         slots: &[size(3), slot(zero as *const ()), slot(zero as *const ())],
     },
-    // Runtimes from CUDA 13.4 on look whether it is there. Drivers have 94 slots in it.
+    // Runtimes from CUDA 13.4 on look whether it is there, and cuBLAS calls it.
     Table {
-        name: "contexts for tools",
+        name: "contexts and streams",
         id: 0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2_u128.to_be_bytes(),
-        slots: &[size(4), unknown!(7, 1), unknown!(7, 2), unknown!(7, 3)],
+        slots: &INSIDE,
     },
 ];
 

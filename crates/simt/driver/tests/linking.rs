@@ -204,6 +204,49 @@ fn logs() {
     assert_eq!(values[1], said.len() + 1);
 }
 
+/// The codes are those of an H100 (driver 580.159), and `nvlink` 13.5 accepts and refuses the same parameters.
+#[test]
+fn prototypes_match() {
+    context(0);
+    let header = ".version 7.8\n.target sm_80\n.address_size 64\n";
+    let defined = |prototype: &str| format!("{header}.visible .func {prototype}\n{{\nret;\n}}\n");
+    let call = |prototype: &str, result: &str, call: &str| {
+        format!(
+            "{header}.extern .func {prototype};\n.visible .entry k()\n{{\n.param .b32 a;\n.param .b64 b;\n{result}\n\
+             call.uni {call};\nret;\n}}\n"
+        )
+    };
+    let one = "f(.param .b32 v)";
+    let same = [
+        (one.to_owned(), call(one, "", "f, (a)")),
+        ("f(.param .s32 v)".to_owned(), call("f(.param .u32 v)", "", "f, (a)")),
+        (
+            "f(.param .align 4 .b8 v[8])".to_owned(),
+            call("f(.param .align 8 .b8 v[8])", ".param .align 8 .b8 c[8];", "f, (c)"),
+        ),
+        // A declaration that nothing calls is not in an object.
+        (one.to_owned(), format!("{header}.extern .func f();\n.visible .entry k()\n{{\nret;\n}}\n")),
+    ];
+    let other = [
+        (one.to_owned(), call("(.param .b32 r) f(.param .b32 v)", ".param .b32 c;", "(c), f, (a)")),
+        (one.to_owned(), call("f(.param .b32 v, .param .b64 w)", "", "f, (a, b)")),
+        (one.to_owned(), call("f()", "", "f, ()")),
+        (one.to_owned(), call("f(.param .b64 v)", "", "f, (b)")),
+        ("f(.param .f32 v)".to_owned(), call(one, "", "f, (a)")),
+        ("f(.param .align 4 .b8 v[4])".to_owned(), call(one, "", "f, (a)")),
+    ];
+    let expected = [(same.as_slice(), OK), (other.as_slice(), INVALID_SOURCE)];
+    for (pairs, code) in expected {
+        for (definition, call) in pairs {
+            for texts in [[&defined(definition), call], [call, &defined(definition)]] {
+                let own = linker();
+                assert_eq!((add(own, 1, texts[0]), add(own, 1, texts[1])), (OK, code), "{definition}\n{call}");
+                assert_eq!(cuLinkDestroy(own), OK);
+            }
+        }
+    }
+}
+
 /// Adds bytes of a kind (`CUjitInputType`).
 fn add_bytes(linker: Handle, kind: u32, bytes: &[u8]) -> u32 {
     let (names, values) = (std::ptr::null(), std::ptr::null_mut());

@@ -19,6 +19,8 @@ functions! {
     fn cuStreamQuery(stream: Handle);
     fn cuStreamGetId(stream: Handle, id: *mut u64);
     fn cuStreamGetId_ptsz(stream: Handle, id: *mut u64);
+    fn cuCtxGetId(context: Handle, id: *mut u64);
+    fn cuGetExportTable(table: *mut *const usize, id: *const u8);
     fn cuStreamGetAttribute(stream: Handle, id: u32, value: *mut [u32; 16]);
     fn cuStreamSetAttribute(stream: Handle, id: u32, value: *const [u32; 16]);
     fn cuStreamCopyAttributes(to: Handle, from: Handle);
@@ -165,6 +167,42 @@ fn each_thread_has_a_default_stream_of_its_own() {
     assert_eq!(cuStreamWriteValue32_v2_ptsz(0, data, 9, 0), OK);
     assert_eq!(number(data), 9);
     assert_eq!((cuStreamDestroy_v2(0), cuStreamDestroy_v2(PER_THREAD)), (INVALID_HANDLE, INVALID_HANDLE));
+}
+
+/// cuBLAS 12.9 asks for the current context, its number and a stream's in this way. An H100's driver answers the same.
+#[test]
+fn libraries_ask_the_tables_for_numbers() {
+    let own = context(0);
+    let slot = |table: u128, number: usize| {
+        let mut slots = std::ptr::null();
+        assert_eq!(cuGetExportTable(&mut slots, table.to_be_bytes().as_ptr()), OK);
+        // SAFETY: the first slot of a table is its size in bytes, and the table has that size.
+        let slots = unsafe { std::slice::from_raw_parts(slots, *slots / 8) };
+        // SAFETY: the slots that the test calls take at most four arguments of 64 bits each.
+        unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(usize, usize, usize, usize) -> u32>(slots[number]) }
+    };
+    const TOOLS: u128 = 0x42d8_5a81_23f6_cb47_8298_f6e7_8a3a_ecdc;
+    const NUMBERS: u128 = 0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2;
+    let (mut current, mut number, mut expected) = (0_usize, 0_u64, 0_u64);
+    // SAFETY: the second argument is not read.
+    assert_eq!(unsafe { slot(TOOLS, 2)((&raw mut current).addr(), 0, 0, 0) }, OK);
+    assert_eq!(current, own);
+    // SAFETY: a context, and a place for its number.
+    assert_eq!(unsafe { slot(NUMBERS, 4)(own, (&raw mut number).addr(), 0, 0) }, OK);
+    assert_eq!((cuCtxGetId(own, &mut expected), number), (OK, expected));
+    for (stream, same, has_own_default) in
+        [(0, LEGACY, 0), (0, PER_THREAD, 1), (LEGACY, LEGACY, 1), (PER_THREAD, PER_THREAD, 0), (stream(1), 0, 0)]
+    {
+        let mut inner = 0_usize;
+        // SAFETY: a context, a stream, and a place for the stream inside the driver.
+        assert_eq!(unsafe { slot(NUMBERS, 51)(own, stream, (&raw mut inner).addr(), has_own_default) }, OK);
+        // SAFETY: a context, a stream inside the driver, and a place for its number.
+        assert_eq!(unsafe { slot(NUMBERS, 39)(own, inner, (&raw mut number).addr(), 0) }, OK);
+        let public = if same == 0 { stream } else { same };
+        assert_eq!((cuStreamGetId(public, &mut expected), number), (OK, expected), "{stream}");
+    }
+    // SAFETY: a slot that takes nothing, and refuses the call.
+    assert_eq!(unsafe { slot(NUMBERS, 92)(0, 0, 0, 0) }, NOT_SUPPORTED);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use ptx::PieceKind;
-use ptx::ast::{Linkage, Module};
+use ptx::ast::{Function, Linkage, Module, Operand, Variable};
 
 /// Functions that are defined nowhere: the driver has them.
 const RUNTIME: [&str; 5] = ["vprintf", "__assertfail", "__assert_fail", "malloc", "free"];
@@ -49,20 +49,71 @@ fn symbols<'a>(text: &'a str, module: &Module<'a>) -> Vec<Symbol<'a>> {
     functions.chain(variables).collect()
 }
 
+/// The parts of a parameter that must be equal in a function's declaration and its definition: whether it is an array,
+/// whether it is a floating-point number, and its size in bytes. `nvlink` 13.5 compares these.
+type Shape = (bool, bool, Option<u32>);
+
+/// A function that a module shares with other modules: one that it defines, or declares and calls. A linker does not see
+/// declarations that nothing calls.
+struct Prototype<'a> {
+    name: &'a str,
+    /// The parameters that it returns, and those that it takes.
+    shapes: [Vec<Shape>; 2],
+    is_defined: bool,
+    /// The results, name and parameters as written.
+    text: String,
+}
+
+fn prototypes<'a>(text: &'a str, module: &Module<'a>) -> Vec<Prototype<'a>> {
+    let calls = module.functions.iter().flat_map(Function::instructions).filter(|own| own.operation() == "call");
+    let called: HashSet<&str> = calls.flat_map(|own| own.operands.iter().filter_map(Operand::name)).collect();
+    let shape = |own: &Variable<'_>| (!own.dims.is_empty(), own.ty.starts_with('f'), own.bytes());
+    let functions = module.functions.iter().filter(|own| !own.entry && own.linkage != Linkage::Internal);
+    let used = functions.filter(|own| own.body.is_some() || called.contains(own.name));
+    let prototype = |own: &Function<'a>| {
+        let whole = &text[own.span.start as usize..own.span.end as usize];
+        let head = whole.split(['{', ';']).next().unwrap_or_default();
+        let words =
+            head.split_whitespace().skip_while(|word| matches!(*word, ".extern" | ".visible" | ".weak" | ".func"));
+        Prototype {
+            name: own.name,
+            shapes: [&own.returns, &own.params].map(|all| all.iter().map(shape).collect()),
+            is_defined: own.body.is_some(),
+            text: words.collect::<Vec<_>>().join(" "),
+        }
+    };
+    used.map(prototype).collect()
+}
+
 /// Checks that one more text is a module that can be linked with others.
 ///
 /// # Errors
-/// In words, when it is not PTX, or defines again what another one defines.
+/// Returns a message when the text is not PTX, when it defines what another module defines, or when it defines a
+/// function with other parameters than another module does or calls it with.
 pub(crate) fn check(texts: &[String], text: &str) -> Result<(), String> {
-    let strong = |text: &str| -> Result<HashSet<String>, String> {
-        let module = ptx::parse(text).map_err(|error| error.to_string())?;
-        let all = symbols(text, &module).into_iter();
-        Ok(all.filter(|own| own.is_defined && own.linkage == Linkage::Visible).map(|own| own.name.to_owned()).collect())
+    let parse = |text| ptx::parse(text).map_err(|error| error.to_string());
+    let module = parse(text)?;
+    let strong = |text: &str, module: &Module<'_>| -> HashSet<String> {
+        let all = symbols(text, module).into_iter();
+        all.filter(|own| own.is_defined && own.linkage == Linkage::Visible).map(|own| own.name.to_owned()).collect()
     };
-    let new = strong(text)?;
-    for other in texts {
-        if let Some(name) = strong(other)?.intersection(&new).next() {
+    let new = (strong(text, &module), prototypes(text, &module));
+    for other_text in texts {
+        let other = parse(other_text)?;
+        if let Some(name) = strong(other_text, &other).intersection(&new.0).next() {
             return Err(format!("`{name}` is defined twice"));
+        }
+        for known in prototypes(other_text, &other) {
+            let differs = |own: &&Prototype<'_>| {
+                own.name == known.name && (own.is_defined || known.is_defined) && own.shapes != known.shapes
+            };
+            if let Some(own) = new.1.iter().find(differs) {
+                let (defined, used) = if own.is_defined { (own, &known) } else { (&known, own) };
+                return Err(format!(
+                    "the prototypes of `{}` do not match: one module defines `{}`, and another has `{}`",
+                    own.name, defined.text, used.text
+                ));
+            }
         }
     }
     Ok(())

@@ -16,8 +16,8 @@ use crate::gpu::state::driver;
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
 
 /// The handles of the default stream (`CU_STREAM_LEGACY`) and of that of each thread (`CU_STREAM_PER_THREAD`).
-const LEGACY: Handle = 1;
-const PER_THREAD: Handle = 2;
+pub(crate) const LEGACY: Handle = 1;
+pub(crate) const PER_THREAD: Handle = 2;
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 
