@@ -244,3 +244,25 @@ fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
     );
     Ok(())
 }
+
+#[test]
+fn the_kernels_of_tests_are_explained_where_it_is_asked_for() {
+    let path = std::env::temp_dir().join(format!("simt-test-report-{}.html", std::process::id()));
+    let this = std::env::current_exe().expect("a program knows where it is");
+    let one = "a_counter_outside_of_its_range_names_the_line_that_costs_most";
+    // Without `CARGO`, so that this run of cargo does not give the file another number.
+    let done = std::process::Command::new(this)
+        .args(["--exact", one])
+        .env(simt_test::REPORT, &path)
+        .env(simt_test::DEVICE, "sim")
+        .env_remove("CARGO")
+        .output()
+        .expect("the test runs");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("SIMT_TEST_REPORT: 1 kernel, 3 launches: "), "{said}");
+    let page = std::fs::read_to_string(&path).expect("the report");
+    std::fs::remove_file(&path).expect("it is ours");
+    for words in ["<h1>errors</h1>", "gather", "ld.global.u32 %r2, [%rd2];"] {
+        assert!(page.contains(words), "`{words}` is not in: {page}");
+    }
+}
