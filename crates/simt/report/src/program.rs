@@ -290,7 +290,7 @@ impl Report {
         let explained = match self.every {
             0 => "the first launch of each kernel and geometry is explained; the others are counted".to_owned(),
             every => {
-                format!("of each kernel and geometry, the first launch and every {every}th after it are explained")
+                format!("of each kernel and geometry, the first launch and one of every {every} after it are explained")
             }
         };
         notes.push(explained);
