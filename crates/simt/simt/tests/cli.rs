@@ -179,12 +179,12 @@ fn names_are_shown_as_the_source_has_them() {
     insta::assert_snapshot!(ended.out);
 }
 
-/// The README's commands of the program `simt` do what it says, on files that are there.
+/// The commands of the program `simt` in docs/commands.md run, on files of the repository.
 #[test]
-fn the_commands_of_the_readme_run() {
+fn the_documented_commands_run() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../..");
-    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
-    let text = readme.replace("\\\n", " ");
+    let commands = std::fs::read_to_string(format!("{root}/docs/commands.md")).unwrap();
+    let text = commands.replace("\\\n", " ");
     let commands: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("$ cargo run --bin simt -- ")).collect();
     assert!(!commands.is_empty());
     for command in commands {
