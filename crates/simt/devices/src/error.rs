@@ -13,7 +13,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The name is neither a known device's nor a file's.
-    #[error("no device is named `{name}`; {}, or give a file (`./mine.toml`) as those of crates/simt/devices/known", hint(*.nearest, .known))]
+    #[error("no device is named `{name}`; {}", hint(*.nearest, .known))]
     NoSuchDevice {
         /// What was given as its name.
         name: String,
@@ -45,7 +45,7 @@ pub enum Error {
 /// Which device may be meant.
 fn hint(nearest: Option<&'static str>, known: &[&'static str]) -> String {
     match nearest {
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => format!("the devices are {}", known.join(", ")),
+        Some(nearest) => format!("did you mean `{nearest}`, or a file such as those in crates/simt/devices/known?"),
+        None => format!("name one of {}, or a file such as those in crates/simt/devices/known", known.join(", ")),
     }
 }
