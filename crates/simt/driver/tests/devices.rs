@@ -319,7 +319,7 @@ fn refused_devices() {
     let bare = write("bare.toml", &h100[..h100.find("[board]").expect("a board")]);
     let wrong = write("wrong.toml", &h100.replace("multiprocessors = 132", "multiprocessors = 0"));
     let cases = [
-        ("h10", "1", INVALID_DEVICE, "LADDER_SIM_DEVICE=h10: no device is named `h10`; did you mean `h100`?"),
+        ("h10", "1", INVALID_DEVICE, "LADDER_SIM_DEVICE=h10: no device is named `h10`; did you mean `h100`, or"),
         ("h10", "1", INVALID_DEVICE, "the known devices: h200, h100, a100"),
         ("./no.toml", "1", INVALID_DEVICE, "cannot read ./no.toml"),
         (&*bare, "1", INVALID_DEVICE, "no section [board]"),
