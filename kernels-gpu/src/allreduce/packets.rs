@@ -14,8 +14,9 @@ use super::{Table, grid};
 /// data, fence and flag, and there is no barrier of the ranks. NCCL's protocol LL ("low latency") also sends without a
 /// barrier, but half of its bytes are flags.
 ///
-/// The time of small arrays is a launch and one way over a link: expect 4 µs on H100s. For large arrays, each link carries
-/// `k - 1` arrays in each direction, as in `allreduce_one_shot`.
+/// Prediction: the time of small arrays is a launch and one way over a link, 4 µs on H100s. For large arrays, each link
+/// carries `k - 1` arrays in each direction, as in `allreduce_one_shot`. Measured on four H100 80GB HBM3: 4.2 µs up to 4 KiB
+/// (NCCL 10 µs), 14.7 µs for 1 MiB (17.3).
 ///
 /// # Safety
 /// As [`allreduce`](super) says, with `n` at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS), and with inboxes instead of

@@ -23,7 +23,7 @@ use super::{MAX_RANKS, Table, grid};
 /// 101).
 ///
 /// # Safety
-/// As [`allreduce_packets`](super::packets::allreduce_packets).
+/// As [`packets`](super::packets) says.
 #[rung(
     after = allreduce_two_shot,
     lesson = "chunks and sums travel as packets: a ring's bytes without a barrier",
