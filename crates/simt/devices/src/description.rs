@@ -66,10 +66,10 @@ pub struct L2 {
     pub bytes: u64,
     /// The bandwidth in 10^9 bytes per second.
     pub gb_per_s: f64,
-    /// Passes of atomics through sectors of a few lines, per clock of the multiprocessors.
+    /// Passes of atomics through a slice's sectors, per clock of the multiprocessors.
     pub atomics_per_clock: f64,
-    /// The partitions that make these passes in parallel. Each sector belongs to one of them.
-    pub partitions: u32,
+    /// The slices that make these passes in parallel. Each sector belongs to one of them.
+    pub slices: u32,
 }
 
 /// The throughput of a multiprocessor per clock.

@@ -30,7 +30,6 @@ struct File {
 /// What a prediction is combined with.
 #[derive(Deserialize)]
 struct ModelInputs {
-    barriers: Expression,
     shared_wavefronts: Expression,
 }
 
@@ -82,12 +81,8 @@ impl Utilization {
         let waves = blocks / (resident * multiprocessors);
         let active_warps = resident.min(blocks / multiprocessors) * warps_of_block;
         let limits = Limits::named(&device.arch);
-        let input = |expression: &Expression| expression.of(&|name| numbers.get(name).copied());
-        let barrier = input(&FILE.model.barriers).map(|barriers| {
-            let cycles = waves.ceil() * barriers * f64::from(device.latency.barrier);
-            cycles / device.clock_mhz / estimate.us
-        });
-        let has_shared = input(&FILE.model.shared_wavefronts).is_some_and(|all| all > 0.0);
+        let wavefronts = FILE.model.shared_wavefronts.of(&|name| numbers.get(name).copied());
+        let has_shared = wavefronts.is_some_and(|all| all > 0.0);
         let l1_or_shared = share(Resource::Shared);
         Self {
             dram: share(Resource::Memory),
@@ -97,10 +92,11 @@ impl Utilization {
             shared: l1_or_shared.filter(|_| has_shared),
             issue: Some(estimate.share(Resource::Issue).max(estimate.share(Resource::Integers))),
             fma: share(Resource::Floats),
+            special: share(Resource::Special),
             tensor: share(Resource::Matrix),
             warps_active: limits.ok().map(|all| active_warps / f64::from(all.warps)),
             waves: Some(waves),
-            barrier,
+            barrier: Some(estimate.at_barriers / estimate.us),
             predicted_ns: Some(estimate.us * 1e3),
             ..counted(&FILE.sim, numbers, problem_bytes)
         }

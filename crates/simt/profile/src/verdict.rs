@@ -23,6 +23,8 @@ pub struct Utilization {
     pub issue: Option<f64>,
     /// The pipe for floating-point multiplications and additions.
     pub fma: Option<f64>,
+    /// The pipes for special functions and for doubles.
+    pub special: Option<f64>,
     /// The tensor pipe.
     pub tensor: Option<f64>,
     /// Achieved occupancy: active warps, as a share of the most possible.
@@ -84,6 +86,8 @@ pub enum Resource {
     Issue,
     /// The FP32 pipe.
     Fma,
+    /// The pipes for special functions and for doubles.
+    Special,
     /// The tensor pipe, which multiplies matrices.
     Tensor,
     /// Latency: too few warps are there to hide it.
@@ -108,6 +112,7 @@ impl Resource {
             Self::BankConflicts => "bank conflicts",
             Self::Issue => "issue slots",
             Self::Fma => "FP32 pipe",
+            Self::Special => "special functions and FP64",
             Self::Tensor => "tensor pipe",
             Self::Warps => "too few warps",
             Self::Size => "too few blocks",
@@ -136,6 +141,11 @@ impl Resource {
             ],
             Self::Issue => &["smsp__issue_active.avg.pct_of_peak_sustained_active", INSTRUCTIONS, LANES],
             Self::Fma => &["sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", INSTRUCTIONS],
+            Self::Special => &[
+                "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+                "sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active",
+                INSTRUCTIONS,
+            ],
             Self::Tensor => &["sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", INSTRUCTIONS],
             Self::Warps | Self::Size => &[
                 "sm__warps_active.avg.pct_of_peak_sustained_active",
@@ -161,7 +171,7 @@ impl Resource {
             Self::Dram | Self::L2 | Self::L1 | Self::Atomics => "access",
             Self::Shared | Self::BankConflicts => "banks",
             Self::Warps | Self::Size | Self::Barriers | Self::Latency => "timeline",
-            Self::Issue | Self::Fma | Self::Tensor => "source",
+            Self::Issue | Self::Fma | Self::Special | Self::Tensor => "source",
         }
     }
 }
@@ -228,7 +238,7 @@ const MOVED_AGAIN: f64 = 2.0;
 /// The resource that bounds a launch. `None` when no share of a resource is known.
 ///
 /// It is the resource nearest to its limit, if it reaches [`NEAR`]. Among resources that are nearly as near, it is the
-/// first of DRAM, L2, the L2's atomics, tensor pipe, L1, shared memory, FP32 pipe and issue slots. FP32 instructions take
+/// first of DRAM, L2, the L2's atomics, tensor pipe, L1, shared memory, special functions and FP64, FP32 pipe and issue slots. FP32 instructions take
 /// issue slots too, so the pipe is named when both are near; the tensor pipe is what shared memory gives its operands to.
 /// Shared memory is a part of the L1, and is named when it has most of the L1's traffic. Otherwise latency bounds the launch: barriers when warps spend their time there, too few
 /// warps when the occupancy is low, and each warp's own accesses in all other cases.
@@ -244,6 +254,7 @@ pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
         (Resource::Tensor, shares.tensor),
         (Resource::L1, l1),
         (Resource::Shared, shared),
+        (Resource::Special, shares.special),
         (Resource::Fma, shares.fma),
         (Resource::Issue, shares.issue),
     ];
@@ -283,21 +294,24 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     match bound {
         Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
         Resource::BankConflicts => Some(Optimization::BankConflicts),
-        Resource::Fma | Resource::Tensor | Resource::Size => None,
+        Resource::Issue | Resource::Fma | Resource::Special if below(shares.lanes, PARTED) => {
+            Some(Optimization::Divergence)
+        }
+        Resource::Fma | Resource::Special | Resource::Tensor | Resource::Size => None,
         // Each block adds its private copy to global memory: fewer blocks that do more work each have fewer copies.
         Resource::Atomics if above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
         Resource::Atomics => Some(Optimization::Privatization),
-        Resource::Issue if below(shares.lanes, PARTED) => Some(Optimization::Divergence),
         Resource::Issue | Resource::Barriers => Some(Optimization::Coarsening),
         Resource::Warps => match (shares.warps_possible, shares.warps_active) {
             // There is room for more blocks, but they end too soon to fill it.
             (Some(possible), Some(active)) if possible >= active * SHORT_BLOCKS => Some(Optimization::Coarsening),
             _ => Some(Optimization::Occupancy),
         },
-        // Reduce the accesses when there are more than necessary; otherwise have more of them in flight.
-        Resource::Latency => {
-            waited_for(shares).and_then(|memory| traffic(memory, shares)).or(Some(Optimization::Coarsening))
-        }
+        // Reduce the accesses when there are more than necessary; otherwise have more of them in flight. A warp that parts runs
+        // one way after the other.
+        Resource::Latency => waited_for(shares).and_then(|memory| traffic(memory, shares)).or_else(|| {
+            Some(if below(shares.lanes, PARTED) { Optimization::Divergence } else { Optimization::Coarsening })
+        }),
     }
 }
 

@@ -27,13 +27,13 @@ const LAUNCH: [&str; 11] = [
 const TIME: &str = "gpu__time_duration.sum";
 
 /// The table of a program's launches, in their order.
-pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRecord]) -> Result<String, csv::Error> {
+pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRecord]) -> String {
     let counted = launches.iter().flat_map(|launch| launch.counters.keys());
     // Only the names of Nsight Compute have two underscores after the first word.
     let names: BTreeSet<&str> = counted.map(String::as_str).filter(|name| name.contains("__")).chain([TIME]).collect();
-    let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
-    writer.write_record(LAUNCH.iter().chain(&names))?;
-    writer.write_record(LAUNCH.map(|_| "").into_iter().chain(names.iter().map(|name| unit(name))))?;
+    let mut table = String::new();
+    table += &row(LAUNCH.into_iter().chain(names.iter().copied()));
+    table += &row(LAUNCH.map(|_| "").into_iter().chain(names.iter().map(|name| unit(name))));
     let process = std::process::id().to_string();
     for (id, launch) in launches.iter().enumerate() {
         let sides = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
@@ -54,10 +54,15 @@ pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRe
             TIME => format!("{:.0}", launch.predicted_ns),
             name => launch.counters.get(name).map_or(String::new(), |number| digits(*number)),
         });
-        writer.write_record(own.into_iter().chain(metrics))?;
+        table += &row(own.into_iter().chain(metrics));
     }
-    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    table
+}
+
+/// A row of cells, each in quotation marks.
+fn row(cells: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let cells = cells.map(|cell| format!("\"{}\"", cell.as_ref().replace('"', "\"\"")));
+    cells.collect::<Vec<_>>().join(",") + "\n"
 }
 
 /// The unit of a metric; empty for a plain number.

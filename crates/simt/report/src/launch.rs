@@ -4,6 +4,7 @@ use devices::occupancy::{Limiter, Occupancy};
 use profile::counters::Numbers;
 use profile::figures::DRAWINGS;
 use profile::metrics::{self, Metric};
+use profile::model::ACCURACY;
 use profile::{Geometry, LaunchProfile};
 use serde::Serialize;
 
@@ -132,7 +133,7 @@ impl Section {
             verdict: found
                 .map_or("there is no counter that shows what bounds this launch".to_owned(), |found| sentence(&found)),
             time: duration(record.predicted_ns),
-            origin: format!("predicted for {}, not measured{registers}", record.device),
+            origin: format!("predicted for {}, not measured ({ACCURACY}){registers}", record.device),
             fix: found.map_or(String::new(), |found| fix(&found)),
             ways: ways(found.and_then(|found| found.helps)),
             rungs: pair.map(|pair| [&*pair.after, &*pair.before]),

@@ -4,7 +4,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
 use serde::Serialize;
 
-use crate::program::KernelShown;
+use crate::launch::Section;
 use crate::words::{duration, percent};
 
 /// The templates that all pages share, and that of a program's launches, by name.
@@ -25,6 +25,18 @@ pub(crate) struct About<'a> {
     pub(crate) notes: Vec<String>,
     /// What the driver said.
     pub(crate) messages: &'a [String],
+}
+
+/// What a page shows of a kernel with one geometry.
+#[derive(Serialize)]
+pub(crate) struct KernelShown<'s> {
+    pub(crate) kernel: &'s str,
+    pub(crate) geometry: String,
+    pub(crate) calls: u64,
+    /// The mean predicted time of the explained launches, for all launches.
+    pub(crate) total_ns: f64,
+    pub(crate) sections: Vec<&'s Section>,
+    pub(crate) failures: &'s [String],
 }
 
 /// What every page of this project has, so that it is written over none but these.

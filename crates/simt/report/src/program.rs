@@ -108,18 +108,6 @@ struct Launches {
     failures: Vec<String>,
 }
 
-/// What a page shows of a kernel with one geometry.
-#[derive(Serialize)]
-pub(crate) struct KernelShown<'s> {
-    pub(crate) kernel: &'s str,
-    pub(crate) geometry: String,
-    pub(crate) calls: u64,
-    /// The mean predicted time of the explained launches, for all launches.
-    pub(crate) total_ns: f64,
-    pub(crate) sections: Vec<&'s Section>,
-    pub(crate) failures: &'s [String],
-}
-
 /// A kernel with one geometry in JSON.
 #[derive(Serialize)]
 struct KernelRecord<'s> {
@@ -279,7 +267,7 @@ impl Report {
                 let records: Vec<&LaunchRecord> =
                     state.kernels.values().flat_map(|own| &own.sections).map(|(_, own)| &own.record).collect();
                 let capability = Limits::named(&self.device.arch).map_or((0, 0), |limits| limits.capability);
-                csv::table(&self.program, capability, &records).map_err(std::io::Error::other)
+                Ok(csv::table(&self.program, capability, &records))
             }
         }
     }
@@ -321,8 +309,8 @@ impl State {
     }
 
     /// The kernels, those with the longest predicted time first.
-    fn shown(&self) -> Vec<KernelShown<'_>> {
-        let shown = self.kernels.iter().map(|((kernel, _, geometry), own)| KernelShown {
+    fn shown(&self) -> Vec<page::KernelShown<'_>> {
+        let shown = self.kernels.iter().map(|((kernel, _, geometry), own)| page::KernelShown {
             kernel,
             geometry: geometry.to_string(),
             calls: own.calls,

@@ -31,13 +31,16 @@ use crate::observe::Site;
 use crate::traffic::{Banks, SECTOR};
 use asynchronous::{BulkCopyTraffic, Units};
 pub use cost::{Cost, Latencies, Pipe, Rates};
-use cost::{Kind, Step};
+use cost::{Kind, Step, UNROLLED};
 use log::Log;
 pub use log::{Activity, Span};
 pub use resource_use::ResourceUse;
 
 /// Bytes of a cache line, for which the L1 looks up one tag.
 const LINE: u64 = 128;
+
+/// Cycles for each further word that lanes of a warp read from the constant bank (`constant_divergent` on an H100).
+pub const CONSTANT_CYCLES: u64 = 2;
 
 /// An observer that keeps a clock for each warp and sums the resources that warps use.
 #[derive(Debug, Clone)]
@@ -126,6 +129,8 @@ struct Clock {
     waited: usize,
     /// The mbarrier at which it looks again and again, and when it began to.
     looks: Option<(u64, Times)>,
+    /// The rounds of loops that `ptxas` unrolls.
+    rounds: u32,
     /// The end of the last instruction that loads are not moved ahead of.
     loads_from: Times,
     /// When its products of a warp group end, each group's and those that belong to none yet.
@@ -205,7 +210,7 @@ impl CriticalPath {
     /// The resources that the launch has used, from everything the observer has seen.
     pub fn resource_use(mut self) -> ResourceUse {
         self.end_block();
-        self.sums.hottest = self.sums.passes.values().copied().max().unwrap_or(0);
+        self.sums.hottest = self.sums.passes.values().copied().fold(0.0, f64::max);
         self.sums
     }
 
@@ -224,9 +229,12 @@ impl CriticalPath {
             all.position(|(base, bytes)| (*base..base + bytes.next_multiple_of(SECTOR)).contains(&address))
         };
         let Block { loaded, stored, .. } = &self.block;
-        for (sectors, sums) in [(loaded, &mut self.sums.read), (stored, &mut self.sums.written)] {
-            sectors.iter().filter_map(range).for_each(|range| sums[range] += 1);
+        // The L2 fetches two sectors at once.
+        for sector in loaded {
+            let fetched = if loaded.contains(&(sector ^ 1)) { 1 } else { 2 };
+            range(sector).into_iter().for_each(|range| self.sums.read[range] += fetched);
         }
+        stored.iter().filter_map(range).for_each(|range| self.sums.written[range] += 1);
         self.block = Block::default();
     }
 
@@ -268,9 +276,10 @@ impl CriticalPath {
             Kind::WaitAll => warp.groups.len(),
             _ => 0,
         };
-        if step.leads {
+        if step.leads && (!step.unrolled || warp.rounds.is_multiple_of(UNROLLED)) {
             warp.loads_from = warp.next;
         }
+        warp.rounds = warp.rounds.wrapping_add(u32::from(step.unrolled));
         warp.waited = warp.waited.max(waited);
         let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
         let mut begins = warp.groups[..waited].iter().copied().fold(used.fold(warp.next, later), later);

@@ -192,15 +192,42 @@ fn a_sample_of_alike_blocks_is_a_share_of_all() {
     for (whole, part) in [
         (all.tags, some.tags),
         (all.l2_reads, some.l2_reads),
-        (all.atomics, some.atomics),
-        (all.hottest, some.hottest),
         (all.read[0], some.read[0]),
         (all.cycles[0], some.cycles[0]),
     ] {
         assert_eq!(whole, part * 16);
     }
-    // 32 lanes that add to one word.
-    assert_eq!((some.atomics, some.hottest), (128, 128));
+    assert_eq!([all.atomics, all.hottest], [some.atomics, some.hottest].map(|part| part * 16.0));
+    // One lane of each warp adds for all to a word whose address does not depend on the lane.
+    assert_eq!([some.atomics, some.hottest], [4.0; 2]);
+}
+
+#[test]
+fn lanes_that_change_one_word_pass_one_after_the_other() {
+    let passes = |body: &str| demand(body, 4, 32, None).atomics;
+    // The result is used, or the address depends on the lane.
+    assert_eq!(passes("atom.global.add.u32 %r5, [%rd1], 1;\nst.global.u32 [%rd3], %r5;"), 128.0);
+    assert_eq!(
+        passes(
+            "and.b32 %r3, %r1, 0;\nmul.wide.u32 %rd4, %r3, 4;\nadd.s64 %rd5, %rd1, %rd4;\nred.global.add.u32 [%rd5], 1;"
+        ),
+        128.0
+    );
+    // Floats take longer.
+    assert!((passes("red.global.add.f32 [%rd1], 0f3f800000;") / 128.0 - 2.4).abs() < 1e-6);
+}
+
+#[test]
+fn a_loop_that_ptxas_unrolls_waits_for_four_loads_at_once() {
+    let body = |step: &str| {
+        format!(
+            "mov.u32 %r3, 0;\nmov.u32 %r5, 0;\nmov.u32 %r6, 1;\nagain:\nld.global.u32 %r4, [%rd3];\nadd.s32 %r5, %r5, %r4;\n\
+         add.s64 %rd3, %rd3, 1024;\nadd.s32 %r3, %r3, {step};\nsetp.lt.u32 %p1, %r3, 8;\n@%p1 bra again;\n\
+         st.global.u32 [%rd1], %r5;"
+        )
+    };
+    let cycles = |step: &str| demand(&body(step), 1, 32, None).cycles[0] / 10_000;
+    assert_eq!([cycles("1"), cycles("%r6")], [2, 8]);
 }
 
 #[test]

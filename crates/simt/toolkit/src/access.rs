@@ -59,6 +59,8 @@ kinds! {
     Atom = "ATOM",
     /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
     Red = "RED",
+    /// A RED by the lane that a warp elects, for all of its lanes.
+    RedOfOne = "RED by one lane",
     /// `atom.shared` and `red.shared`.
     Atoms = "ATOMS",
     /// An `atom.shared` that adds 1: the lanes that add to the same word are counted and added at once.

@@ -75,6 +75,10 @@ impl ComparedMetric {
         if change.effect == Effect::Resultless {
             return self.counts(if higher { Kind::Red } else { Kind::Atom });
         }
+        // One lane's operation is that of all.
+        if change.effect == Effect::Elected {
+            return self.counts(Kind::Red) || !higher && self.counts(Kind::Atom);
+        }
         let can = match (change.effect, self.rule) {
             (Effect::Predicated, _) => false,
             // A share is a quotient and can change in either direction.

@@ -21,7 +21,7 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toolkit::access::{self, Change};
+use toolkit::access::{self, Change, Effect};
 use toolkit::{Found, Tool};
 
 pub use cases::Case;
@@ -142,6 +142,65 @@ impl Gpu<'_> {
     }
 }
 
+/// The counters of Nsight Compute's that are compared, and those that explain differences.
+pub fn counters() -> MetricSet {
+    let counters = |is_optional: bool| -> BTreeSet<String> {
+        let metrics = METRICS.iter().filter(|own| own.is_optional == is_optional);
+        metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
+    };
+    let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
+    MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() }
+}
+
+/// The metrics that a GPU has which counted this of several launches.
+pub fn counted_by(on_gpu: &[Numbers]) -> Vec<&'static ComparedMetric> {
+    let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
+    let is_there = |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
+    METRICS.iter().filter(is_there).collect()
+}
+
+/// Compares what both sides counted of a launch of this entry. A metric that is 0 on both is left out.
+///
+/// # Errors
+/// [`Error::Sass`] when a tool fails that looks for explanations.
+pub fn comparisons(
+    metrics: &[&ComparedMetric],
+    (on_sim, on_gpu): (&Numbers, &Numbers),
+    explain: &dyn Explain,
+    entry: &str,
+) -> Result<BTreeMap<String, Comparison>, Error> {
+    let mut changes = None;
+    let mut compared = BTreeMap::new();
+    for metric in metrics {
+        let sim = metric.sim.of(&metric.name, on_sim).map(rounded);
+        let ncu = metric.gpu.of(&metric.name, on_gpu).map(rounded);
+        if [sim, ncu].into_iter().flatten().all(|number| number == 0.0) {
+            continue;
+        }
+        let of_fences = || {
+            let why = fences::explanation(metric, sim, ncu, on_sim)?;
+            explain.has_only_system_fences(entry).then_some((Class::Explained, Some(why)))
+        };
+        let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu).or_else(of_fences) {
+            Some((class, why)) => (class, why.into_iter().collect()),
+            None => {
+                // They are found when they are first needed, because the tools take a moment.
+                let changes = match &mut changes {
+                    Some(changes) => changes,
+                    none => none.insert(explain.changes(entry).map_err(|error| Error::Sass(entry.to_owned(), error))?),
+                };
+                let why = explanations(metric, sim, ncu, changes);
+                match with_the_other_kind(metric, (on_sim, on_gpu), changes, why) {
+                    why if why.is_empty() => (Class::Unexplained, why),
+                    why => (Class::Explained, why),
+                }
+            }
+        };
+        compared.insert(metric.name.clone(), Comparison { sim, ncu, class, why });
+    }
+    Ok(compared)
+}
+
 /// Counts a case on both sides and compares the numbers. `plan` holds the launches that the GPU can run.
 ///
 /// # Errors
@@ -154,13 +213,7 @@ pub fn compare(
     sim: &mut dyn Device,
     mut progress: impl FnMut(&str),
 ) -> Result<ComparedRun, Error> {
-    let counters = |is_optional: bool| -> BTreeSet<String> {
-        let metrics = METRICS.iter().filter(|own| own.is_optional == is_optional);
-        metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
-    };
-    let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
-    let wanted =
-        MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() };
+    let wanted = counters();
     let Case { selection, block } = case;
     let ladder = selection.ladder.name;
     let launches = plan.launches();
@@ -169,41 +222,10 @@ pub fn compare(
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
-    let is_there = |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
-    let there: Vec<&ComparedMetric> = METRICS.iter().filter(is_there).collect();
+    let there = counted_by(&on_gpu);
     let mut rungs = Vec::new();
     for ((rung, launch), (on_sim, on_gpu)) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
-        let mut changes = None;
-        let mut metrics = BTreeMap::new();
-        for metric in &there {
-            let sim = metric.sim.of(&metric.name, on_sim).map(rounded);
-            let ncu = metric.gpu.of(&metric.name, on_gpu).map(rounded);
-            if [sim, ncu].into_iter().flatten().all(|number| number == 0.0) {
-                continue;
-            }
-            let of_fences = || {
-                let why = fences::explanation(metric, sim, ncu, on_sim)?;
-                gpu.explain.has_only_system_fences(&launch.entry).then_some((Class::Explained, Some(why)))
-            };
-            let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu).or_else(of_fences) {
-                Some((class, why)) => (class, why.into_iter().collect()),
-                None => {
-                    // They are found when they are first needed, because the tools take a moment.
-                    let changes = match &mut changes {
-                        Some(changes) => changes,
-                        none => none.insert(gpu.changes(&launch.entry)?),
-                    };
-                    let why = explanations(metric, sim, ncu, changes);
-                    match with_the_other_kind(metric, (on_sim, on_gpu), why) {
-                        why if why.is_empty() => (Class::Unexplained, why),
-                        why => (Class::Explained, why),
-                    }
-                }
-            };
-            let comparison = Comparison { sim, ncu, class, why };
-            metrics.insert(metric.name.clone(), comparison);
-        }
+        let metrics = comparisons(&there, (on_sim, on_gpu), gpu.explain.as_ref(), &launch.entry)?;
         rungs.push(ComparedRung { rung: rung.name.to_owned(), launch: launch.to_string(), metrics });
     }
     waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
@@ -258,7 +280,12 @@ const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU coun
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
 /// Accepts an explanation of a counter of atomics only if the sums of both kinds agree.
-fn with_the_other_kind(metric: &ComparedMetric, (sim, gpu): (&Numbers, &Numbers), mut why: Vec<String>) -> Vec<String> {
+fn with_the_other_kind(
+    metric: &ComparedMetric,
+    (sim, gpu): (&Numbers, &Numbers),
+    changes: &[Change],
+    mut why: Vec<String>,
+) -> Vec<String> {
     let Some(other) = &metric.together else {
         return why;
     };
@@ -272,8 +299,12 @@ fn with_the_other_kind(metric: &ComparedMetric, (sim, gpu): (&Numbers, &Numbers)
         return why;
     }
     let is_little = excess > 0.0 && excess <= AGAIN_THROUGH_A_LINE * sim;
-    if metric.rule != metrics::Rule::Counts || !is_little {
+    let is_elected = excess < 0.0 && changes.iter().any(|change| change.effect == Effect::Elected);
+    if metric.rule != metrics::Rule::Counts || !(is_little || is_elected) {
         return Vec::new();
+    }
+    if is_elected {
+        return why;
     }
     why.push(format!("together {gpu} for sim's {sim}, for lines that the GPU goes through twice"));
     why

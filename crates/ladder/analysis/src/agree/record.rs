@@ -96,14 +96,18 @@ pub struct Comparison {
 
 impl Comparison {
     /// The value in a record: the number, if it is the same on both sides.
-    fn value(&self) -> Value {
+    pub fn value(&self) -> Value {
         match (self.class, self.sim) {
             (Class::Exact, Some(sim)) if self.ncu == Some(sim) => Value::Number(sim),
             _ => Value::Data(serde_json::to_value(self).expect("numbers and words serialize")),
         }
     }
 
-    fn of_value(value: &Value) -> Result<Self, String> {
+    /// The comparison of a value in a record.
+    ///
+    /// # Errors
+    /// When the value is not one of [`Comparison::value`].
+    pub fn of_value(value: &Value) -> Result<Self, String> {
         match value {
             Value::Number(both) => {
                 Ok(Self { sim: Some(*both), ncu: Some(*both), class: Class::Exact, why: Vec::new() })

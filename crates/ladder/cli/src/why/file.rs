@@ -7,6 +7,7 @@ use analysis::predict::Description;
 use clap::{ArgGroup, ArgMatches, Args, FromArgMatches as _};
 use engine::launch::Launch;
 use profile::metrics::Side;
+use profile::model::ACCURACY;
 use profile::roofline::{Measured, roofline};
 use profile::{LaunchProfile, Watch};
 use report::files::replace;
@@ -137,7 +138,7 @@ fn explained(own: &LaunchProfile, device: &Description, files: &mut SourceFiles,
         true => "",
         false => "; without ptxas, as if registers did not limit the number of blocks",
     };
-    let origin = format!("predicted for {}, not measured{registers}", device.name);
+    let origin = format!("predicted for {}, not measured{registers}\npredictions: {ACCURACY}", device.name);
     verdict::explain(&mut document, found, &origin, Side::Sim, |metric| own.number(metric));
     figures::add_worst(&mut document, found.bound.figure(), &own.recording, (&title(own), files), env.style());
     verdict::add_fix(&mut document, found);

@@ -2,10 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::{CriticalPath, LINE, Times};
+use super::{Cost, CriticalPath, LINE, Times};
 use crate::observe::{Access, AccessKind};
 use crate::regs::lanes;
 use crate::traffic::SECTOR;
+use ptx::ast::Space;
+
+/// Bytes of memory that lie in one slice of the L2: counters of 1 KB are changed at the rate of two slices of an H100, and
+/// those of 104 bytes at that of one.
+const SLICE: u64 = 512;
+/// The first address that stands for local memory, which no allocation has.
+const LOCAL: u64 = 1 << 56;
+/// Bytes of local memory that a warp may have: 512 KB for each thread.
+const LOCAL_OF_WARP: u64 = 1 << 24;
 
 impl CriticalPath {
     /// Sectors of an access, sorted and without repetitions.
@@ -20,10 +29,32 @@ impl CriticalPath {
         sectors
     }
 
+    /// The latency of an access to local memory, which goes through the L1 as global memory does. The same word of a warp's
+    /// lanes is next to each other.
+    pub(super) fn local(&mut self, cost: Cost, access: &Access<'_>) -> Times {
+        const LANES: u64 = 32;
+        const WORD: u64 = 4;
+        let mut latency = [0; 2];
+        for word in 0..u64::from(access.bytes).div_ceil(WORD) {
+            let mut addresses = [0; 32];
+            let warp = LOCAL + self.block.at as u64 * LOCAL_OF_WARP;
+            for lane in lanes(access.mask) {
+                let at = access.addresses[lane] / WORD + word;
+                addresses[lane] = warp + (at * LANES + lane as u64) * WORD;
+            }
+            latency = self.global((cost, false), &Access { addresses: &addresses, bytes: WORD as u32, ..*access });
+        }
+        latency
+    }
+
     /// The latency of an access to global memory, which is counted.
-    pub(super) fn global(&mut self, past_l1: bool, access: &Access<'_>) -> Times {
+    pub(super) fn global(&mut self, (cost, gathers): (Cost, bool), access: &Access<'_>) -> Times {
         let sectors = Self::sectors(access);
-        let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE).count() as u64;
+        let by_line = |sectors: &[u64]| {
+            let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE);
+            lines.fold([0, 0], |[all, lone], own| [all + 1, lone + u64::from(own.len() == 1)])
+        };
+        let [lines, lone] = by_line(&sectors);
         let latencies = self.latencies;
         match access.kind {
             AccessKind::Atomic | AccessKind::Reduction => {
@@ -33,9 +64,10 @@ impl CriticalPath {
                 }
                 for sector in &sectors {
                     let most = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
-                    let passes = most.map(|(_, count)| *count).max().unwrap_or(1);
+                    let most = most.map(|(_, count)| *count).max().unwrap_or(1);
+                    let passes = f64::from(cost.passes) * if cost.elects { 1.0 } else { most as f64 };
                     self.sums.atomics += passes;
-                    *self.sums.passes.entry(*sector).or_default() += passes;
+                    *self.sums.passes.entry(sector * SECTOR / SLICE).or_default() += passes;
                 }
                 [u64::from(latencies.l2); 2]
             }
@@ -49,33 +81,46 @@ impl CriticalPath {
                     of.dedup();
                     of.len() as u64 * u64::from(access.bytes)
                 };
+                if u64::from(access.mask.count_ones() * access.bytes) * 2 < sectors.len() as u64 * SECTOR {
+                    self.sums.l2_lone[1] += lone;
+                }
                 let in_part = sectors.iter().filter(|sector| bytes(sector) < SECTOR).count() as u64;
                 let whole = sectors.len() as u64 - in_part;
                 self.sums.port_writes += (whole + 2 * in_part) as f64;
                 let begins = self.block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
                 self.block.units.store(whole, in_part, &self.rates, begins);
+                if access.space == Space::Local {
+                    self.block.young.extend(&sectors);
+                }
                 self.block.stored.extend(sectors);
                 [0; 2]
             }
             AccessKind::Load | AccessKind::AsyncCopy => {
                 self.sums.tags += lines;
+                self.sums.one_line += u64::from(lines == 1 && access.kind == AccessKind::Load);
                 let block = &mut self.block;
                 let known = block.loaded.len();
                 block.loaded.extend(&sectors);
                 let is_first = block.loaded.len() > known;
-                // Blocks that run at once and load the same wait for memory together.
-                let waits_for_memory = is_first && self.at_once && access.kind == AccessKind::Load;
-                let mut missed = 0;
+                // Blocks that run at once and load the same wait for memory together, unless each has a way of its own.
+                let waits_for_memory = !gathers
+                    && access.space == Space::Global
+                    && is_first
+                    && self.at_once
+                    && access.kind == AccessKind::Load;
+                let mut missed = Vec::new();
                 for sector in sectors {
                     let there = !block.young.insert(sector) || block.old.contains(&sector);
-                    if past_l1 || !there {
-                        missed += 1;
+                    if cost.past_l1 || !there {
+                        missed.push(sector);
                     }
                 }
                 // Sectors that were not used while half of the L1 was refilled are evicted.
                 if block.young.len() > self.l1_sectors / 2 {
                     block.old = std::mem::take(&mut block.young);
                 }
+                self.sums.l2_lone[0] += by_line(&missed)[1];
+                let missed = missed.len() as u64;
                 self.sums.l2_reads += missed;
                 let more = lines - 1;
                 let after = |latency: u32| u64::from(latency) + more;

@@ -4,6 +4,9 @@
 use ptx::ast::{Instruction, Number, Operand};
 use ptx::opcode::{self, Class};
 
+/// The rounds of a loop that `ptxas` makes one of.
+pub(super) const UNROLLED: u32 = 4;
+
 /// One instruction of a program.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -11,10 +14,14 @@ pub(super) struct Step {
     pub(super) cost: Cost,
     /// Whether it begins a part of the program in which `ptxas` moves loads of global memory ahead.
     pub(super) leads: bool,
+    /// Whether it begins a loop that `ptxas` unrolls, so that it leads in one of [`UNROLLED`] rounds.
+    pub(super) unrolled: bool,
     /// Whether loads are not moved ahead of it.
     pub(super) holds: bool,
     /// Whether it is such a load, or computes an address for one.
     pub(super) moves: bool,
+    /// Whether it is a load from a place that other loads give.
+    pub(super) gathers: bool,
     /// Registers that it writes.
     pub(super) defs: Vec<u32>,
     /// Registers that it reads.
@@ -245,6 +252,9 @@ impl Default for Rates {
     }
 }
 
+/// The passes that an atomic addition of floats takes, as integers take one (`sum_all` and `count_all` on an H100).
+const FLOAT_PASSES: f32 = 2.4;
+
 /// The cost of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
@@ -254,6 +264,10 @@ pub struct Cost {
     pub issued: f32,
     /// Whether it goes to the L2 even if the L1 holds the data.
     pub past_l1: bool,
+    /// Of an atomic: passes through a sector for each lane that changes the same word.
+    pub passes: f32,
+    /// Whether it is an atomic that one lane of each warp does for all.
+    pub elects: bool,
     /// What a warp takes of the tensor cores: additions of products of two halves in the same time.
     pub products: f32,
     /// Bytes of shared memory that a warp's share of `wgmma` reads.
@@ -293,6 +307,11 @@ impl Cost {
             "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
             _ if matches!(class, Some(Class::Memory(_))) => Self {
                 past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
+                passes: if has("add") && ["f16", "f16x2", "bf16", "bf16x2", "f32", "f64"].into_iter().any(has) {
+                    FLOAT_PASSES
+                } else {
+                    1.0
+                },
                 ..cost(Pipe::Memory, 1.0, Wait::Nothing)
             },
             _ if class == Some(Class::Matrix) && is_matrix_access(opcode) => cost(Pipe::Memory, 1.0, Wait::Nothing),
@@ -337,7 +356,7 @@ impl Cost {
     pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
-        Self { pipe, issued, past_l1: false, products: 0.0, operands: 0.0, wait }
+        Self { pipe, issued, past_l1: false, passes: 1.0, elects: false, products: 0.0, operands: 0.0, wait }
     }
 
     /// Cycles until its result is available, without the latency of memory itself.

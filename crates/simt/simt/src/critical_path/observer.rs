@@ -1,9 +1,10 @@
 //! What a launch tells the critical path.
 
 use super::log::Log;
-use super::{Block, Clock, CriticalPath, ResourceUse, later};
+use super::{Block, CONSTANT_CYCLES, Clock, CriticalPath, ResourceUse, later};
 use crate::host_simd;
 use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
+use crate::regs::lanes;
 use crate::run::{Launch, LaunchError, Machine};
 use ptx::ast::Space;
 
@@ -64,7 +65,7 @@ impl Observer for CriticalPath {
         }
         let step = &self.steps[site.function as usize][site.pc as usize];
         let latency = match access.space {
-            Space::Global => self.global(step.cost.past_l1, access),
+            Space::Global => self.global((step.cost, step.gathers), access),
             Space::Shared => {
                 let cost = host_simd::best().shared_access(&self.program, site, access, &mut self.banks);
                 let wavefronts = cost.wavefronts;
@@ -77,9 +78,17 @@ impl Observer for CriticalPath {
                     AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
                 }
             }
-            Space::Local => [u64::from(self.latencies.l1); 2],
+            Space::Local => self.local(step.cost, access),
+            Space::Const => {
+                let mut words: Vec<u64> = lanes(access.mask).map(|lane| access.addresses[lane]).collect();
+                words.sort_unstable();
+                words.dedup();
+                let more = words.len() as u64 - 1;
+                self.sums.constants += more;
+                [more * CONSTANT_CYCLES; 2]
+            }
             // Operands of the constant bank.
-            Space::Const | Space::Param | Space::Reg | Space::Tex => [0; 2],
+            Space::Param | Space::Reg | Space::Tex => [0; 2],
         };
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
             log.accessed(access.space);
@@ -134,6 +143,7 @@ impl Observer for CriticalPath {
                 let arrived = warp.next[1];
                 warp.next = later(warp.next, met);
                 warp.loads_from = warp.next;
+                self.sums.at_barriers += warp.next[1] - arrived;
                 if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
                     log.waited(number, (arrived, warp.next[1]));
                 }

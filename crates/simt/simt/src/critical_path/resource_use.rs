@@ -20,6 +20,8 @@ pub struct ResourceUse {
     pub warp_products: f64,
     /// Tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each touches.
     pub tags: u64,
+    /// Global loads of one line, which take the L1 more than a clock.
+    pub one_line: u64,
     /// Passes through the banks of shared memory.
     pub wavefronts: u64,
     /// Bytes of shared memory that the tensor cores read and that bulk copies read and write.
@@ -29,11 +31,15 @@ pub struct ResourceUse {
     pub l2_reads: u64,
     /// Sectors that stores send to the L2.
     pub l2_writes: u64,
-    /// Passes of atomics through sectors of the L2: those that change one word take one each.
-    pub atomics: u64,
-    /// The most of these passes through one sector.
-    pub hottest: u64,
-    /// For each range of memory: sectors that blocks read, each block's once.
+    /// Of both, the sectors that are the only ones of their line in a request; of stores, those that are filled less than half.
+    pub l2_lone: [u64; 2],
+    /// Words of the constant bank that a warp reads one after the other, beyond the first of each request.
+    pub constants: u64,
+    /// Passes of atomics through sectors of the L2: those that change one word take one each, or more if they add floats.
+    pub atomics: f64,
+    /// The most of these passes through one slice of the L2, as far as is known of its addresses.
+    pub hottest: f64,
+    /// For each range of memory: sectors that the L2 fetches for what blocks read, each block's once.
     pub read: Vec<u64>,
     /// For each range of memory: sectors that blocks write, each block's once.
     pub written: Vec<u64>,
@@ -42,14 +48,16 @@ pub struct ResourceUse {
     pub cycles: [u64; 2],
     /// The most of them that a block takes.
     pub longest: [u64; 2],
+    /// Cycles that warps wait at barriers of their block, if loads that miss the L1 are served by memory.
+    pub at_barriers: u64,
     /// The most groups of asynchronous copies that a block has under way.
     pub under_way: usize,
     /// The most cycles that a block's stores take beyond its end.
     pub drain: u64,
     /// What the stores take of a multiprocessor's way to the L2: whole sectors, and twice those that are written in part.
     pub port_writes: f64,
-    /// Passes of atomics through each sector.
-    pub(super) passes: HashMap<u64, u64>,
+    /// Passes of atomics through each part of memory that lies in one slice.
+    pub(super) passes: HashMap<u64, f64>,
 }
 
 impl ResourceUse {
@@ -68,6 +76,7 @@ impl ResourceUse {
         self.products += more.products;
         self.warp_products += more.warp_products;
         self.engine_bytes += more.engine_bytes;
+        self.at_barriers += more.at_barriers;
         self.under_way = self.under_way.max(more.under_way);
         self.drain = self.drain.max(more.drain);
         self.port_writes += more.port_writes;
@@ -76,7 +85,10 @@ impl ResourceUse {
         self.wavefronts += more.wavefronts;
         self.l2_reads += more.l2_reads;
         self.l2_writes += more.l2_writes;
+        self.constants += more.constants;
+        self.one_line += more.one_line;
         self.atomics += more.atomics;
+        sum(&mut self.l2_lone, &more.l2_lone);
         sum(&mut self.issued, &more.issued);
         sum(&mut self.read, &more.read);
         sum(&mut self.written, &more.written);

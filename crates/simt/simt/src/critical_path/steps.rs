@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx::ast::{At, Instruction, Space};
+use ptx::ast::{At, Instruction, Operand, Space};
 use ptx::opcode::{self, Class};
 
 use super::cost::{Cost, Kind, Pipe, Step};
@@ -27,7 +27,8 @@ pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
         .map(|(number, func)| {
             let origins = func.origins.iter();
             let instructions = origins.map(|origin| instructions.get(&origin.at).copied());
-            let mut steps = of_function(&instructions.collect::<Vec<_>>(), number, &mut numbers);
+            let instructions: Vec<_> = instructions.collect();
+            let mut steps = of_function(&instructions, number, &mut numbers);
             let predicated = predicated(&func.code, &steps);
             for (at, inst) in func.code.iter().enumerate() {
                 if predicated.contains(&at) {
@@ -38,7 +39,9 @@ pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
                     step.leads = true;
                 }
             }
+            unroll(&func.code, &instructions, &mut steps);
             move_addresses(&mut steps);
+            gather(&mut steps);
             steps
         })
         .collect();
@@ -57,6 +60,63 @@ fn move_addresses(steps: &mut [Step]) {
             }
         }
         if wanted.len() == known {
+            return;
+        }
+    }
+}
+
+/// Instructions of a loop that `ptxas` unrolls, at most: of `one_block` it unrolls 23, of `product_global` not 100.
+const MOST_UNROLLED: usize = 24;
+
+/// Marks the loops that `ptxas` unrolls: of one short basic block with loads of global memory, nothing that holds them, and a counter
+/// to which each round adds a number.
+fn unroll(code: &[Inst], instructions: &[Option<&Instruction<'_>>], steps: &mut [Step]) {
+    for (at, inst) in code.iter().enumerate() {
+        let Inst { guard: Some(_), op: Op::Branch { target, .. } } = inst else { continue };
+        let first = *target as usize;
+        let is_plain = |step: &Step| !step.holds && step.kind != Kind::AsyncCopy;
+        if first >= at
+            || at - first > MOST_UNROLLED
+            || !steps[first..at].iter().all(is_plain)
+            || steps[first + 1..=at].iter().any(|step| step.leads)
+        {
+            continue;
+        }
+        let body = || instructions[first..=at].iter().flatten();
+        let defines = |inst: &Instruction<'_>, name: &str| inst.definitions().contains(&name);
+        let counts = |name: &str| {
+            let adds = |inst: &Instruction<'_>| {
+                inst.operation() == "add"
+                    && inst.uses() == [name]
+                    && matches!(inst.operands.last(), Some(Operand::Number(_)))
+            };
+            body().any(|inst| defines(inst, name) && adds(inst))
+        };
+        let guard = body().last().and_then(|branch| branch.uses().last().copied());
+        let compare = guard.and_then(|guard| body().find(|inst| defines(inst, guard)));
+        let has_load = steps[first..at].iter().any(|step| step.moves && step.kind == Kind::Memory);
+        let is_counted = compare.is_some_and(|compare| compare.uses().iter().any(|name| counts(name)));
+        if has_load && is_counted {
+            steps[first].unrolled = true;
+            steps[at].holds = false;
+        }
+    }
+}
+
+/// Marks the loads of global memory whose places other loads of it give.
+fn gather(steps: &mut [Step]) {
+    let is_load = |step: &Step| step.moves && step.kind == Kind::Memory;
+    let mut loaded: HashSet<u32> = HashSet::new();
+    loop {
+        let known = loaded.len();
+        for step in steps.iter_mut() {
+            let from_loaded = step.uses.iter().any(|used| loaded.contains(used));
+            step.gathers |= is_load(step) && from_loaded;
+            if is_load(step) || step.kind == Kind::Plain && from_loaded {
+                loaded.extend(&step.defs);
+            }
+        }
+        if loaded.len() == known {
             return;
         }
     }
@@ -134,19 +194,32 @@ fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbe
                     _ => matches!(kind, Kind::Wait(_) | Kind::WaitAll),
                 };
                 let moves = inst.opcode.starts_with("ld.global.");
-                Step { kind, cost: Cost::of(inst), leads: false, holds, moves, defs, uses }
+                Step {
+                    kind,
+                    cost: Cost::of(inst),
+                    leads: false,
+                    unrolled: false,
+                    holds,
+                    moves,
+                    gathers: false,
+                    defs,
+                    uses,
+                }
             }
             None => Step {
                 kind: Kind::Plain,
                 cost: Cost::FOLDED,
                 leads: false,
+                unrolled: false,
                 holds: false,
                 moves: false,
+                gathers: false,
                 defs: Vec::new(),
                 uses: Vec::new(),
             },
         })
         .collect();
+    elect(instructions, &mut steps);
     let opcode = |index: usize| instructions[index].map_or("", |inst| inst.opcode);
     // By register: whether it is a wide product, and all its uses are sums of 64 bits.
     let mut products: HashMap<u32, bool> = HashMap::new();
@@ -173,4 +246,41 @@ fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbe
         }
     }
     steps
+}
+
+/// Marks the atomics of integers that `ptxas` has one lane of each warp do: all lanes change one word, whose address is
+/// computed from parameters and numbers of the block, and the result is not used.
+fn elect(instructions: &[Option<&Instruction<'_>>], steps: &mut [Step]) {
+    const OF_BLOCK: [&str; 3] = ["%ctaid", "%nctaid", "%ntid"];
+    let all = || instructions.iter().flatten();
+    let elects = |inst: &Instruction<'_>| {
+        let is_float = ["f16", "f16x2", "bf16", "bf16x2", "f32", "f64"].iter().any(|word| inst.has(word));
+        matches!(inst.operation(), "atom" | "red") && inst.has("add") && !is_float
+    };
+    if !all().any(|inst| elects(inst)) {
+        return;
+    }
+    let uses: HashSet<&str> = all().flat_map(|inst| inst.uses()).collect();
+    let mut uniform: HashSet<&str> = all().flat_map(|inst| inst.definitions()).collect();
+    loop {
+        let known = uniform.len();
+        for inst in all() {
+            let computes = ["mov", "cvta", "cvt", "add", "sub", "mul", "mad", "shl"].contains(&inst.operation());
+            let is_uniform = |name: &&str| !name.starts_with('%') || OF_BLOCK.contains(name) || uniform.contains(name);
+            if !(inst.opcode.starts_with("ld.param") || computes && inst.uses().iter().all(is_uniform)) {
+                inst.definitions().iter().for_each(|name| {
+                    uniform.remove(name);
+                });
+            }
+        }
+        if uniform.len() == known {
+            break;
+        }
+    }
+    for (inst, step) in instructions.iter().zip(steps) {
+        step.cost.elects = inst.is_some_and(|inst| {
+            let is_unused = inst.definitions().iter().all(|name| !uses.contains(name));
+            elects(inst) && is_unused && inst.uses().first().is_some_and(|base| uniform.contains(base))
+        });
+    }
 }

@@ -9,7 +9,7 @@ use super::{Accesses, Kind};
 /// The change to the instructions of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Fewer instructions move the same bytes.
+    /// Fewer instructions move the same bytes, or more.
     Widened,
     /// More instructions move the same bytes.
     Split,
@@ -23,6 +23,8 @@ pub enum Effect {
     Predicated,
     /// An atomic operation whose result nobody reads is a reduction in the machine code.
     Resultless,
+    /// An atomic operation on one word, whose result nobody reads, is a reduction by one lane of each warp.
+    Elected,
     /// An atomic operation on shared memory that adds 1 is one of those that count lanes.
     Counted,
 }
@@ -41,8 +43,12 @@ pub struct Change {
 }
 
 /// The effect when instructions of the first kind become instructions of the second in the machine code.
-const TURNS: [(Kind, Kind, Effect); 2] =
-    [(Kind::Atom, Kind::Red, Effect::Resultless), (Kind::Atoms, Kind::AtomsPopc, Effect::Counted)];
+const TURNS: [(Kind, Kind, Effect); 4] = [
+    (Kind::Atom, Kind::Red, Effect::Resultless),
+    (Kind::Atom, Kind::RedOfOne, Effect::Elected),
+    (Kind::Red, Kind::RedOfOne, Effect::Elected),
+    (Kind::Atoms, Kind::AtomsPopc, Effect::Counted),
+];
 
 impl Accesses {
     /// The changes that `ptxas` made, kind by kind; empty when the machine code has the PTX's instructions one to one.
@@ -87,7 +93,7 @@ impl Accesses {
                     sass: predicated[1],
                 });
             }
-            std::cmp::Ordering::Greater if bytes.is_eq() => Effect::Widened,
+            std::cmp::Ordering::Greater if bytes.is_ge() => Effect::Widened,
             std::cmp::Ordering::Greater => Effect::Removed,
             std::cmp::Ordering::Less if bytes.is_eq() => Effect::Split,
             std::cmp::Ordering::Less => Effect::Copied,
@@ -114,6 +120,9 @@ impl fmt::Display for Change {
             }
             Effect::Resultless => {
                 write!(f, "{ptx} atom of the PTX are RED in SASS: their results are not used")
+            }
+            Effect::Elected => {
+                write!(f, "{ptx} {name} of the PTX are RED by one lane of each warp in SASS: all lanes change one word")
             }
             Effect::Counted => write!(
                 f,

@@ -11,6 +11,16 @@ pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
     lines.find(|line| *line == label)?;
     // The next function's code begins with its own label.
     let own = lines.take_while(|line| !line.starts_with(".text."));
+    let mut elects = false;
+    let access = |line: &str| {
+        let access = access(line);
+        // The warp's first lane is found by its ballot. A label begins another part of the code.
+        elects = (elects || line.contains("FLO.U32 ")) && line.starts_with("/*");
+        access.map(|own| match own.kind {
+            Kind::Red if own.predicated && elects => Access { kind: Kind::RedOfOne, ..own },
+            _ => own,
+        })
+    };
     Some(own.filter_map(access).collect())
 }
 

@@ -60,6 +60,15 @@ fn sass_by_kind_width_and_predicate() {
     assert_eq!(of_sass(SASS, "entr"), None);
 }
 
+#[test]
+fn a_reduction_by_the_lane_that_a_warp_elects() {
+    let elected = "/*0000*/ UFLO.U32 UR7, UR6 ;\n/*0010*/ @P0 REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R5 ;";
+    let after_label = elected.replace(";\n", ";\n.L_x_1:\n");
+    for (code, words) in [(elected, "1 @P RED by one lane.32"), (&after_label, "1 @P RED.32")] {
+        assert_eq!(of_sass(&format!(".text.k:\n{code}"), "k").unwrap().to_string(), words);
+    }
+}
+
 fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String> {
     let counts = |forms: &[(Kind, u32, bool)]| {
         let access = |&(kind, bits, predicated)| Access { kind, bits, predicated };
@@ -72,7 +81,7 @@ fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String
 
 #[test]
 fn what_ptxas_did_in_words() {
-    use Kind::{Atom, Atoms, AtomsPopc, Ldg, Red, Sts};
+    use Kind::{Atom, Atoms, AtomsPopc, Ldg, Red, RedOfOne, Sts};
     let narrow = (Ldg, 32, false);
     assert!(accesses(&[narrow; 4], &[narrow; 4]).is_empty());
     let wide = (Ldg, 128, false);
@@ -91,6 +100,12 @@ fn what_ptxas_did_in_words() {
             &[plain(Atom); 3],
             &[plain(Atom), predicated(Red), predicated(Red)],
             "2 atom of the PTX are RED in SASS: their results are not used",
+        ),
+        (&[narrow; 3], &[wide, narrow], "3 LDG of the PTX are 2 wider ones in SASS"),
+        (
+            &[plain(Atom)],
+            &[predicated(RedOfOne)],
+            "1 ATOM of the PTX are RED by one lane of each warp in SASS: all lanes change one word",
         ),
         (
             &[plain(Atoms); 2],

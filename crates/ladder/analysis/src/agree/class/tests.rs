@@ -67,6 +67,8 @@ fn changes_explain_what_they_touch_and_in_their_direction() {
         (atom, Kind::Atom, Effect::Resultless, true, false),
         (red, Kind::Atom, Effect::Resultless, false, true),
         (waves, Kind::Atom, Effect::Resultless, false, false),
+        (atom, Kind::Atom, Effect::Elected, true, false),
+        (red, Kind::Atom, Effect::Elected, true, true),
         (warps, Kind::Ldg, Effect::Copied, false, false),
     ] {
         let changes = [change(kind, effect)];

@@ -109,14 +109,27 @@ impl Ncu<'_> {
         block: Option<[u32; 3]>,
         wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, Error> {
-        if launches.is_empty() {
+        let entries: Vec<&str> = launches.iter().map(|(_, own)| own.entry.as_str()).collect();
+        self.profile_entries(&entries, &own_args(selection, launches, block), wanted)
+    }
+
+    /// Profiles the profiled program with these arguments, in which it launches each of these entries once, and returns their
+    /// numbers in the same order.
+    ///
+    /// # Errors
+    /// As [`Ncu::profile`].
+    pub fn profile_entries(
+        &self,
+        entries: &[&str],
+        own_args: &[OsString],
+        wanted: &MetricSet,
+    ) -> Result<Vec<Numbers>, Error> {
+        if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let entries: Vec<&str> = launches.iter().map(|(_, own)| own.entry.as_str()).collect();
-        let own_args = own_args(selection, launches, block);
         let mut metrics: BTreeSet<&String> = wanted.needed.union(&wanted.optional).collect();
         let output = loop {
-            let output = self.run(&args(&entries, &metrics, &self.profiled, &own_args))?;
+            let output = self.run(&args(entries, &metrics, &self.profiled, own_args))?;
             // The loop ends because each attempt has fewer metrics.
             let unknown = unknown_metrics(&output, &metrics);
             let is_needed = |name: &&&String| wanted.needed.contains(**name);
@@ -143,7 +156,7 @@ impl Ncu<'_> {
             self.refuse_absent(wanted.needed.iter().filter(is_absent))?;
             Ok(own.numbers.clone())
         };
-        entries.into_iter().map(numbers).collect()
+        entries.iter().copied().map(numbers).collect()
     }
 
     /// Fails with the metrics that the chip must have and does not have, if there are any.

@@ -54,6 +54,10 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
         near, issue 0.9, lanes 1.0 => Issue Coarsening;
         near, issue 0.9, fma 0.9 => Fma;
         near, issue 0.9, fma 0.7 => Fma;
+        near, issue 0.7, fma 0.9, lanes 0.5 => Fma Divergence;
+        near, special 0.9 => Special;
+        near, special 0.9, lanes 0.5 => Special Divergence;
+        far, lanes 0.5 => Latency Divergence;
         near, tensor 0.9 => Tensor;
         near, tensor 0.88, shared 0.9 => Tensor;
         near, tensor 0.7, shared 0.9 => Shared Tiling;
@@ -121,11 +125,13 @@ fn shares_of_the_model_and_of_ncu() {
             (model::Resource::Matrix, 50.0),
         ],
         resident: 2,
+        at_barriers: 20.0,
     };
     let of = |l2| Utilization::from_model(&h100, &estimate(l2), &numbers, geometry(launch), bytes);
     let shares = of(95.0);
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
     assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.5)));
+    assert_eq!(shares.barrier, Some(0.2));
     // Two blocks of 16 warps, of 64.
     assert_eq!(shares.warps_active, Some(0.5));
     for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {

@@ -1,0 +1,29 @@
+//! What cannot be recorded. The verdicts of kernels with a known problem are tested in `analysis`, on ordinary kernels.
+
+use devices::Description;
+use profile::{Error, LaunchProfile, Watch, record};
+use simt::{Config, Launch, Machine, Module};
+
+/// Each thread stores its number to its word of `data`.
+const STORE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel(.param .u64 .ptr .global .align 4 data)\n{\n\
+    .reg .b32 %r<5>; .reg .b64 %rd<4>;\nld.param.u64 %rd1, [data];\nmov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\n\
+    mov.u32 %r4, %ntid.x;\nmad.lo.u32 %r1, %r3, %r4, %r2;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+    st.global.u32 [%rd3], %r1;\nret;\n}\n";
+
+/// Launches the kernel with one block on so many words.
+fn launched(threads: u32, words: usize) -> Result<LaunchProfile, Error> {
+    let function = Module::from_ptx(STORE).expect("it is PTX").function("kernel").expect("it is there");
+    let mut machine = Machine::new(Config::default()).expect("threads start");
+    let data = machine.zeroed::<u32>(words).expect("there is memory");
+    let args = [data.into()];
+    let launch = Launch::new(&function, [1; 3], [threads, 1, 1], &args);
+    record(&mut machine, &launch, Watch::new(Description::open("h100").expect("it is known")))
+}
+
+#[test]
+fn what_cannot_be_recorded_is_an_error() {
+    let beyond = launched(64, 32).expect_err("half of the threads have no word").to_string();
+    assert!(beyond.starts_with("out of bounds write of 4 bytes"), "{beyond}");
+    let too_large = launched(2048, 32).expect_err("no block is so large");
+    assert!(matches!(too_large, Error::Launch(_)), "{too_large}");
+}
