@@ -43,11 +43,11 @@ pub fn usage(ptx: &str, entry: &str, arch: &str) -> Result<Usage, Error> {
     Ok(*usages(ptxas, ptx, arch)?.get(entry).ok_or_else(missing)?)
 }
 
-/// Returns the [`usage`] of an entry of a PTX text for `target`, from which only this entry is assembled. A target such as
+/// Returns the [`usage`](fn@usage) of an entry of a PTX text for `target`, from which only this entry is assembled. A target such as
 /// `sm_90a` is assembled for itself alone, any other one for `arch`.
 ///
 /// # Errors
-/// Those of [`usage`].
+/// Those of [`usage`](fn@usage).
 pub fn usage_of(ptx: &str, entry: &str, target: &str, arch: &str) -> Result<Usage, Error> {
     let part = extract(&Outline::new(ptx), entry, SourceLines::Drop).map_or(Cow::Borrowed(ptx), Cow::Owned);
     usage(&part, entry, if target.ends_with(['a', 'f']) { target } else { arch })
