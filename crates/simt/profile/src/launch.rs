@@ -75,8 +75,8 @@ impl Recorder {
     /// Prepares to watch a launch.
     ///
     /// # Errors
-    /// [`Error::Request`] when there is no such block or warp, [`Error::Device`] when the tables do not have the device's
-    /// architecture.
+    /// Returns [`Error::Request`] when the launch does not have the watched block or warp, and [`Error::Device`] when the tables do
+    /// not have the device's architecture.
     pub fn new(machine: &Machine, launch: &Launch<'_>, watch: Watch) -> Result<Self, Error> {
         let geometry = Geometry::from(launch);
         for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())]
@@ -117,7 +117,7 @@ impl Recorder {
         observers(function, watch, buffers, OfBlocks::new(chosen, path))
     }
 
-    /// The blocks that a multiprocessor holds at once, of which there is one at least.
+    /// Returns the number of blocks that a multiprocessor holds at once, at least 1.
     fn resident(&self) -> u32 {
         self.occupancy.blocks.max(1)
     }

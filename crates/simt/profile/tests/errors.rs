@@ -10,7 +10,7 @@ const STORE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .en
     mov.u32 %r4, %ntid.x;\nmad.lo.u32 %r1, %r3, %r4, %r2;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
     st.global.u32 [%rd3], %r1;\nret;\n}\n";
 
-/// Launches the kernel with one block on so many words.
+/// Launches the kernel with one block on a buffer of `words` words.
 fn launched(threads: u32, words: usize) -> Result<LaunchProfile, Error> {
     let function = Module::from_ptx(STORE).expect("it is PTX").function("kernel").expect("it is there");
     let mut machine = Machine::new(Config::default()).expect("threads start");

@@ -39,10 +39,10 @@ pub fn check_new(path: &Path) -> std::io::Result<()> {
     temporary_file(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())).map(drop)
 }
 
-/// Returns the path for a process of a run, of which each process writes a file: `report.html` for the first one that asks,
-/// `report-2.html` for the second.
+/// Returns the path that a process of a run writes to: `report.html` for the first process that asks, `report-2.html` for the
+/// second.
 ///
-/// The runs are told apart by name. Each process leaves an empty file in the folder for temporary files.
+/// `run` names the run. Each process leaves an empty file in the folder for temporary files.
 pub fn numbered(path: &Path, run: &str) -> PathBuf {
     let mut hasher = FxHasher::default();
     std::path::absolute(path).unwrap_or_default().hash(&mut hasher);

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::figures::{Sourced, worst};
 use crate::sources::SourceFiles;
 use crate::svg;
-use crate::words::{duration, fix, sentence, ways};
+use crate::words::{assumption, duration, fix, sentence, ways};
 
 /// An explained launch as data.
 #[derive(Clone, Debug, Serialize)]
@@ -117,10 +117,6 @@ impl Section {
         let found = launch.verdict;
         let kind = found.map_or("access", |found| found.bound.figure());
         let pair = found.and_then(|found| found.helps).and_then(|fix| fix.entry().pairs.first());
-        let registers = match launch.recording.residence.has_registers {
-            true => "",
-            false => "; without ptxas, as if registers did not limit the number of blocks",
-        };
         let evidence = found.map_or(&[][..], |found| found.bound.evidence());
         let is_evidence = |metric: &&Metric| evidence.contains(&&*metric.name);
         let rows = |metric: &Metric| CounterRow::new(metric, launch).filter(|row| row.number != "0");
@@ -133,7 +129,7 @@ impl Section {
             verdict: found
                 .map_or("there is no counter that shows what bounds this launch".to_owned(), |found| sentence(&found)),
             time: duration(record.predicted_ns),
-            origin: format!("predicted for {}, not measured ({ACCURACY}){registers}", record.device),
+            origin: format!("predicted for {}, not measured ({ACCURACY}){}", record.device, assumption(launch)),
             fix: found.map_or(String::new(), |found| fix(&found)),
             ways: ways(found.and_then(|found| found.helps)),
             rungs: pair.map(|pair| [&*pair.after, &*pair.before]),

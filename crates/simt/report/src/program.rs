@@ -186,8 +186,8 @@ impl Report {
         }
     }
 
-    /// Writes what is not written yet, and says in a line where it is. `None` when nothing was launched and there is no message.
-    /// Where the file cannot be written any more, another one is, in the folder for temporary files.
+    /// Writes the file if the report has changed, and returns a line that names it. Returns `None` when nothing was launched and
+    /// there is no message. If the file cannot be written, the report goes to the folder for temporary files.
     ///
     /// # Errors
     /// Why neither can be written.
@@ -370,6 +370,6 @@ unsafe extern "C" {
 
 /// Calls a function when the process ends. A process that is killed, or ends without its exit handlers, does not call it.
 pub fn at_exit(function: extern "C" fn()) {
-    // It fails when there is no memory for one more.
+    // It fails when the C library has no memory left for the function.
     let _ = atexit(function);
 }

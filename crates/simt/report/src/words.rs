@@ -1,5 +1,6 @@
 //! A verdict in words.
 
+use profile::LaunchProfile;
 use profile::checklist::Optimization;
 use profile::verdict::{BoundVerdict, Resource};
 
@@ -41,6 +42,14 @@ pub fn how_near(found: &BoundVerdict) -> String {
         Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
         Resource::Latency => format!("nothing above {share}"),
         _ => share,
+    }
+}
+
+/// What a prediction assumes without `ptxas`, to follow where it comes from; empty where `ptxas` said the registers.
+pub fn assumption(launch: &LaunchProfile) -> &'static str {
+    match launch.recording.residence.has_registers {
+        true => "",
+        false => "; without ptxas, as if registers did not limit the number of blocks",
     }
 }
 

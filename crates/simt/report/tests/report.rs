@@ -8,7 +8,7 @@ use report::{Form, Report};
 use simt::sanitize::{Check, Checks};
 use simt::{Config, Function, Launch, Machine, Module};
 
-/// `strided(data)`: each lane loads and stores a word of a line of its own; `beyond(data)` stores 4 GiB behind it.
+/// `strided(data)`: each lane loads and stores a word of a separate line. `beyond(data)` stores 4 GiB after its start.
 const KERNELS: &str = ".version 8.0
 .target sm_80
 .address_size 64

@@ -1,8 +1,8 @@
 //! Ordinary kernels that are not a ladder's: the verdict of those with one known problem, and the counters of all next to
 //! Nsight Compute's.
 //!
-//! `cuda.cu` and `rust.rs` have the kernels and the launch of each. The ignored tests make what lies beside them: `compile`
-//! the PTX, and `records`, on a machine with a GPU, `h100.jsonl`.
+//! `cuda.cu` and `rust.rs` have the kernels and the launch of each. The ignored tests write the other
+//! files of this folder: `compile` writes the PTX, and `records` writes `h100.jsonl` on a machine with a GPU.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -343,7 +343,7 @@ fn launches() {
     }
 }
 
-/// Writes `h100.jsonl` to the folder that `OUT` names, and all that Nsight Compute counted beside it. Without Nsight Compute,
+/// Writes `h100.jsonl` to the folder that `OUT` names, and all that Nsight Compute counted next to it. Without Nsight Compute,
 /// only the registers are recorded.
 #[test]
 #[ignore = "it records on a GPU"]
@@ -399,7 +399,7 @@ fn records() {
 
 /// Compiles both sources to PTX that any driver since CUDA 12.0 accepts.
 #[test]
-#[ignore = "it writes the PTX beside this file"]
+#[ignore = "it writes the PTX next to this file"]
 fn compile() {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     fs::create_dir_all(temporary.join("src")).unwrap();

@@ -22,6 +22,7 @@ use crate::output::{Document, Printer};
 use crate::timing::MODEL;
 use report::LaunchRecord;
 use report::sources::SourceFiles;
+use report::words::assumption;
 
 /// The arguments of `ladder why FILE.ptx`.
 #[derive(Args, Debug)]
@@ -134,11 +135,7 @@ fn explained(own: &LaunchProfile, device: &Description, files: &mut SourceFiles,
         document.paragraph("there is no counter that shows what bounds this launch");
         return document;
     };
-    let registers = match own.recording.residence.has_registers {
-        true => "",
-        false => "; without ptxas, as if registers did not limit the number of blocks",
-    };
-    let origin = format!("predicted for {}, not measured{registers}\npredictions: {ACCURACY}", device.name);
+    let origin = format!("predicted for {}, not measured{}\npredictions: {ACCURACY}", device.name, assumption(own));
     verdict::explain(&mut document, found, &origin, Side::Sim, |metric| own.number(metric));
     figures::add_worst(&mut document, found.bound.figure(), &own.recording, (&title(own), files), env.style());
     verdict::add_fix(&mut document, found);
