@@ -7,7 +7,7 @@ use crate::arguments::{value, words};
 use crate::command::OutputKind;
 use crate::context::Context;
 use crate::numbers::holds;
-use crate::{exercises, figure, item, links, read, record};
+use crate::{change, exercises, figure, item, links, read, record};
 
 /// The line with what its directives give. What is wrong goes to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
@@ -44,6 +44,8 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["change", name, ..] => change::change(name, &words[2..]),
+        ["climb", name, source, ..] => change::climb(name, source, &words[3..], context),
         ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
         ["recorded", source, row, quantity] => results.cell(source, row, quantity),
         ["factor", source, row, quantity] => Ok(format!("{:.2}", results.number(source, row, quantity)?)),
@@ -88,7 +90,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
 }
 
 /// The rung of this name, of whatever ladder.
-fn rung(name: &str) -> Result<&'static Rung, String> {
+pub(crate) fn rung(name: &str) -> Result<&'static Rung, String> {
     let mut rungs = CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs.iter());
     rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))
 }
