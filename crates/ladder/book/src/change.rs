@@ -54,7 +54,7 @@ fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
 }
 
 /// Returns the figure of a ladder's recorded times. A line marks the memory's floor where the source has the quantity
-/// `of peak`, or the row of `mark="NAME|SOURCE|ROW"`.
+/// `of peak`, or the row of `mark="NAME|SOURCE|ROW"`. `rungs=…` leaves out all other rungs.
 ///
 /// # Errors
 /// When there is no such ladder, or nothing is recorded for it.
@@ -62,7 +62,8 @@ pub(crate) fn climb(name: &str, source: &str, words: &[String], context: &mut Co
     let ladder = CATALOG.ladder(name).map_err(|why| why.to_string())?;
     let (results, prefix) = (context.results, format!("{name}_"));
     let mut times = Vec::new();
-    for rung in ladder.rungs {
+    let named: Option<Vec<&str>> = value(words, "rungs").map(|names| names.split(',').collect());
+    for rung in ladder.rungs.iter().filter(|rung| named.as_ref().is_none_or(|names| names.contains(&rung.name))) {
         if let Some(time) = results.value(source, rung.name, "time")?.and_then(|time| time.number()) {
             times.push((rung.name.strip_prefix(&prefix).unwrap_or(rung.name), time));
         }
@@ -80,7 +81,8 @@ pub(crate) fn climb(name: &str, source: &str, words: &[String], context: &mut Co
     let title = format!("Times of the ladder {name}, {source}");
     let svg = cli::climb(&title, &times, mark.as_ref()).ok_or_else(|| format!("{source} has no time of {name}"))?;
     let described = times.iter().map(|(rung, time)| format!("{rung} {:.1} µs", time / 1e3)).collect::<Vec<_>>();
-    let file = format!("figures/climb-{name}-{}.svg", source.replace(['/', '@', ' '], "-"));
+    let part = named.map_or(String::new(), |names| format!("-{}", names[0]));
+    let file = format!("figures/climb-{name}{part}-{}.svg", source.replace(['/', '@', ' '], "-"));
     context.files.insert(file.clone(), svg);
     Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{title}: {}\">\n</figure>\n", described.join(", ")))
 }

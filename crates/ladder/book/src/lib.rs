@@ -19,7 +19,7 @@
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
 //! | `{{change RUNG [ITEM…] [over=RUNG]}}` | what a rung's kernel, and items of its file, change in the rung before it, as a `diff` |
-//! | `{{climb LADDER SOURCE [mark="NAME\|SOURCE\|ROW"]}}` | a chart of the ladder's recorded times, with the memory's floor or the marked time |
+//! | `{{climb LADDER SOURCE [rungs=RUNG,…] [mark="NAME\|SOURCE\|ROW"]}}` | a chart of the ladder's recorded times, with the memory's floor or the marked time |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
 //! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
 //! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |

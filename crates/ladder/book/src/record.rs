@@ -64,8 +64,11 @@ impl Results {
     }
 }
 
-/// The heading of a quantity that was measured on several devices: `time, H200`.
+/// The heading of a quantity that was measured on several devices: `time, H200`. What a text published is of no device here.
 pub(crate) fn heading(source: &str, quantity: &str) -> String {
+    if quantity == "published" {
+        return quantity.to_owned();
+    }
     let device = source.split('/').next().unwrap_or_default();
     format!("{quantity}, {}", device.to_uppercase())
 }

@@ -37,7 +37,7 @@ mod cpu;
 mod number;
 mod reduction;
 
-pub use cpu::{plain_sum, recursive_reduce};
+pub use cpu::{plain_sum, recursive_reduce, unrolled_sum};
 
 use engine::Error;
 use engine::options::{Opt, Options};
