@@ -16,7 +16,7 @@ use rung::rung;
 /// As [`transpose`](super) says.
 #[rung(
     after = transpose_smem_pad,
-    lesson = "two tiles a block: each thread has two loads and two stores in flight",
+    lesson = "two tiles per block: each thread has two loads and two stores in flight",
     blocks = [(32, 16), (32, 32), (16, 16)],
     default_block = (32, 16),
     items_per_thread = 2,

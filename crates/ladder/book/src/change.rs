@@ -49,7 +49,8 @@ fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     let others = items.iter().filter_map(|name| item::item(text, name).ok());
     let parts: Vec<String> = others.chain([kernel[start..].to_owned()]).map(|part| part + "\n").collect();
     // A comment that names the rung before says what the difference shows.
-    let is_shown = |line: &&str| !["// As in `", "// From here on as in"].iter().any(|own| line.trim().starts_with(own));
+    let is_shown =
+        |line: &&str| !["// As in `", "// From here on as in"].iter().any(|own| line.trim().starts_with(own));
     Ok(parts.join("\n").lines().filter(is_shown).map(|line| format!("{line}\n")).collect())
 }
 

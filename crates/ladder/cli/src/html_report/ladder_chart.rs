@@ -65,7 +65,9 @@ pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<
     let axis = Axis::of(times.iter().map(|(_, time)| *time).chain(mark.map(|mark| mark.time)))?;
     let longest = times.iter().map(|(name, _)| name.chars().count()).max()?;
     let left = 16.0 + LETTER * longest as f64;
-    let columns = if mark.is_some() { [NARROW - 60.0, NARROW - 4.0] } else { [NARROW - 4.0; 2] };
+    let last = NARROW - 4.0;
+    // The heading of the last column has three letters before the name.
+    let columns = [mark.map_or(last, |mark| last - LETTER * (mark.name.chars().count() + 3) as f64), last];
     let width = columns[0] - 64.0 - left;
     let at = |time: f64| left + axis.at(time) * width;
     let cells = |time: f64| {
@@ -100,7 +102,8 @@ pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<
         rows,
         ticks,
         columns: heads.into_iter().flatten().zip(columns).map(|(text, x)| Label { at: [x, 0.0], text }).collect(),
-        floor: mark.map(|mark| Label { at: [at(mark.time), 0.0], text: format!("{} {}", mark.name, duration(mark.time)) }),
+        floor: mark
+            .map(|mark| Label { at: [at(mark.time), 0.0], text: format!("{} {}", mark.name, duration(mark.time)) }),
         axis: "time of a launch, logarithmic".to_owned(),
     };
     Some(file(&chart))
@@ -169,5 +172,23 @@ fn short(nanoseconds: f64) -> String {
         few if few < 1e3 => format!("{few:.0} ns"),
         some if some < 1e6 => format!("{} µs", crate::charts::plain(some / 1e3)),
         more => format!("{} ms", crate::charts::plain(more / 1e6)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mark, climb};
+
+    #[test]
+    fn a_climb_names_each_rung_and_its_share_of_the_mark() {
+        let mark = Mark { name: "floor".to_owned(), time: 20_000.0 };
+        let svg = climb("toys", &[("slow", 80_000.0), ("fast", 25_000.0)], Some(&mark)).expect("there are times");
+        for text in [">slow<", ">80.00 µs<", ">25 %<", ">fast<", ">80 %<", ">of floor<", ">floor 20.00 µs<", "<style>"]
+        {
+            assert!(svg.contains(text), "{text} is not in {svg}");
+        }
+        let plain = climb("toys", &[("slow", 80_000.0)], None).expect("there is a time");
+        assert!(plain.contains(">80.00 µs<") && !plain.contains("floor\""), "{plain}");
+        assert!(climb("toys", &[], Some(&mark)).is_none());
     }
 }
