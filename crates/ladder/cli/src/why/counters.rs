@@ -39,6 +39,7 @@ pub(super) fn show(
     // A ladder can take a minute: each is shown when it is done.
     measurement.each(|measurement, measured| {
         let mut document = view.profile(&measured.profile);
+        document.measured(measurement.context());
         let records = measured.records(&metrics, measurement.model());
         records.for_each(|record| document.record(&record));
         printer.show(&document)?;
@@ -122,7 +123,8 @@ impl<'a> View<'a> {
             };
             output::Column::number(self.heading(metric)).of(importance)
         });
-        let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers));
+        let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers))
+            .with_results_of(profile.ladder.name, &profile.title);
         for row in &profile.rows {
             let cells = columns.iter().map(|metric| self.cell(row, metric));
             table.row([row.rung.name.to_owned()].into_iter().chain(cells));

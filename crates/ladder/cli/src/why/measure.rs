@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Arguments;
 use crate::command::{CommandArgs, Env, progress_bar};
 use crate::error::Error;
-use crate::output::Document;
+use crate::output::{Context, Document};
 use crate::timing::{self, MODEL};
 use analysis::occupancy::geometry;
 use analysis::predict::sampler::INSTRUCTIONS;
@@ -194,10 +194,16 @@ impl<'a> Measurement<'a> {
         })
     }
 
+    /// Where and when the counters were counted.
+    pub(super) fn context(&self) -> Context {
+        let provenance = (self.env.provenance)(&self.info);
+        Context { device: self.info.to_string(), conditions: String::new(), provenance }
+    }
+
     /// Adds where and when the counters were counted.
     pub(super) fn provenance(&self, document: &mut Document) {
-        let Provenance { date, toolchain } = (self.env.provenance)(&self.info);
-        document.note(format!("on {}; {date}; {toolchain}", self.info));
+        let Context { device, provenance: Provenance { date, toolchain }, .. } = self.context();
+        document.note(format!("on {device}; {date}; {toolchain}"));
     }
 }
 
