@@ -44,6 +44,8 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["picture", name] => figure::picture(name, context),
+        ["device", name, key] => device(name, key),
         ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
         ["recorded", source, row, quantity] => results.cell(source, row, quantity),
         ["factor", source, row, quantity] => Ok(format!("{:.2}", results.number(source, row, quantity)?)),
@@ -118,13 +120,36 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
     let known = profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
     let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
-    let arguments = [&["why", name, "--counters", "--device", "sim", "--json"], options].concat().join(" ");
+    // A launch of a kernel that is not a rung runs on the simulator alone.
+    let is_launch = options.contains(&"--grid");
+    let on: &[&str] = if is_launch { &[] } else { &["--device", "sim"] };
+    let arguments = [&["why", name, "--counters"], on, &["--json"], options].concat().join(" ");
     let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
-    let number = json[0]["metrics"][&known.name]["sim"].as_f64();
+    let number = match is_launch {
+        true => json[0]["counters"][&known.name].as_f64(),
+        false => json[0]["metrics"][&known.name]["sim"].as_f64(),
+    };
     // In a sentence, 4 sectors are not 4.00.
     let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
     written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
+}
+
+/// A figure of a known device: `l2.gb_per_s` is the key `gb_per_s` of the table `l2` of its file.
+fn device(name: &str, key: &str) -> Result<String, String> {
+    let path = format!("crates/simt/devices/known/{name}.toml");
+    let (table, key) = key.rsplit_once('.').unwrap_or(("", key));
+    let (text, mut own) = (read(&path)?, "");
+    for line in text.lines() {
+        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            Some(name) => own = name,
+            None => match line.split_once(" = ") {
+                Some((found, value)) if (own, found) == (table, key) => return Ok(value.trim_matches('"').to_owned()),
+                _ => {}
+            },
+        }
+    }
+    Err(format!("{path} has no `{key}` in [{table}]"))
 }
 
 /// Recorded results side by side.

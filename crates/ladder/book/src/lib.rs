@@ -18,7 +18,9 @@
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
-//! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
+//! | `{{picture NAME}}` | the drawing `docs/book/pictures/NAME.svg` |
+//! | `{{device NAME KEY}}` | a figure of `crates/simt/devices/known/NAME.toml`: `{{device h100 l2.gb_per_s}}` |
+//! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name; with `--grid` among the options, of a kernel that is not a rung |
 //! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
 //! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |
 //! | `{{ratio SOURCE ROW ROW QUANTITY}}` | the first row's number over the second's |
