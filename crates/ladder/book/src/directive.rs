@@ -2,6 +2,7 @@
 
 use engine::Rung;
 use host::CATALOG;
+use profile::counters::Numbers;
 
 use crate::arguments::{value, words};
 use crate::command::OutputKind;
@@ -127,7 +128,11 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
     let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
     let number = match is_launch {
-        true => json[0]["counters"][&known.name].as_f64(),
+        true => {
+            let counters: Numbers =
+                serde_json::from_value(json[0]["counters"].clone()).map_err(|why| format!("`{arguments}`: {why}"))?;
+            known.sim.of(&known.name, &counters)
+        }
         false => json[0]["metrics"][&known.name]["sim"].as_f64(),
     };
     // In a sentence, 4 sectors are not 4.00.

@@ -50,6 +50,11 @@ fn range(text: &str) -> Result<(usize, usize), String> {
 fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), String> {
     let starts: Vec<usize> = svg.match_indices(BEGIN).map(|(start, _)| start).collect();
     let end = svg.rfind("</svg>").ok_or("it drew nothing")?;
+    if starts.is_empty() && range.is_none() && !svg.is_empty() {
+        // A chart is a picture of one figure.
+        let described: Vec<&str> = ["title", "desc"].into_iter().flat_map(|tag| tags(svg, tag).next()).collect();
+        return Ok((svg.to_owned(), described.join(": ")));
+    }
     let (first, last) = range.unwrap_or((1, starts.len()));
     if starts.is_empty() || last > starts.len() {
         return Err(format!("there are {} figures", starts.len()));
