@@ -100,7 +100,7 @@ pub unsafe fn swizzled_tile(input: *const u32, output: *mut u32) {
 pub unsafe fn two_ways(output: *mut u32, group: u32, rounds: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     let mut x = i;
-    if i / group % 2 == 0 {
+    if i / group % 2 == 1 {
         for _ in 0..rounds {
             x ^= x * 3;
         }

@@ -194,7 +194,7 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// Where and when the counters were counted.
+    /// The device that counts, and when.
     pub(super) fn context(&self) -> Context {
         let provenance = (self.env.provenance)(&self.info);
         Context { device: self.info.to_string(), conditions: String::new(), provenance }
@@ -202,8 +202,8 @@ impl<'a> Measurement<'a> {
 
     /// Adds where and when the counters were counted.
     pub(super) fn provenance(&self, document: &mut Document) {
-        let Context { device, provenance: Provenance { date, toolchain }, .. } = self.context();
-        document.note(format!("on {device}; {date}; {toolchain}"));
+        let Provenance { date, toolchain } = (self.env.provenance)(&self.info);
+        document.note(format!("on {}; {date}; {toolchain}", self.info));
     }
 }
 
