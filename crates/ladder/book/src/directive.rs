@@ -7,7 +7,7 @@ use crate::arguments::{value, words};
 use crate::command::OutputKind;
 use crate::context::Context;
 use crate::numbers::holds;
-use crate::{exercises, figure, item, links, read, record};
+use crate::{Destination, exercises, figure, item, links, read, record};
 
 /// The line with what its directives give. What is wrong goes to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
@@ -72,12 +72,13 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
         ["exercises", topic] => exercises::of(topic, context.commands),
         ["playground", name] => {
             let name = rung(name)?.name;
-            Ok(if context.playground {
-                format!(
-                    "<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}&amp;embed=1\"></iframe>"
-                )
-            } else {
-                format!("The playground runs `{name}` step by step in a browser; `cargo xtask playground` builds it.")
+            Ok(match context.destination {
+                Destination::Site => format!(
+                    "<iframe class=\"playground\" title=\"The playground with {name}\" loading=\"lazy\" src=\"../playground/index.html?rung={name}&amp;embed=1\"></iframe>"
+                ),
+                Destination::Repository => {
+                    format!("[The playground](../../playground.md) runs `{name}` step by step in a browser.")
+                }
             })
         }
         _ => Err(format!(
