@@ -94,9 +94,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
-        ("playground" | "site", [])
-        | ("playground" | "site", [_])
-        | ("playground" | "site", [_, "--for-tests"])
+        ("playground" | "site", []) | ("playground" | "site", [_]) | ("playground" | "site", [_, "--for-tests"])
             if words.first().is_none_or(|folder| !folder.starts_with('-')) =>
         {
             let folder = words.first().map(|folder| (*folder).to_owned());

@@ -74,7 +74,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             let name = rung(name)?.name;
             Ok(match context.destination {
                 Destination::Site => format!(
-                    "<iframe class=\"playground\" title=\"The playground with {name}\" loading=\"lazy\" src=\"../playground/index.html?rung={name}&amp;embed=1\"></iframe>"
+                    "<iframe class=\"simulator\" title=\"The playground with {name}\" loading=\"lazy\" src=\"../playground/index.html?rung={name}&amp;embed=1\"></iframe>"
                 ),
                 Destination::Repository => {
                     format!("[The playground](../../playground.md) runs `{name}` step by step in a browser.")

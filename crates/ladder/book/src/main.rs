@@ -40,6 +40,12 @@ fn run(site: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
         for name in ["book.toml", "book.css"] {
             fs::copy(format!("{FOLDER}/{name}"), folder.join(name))?;
         }
+        // Documents that are chapters show them.
+        fs::create_dir_all(folder.join("src/screenshots"))?;
+        for picture in fs::read_dir("docs/screenshots")? {
+            let picture = picture?;
+            fs::copy(picture.path(), folder.join("src/screenshots").join(picture.file_name()))?;
+        }
     }
     let (chapters, figures, commands) = (book.chapters.len() - 1, book.files.len(), book.commands);
     let seconds = start.elapsed().as_secs_f64();

@@ -22,7 +22,8 @@ fn root() -> &'static Path {
 #[test]
 fn the_chapters_in_the_repository_are_current() {
     let _alone = alone();
-    let book = prepare(root(), Destination::Repository).unwrap_or_else(|faults| panic!("the book has faults:\n{faults}"));
+    let book =
+        prepare(root(), Destination::Repository).unwrap_or_else(|faults| panic!("the book has faults:\n{faults}"));
     assert!(book.commands > 0 && !book.files.is_empty());
     let folder = root().join(RENDERED);
     for (name, text) in book.all_files() {
