@@ -2,6 +2,7 @@
 
 use engine::Rung;
 use host::CATALOG;
+use profile::metrics::{METRICS, Metric, Side};
 
 use crate::arguments::{value, words};
 use crate::command::OutputKind;
@@ -64,6 +65,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
                 }
             }
         }
+        ["metrics", group] => metrics(group),
         ["table", ..] => table(words, context),
         ["document", file] => {
             let path = format!("docs/{file}");
@@ -117,7 +119,7 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
 
 /// A number of the SIMT machine's.
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
-    let known = profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
+    let known = METRICS.iter().find(|own| own.heading == metric || own.name == metric);
     let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
     let arguments = [&["why", name, "--counters", "--device", "sim", "--json"], options].concat().join(" ");
     let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
@@ -126,6 +128,22 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
     // In a sentence, 4 sectors are not 4.00.
     let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
     written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
+}
+
+/// The metrics of a group: the heading of each, the device that has it, its meaning and its name.
+fn metrics(group: &str) -> Result<String, String> {
+    let own = METRICS.iter().filter(|metric| format!("{:?}", metric.group).eq_ignore_ascii_case(group));
+    let row = |metric: &Metric| {
+        let on = [Side::Sim, Side::Gpu].map(|side| metric.source(side).missing().map_or(side.name(), |_| ""));
+        let on = on.join(" ").trim().replace(' ', ", ");
+        let note = if metric.sim_note.is_empty() { String::new() } else { format!(" ({})", metric.sim_note) };
+        format!("| {} | {on} | {}{note} | `{}` |\n", metric.heading, metric.meaning, metric.name)
+    };
+    let rows: String = own.map(row).collect();
+    match rows.is_empty() {
+        true => Err(format!("no metric of `ladder why` is in a group `{group}`")),
+        false => Ok(format!("| counter | on | what it is | Nsight Compute's name |\n|---|---|---|---|\n{rows}")),
+    }
 }
 
 /// Recorded results side by side.

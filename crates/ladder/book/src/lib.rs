@@ -20,6 +20,7 @@
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
+//! | `{{metrics GROUP}}` | a table of the counters of a group: what each is, and its name |
 //! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
 //! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |
 //! | `{{ratio SOURCE ROW ROW QUANTITY}}` | the first row's number over the second's |
