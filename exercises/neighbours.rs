@@ -1,22 +1,22 @@
-//! Neighbours: what to do at the edges.
+//! Neighbors: what to do at the edges.
 //!
-//! Many computations take the elements beside one's own: blurs, averages, waves. The first and the last element have only
-//! one neighbour, and reading the other one is an access outside of the buffer.
+//! Blurs, averages and simulations of waves compute an element from the elements next to it. The first and the last
+//! element have only one neighbor. Reading the missing neighbor is an access outside the buffer.
 //!
-//! Let `output[i]` be `input[i - 1] + input[i] + input[i + 1]`, where an element that does not exist counts as 0. The
-//! guard for `i` itself is there.
+//! Compute `output[i]` as `input[i - 1] + input[i] + input[i + 1]`. An element that does not exist counts as 0. The
+//! kernel has the bounds check for `i`.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` and `output` point to `n` elements each. The grid has a thread for each of them, or more.
+/// `input` and `output` point to `n` elements each. The grid has at least one thread for each of them.
 #[kernel]
 pub unsafe fn neighbours(input: *const i32, output: *mut i32, n: u32) {
     let (i, n) = (thread::index_1d() as usize, n as usize);
     if i < n {
-        // SAFETY: in bounds, by the guards; each thread has an element of its own.
+        // SAFETY: the accesses are in bounds: checked here. Each thread writes a separate element.
         unsafe {
-            // TODO: not every element has both neighbours.
+            // TODO: not every element has both neighbors.
             let left = *input.wrapping_add(i).wrapping_sub(1);
             let right = *input.add(i + 1);
             *output.add(i) = left + *input.add(i) + right;

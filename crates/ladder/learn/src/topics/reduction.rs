@@ -20,11 +20,11 @@ pub(super) fn sum_of_parts(n: usize, threads: u32, part: usize) -> Case {
 
 exercises! {
     reduce_tree: [0, 1, 127, 128, 300] => |n| sum_of_parts(n, 128, 128);
-    reduce_together: [0, 1, 127, 300, 256], "branches that split a warp": SPLITS <= 12.0 => |n| sum_of_parts(n, 128, 128);
-    reduce_more_a_thread: [0, 1, 130, 512, 2000, 2048], "barriers that warps come to": BARRIERS <= 128.0 => |n| {
+    reduce_together: [0, 1, 127, 300, 256], "divergent branches in total": SPLITS <= 12.0 => |n| sum_of_parts(n, 128, 128);
+    reduce_more_a_thread: [0, 1, 130, 512, 2000, 2048], "arrivals of warps at barriers in total": BARRIERS <= 128.0 => |n| {
         sum_of_parts(n, 128, 512)
     };
-    reduce_block_size: [0, 1, 255, 600, 512], "branches": BRANCHES <= 160.0 => |n| {
+    reduce_block_size: [0, 1, 255, 600, 512], "branches executed by warps in total": BRANCHES <= 160.0 => |n| {
         // Both kernels in turn, the larger one for the last size.
         match n % 2 == 0 {
             true => sum_of_parts(n, 256, 256).kernel("_256"),

@@ -24,7 +24,7 @@ exercises! {
         let after = turned(&before, threads);
         Case::line(3, threads as u32).shared(4 * threads).in_place("data", before, after)
     };
-    halo: [0, 1, 5, 128, 131, 512], "loads of a warp": LOADS <= 20.0 => |n| {
+    halo: [0, 1, 5, 128, 131, 512], "load requests in total": LOADS <= 20.0 => |n| {
         let input = integers(n, 7);
         let sum = |i: usize| input[i.saturating_sub(3)..n.min(i + 4)].iter().sum();
         let output: Vec<i32> = (0..n).map(sum).collect();

@@ -10,7 +10,7 @@ exercises! {
     global_index: [128, 1024] => |n| {
         Case::covering(n, 128).output("output", (0..n as u32).map(|i| 3 * i + 1).collect::<Vec<_>>())
     };
-    guard: [0, 1, 31, 33, 256, 1000] => |n| {
+    guard: [33, 0, 1, 31, 256, 1000] => |n| {
         let (a, b) = (floats(n, 1), floats(n, 2));
         let sum: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
         Case::covering(n, 128).input("a", a).input("b", b).output("sum", sum).value(n as u32)
