@@ -18,7 +18,7 @@ macro_rules! topics {
 /// Writes the exercises of a file: for each its name, its sizes in the order of the check, the goals at the last size if
 /// it has some, and the launch for a size. A goal is a name with its unit, a counter, `<=` or `>=`, and the limit.
 macro_rules! exercises {
-    ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident $bound:tt $limit:literal)* => $case:expr;)*) => {
+    ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident $bound:tt $limit:expr)* => $case:expr;)*) => {
         pub(super) fn exercises() -> Vec<crate::exercise::Exercise> {
             vec![$(crate::exercise::Exercise {
                 name: stringify!($name),

@@ -130,7 +130,8 @@ pub(super) fn verdict(
     document.heading(exercise.name, format!("exercise {number} of {all}, {}: {file}", exercise.topic));
     if is_new {
         document.paragraph(format!("\n{}\n", unfilled(&exercise.task())));
-        document.paragraph(format!("Your copy is {file}: edit this file. The check of the unchanged copy reports:\n"));
+        document.paragraph(format!("Edit your copy: {file}"));
+        document.paragraph("The check of the unchanged copy reports:\n");
     }
     if !verdict.right.is_empty() {
         document.paragraph(format!("correct for n = {}", list_of(&verdict.right)));

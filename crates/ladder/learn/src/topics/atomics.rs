@@ -1,16 +1,16 @@
-//! Memory that threads of all blocks change, and who sees it when.
+//! Atomics, memory orderings and fences.
 
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// How often each value below 64 occurs.
+/// Returns how often each value below 64 occurs.
 fn counts(input: &[u32]) -> Vec<u32> {
     let mut counts = vec![0; 64];
     input.iter().for_each(|value| counts[*value as usize] += 1);
     counts
 }
 
-/// `n` values below 64, of which those below `often` are the most.
+/// Returns `n` values below 64; most of them are below `often`.
 fn values(n: usize, often: u32) -> Vec<u32> {
     words(n, 1).into_iter().map(|word| if word % 16 < 15 { word / 16 % often } else { word / 16 % 64 }).collect()
 }

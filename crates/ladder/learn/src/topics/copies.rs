@@ -1,9 +1,9 @@
-//! Copies that come by themselves.
+//! Asynchronous copies and pipelines.
 
 use crate::exercise::Case;
 use crate::values::floats;
 
-/// Each part of 64 elements the other way round.
+/// Returns the elements with each part of 64 reversed.
 fn turned(values: &[f32]) -> Vec<f32> {
     values.chunks(64).flat_map(|part| part.iter().rev().copied()).collect()
 }

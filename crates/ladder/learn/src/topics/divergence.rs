@@ -1,4 +1,4 @@
-//! Branches that split warps.
+//! Branches that split a warp.
 
 use crate::exercise::Case;
 use crate::values::words;

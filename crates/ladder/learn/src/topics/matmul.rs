@@ -1,10 +1,10 @@
-//! Products of matrices: tiles, corners and registers.
+//! Matrix products: tiles, corner turning and registers.
 
 use crate::exercise::Case;
 use crate::values::{Values, floats};
 
-/// A launch that multiplies square matrices, where a block takes so many columns and rows of the product with so many
-/// threads; `b` lies column after column if it is `turned`.
+/// A launch that multiplies square matrices. A block computes `columns` and `rows` of the product, with `threads` threads in
+/// each direction. `b` is in column-major order if it is `turned`.
 fn product(n: usize, [columns, rows]: [usize; 2], threads: u32, turned: bool) -> Case {
     let (a, b) = (floats(n * n, 1), floats(n * n, 2));
     let mut c = vec![0.0; n * n];

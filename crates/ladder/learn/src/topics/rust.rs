@@ -1,4 +1,4 @@
-//! Rust on a GPU: slices, generics, traits, and where unsafe ends.
+//! Rust on a GPU: slices, generics, traits and safe wrappers.
 
 use crate::exercise::Case;
 use crate::values::{integers, words};

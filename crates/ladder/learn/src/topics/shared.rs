@@ -1,9 +1,9 @@
-//! Memory that the threads of a block have in common, and barriers.
+//! Shared memory and barriers.
 
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// Each part of so many elements the other way round.
+/// Returns the elements with each part of `part` elements reversed.
 fn turned(values: &[u32], part: usize) -> Vec<u32> {
     values.chunks(part).flat_map(|part| part.iter().rev().copied()).collect()
 }

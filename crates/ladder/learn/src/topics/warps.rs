@@ -1,4 +1,4 @@
-//! What 32 lanes do together.
+//! Shuffles and votes of the 32 lanes of a warp.
 
 use super::reduction::sum_of_parts;
 use crate::exercise::Case;
