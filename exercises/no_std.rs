@@ -16,7 +16,8 @@ use std::cmp::{max, min};
 #[kernel]
 pub unsafe fn no_std(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+    // SAFETY: `input` has three elements for each thread and `output` has one, and each thread writes a separate
+    // element.
     unsafe {
         // TODO: there is no `Vec`.
         let three: std::vec::Vec<i32> = (0..3).map(|k| *input.add(3 * i + k)).collect();

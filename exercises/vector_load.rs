@@ -10,7 +10,7 @@
 
 use cuda_std::prelude::*;
 
-// `use crate::wide;` brings `wide::load` and `wide::store`.
+// `use crate::wide;` imports `wide::load` and `wide::store`.
 
 /// # Safety
 /// `input` and `output` are multiples of 16 and point to `n` elements each. The grid has a thread for every 4 of them,

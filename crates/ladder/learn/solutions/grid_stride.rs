@@ -17,7 +17,7 @@ pub unsafe fn grid_stride(input: *const u32, output: *mut u32, n: u32) {
     let threads = thread::grid_dim_x() * thread::block_dim_x();
     let mut i = thread::index_1d();
     while i < n {
-        // SAFETY: the index is in bounds: checked by the loop or the branch. Each thread writes separate elements.
+        // SAFETY: i < n: checked above. Each thread writes separate elements.
         unsafe { *output.add(i as usize) = 2 * *input.add(i as usize) + 1 };
         i += threads;
     }

@@ -33,7 +33,7 @@ pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
     thread::sync_threads();
     let mut sum = 0;
     for k in 0..7 {
-        // SAFETY: the index is in bounds: checked here.
+        // SAFETY: t + k < 134, the number of elements in the tile.
         sum += unsafe { *tile.add(t + k) };
     }
     if i < n {

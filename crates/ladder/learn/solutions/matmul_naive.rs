@@ -19,7 +19,7 @@ pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     if row < n && column < n {
         let mut sum = 0.0;
         for i in 0..n {
-            // SAFETY: the index is in bounds: checked here.
+            // SAFETY: `row` and `column` are below n, checked above, and so is `i`.
             let (x, y) = unsafe { (*a.add((row * n + i) as usize), *b.add((i * n + column) as usize)) };
             sum = GpuFloat::mul_add(x, y, sum);
         }

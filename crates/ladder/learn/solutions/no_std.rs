@@ -15,7 +15,8 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn no_std(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+    // SAFETY: `input` has three elements for each thread and `output` has one, and each thread writes a separate
+    // element.
     unsafe {
         let [a, b, c] = [0, 1, 2].map(|k| *input.add(3 * i + k));
         *output.add(i) = max(min(a, b), min(max(a, b), c));

@@ -1,6 +1,7 @@
 //! Hints:
 //!
-//! 1. The compiler names the unsafe call. Which fact about `i` makes the promise of `new` true?
+//! 1. The compiler names a missing method first, and then an unsafe call. Which fact about `i` makes the promise of
+//!    `new` true?
 //! 2. `update` takes `self` and a closure from `u32` to `u32`. Inside it, one `unsafe` block reads and writes the
 //!    element.
 //! 3. `fn update(self, change: impl FnOnce(u32) -> u32) { unsafe { *self.0 = change(*self.0) } }`

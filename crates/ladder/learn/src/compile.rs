@@ -80,9 +80,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         Ok(path) => fs::read_to_string(&path).map_err(Error::file("read", path))?,
         Err(CudaBuilderError::BuildFailed { messages, .. }) => return Ok(Err(messages)),
         Err(CudaBuilderError::NoKernels { .. }) => {
-            return Ok(
-                Err("the file has no kernel: restore `#[kernel]` and the kernel's name".to_owned()),
-            );
+            return Ok(Err("the file has no kernel: restore `#[kernel]` and the kernel's name".to_owned()));
         }
         Err(CudaBuilderError::Lower { source, .. }) => return Ok(Err(format!("error: {source}"))),
         Err(

@@ -45,7 +45,7 @@ macro_rules! exercises {
 topics! {
     threads: "the index of a thread, and bounds checks", "warps";
     memory: "coalesced accesses to global memory", "coalescing";
-    divergence: "branches that split a warp", "divergence";
+    divergence: "divergent branches", "divergence";
     shared: "shared memory and barriers", "barriers";
     occupancy: "the number of warps that reside on a multiprocessor", "occupancy";
     reduction: "the sum of many numbers, step by step", "reduce-on-chip";

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use analysis::pitfalls::{ON_GPU, kept_of};
+use analysis::results::Record;
 use learn::{AnswerError, AnswerVerdict, Course, Exercise, GoalResult, Launched, Progress, State, Topic};
 use serde::Serialize;
 use simt::LaunchError;
@@ -144,10 +145,8 @@ pub(super) fn verdict(
         None => {
             document.note("solved");
             if let Some(bug) = exercise.bug() {
-                let mut facts = vec![("lesson", bug.lesson.to_owned()), ("a GPU", bug.on_gpu.to_owned())];
-                let record = kept_of(bug.name);
-                let measured = record.and_then(|record| Some((record, record.value(ON_GPU)?)));
-                facts.extend(measured.map(|(record, result)| ("measured", on_gpu(record.device_name(), &result.to_string()))));
+                let mut facts = vec![("lesson", bug.lesson.to_owned()), ("on a GPU", bug.on_gpu.to_owned())];
+                facts.extend(kept_of(bug.name).and_then(on_gpu).map(|effect| ("measured", effect)));
                 document.facts(facts);
             }
             add_next(&mut document, progress, course.exercises());
@@ -177,14 +176,15 @@ fn list_of(sizes: &[usize]) -> String {
 }
 
 /// What a GPU did with the faulty kernel of a bug, in a sentence.
-fn on_gpu(device: &str, result: &str) -> String {
-    let effect = match (result, result.strip_prefix("wrong: "), result.strip_prefix("error: ")) {
+fn on_gpu(record: &Record) -> Option<String> {
+    let result = record.value(ON_GPU)?.to_string();
+    let effect = match (&*result, result.strip_prefix("wrong: "), result.strip_prefix("error: ")) {
         ("right", ..) => "returned the correct result, which does not make it correct".to_owned(),
         (_, Some(elements), _) => format!("returned {elements} elements wrong"),
         (.., Some(error)) => format!("failed: {error}"),
         (other, ..) => format!("was not stopped by the GPU: it {other}"),
     };
-    format!("on an {device}, the faulty kernel {effect}")
+    Some(format!("on an {}, the faulty kernel {effect}", record.device_name()))
 }
 
 /// The error as one text.

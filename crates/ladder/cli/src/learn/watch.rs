@@ -58,7 +58,7 @@ pub(super) fn watch(
         Format::default().write(&document, env.style(), to.out)?;
         writeln!(to.out, "{}", show::bar(progress, course.exercises()))?;
         let keys = if has_keys { KEYS } else { "Ctrl-C: quit" };
-        writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again; {keys}\n")?;
+        writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again\n{keys}\n")?;
         to.out.flush()?;
         if is_solved && name.is_none() && !has_keys {
             next = following(exercise, progress, course);

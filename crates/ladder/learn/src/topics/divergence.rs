@@ -1,4 +1,4 @@
-//! Branches that split a warp.
+//! Divergent branches.
 
 use crate::exercise::Case;
 use crate::values::words;

@@ -23,7 +23,7 @@ exercises! {
         let blocks = [columns.div_ceil(16), rows.div_ceil(8)];
         Case::new(blocks, [16, 8]).in_place("matrix", before, after).value(rows as u32).value(columns as u32)
     };
-    neighbours: [0, 1, 2, 128, 301] => |n| {
+    neighbors: [0, 1, 2, 128, 301] => |n| {
         let input = integers(n, 4);
         let at = |i: usize| input.get(i).copied().unwrap_or(0);
         let output: Vec<i32> = (0..n).map(|i| at(i.wrapping_sub(1)) + at(i) + at(i + 1)).collect();

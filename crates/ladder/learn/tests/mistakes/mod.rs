@@ -28,7 +28,7 @@ mistakes! {
     guard: "i < n {" => "i <= n {", "bounds check";
     two_dimensions: "row * columns" => "row * rows", "race";
     two_dimensions: "row < rows && column < columns" => "row * columns + column < rows * columns", "race";
-    neighbours: "if i + 1 < n" => "if i < n", "bounds check";
+    neighbors: "if i + 1 < n" => "if i < n", "bounds check";
     grid_stride: "i += threads" => "i += thread::block_dim_x()", "race";
     coalesced_copy: "k * threads + thread::thread_idx_x()" => "thread::thread_idx_x() * WORDS + k", "sectors per load request: 32,";
     vector_load: "first + 4 <= n" => "first < n", "bounds check";
