@@ -46,6 +46,7 @@ topics! {
     matmul: "products of matrices: tiles, corners and registers",
     atomics: "memory that threads of all blocks change, and who sees it when",
     copies: "copies that come by themselves",
+    tensor: "products on tensor cores: fragments, tiles without bank conflicts, pipelines",
     rust: "Rust on a GPU: slices, generics, traits, and where unsafe ends",
 }
 
