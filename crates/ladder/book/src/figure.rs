@@ -1,13 +1,19 @@
-//! Figures of `ladder why --figures`, as files beside the pages.
+//! Figures of `ladder why --figures`, and pictures of `docs/book/src/figures`, as files next to the pages.
 
 use crate::command::OutputKind;
 use crate::context::Context;
+use crate::{FOLDER, read};
 
 /// How a figure begins in the text of an SVG file.
 const BEGIN: &str = "<g role=\"img\"";
 
 /// The figures of a rung, with the command that draws them. The first word may say which of them: `2` or `1-3`.
 pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
+    if let [name] = words
+        && name.ends_with(".svg")
+    {
+        return drawn_by_hand(name, context);
+    }
     let (range, arguments) = match words {
         [first, rest @ ..] if first.starts_with(|c: char| c.is_ascii_digit()) => (Some(range(first)?), rest),
         all => (None, all),
@@ -23,6 +29,17 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     Ok(format!(
         "<figure>\n<img src=\"{file}\" alt=\"{described}\">\n<figcaption><code>$ ladder {command}</code></figcaption>\n</figure>\n"
     ))
+}
+
+/// Returns a picture of `docs/book/src/figures`. Its title is the caption, and its description the text in its place.
+fn drawn_by_hand(name: &str, context: &mut Context<'_>) -> Result<String, String> {
+    let (file, svg) = (format!("figures/{name}"), read(&format!("{FOLDER}/src/figures/{name}"))?);
+    let first = |tag| tags(&svg, tag).next().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let (Some(title), Some(described)) = (first("title"), first("desc")) else {
+        return Err(format!("{file} lacks a `<title>` or a `<desc>`"));
+    };
+    context.files.insert(file.clone(), svg);
+    Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{described}\">\n<figcaption>{title}</figcaption>\n</figure>\n"))
 }
 
 /// The first and the last figure that is wanted, from 1 on.
