@@ -7,8 +7,6 @@
 //! group is the one that the warp needs, because no younger group exists. Change `start`, or the loop, so that the product
 //! never reads a stage before its copies have arrived. Keep `wait::<1>()`: with `wait::<0>()` in every step, no copy would
 //! be on its way while the warp multiplies.
-//!
-//! Chapter: Tensor cores: fragments.
 
 use crate::copy_async::{Shared, commit, copy_four, wait};
 use crate::wide::Wide;

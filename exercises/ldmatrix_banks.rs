@@ -4,10 +4,8 @@
 //! *chunks* of 16 bytes. `ldmatrix` loads four 8 × 8 matrices. For each of them it reads a chunk from 8 rows, and these 8
 //! chunks take one wavefront if they lie in different banks. Two chunks conflict if their places are equal modulo 8.
 //!
-//! With the rows one after another, the 8 chunks lie in two places modulo 8 only, and the loads lose 24 wavefronts to bank
-//! conflicts. Change `place` so that the loads lose none. The tile has exactly the 64 chunks that it needs.
-//!
-//! Chapter: Tensor cores: fragments.
+//! With the rows one after another, the 8 chunks lie in two places modulo 8 only. So the loads take 24 extra wavefronts.
+//! Change `place` so that the loads take no extra wavefront. The tile has exactly the 64 chunks that it needs.
 
 use crate::shared_address;
 use crate::wide::Wide;

@@ -6,8 +6,6 @@
 //!
 //! The figure of `ladder why gemm_mma --figures=fragments` shows which lane holds which element; a color is a register.
 //! Complete `word_of_a` and `word_of_b`, so that all 128 sums are right. `place_of_sum` is complete and shows the pattern.
-//!
-//! Chapter: Tensor cores: fragments.
 
 use cuda_std::prelude::*;
 

@@ -44,6 +44,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["picture", name] => figure::picture(name, context),
         ["uses", text, name] => {
             let name = rung(name)?.name;
             match context.commands.ended(&format!("ptx {name}"), OutputKind::Text)?.out.contains(text) {

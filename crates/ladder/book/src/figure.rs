@@ -1,4 +1,4 @@
-//! Figures of `ladder why --figures`, and pictures of `docs/book/src/figures`, as files next to the pages.
+//! Figures of `ladder why --figures`, as files beside the pages.
 
 use crate::command::OutputKind;
 use crate::context::Context;
@@ -9,11 +9,6 @@ const BEGIN: &str = "<g role=\"img\"";
 
 /// The figures of a rung, with the command that draws them. The first word may say which of them: `2` or `1-3`.
 pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
-    if let [name] = words
-        && name.ends_with(".svg")
-    {
-        return drawn_by_hand(name, context);
-    }
     let (range, arguments) = match words {
         [first, rest @ ..] if first.starts_with(|c: char| c.is_ascii_digit()) => (Some(range(first)?), rest),
         all => (None, all),
@@ -31,15 +26,15 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     ))
 }
 
-/// Returns a picture of `docs/book/src/figures`. Its title is the caption, and its description the text in its place.
-fn drawn_by_hand(name: &str, context: &mut Context<'_>) -> Result<String, String> {
-    let (file, svg) = (format!("figures/{name}"), read(&format!("{FOLDER}/src/figures/{name}"))?);
-    let first = |tag| tags(&svg, tag).next().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let (Some(title), Some(described)) = (first("title"), first("desc")) else {
-        return Err(format!("{file} lacks a `<title>` or a `<desc>`"));
-    };
-    context.files.insert(file.clone(), svg);
-    Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{described}\">\n<figcaption>{title}</figcaption>\n</figure>\n"))
+/// A picture of `docs/book/pictures`, which describes itself in its `title` and `desc`.
+pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, String> {
+    let path = format!("{FOLDER}/pictures/{name}.svg");
+    let svg = read(&path)?;
+    let described = |tag| tags(&svg, tag).next().map(str::trim).ok_or_else(|| format!("{path} has no <{tag}>"));
+    let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
+    let file = format!("figures/{name}.svg");
+    context.files.insert(file.clone(), svg.clone());
+    Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"))
 }
 
 /// The first and the last figure that is wanted, from 1 on.

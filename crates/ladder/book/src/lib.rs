@@ -18,7 +18,7 @@
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
-//! | `{{figure FILE.svg}}` | a picture of `docs/book/src/figures`, with its `<title>` as the caption and its `<desc>` as alternative text |
+//! | `{{picture NAME}}` | the drawing `docs/book/pictures/NAME.svg` |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
 //! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
 //! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |

@@ -55,7 +55,7 @@ const WRONG: [(&str, &str); 17] = [
     ("{{counter reduce_smem sectors}}", "no metric of `ladder why` is named `sectors`"),
     ("{{counter reduce_smen uniform}}", "`ladder why reduce_smen --counters --device sim --json`: error:"),
     ("{{figure 3 shuffle_up --figures=shuffle}}", "there are 1 figures"),
-    ("{{figure no.svg}}", "docs/book/src/figures/no.svg"),
+    ("{{picture none}}", "docs/book/pictures/none.svg"),
     ("{{uses cp.async reduce_smem}}", "the PTX of `reduce_smem` has no `cp.async`"),
     ("{{item reduce.rs Part}}", "there is no file reduce.rs"),
     ("{{lesson reduce_smen}}", "no rung is named `reduce_smen`"),

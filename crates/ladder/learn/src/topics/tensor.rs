@@ -30,7 +30,7 @@ exercises! {
         let c = product(&a, &b, 8);
         Case::line(1, 32).input("a", a).input("b", b).output("c", c)
     };
-    ldmatrix_banks: [1], "wavefronts lost to bank conflicts of loads": LOAD_CONFLICTS <= 0.0 => |_| {
+    ldmatrix_banks: [1], "extra wavefronts of shared loads in total": LOAD_CONFLICTS <= 0.0 => |_| {
         let input = words(256, 3);
         // Lane l has word l % 4 of row l / 4 of each 8 x 8 matrix.
         let word = |index: usize| {
