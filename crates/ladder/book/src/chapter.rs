@@ -48,8 +48,12 @@ pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<S
         faults.extend(prose::numbers_without_source(line).into_iter().map(|number| {
             at(&place, format_args!("`{number}`: a measured number is written by a directive ({{{{recorded …}}}})"))
         }));
-        whole += &directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
-        whole.push('\n');
+        let resolved = directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
+        // A line of checks alone leaves nothing.
+        if line.is_empty() || !resolved.is_empty() {
+            whole += &resolved;
+            whole.push('\n');
+        }
     }
     whole
 }

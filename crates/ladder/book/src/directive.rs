@@ -45,6 +45,14 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["picture", name] => figure::picture(name, context),
+        ["uses", text, name] => {
+            let name = rung(name)?.name;
+            match context.commands.ended(&format!("ptx {name}"), OutputKind::Text)?.out.contains(text) {
+                true => Ok(String::new()),
+                false => Err(format!("the PTX of `{name}` has no `{text}`; the text has to change")),
+            }
+        }
         ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
         ["recorded", source, row, quantity] => results.cell(source, row, quantity),
         ["factor", source, row, quantity] => Ok(format!("{:.2}", results.number(source, row, quantity)?)),
@@ -161,7 +169,9 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
         .split(',')
         .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write SOURCE|QUANTITY")));
     let columns: Vec<(&str, &str)> = columns.collect::<Result<_, _>>()?;
-    let headings = columns.iter().map(|(source, quantity)| record::heading(source, quantity));
+    let problem = |source: &str| source.split_once('@').map(|(_, problem)| problem.to_owned());
+    let has_problem = columns.iter().any(|(source, _)| problem(source) != problem(columns[0].0));
+    let headings = columns.iter().map(|(source, quantity)| record::heading(source, quantity, has_problem));
     let mut text =
         format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
     for (row, is_named) in rows {

@@ -2,6 +2,7 @@
 
 use crate::command::OutputKind;
 use crate::context::Context;
+use crate::{FOLDER, read};
 
 /// How a figure begins in the text of an SVG file.
 const BEGIN: &str = "<g role=\"img\"";
@@ -23,6 +24,17 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     Ok(format!(
         "<figure>\n<img src=\"{file}\" alt=\"{described}\">\n<figcaption><code>$ ladder {command}</code></figcaption>\n</figure>\n"
     ))
+}
+
+/// A picture of `docs/book/pictures`, which describes itself in its `title` and `desc`.
+pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, String> {
+    let path = format!("{FOLDER}/pictures/{name}.svg");
+    let svg = read(&path)?;
+    let described = |tag| tags(&svg, tag).next().map(str::trim).ok_or_else(|| format!("{path} has no <{tag}>"));
+    let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
+    let file = format!("figures/{name}.svg");
+    context.files.insert(file.clone(), svg.clone());
+    Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"))
 }
 
 /// The first and the last figure that is wanted, from 1 on.

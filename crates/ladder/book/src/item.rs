@@ -152,9 +152,11 @@ fn begins(line: &str, name: &str) -> bool {
 /// Whether the item from line `start` on ends in this line.
 fn ends(lines: &[&str], start: usize, line: usize) -> bool {
     let (first, own) = (lines[start].trim_end(), lines[line].trim_end());
-    if first.ends_with(['{', '[', '(']) {
-        let closes = own.trim_start().starts_with(['}', ']', ')']) && !own.ends_with('{');
-        return line > start && indent_of(own) == indent_of(first) && closes;
+    if first.ends_with(['{', '[', '(', '<']) {
+        let closes = own.trim_start().starts_with(['}', ']', ')']);
+        // The head of a function goes on: `) -> u32 {` or `) where`.
+        let goes_on = own.ends_with('{') || own.ends_with("where");
+        return line > start && indent_of(own) == indent_of(first) && closes && !goes_on;
     }
     own.ends_with(';') || own.ends_with('}')
 }
@@ -188,6 +190,16 @@ impl Part {
         1
     }
 }
+
+fn generic<
+    const N: usize,
+>(
+    a: [u32; N],
+) where
+    A: B,
+{
+    a;
+}
 ";
 
     #[test]
@@ -195,6 +207,7 @@ impl Part {
         let item = |name| item(FILE, name).expect("the item is there");
         let first = item("first");
         assert!(first.starts_with("pub unsafe fn first(") && first.ends_with("    }\n}"), "{first}");
+        assert!(item("generic").ends_with("{\n    a;\n}"), "{}", item("generic"));
         assert_eq!(item("LEN"), "pub(super) const LEN: usize =\n    4;");
         assert_eq!(item("ONE"), "const ONE: usize = 1;");
         assert_eq!(item("inner"), "#[inline(always)]\nfn inner(&self) -> u32 {\n    1\n}");

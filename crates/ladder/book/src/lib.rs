@@ -19,12 +19,14 @@
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
+//! | `{{picture NAME}}` | the drawing `docs/book/pictures/NAME.svg` |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name |
 //! | `{{metrics GROUP}}` | a table of the counters of a group: what each is, and its name |
 //! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
 //! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |
 //! | `{{ratio SOURCE ROW ROW QUANTITY}}` | the first row's number over the second's |
-//! | `{{table rows=… columns=SOURCE\|QUANTITY,…}}` | such values side by side; a ladder's name stands for its rungs that are recorded |
+//! | `{{table rows=… columns=SOURCE\|QUANTITY,…}}` | such values side by side; a ladder's name stands for its rungs that are recorded; headings name the problem if columns differ in it |
+//! | `{{uses TEXT RUNG}}` | nothing; a fault if the rung's PTX lacks the text |
 //! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `SOURCE\|ROW\|QUANTITY` |
 //! | `{{exercises TOPIC}}` | the exercises of `ladder learn` with this topic |
 //! | `{{playground RUNG}}` | on the site the playground with this rung, in the repository a link to its document |

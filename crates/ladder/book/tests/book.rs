@@ -60,7 +60,7 @@ fn what_was_recorded_is_what_the_tools_say() {
 }
 
 /// Each line of a chapter that is wrong, and a part of what is said of it.
-const WRONG: [(&str, &str); 15] = [
+const WRONG: [(&str, &str); 17] = [
     ("{{recorded h100/run reduce_smen time}}", "no record of h100/run has `time` of `reduce_smen`"),
     ("{{recorded h100/run reduce_smem tiem}}", "has no `tiem` in h100/run; it has time, result"),
     ("{{recorded h300/run reduce_smem time}}", "results/h300/run.jsonl"),
@@ -69,6 +69,8 @@ const WRONG: [(&str, &str); 15] = [
     ("{{counter reduce_smem sectors}}", "no metric of `ladder why` is named `sectors`"),
     ("{{counter reduce_smen uniform}}", "`ladder why reduce_smen --counters --device sim --json`: error:"),
     ("{{figure 3 shuffle_up --figures=shuffle}}", "there are 1 figures"),
+    ("{{picture none}}", "docs/book/pictures/none.svg"),
+    ("{{uses cp.async reduce_smem}}", "the PTX of `reduce_smem` has no `cp.async`"),
     ("{{item reduce.rs Part}}", "there is no file reduce.rs"),
     ("{{lesson reduce_smen}}", "no rung is named `reduce_smen`"),
     ("{{recordet h100/run reduce_smem time}}", "is no directive of the book"),

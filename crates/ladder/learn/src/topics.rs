@@ -54,6 +54,7 @@ topics! {
     matmul: "matrix products: tiles, corner turning and registers", "matmul";
     atomics: "atomics, memory orderings and fences", "atomics";
     copies: "asynchronous copies and pipelines", "async-copies";
+    tensor: "tensor-core products: fragments, tiles without bank conflicts, pipelines", "tensor-cores";
     rust: "Rust on a GPU: slices, generics, traits and safe wrappers", "rust-kernels";
     ptx: "the compiler's PTX, and inline PTX", "rust-compiler";
     host: "the launch: grid, block and bytes of shared memory", "own-kernels";
