@@ -239,3 +239,10 @@ fn an_empty_name_is_the_name_of_nothing() {
     let error = select(&CATALOG, &[String::new()]).unwrap_err();
     assert!(error.to_string().contains("`ladder list` names them") && !error.is_failure());
 }
+
+#[test]
+fn the_readme_counts_the_ladders() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let number = ["Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"][ladders().len() - 6];
+    assert!(readme.contains(&format!("**{number} ladders**")), "README.md: there are {} ladders", ladders().len());
+}

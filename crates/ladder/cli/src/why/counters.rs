@@ -169,7 +169,7 @@ impl<'a> View<'a> {
             document.note(format!("{NOTHING}{elsewhere}: the rung has no such access or branch"));
         }
         if side == Side::Sim && self.metrics.iter().any(|metric| metric.of_ptx) {
-            document.note("PTX: ptxas makes other instructions and branches of it");
+            document.note("PTX: a count of PTX instructions; ptxas replaces some of them");
         }
         let hidden = self.metrics.iter().filter(|metric| !self.is_shown(metric));
         let hidden: Vec<&str> = hidden.map(|metric| metric.heading.as_str()).collect();
@@ -185,7 +185,7 @@ impl<'a> View<'a> {
             document.section(format!("{} ({})", metric.heading, metric.name), "");
             document.note(format!("  {}", metric.meaning));
             if metric.of_ptx {
-                document.note("  sim: that of the PTX, of which ptxas makes other instructions and branches");
+                document.note("  sim counts PTX instructions; ptxas replaces some of them and removes some branches");
             }
             if !metric.sim_note.is_empty() {
                 document.note(format!("  {}", metric.sim_note));
