@@ -34,7 +34,9 @@ pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, S
     let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
     let file = format!("figures/{name}.svg");
     context.files.insert(file.clone(), svg.clone());
-    Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"))
+    Ok(format!(
+        "<figure class=\"picture\">\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"
+    ))
 }
 
 /// The first and the last figure that is wanted, from 1 on.
