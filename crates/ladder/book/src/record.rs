@@ -26,7 +26,9 @@ impl Results {
     /// Like [`Results::cell`], and when the value is not a number.
     pub(crate) fn number(&self, source: &str, row: &str, quantity: &str) -> Result<f64, String> {
         let value = self.measured(source, row, quantity)?;
-        value.number().ok_or_else(|| format!("`{value}` is not a number"))
+        // Records keep a number with a zero at its end as text: `4237.0`.
+        let read = || value.to_string().parse().ok();
+        value.number().or_else(read).ok_or_else(|| format!("`{value}` is not a number"))
     }
 
     fn measured(&self, source: &str, row: &str, quantity: &str) -> Result<Value, String> {
