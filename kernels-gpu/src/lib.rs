@@ -17,6 +17,7 @@
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod allreduce;
+pub mod arguments;
 pub mod gemm;
 pub mod histogram;
 pub mod matmul;
