@@ -28,10 +28,12 @@ fn axpy(module: &Module, a: f32, x: &[f32], y: &[f32]) -> CudaResult<Vec<f32>> {
     let x = DeviceBuffer::from_slice(x)?;
     let y = DeviceBuffer::from_slice(y)?;
     let blocks = (x.len() as u32).div_ceil(256);
-    // SAFETY: the arguments are those of the kernel: a number, a slice as its pointer and its length, and a
-    // pointer to as many elements as the slice has.
+    // SAFETY: the arguments are those of the kernel: a number, a slice as its pointer and
+    // its length, and a pointer to as many elements as the slice has.
     unsafe {
-        launch!(axpy<<<blocks, 256, 0, stream>>>(a, x.as_device_ptr(), x.len(), y.as_device_ptr()))?;
+        launch!(axpy<<<blocks, 256, 0, stream>>>(
+            a, x.as_device_ptr(), x.len(), y.as_device_ptr()
+        ))?;
     }
     stream.synchronize()?;
     // Copies to the host. Both buffers are freed at the end of the function.
@@ -46,32 +48,33 @@ fn copies_and_a_launch() {
     assert_eq!(axpy(&module("axpy_slice"), 2.0, &x, &[1.0; 1000]).unwrap(), expected);
 }
 
-/// The parts of the input that are in flight: one is copied while another is computed.
+/// The number of parts. One is copied while another is computed.
 const PARTS: usize = 4;
 
 fn axpy_in_parts(module: &Module, a: f32, x: &[f32], y: &mut [f32]) -> CudaResult<()> {
     let axpy = module.get_function("axpy_slice")?;
-    let len = x.len() / PARTS;
     // Pinned memory: the device reads and writes it without the CPU.
     let x = LockedBuffer::from_slice(x)?;
     let mut result = LockedBuffer::from_slice(y)?;
-    let streams: Vec<Stream> =
-        (0..PARTS).map(|_| Stream::new(StreamFlags::DEFAULT, None)).collect::<CudaResult<_>>()?;
-    for (part, stream) in streams.iter().enumerate() {
-        let range = part * len..(part + 1) * len;
-        let blocks = (len as u32).div_ceil(256);
-        // SAFETY: each stream has a separate part of the pinned buffers. Both live until all streams are
-        // synchronized, and the host does not touch them before. The arguments are those of the kernel.
+    let mut streams = Vec::new();
+    let len = x.len().div_ceil(PARTS);
+    for (x, y) in x.chunks(len).zip(result.chunks_mut(len)) {
+        let stream = Stream::new(StreamFlags::DEFAULT, None)?;
+        let blocks = (x.len() as u32).div_ceil(256);
+        // SAFETY: the parts do not overlap, and no other code uses `x` and `result` until
+        // all streams are synchronized. The arguments are those of the kernel.
         unsafe {
-            let device_x = DeviceBuffer::from_slice_async(&x[range.clone()], stream)?;
-            let device_y = DeviceBuffer::from_slice_async(&result[range.clone()], stream)?;
-            let arguments = (device_x.as_device_ptr(), device_x.len(), device_y.as_device_ptr());
-            launch!(axpy<<<blocks, 256, 0, stream>>>(a, arguments.0, arguments.1, arguments.2))?;
-            device_y.async_copy_to(&mut result[range], stream)?;
-            // The memory is freed when the stream gets here.
-            device_x.drop_async(stream)?;
-            device_y.drop_async(stream)?;
+            let device_x = DeviceBuffer::from_slice_async(x, &stream)?;
+            let device_y = DeviceBuffer::from_slice_async(y, &stream)?;
+            launch!(axpy<<<blocks, 256, 0, stream>>>(
+                a, device_x.as_device_ptr(), device_x.len(), device_y.as_device_ptr()
+            ))?;
+            device_y.async_copy_to(y, &stream)?;
+            // The memory is freed when the stream reaches these calls.
+            device_x.drop_async(&stream)?;
+            device_y.drop_async(&stream)?;
         }
+        streams.push(stream);
     }
     for stream in &streams {
         stream.synchronize()?;
@@ -83,8 +86,8 @@ fn axpy_in_parts(module: &Module, a: f32, x: &[f32], y: &mut [f32]) -> CudaResul
 #[test]
 fn copies_and_kernels_overlap() {
     let _context = cust::quick_init().unwrap();
-    let x: Vec<f32> = (0..4096).map(|i| i as f32).collect();
-    let mut y = vec![1.0; 4096];
+    let x: Vec<f32> = (0..4097).map(|i| i as f32).collect();
+    let mut y = vec![1.0; 4097];
     axpy_in_parts(&module("axpy_slice"), 2.0, &x, &mut y).unwrap();
     assert!(x.iter().zip(&y).all(|(x, y)| *y == 1.0 + 2.0 * x));
 }
@@ -133,15 +136,21 @@ fn launch_with_an_error(module: &Module) -> CudaResult<()> {
     let x = DeviceBuffer::<f32>::zeroed(1000)?;
     let y = DeviceBuffer::<f32>::zeroed(1000)?;
     // An error of the launch: no device has blocks of 4096 threads.
-    // SAFETY: the driver refuses this launch, so that no thread runs.
-    let refused =
-        unsafe { launch!(axpy<<<1, 4096, 0, stream>>>(1.0f32, x.as_device_ptr(), y.as_device_ptr(), x.len())) };
+    // SAFETY: the driver refuses this launch, so no thread runs.
+    let refused = unsafe {
+        launch!(axpy<<<1, 4096, 0, stream>>>(
+            1.0f32, x.as_device_ptr(), y.as_device_ptr(), x.len()
+        ))
+    };
     assert_eq!(refused, Err(CudaError::InvalidValue));
 
-    // An error of the kernel: it reads 2^40 elements. The launch succeeds, because the kernel has not run yet.
+    // An error of the kernel: it reads 2^40 elements. The launch succeeds, because the
+    // kernel has not run yet.
     // SAFETY: none. The launch breaks the kernel's contract to show the error.
     unsafe {
-        launch!(axpy<<<1 << 20, 256, 0, stream>>>(1.0f32, x.as_device_ptr(), y.as_device_ptr(), 1usize << 40))?;
+        launch!(axpy<<<1 << 20, 256, 0, stream>>>(
+            1.0f32, x.as_device_ptr(), y.as_device_ptr(), 1usize << 40
+        ))?;
     }
     assert_eq!(stream.synchronize(), Err(CudaError::IllegalAddress));
     // From here on, every call of this process fails with the same error.
@@ -168,8 +177,9 @@ fn dot(module: &Module, a: &[f32], b: &[f32], threads: u32) -> CudaResult<f32> {
     let sum = DeviceBuffer::from_slice(&[0.0f32])?;
     let blocks = (a.len() as u32).div_ceil(threads);
     let shared_bytes = threads * size_of::<f32>() as u32;
-    // SAFETY: the arguments are those of the kernel: two slices and a pointer to one element. The launch gives an
-    // f32 of dynamic shared memory per thread, and `threads` is a power of two.
+    // SAFETY: the arguments are those of the kernel: two slices and a pointer to one
+    // element. The launch gives an f32 of dynamic shared memory per thread, and `threads`
+    // is a power of two.
     unsafe {
         launch!(dot<<<blocks, threads, shared_bytes, stream>>>(
             a.as_device_ptr(), a.len(), b.as_device_ptr(), b.len(), sum.as_device_ptr()
@@ -196,7 +206,9 @@ fn filtered(module: &Module, weights: &[f32; 5], input: &[f32]) -> CudaResult<Ve
     let blocks = (input.len() as u32).div_ceil(128);
     // SAFETY: the arguments are those of the kernel: a slice, and a pointer to as many elements.
     unsafe {
-        launch!(filter<<<blocks, 128, 0, stream>>>(input.as_device_ptr(), input.len(), output.as_device_ptr()))?;
+        launch!(filter<<<blocks, 128, 0, stream>>>(
+            input.as_device_ptr(), input.len(), output.as_device_ptr()
+        ))?;
     }
     output.as_host_vec()
 }
@@ -208,16 +220,11 @@ fn the_host_sets_constant_memory() {
     assert_eq!(found, [4.0, 9.0, 10.0, 4.0]);
 }
 
-fn block_for(function: &Function<'_>) -> CudaResult<(u32, u32)> {
-    // The block size with the most active warps, and the number of such blocks that fill the device.
-    let (blocks, threads) = function.suggested_launch_configuration(0, 0.into())?;
-    Ok((blocks, threads))
-}
-
 #[test]
 fn the_driver_suggests_a_block_size() {
     let _context = cust::quick_init().unwrap();
     let module = module("axpy_slice");
-    let (blocks, threads) = block_for(&module.get_function("axpy_slice").unwrap()).unwrap();
+    let axpy = module.get_function("axpy_slice").unwrap();
+    let (blocks, threads) = axpy.suggested_launch_configuration(0, 0.into()).unwrap();
     assert!(threads.is_multiple_of(32) && blocks > 0, "{blocks} blocks of {threads} threads");
 }

@@ -29,7 +29,7 @@ pub unsafe fn axpy_pointers(a: f32, x: *const f32, y: *mut f32, n: usize) {
 pub unsafe fn axpy_slice(a: f32, x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
     if i < x.len() {
-        // SAFETY: i < x.len(), and `y` has as many elements as `x`. No other thread uses element i.
+        // SAFETY: i < x.len(), and `y` has as many elements. No other thread uses element i.
         unsafe { *y.add(i) += a * x[i] };
     }
 }
@@ -53,7 +53,8 @@ pub unsafe fn column_sums_indexed(matrix: &[f32], sums: *mut f32, rows: usize, c
         for row in 0..rows {
             sum += matrix[row * columns + column];
         }
-        // SAFETY: column < columns, and `sums` has that many elements. No other thread writes this one.
+        // SAFETY: column < columns, and `sums` has that many elements. No other thread writes
+        // this one.
         unsafe { *sums.add(column) = sum };
     }
 }
@@ -61,15 +62,17 @@ pub unsafe fn column_sums_indexed(matrix: &[f32], sums: *mut f32, rows: usize, c
 /// Sums each column like `column_sums_indexed`, with one check before the loop.
 #[kernel]
 pub unsafe fn column_sums_checked_once(matrix: &[f32], sums: *mut f32, rows: usize, columns: usize) {
-    assert!(rows * columns <= matrix.len());
+    assert!(rows.checked_mul(columns).is_some_and(|n| n <= matrix.len()));
     let column = thread::index_1d() as usize;
     if column < columns {
         let mut sum = 0.0;
         for row in 0..rows {
-            // SAFETY: row < rows and column < columns, so the index is below rows * columns, which is at most the length.
+            // SAFETY: row < rows and column < columns, so the index is below rows * columns.
+            // By the assertion, that is at most the length.
             sum += unsafe { matrix.get_unchecked(row * columns + column) };
         }
-        // SAFETY: column < columns, and `sums` has that many elements. No other thread writes this one.
+        // SAFETY: column < columns, and `sums` has that many elements. No other thread writes
+        // this one.
         unsafe { *sums.add(column) = sum };
     }
 }
@@ -87,10 +90,12 @@ pub unsafe fn filter(input: &[f32], output: *mut f32) {
         let mut sum = 0.0;
         for k in 0..5 {
             let element = input.get((i + k).wrapping_sub(2)).copied().unwrap_or(0.0);
-            // SAFETY: k < 5. No thread writes constant memory, and the host does not write it during the launch.
+            // SAFETY: k < 5. No thread writes constant memory, and the host does not write it
+            // during the launch.
             sum += unsafe { WEIGHTS[k] } * element;
         }
-        // SAFETY: i < input.len(), and `output` has as many elements as the input. No other thread writes this one.
+        // SAFETY: i < input.len(), and `output` has as many elements. No other thread writes
+        // this one.
         unsafe { *output.add(i) = sum };
     }
 }
@@ -102,8 +107,9 @@ pub unsafe fn dot(a: &[f32], b: &[f32], sum: *mut f32) {
     let products = shared::dynamic_shared_mem::<f32>();
     let (i, thread) = (thread::index_1d() as usize, thread::thread_idx_x() as usize);
     let mut stride = thread::block_dim_x() as usize / 2;
-    // SAFETY: the launch gives an element per thread, and thread and thread + stride are below the number of threads. A
-    // barrier separates the writes of a round from the reads of the next one. The addition to `sum` is atomic.
+    // SAFETY: the launch gives an element per thread, and thread and thread + stride are below
+    // the number of threads. A barrier separates the writes of a round from the reads of the
+    // next one. The addition to `sum` is atomic.
     unsafe {
         *products.add(thread) = if i < a.len() && i < b.len() { a[i] * b[i] } else { 0.0 };
         while stride > 0 {
