@@ -4,8 +4,8 @@
 const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "const "];
 
 /// The words before an item's name.
-const KEYWORDS: [&str; 9] =
-    ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "macro_rules! ", "mod "];
+const KEYWORDS: [&str; 10] =
+    ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "static mut ", "type ", "macro_rules! ", "mod "];
 
 /// Returns the item of this name without its documentation: a function with its attributes, a type, a constant or a macro,
 /// or by how its line begins `impl …` or the call of a macro, `operations!`.
@@ -119,6 +119,7 @@ pub unsafe fn first(
 pub(super) const LEN: usize =
     4;
 const ONE: usize = 1;
+static mut TWO: usize = 2;
 
 impl Part {
     /// Inner.
@@ -137,6 +138,7 @@ impl Part {
         assert!(first.starts_with(attribute) && first.ends_with("    }\n}"), "{first}");
         assert_eq!(item("LEN"), "pub(super) const LEN: usize =\n    4;");
         assert_eq!(item("ONE"), "const ONE: usize = 1;");
+        assert_eq!(item("TWO"), "static mut TWO: usize = 2;");
         assert_eq!(item("inner"), "#[inline(always)]\nfn inner(&self) -> u32 {\n    1\n}");
         assert!(item("impl Part").ends_with("    }\n}"));
         assert!(super::item(FILE, "fourth").is_err());
