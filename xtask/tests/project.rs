@@ -1,6 +1,6 @@
 //! `cargo xtask new project`, as a person uses it: outside this workspace a project is written, and its tests pass without
-//! a GPU and fail for a kernel that is wrong, with the test's own line. The book's first chapter is followed in such a project,
-//! command by command.
+//! a GPU and fail for a kernel that is wrong, with the test's own line. A test follows the book's first chapter in such a
+//! project, command by command.
 
 #![allow(clippy::unwrap_used)]
 
