@@ -21,7 +21,7 @@ pub struct Scope {
     pub(crate) catalog: &'static Catalog,
     /// The ladders whose options the help describes: those that were named, or all.
     described: Vec<&'static Ladder>,
-    /// Whether a file of PTX is named.
+    /// Whether a file of PTX is named, or a launch.
     names_ptx: bool,
 }
 
@@ -47,11 +47,11 @@ impl Scope {
         if described.is_empty() {
             described = catalog.ladders.iter().collect();
         }
-        let names_ptx = words.iter().any(|word| word.ends_with(".ptx"));
+        let names_ptx = words.iter().any(|word| word.ends_with(".ptx") || word.split('=').next() == Some("--grid"));
         Self { catalog, described, names_ptx }
     }
 
-    /// Whether the command line names a file of PTX text, by the end of its name.
+    /// Whether the command line names a file of PTX text, by the end of its name, or describes a launch with `--grid`.
     pub fn names_ptx(&self) -> bool {
         self.names_ptx
     }

@@ -5,6 +5,7 @@
 //! which ladders exist. The program itself is in `benches`, which adds the comparison with CUDA C++ and NVIDIA's libraries.
 
 mod agree;
+mod basics;
 mod launch;
 mod mutate;
 mod occupancy;
@@ -19,6 +20,7 @@ use cli::{LADDER, Program};
 /// The commands of this crate.
 pub const COMMANDS: &[Command] = &[
     agree::AGREE,
+    basics::BASICS,
     occupancy::OCCUPANCY,
     predict::PREDICT,
     mutate::MUTATE,

@@ -1,4 +1,5 @@
-//! `ladder why FILE.ptx`: the views of the launches of a file's kernels.
+//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of the launches of a file's kernels, or of one of Ladder's
+//! kernels.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use profile::model::ACCURACY;
 use profile::roofline::{Measured, roofline};
 use profile::{LaunchProfile, Watch};
 use report::files::replace;
+use simt::Module;
 use simt::cli::{LaunchArguments, OpenLaunches, SPECS};
 
 use super::roofline::Chart;
@@ -55,7 +57,9 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     let Arguments { launch, view, on, playground, figure } = Arguments::from_arg_matches(matches)?;
     view.check()?;
     let device = Description::open(&on).map_err(analysis::Error::from)?;
-    let OpenLaunches { mut machine, launches, .. } = match launch.open() {
+    let built_in = built_in(launch.file(), env)?;
+    let opened = built_in.as_ref().map_or_else(|| launch.open(), |module| launch.open_module(module));
+    let OpenLaunches { mut machine, launches, .. } = match opened {
         Ok(opened) => opened,
         Err(failure) => return Ok(failure.report(to.err)),
     };
@@ -112,6 +116,15 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     }
     printer.finish()?;
     Ok(failure.map_or(0, |failure| failure.report(to.err)))
+}
+
+/// The kernel of Ladder's that has this name, unless there is such a file.
+fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
+    let ptx = env.catalog.kernels.newest_for(None)?;
+    let named = name.to_str().filter(|_| !name.exists());
+    let Some((ptx, entry)) = ptx.zip(named).filter(|(ptx, entry)| ptx.has_entry(entry)) else { return Ok(None) };
+    let module = Module::from_ptx(ptx.part_with_lines(entry));
+    module.map(Some).map_err(|error| Error::Request(format!("`{entry}`: {error}")))
 }
 
 /// Where the paths of a file's source lines may start: here, or beside the file.

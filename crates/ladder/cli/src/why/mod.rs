@@ -30,7 +30,9 @@ pub(crate) const WHY: Command = Command {
     arguments: |command, scope| match scope.names_ptx() {
         true => file::arguments(command),
         false => CommandArgs::<Arguments>::arguments(command, scope)
-            .mut_arg("names", |arg| arg.help(format!("{NAMES}. Or a FILE.ptx: `ladder why FILE.ptx --help`")))
+            .mut_arg("names", |arg| {
+                arg.help(format!("{NAMES}. Or a FILE.ptx, or a kernel with --grid: `ladder why FILE.ptx --help`"))
+            })
             .mut_arg("times", |arg| arg.requires("roofline")),
     },
     execute,

@@ -5,7 +5,7 @@ use super::spec::{BufferInit, Spec};
 use super::values::Type;
 use super::{Failure, load, parameters, refused};
 use crate::demangle::demangled;
-use crate::module::Function;
+use crate::module::{Function, Module};
 use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
 
 /// The launches of a file on a machine that has their buffers.
@@ -58,6 +58,14 @@ impl LaunchArguments {
     /// What a user is told of the file or of the arguments.
     pub fn open(&self) -> Result<OpenLaunches, Failure> {
         let (_, module) = load(&self.file)?;
+        self.open_module(&module)
+    }
+
+    /// Does the same with a module that is already read.
+    ///
+    /// # Errors
+    /// What a user is told of the arguments.
+    pub fn open_module(&self, module: &Module) -> Result<OpenLaunches, Failure> {
         let memory = room(self)?;
         let config = Config {
             max_memory_bytes: memory,
@@ -69,13 +77,13 @@ impl LaunchArguments {
         };
         let mut machine = Machine::new(config)
             .map_err(|error| Failure::usage(format!("cannot start threads: {error}; lower --threads")))?;
-        let instance = machine.load(&module).map_err(|error| Failure::usage(error.to_string()))?;
+        let instance = machine.load(module).map_err(|error| Failure::usage(error.to_string()))?;
         for Symbol { name, value } in &self.symbol {
             set(&mut machine, &instance, name, value)
                 .map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
         }
         let mut functions = Vec::new();
-        for launch in self.launches(&module).map_err(Failure::usage)? {
+        for launch in self.launches(module).map_err(Failure::usage)? {
             let function = instance.function(&launch.entry);
             functions.push((launch, function.map_err(|error| refused(&self.file, &error))?));
         }
