@@ -1,11 +1,12 @@
 //! Aggregation: one atomic for all lanes with the same value.
 //!
-//! Where many values are the same, the lanes of a warp want the same counter, and their atomics come one after the other.
+//! If many values are equal, the lanes of a warp increment the same counter, and the hardware executes their atomics
+//! one after another. The goal counts sectors: a sector counts once for each lane that changes the same word.
 //!
-//! `warp_match_any(mask, value)` gives each lane the mask of all lanes that have the same value. The lowest of them, their
-//! leader, can add for all: `count_ones()` of that mask is how many they are. So each counter gets one addition a warp.
+//! `warp_match_any(mask, value)` gives each lane the mask of all lanes with the same value. The lowest of these lanes
+//! is their leader, and it can add for all of them. Each counter then receives at most one addition per warp.
 //!
-//! All lanes come to the match here: the number of values is a multiple of 32.
+//! The number of values is a multiple of 32, so all lanes execute the match.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
@@ -17,7 +18,7 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn aggregated_histogram(input: *const u32, counts: *mut u32) {
     let i = thread::index_1d();
-    // SAFETY: in bounds; counters are counted with atomics only; all lanes match together.
+    // SAFETY: every value is below 64, all threads access the counters with atomics only, and all lanes match together.
     unsafe {
         let value = *input.add(i as usize);
         // TODO: one atomic for the lanes with the same value.

@@ -1,11 +1,11 @@
 //! An array in registers: indices that the compiler knows.
 //!
-//! Registers have no addresses: register number `k`, for a `k` that is known only when the kernel runs, does not exist. An
-//! array with such an index goes to *local memory*, which is a thread's part of global memory, and as slow.
+//! Registers have no addresses, so an index that is known only at run time cannot select a register. The compiler puts
+//! an array with such an index into *local memory*. Local memory is a thread's part of global memory, and it is as
+//! slow.
 //!
-//! Each thread counts how often 0, 1, 2 and 3 occur among its 16 elements. `counts[value] += 1` has such an index. Write it
-//! with indices that the compiler knows once it has written out the loops: for every `k` from 0 to 3, add 1 to `counts[k]` if
-//! the value is `k`.
+//! Each thread counts how often 0, 1, 2 and 3 occur in its 16 elements. `counts[value] += 1` has an index that is known
+//! only at run time. Rewrite the line so that the compiler knows every index after it has unrolled the loops.
 
 use cuda_std::prelude::*;
 
@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 pub unsafe fn array_in_registers(input: *const u32, output: *mut u32) {
     let (i, threads) = (thread::index_1d() as usize, (thread::grid_dim_x() * thread::block_dim_x()) as usize);
     let mut counts = [0u32; 4];
-    // SAFETY: in bounds; each thread has words of its own.
+    // SAFETY: the arrays have words for each thread, and each thread writes separate words.
     unsafe {
         for step in 0..16 {
             let value = *input.add(step * threads + i);

@@ -1,12 +1,11 @@
-//! Asynchronous copies: start, and wait.
+//! Asynchronous copies: start a copy, and wait for it.
 //!
-//! From compute capability 8.0 on, a thread can have words copied from global to shared memory by the hardware, past its
-//! registers, and do something else meanwhile. `copy_one(to, from, true)` starts a copy of one float; `commit()` ends a
-//! group of copies; `wait::<0>()` waits until all groups of this thread have arrived.
+//! From compute capability 8.0 on, the hardware can copy words from global to shared memory without registers, while
+//! the thread does something else. `copy_one(to, from, true)` starts the copy of one float. `commit()` closes a group
+//! of copies. `wait::<0>()` waits until all groups of this thread have arrived.
 //!
-//! Here every thread copies one element and reads it, without waiting: the copy may not have arrived. Wait for it.
-//!
-//! `Shared::of(pointer)` is what a copy takes for a place in shared memory.
+//! Here every thread copies one element and reads it without waiting, so the copy may not have arrived. Wait for it.
+//! `Shared::of(pointer)` is the form of a shared-memory address that a copy needs.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -20,7 +19,7 @@ pub unsafe fn async_copy(input: *const f32, output: *mut f32) {
     static mut TILE: MaybeUninit<[f32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<f32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds; an element is read when its copy has arrived.
+    // SAFETY: the arrays have an element for each copy, and an element of the tile is read after its copy has arrived.
     unsafe {
         copy_one(Shared::of(tile.add(t)), input.add(i), true);
         // TODO: wait for it.

@@ -1,31 +1,36 @@
-//! Padding: bring 32 wavefronts a load down to 1.
+//! Padding: a pitch without bank conflicts.
 //!
-//! In a tile whose rows have 32 words, all words of a column lie in one bank. A warp that reads a column takes 32 wavefronts.
+//! The distance between two rows of a tile, in words, is its *pitch*. The pitch can be larger than the number of
+//! columns: the words after the end of a row are padding that no thread uses. The pitch decides in which banks the
+//! words of a column are.
 //!
-//! If each row has one more word, which nobody uses, the next row begins one bank further, and the words of a column lie in
-//! 32 different banks. This is the transpose of a tile; give the tile rows of 33 words.
+//! This kernel transposes in tiles of 16 rows and 32 columns. A warp reads two neighboring columns of the tile and
+//! writes 16 words to each of two output rows. With a pitch of 32 words, all words of a column are in one bank. Choose
+//! a pitch for which a load has no extra wavefront.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Words of a row of the tile.
-// TODO: one more.
+/// Words between two rows of the tile.
+// TODO: another pitch.
 const PITCH: u32 = 32;
 
 /// # Safety
-/// As for `transpose_tile`.
+/// `input` and `output` point to `n * n` elements, where `n` is a multiple of 32. Blocks have 32 x 16 threads, and the
+/// grid has `n / 32` blocks in x and `n / 16` in y.
 #[kernel]
 pub unsafe fn bank_padding(input: *const u32, output: *mut u32, n: u32) {
-    // TODO: and words enough.
     #[address_space(shared)]
-    static mut TILE: MaybeUninit<[u32; 32 * 32]> = MaybeUninit::uninit();
+    static mut TILE: MaybeUninit<[u32; 16 * PITCH as usize]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
-    let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
-    // SAFETY: in bounds; each element has one writer, and those of the tile are read after the barrier.
+    let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 16);
+    // The element of the tile that this thread writes to the output: 16 threads share a column.
+    let (row, column) = (x % 16, 2 * y + x / 16);
+    // SAFETY: the grid covers the matrix exactly. Each element has one writer, and the tile is read after the barrier.
     unsafe {
         *tile.add((y * PITCH + x) as usize) = *input.add(((top + y) * n + left + x) as usize);
         thread::sync_threads();
-        *output.add(((left + y) * n + top + x) as usize) = *tile.add((x * PITCH + y) as usize);
+        *output.add(((left + column) * n + top + row) as usize) = *tile.add((row * PITCH + column) as usize);
     }
 }

@@ -1,11 +1,12 @@
-//! Banks: bring 2 wavefronts an access down to 1.
+//! Banks: from 2 wavefronts per load to 1.
 //!
-//! Shared memory has 32 *banks*: word `i` lies in bank `i % 32`, and each bank gives one word at a time. If the 32 lanes of
-//! a warp want words of 32 different banks, all come in one go, one *wavefront*. If two lanes want different words of the same
-//! bank, that is a *conflict*, and takes two wavefronts.
+//! Shared memory has 32 *banks*: word `i` is in bank `i % 32`, and each bank delivers one word at a time. If the 32
+//! lanes of a warp read words in 32 different banks, all words arrive in one pass, one *wavefront*. If two lanes read
+//! different words in the same bank, there is a *bank conflict*, and the load needs an extra wavefront.
 //!
-//! Each thread of this kernel adds up two words of the tile: thread `t` takes the words `2 * t` and `2 * t + 1`. Lanes 0 and
-//! 16 want words 0 and 32: the same bank. Only the sum of all words counts, which goes into `total`. So choose other pairs.
+//! Each thread of this kernel adds up two words of the tile: thread `t` reads the words `2 * t` and `2 * t + 1`. Lanes
+//! 0 and 16 read words 0 and 32, which are in the same bank. Only the sum of all words counts, and it goes to `total`.
+//! Choose other pairs.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -18,7 +19,7 @@ pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
     static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
-    // SAFETY: in bounds; words are read after the barrier.
+    // SAFETY: the tile has 256 words, each word has one writer, and the words are read after the barrier.
     unsafe {
         *tile.add(t) = *input.add(t);
         *tile.add(t + 128) = *input.add(t + 128);

@@ -1,15 +1,16 @@
-//! A swizzle: no conflicts, and not one word more.
+//! Swizzle: no bank conflicts without more memory.
 //!
-//! Padding takes memory, and it breaks the alignment that wide accesses need. A *swizzle* keeps rows of 32 words and changes
-//! where in its row an element lies: element (row, column) goes to place `column ^ row` of the row. In a column, `row` differs
-//! from lane to lane, so `column ^ row` does, too: 32 different banks. In a row, `column` differs, with the same effect.
+//! Padding uses memory, and rows with an odd number of words break the alignment of wide accesses. A *swizzle* keeps
+//! rows of 32 words and changes the place of an element within its row.
 //!
-//! Change `place`, which both accesses to the tile use.
+//! The place must depend on the row and on the column. The 32 elements of a row need 32 different places. The 32
+//! elements of a column need 32 different places as well, so that a warp can read the column without conflicts. Change
+//! the function `place`, which both accesses to the tile use.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Where the tile has an element.
+/// Returns the index of an element in the tile.
 fn place(row: u32, column: u32) -> usize {
     // TODO: another place in the same row.
     (row * 32 + column) as usize
@@ -24,7 +25,7 @@ pub unsafe fn bank_swizzle(input: *const u32, output: *mut u32, n: u32) {
     let tile = (&raw mut TILE).cast::<u32>();
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
-    // SAFETY: in bounds; each element has one writer, and those of the tile are read after the barrier.
+    // SAFETY: the grid covers the matrix exactly. Each element has one writer, and the tile is read after the barrier.
     unsafe {
         *tile.add(place(y, x)) = *input.add(((top + y) * n + left + x) as usize);
         thread::sync_threads();

@@ -1,10 +1,11 @@
-//! Butterfly: the sum of a warp, in every lane, after five shuffles.
+//! Butterfly: the sum of a warp in every lane, with five shuffles.
 //!
-//! `warp_shuffle_xor(mask, value, bits, 32)` exchanges values between lanes whose numbers differ in these bits: with 1, lanes
-//! 0 and 1 change places, 2 and 3, and so on; with 16, lanes 0 and 16, 1 and 17.
+//! `warp_shuffle_xor(mask, value, bits, 32)` exchanges values between lanes whose indices differ in these bits. With 1,
+//! lanes 0 and 1 exchange their values, lanes 2 and 3, and so on. With 16, lanes 0 and 16 do, lanes 1 and 17, and so
+//! on.
 //!
-//! If every lane adds what it gets to what it has, and does so for 16, 8, 4, 2 and 1, all lanes have the sum of all 32. Write
-//! the five rounds.
+//! Every lane adds the value that it receives. After rounds with 16, 8, 4, 2 and 1, all lanes have the sum of all 32
+//! values. Write the five rounds.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn butterfly(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let sum = *data.add(i);
         // TODO: five rounds.

@@ -1,12 +1,13 @@
-//! Coalesced accesses: bring 32 sectors a request down to 4.
+//! Coalesced accesses: from 32 sectors per request to 4.
 //!
-//! Threads run 32 at a time, in *warps*. When a warp reads, its 32 addresses are one *request*, and memory answers in
-//! *sectors* of 32 bytes. If the 32 threads want neighbouring words, that is 128 bytes, 4 sectors. If each wants a word of
-//! another sector, 32 sectors move for the same 128 bytes, and 7 of 8 bytes for nothing.
+//! Threads run in groups of 32, called *warps*. When a warp reads, its 32 addresses form one *request*. Memory
+//! transfers *sectors* of 32 bytes. If the 32 threads read neighboring words, the request needs 128 bytes, which are 4
+//! sectors. If each thread reads a word in a different sector, the request needs 32 sectors, and 7 of 8 bytes are not
+//! used.
 //!
-//! This kernel copies `n` words, and each thread takes 8 of them. It is right, and slow: a thread takes 8 words in a row,
-//! so neighbouring threads are 32 bytes apart. Give the words of a block to its threads another way, so that in each of
-//! the 8 steps neighbouring threads take neighbouring words.
+//! This kernel copies `n` words, 8 words per thread. The result is correct, but each thread copies 8 neighboring words,
+//! so neighboring threads access words that are 32 bytes apart. Change the assignment of a block's words to its
+//! threads: in each of the 8 steps, neighboring threads must access neighboring words.
 
 use cuda_std::prelude::*;
 
@@ -14,17 +15,17 @@ use cuda_std::prelude::*;
 const WORDS: u32 = 8;
 
 /// # Safety
-/// `input` and `output` point to `n` words each. The grid has a thread for every 8 of them, or more.
+/// `input` and `output` point to `n` words each. The grid has at least one thread for every 8 of them.
 #[kernel]
 pub unsafe fn coalesced_copy(input: *const u32, output: *mut u32, n: u32) {
     let threads = thread::block_dim_x();
     // The first word of this block.
     let first = thread::block_idx_x() * threads * WORDS;
     for k in 0..WORDS {
-        // TODO: in each step, neighbouring threads take neighbouring words.
+        // TODO: in each step, neighboring threads must access neighboring words.
         let i = first + thread::thread_idx_x() * WORDS + k;
         if i < n {
-            // SAFETY: in bounds; each word is one thread's.
+            // SAFETY: i < n: checked above. Each thread writes separate words.
             unsafe { *output.add(i as usize) = *input.add(i as usize) };
         }
     }

@@ -1,26 +1,25 @@
 //! Coarsening: one block does the work of four.
 //!
-//! Blocks cannot share what they have loaded: four blocks side by side all load the same tiles of `a`. If one block computes
-//! the four tiles of `c`, it loads the tile of `a` once and four tiles of `b`: each thread has four sums.
+//! Blocks cannot share what they have loaded: four neighboring blocks in a row of `c` load the same tiles of `a`. If
+//! one block computes the four tiles of `c`, it can use each tile of `a` four times.
 //!
-//! The kernel is the tiled one with a loop over the 4 tiles around everything. Move the loops: the one over the pairs of
-//! tiles outside, and inside of it, after `a`'s tile is loaded, the one over the 4 tiles of `b`. Keep the sums in an array,
-//! `[0.0; 4]`.
+//! This kernel computes four tiles of `c` per block, but one tile after another, so it loads each tile of `a` four
+//! times. Change the kernel so that it loads each tile of `a` once. The goal counts the load requests of all warps.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, where a block takes 64 columns of `c`.
+/// As for `matmul_tile`, where a block computes 64 columns of `c`.
 #[kernel]
 pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -37,7 +36,8 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         let mut sum = 0.0;
         let mut first = 0;
         while first < n {
-            // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+            // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two
+            // barriers.
             unsafe {
                 *tile_a.add(own) = get(a, row, first + x, n);
                 *tile_b.add(own) = get(b, first + y, column, n);
@@ -51,7 +51,7 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
             first += 16;
         }
         if row < n && column < n {
-            // SAFETY: in bounds; each thread has elements of its own.
+            // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
             unsafe { *c.add((row * n + column) as usize) = sum };
         }
     }

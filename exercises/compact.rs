@@ -1,13 +1,13 @@
-//! Compaction: where a lane's element goes, from a ballot.
+//! Compaction: a ballot gives each element its place.
 //!
-//! Each warp is to write its positive elements side by side, in their order, and zeros behind them. A lane has to know how
-//! many lanes before it have a positive element: that is its place.
+//! Each warp must write its positive elements next to each other, in their order, and zeros after them. The place of an
+//! element is the number of lower lanes with a positive element.
 //!
-//! The ballot has a bit for each lane with a positive element. The bits of the lanes below lane `l` are those that `(1 << l) -
-//! 1` has, and `count_ones()` counts them.
+//! The ballot has a bit for each lane with a positive element. The mask `(1 << lane) - 1` has the bits of the lower
+//! lanes, and `count_ones()` counts bits.
 //!
-//! Compute `place` and `count`, the number of positive elements of the warp. The rest is there: lanes with a positive element
-//! write it at their place, and the last `32 - count` places get a zero each.
+//! Compute `place` and `count`, the number of positive elements of the warp. The kernel does the rest: lanes with a
+//! positive element write it to their place, and the last `32 - count` places receive zeros.
 
 use cuda_std::{prelude::*, warp};
 
@@ -17,10 +17,10 @@ use cuda_std::{prelude::*, warp};
 pub unsafe fn compact(input: *const i32, output: *mut i32) {
     let (i, lane) = (thread::index_1d() as usize, warp::lane_id());
     let first = i - lane as usize;
-    // SAFETY: in bounds; each place has one writer; all lanes vote together.
+    // SAFETY: the arrays have an element for each thread, each place has one writer, and all lanes vote together.
     unsafe {
         let own = *input.add(i);
-        // TODO: how many positive elements the warp has, and how many of them are before this lane's.
+        // TODO: the positive elements of the warp, and those of lower lanes.
         let count = 32;
         let place = lane;
         if own > 0 {

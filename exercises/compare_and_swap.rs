@@ -1,10 +1,11 @@
 //! Compare and swap: an atomic that the hardware does not have.
 //!
-//! There is no atomic multiplication. But there is one operation from which all others can be made:
-//! `atomic_compare_and_swap_u32_device(pointer, current, new, Relaxed)` stores `new` if the word is still `current`, and
-//! returns what it was. If that is not `current`, somebody else was faster, and one tries again with what is there now.
+//! There is no atomic multiplication, but one operation can replace all others:
+//! `atomic_compare_and_swap_u32_device(pointer, current, new, Relaxed)` stores `new` if the word is still `current`.
+//! The function returns the former value of the word. If that value is not `current`, another thread has changed the
+//! word, and the thread tries again with the value that it received.
 //!
-//! `*product` is to become the product of all `n` elements, wrapping. Write the loop.
+//! `*product` must become the wrapping product of all `n` elements. Write the loop.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::{atomic_compare_and_swap_u32_device, atomic_load_32_device, atomic_store_32_device};
@@ -16,10 +17,10 @@ use cuda_std::prelude::*;
 pub unsafe fn compare_and_swap(input: *const u32, product: *mut u32, n: u32) {
     let i = thread::index_1d();
     if i < n {
-        // SAFETY: in bounds; the product is accessed with atomics only.
+        // SAFETY: i < n, and all threads access the product with atomics only.
         unsafe {
             let own = *input.add(i as usize);
-            // TODO: somebody may come between the load and the store.
+            // TODO: another thread can change the word between the load and the store.
             let seen = atomic_load_32_device(product, Relaxed);
             atomic_store_32_device(product, Relaxed, seen.wrapping_mul(own));
         }

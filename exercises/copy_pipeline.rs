@@ -1,11 +1,12 @@
-//! A pipeline: copy the next tile while this one is used.
+//! Pipeline: copy the next tile while the kernel uses this one.
 //!
-//! The kernel goes through `turns` tiles of 64 elements and writes each turned around. In every turn it starts the copies,
-//! waits for them, and uses them: nothing happens while they are on their way. And it takes two barriers a turn.
+//! The kernel handles `turns` tiles of 64 elements (the `n` of the check) and writes each tile reversed. In each turn
+//! it starts the copies, waits for them, and uses the tile, so nothing else happens while the copies are in flight.
+//! Each turn has two barriers.
 //!
-//! With *two* tiles in shared memory that take turns, the copies for the next turn are on their way while this turn's tile is
-//! used. `stage(turn)` is the tile of a turn. Begin with the copies of turn 0. Then, in each turn: wait for this turn's
-//! copies; a barrier; start the copies of the next turn, if there is one; use this turn's tile. One barrier a turn is enough.
+//! Use *two* tiles in shared memory alternately. Then the copies of the next turn are in flight while the kernel uses
+//! the tile of this turn. `stage(turn)` is the tile of a turn. Start the copies of turn 0 before the loop. Then one
+//! barrier per turn is enough: the goal counts each of the 2 warps once for each barrier where it arrives.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -23,7 +24,7 @@ pub unsafe fn copy_pipeline(input: *const f32, output: *mut f32, turns: u32) {
     let stage = |turn: usize| tiles.wrapping_add(turn % 2 * 64);
     // Starts this thread's copy for a turn.
     let start = |turn: usize| {
-        // SAFETY: in bounds; nobody uses the tile of this turn before the copy has been waited for.
+        // SAFETY: turn < turns, and no thread accesses the tile of a turn before its copy has arrived.
         unsafe { copy_one(Shared::of(stage(turn).add(t)), input.add(turn * 64 + t), true) };
         commit();
     };
@@ -32,7 +33,7 @@ pub unsafe fn copy_pipeline(input: *const f32, output: *mut f32, turns: u32) {
         start(turn);
         wait::<0>();
         thread::sync_threads();
-        // SAFETY: in bounds; each element is one thread's.
+        // SAFETY: turn < turns and t < 64. Each thread writes separate elements.
         unsafe { *output.add(turn * 64 + t) = *stage(turn).add(63 - t) };
         thread::sync_threads();
     }

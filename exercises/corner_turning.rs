@@ -1,25 +1,26 @@
-//! Corner turning: a matrix that lies the wrong way.
+//! Corner turning: a matrix in column-major order.
 //!
-//! Here `b` lies column after column: `b[i][column]` is at `column * n + i`. The tiled kernel loads its tile of `b` with
-//! `column` from `x`: neighbouring threads read words that are `n` apart, and one warp touches many sectors.
+//! Here `b` is in *column-major* order: `b[i][column]` is at index `column * n + i`. The tiled kernel loads its tile of
+//! `b` with `column` computed from `x`. Neighboring threads then read words that are `n` words apart, and a request
+//! needs many sectors.
 //!
-//! Which thread loads which element of a tile does not matter, as long as all are there. When `b` is loaded, let `x` and `y`
-//! change roles: thread (x, y) loads the element of tile row `x` and tile column `y`. The multiplication stays as it is.
+//! Any thread may load any element of a tile, if the tile is complete in the end. Change which thread loads which
+//! element of the tile of `b`, so that neighboring threads read neighboring words. The multiplication stays the same.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, with `b` column after column.
+/// As for `matmul_tile`, with `b` in column-major order.
 #[kernel]
 pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -33,10 +34,11 @@ pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) 
     let mut sum = 0.0;
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
             *tile_a.add((y * 16 + x) as usize) = get(a, row, first + x, n);
-            // TODO: neighbouring threads read neighbouring words. `get` takes what lies one after the other last.
+            // TODO: neighboring threads must read neighboring words. The third argument of `get` counts words in
+            // memory.
             *tile_b.add((y * 16 + x) as usize) = get(b, left + x, first + y, n);
             thread::sync_threads();
             for i in 0..16 {
@@ -48,7 +50,7 @@ pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) 
         first += 16;
     }
     if row < n && column < n {
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }

@@ -1,10 +1,10 @@
-//! A ballot: one bit from each lane.
+//! Ballot: one bit from each lane.
 //!
-//! `warp_vote_ballot(mask, predicate)` gathers a bit of each lane into a word that all lanes get: bit 5 is 1 if lane 5 has
-//! said `true`. `count_ones()` of that word is the number of lanes that did.
+//! `warp_vote_ballot(mask, predicate)` collects one bit from each lane in a word, and all lanes receive the word. Bit 5
+//! is 1 if the predicate of lane 5 is `true`. `count_ones()` of the word is the number of such lanes.
 //!
-//! Let lane 0 of each warp write how many of its 32 elements are negative to `output[warp]`, where `warp` is the number of the
-//! warp in the grid.
+//! Lane 0 of each warp must write the number of negative elements of the warp to `output[warp]`. `warp` is the index of
+//! the warp in the grid.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,10 +14,11 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn count_votes(input: *const i32, output: *mut u32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: in bounds; each word of the output has one writer; all lanes vote together.
+    // SAFETY: the arrays have an element for each thread and each warp, each word has one writer, and all lanes vote
+    // together.
     unsafe {
         let own = *input.add(i);
-        // TODO: how many lanes of the warp have a negative element.
+        // TODO: the number of lanes with a negative element.
         let count = u32::from(own < 0);
         if i % 32 == 0 {
             *output.add(i / 32) = count;

@@ -1,10 +1,11 @@
-//! Shuffle up: the value of the lane below.
+//! Shuffle up: the value of the previous lane.
 //!
-//! `warp_shuffle_up(mask, value, 1, 32)` gives each lane the value of the lane one below it: values move up. Lane 0 has no
-//! lane below and keeps its own value; the second thing that the shuffle returns says so, with `false`.
+//! `warp_shuffle_up(mask, value, 1, 32)` gives each lane the value of the lane with the next lower index: values move
+//! up. Lane 0 has no lower lane and keeps its value. The second result of the shuffle is `false` there.
 //!
-//! Let each thread write the difference between its element and the one before: `output[i] = input[i] - input[i - 1]`. In
-//! each warp, lane 0 writes its element as it is. Load each element once.
+//! Let each thread write the difference between its element and the element before: `output[i] = input[i] - input[i -
+//! 1]`. In each warp, lane 0 writes its element unchanged. Load each element once. The goal counts the load requests of
+//! all 6 warps.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn differences(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: in bounds; each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: the arrays have an element for each thread, each thread writes a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let own = *input.add(i);
         // TODO: the `own` of the lane below, or 0 in lane 0, without loading it.

@@ -1,24 +1,24 @@
-//! Divergence: let whole warps take the same way.
+//! Divergence: all threads of a warp take the same branch.
 //!
-//! The 32 threads of a warp run one instruction at a time. At a branch where some threads go one way and some the other,
-//! the warp *splits*: it runs both ways one after the other, each time with a part of its threads, and the rest wait.
+//! The 32 threads of a warp execute one instruction at a time. If some threads of a warp take a branch and others do
+//! not, the warp *diverges*: it executes both paths one after another, and in each path only some of its threads work.
 //!
-//! Elements at even places are treated one way here, and those at odd places another. Every warp has both, so every warp
-//! splits. Each block has 128 threads and 128 elements. Give the even elements to the first 64 threads, which are two
-//! warps, and the odd ones to the other 64. No branch splits a warp then.
+//! This kernel changes elements at even places in one way, and elements at odd places in another. Neighboring threads
+//! have neighboring elements, so every warp diverges. A block has 128 threads and 128 elements. Assign the elements of
+//! a block to its threads in another way, so that no warp diverges.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `data` points to `n` elements. The grid has blocks of 128 threads, and a thread for each element, or more.
+/// `data` points to `n` elements. The grid has blocks of 128 threads, and at least one thread for each element.
 #[kernel]
 pub unsafe fn even_and_odd(data: *mut u32, n: u32, steps: u32) {
     let t = thread::thread_idx_x();
-    // TODO: the place in the block of the element that this thread takes.
+    // TODO: the place in the block of this thread's element.
     let place = t;
     let i = thread::block_idx_x() * 128 + place;
     if i < n {
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe {
             let mut x = *data.add(i as usize);
             if place % 2 == 0 {

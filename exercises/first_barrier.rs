@@ -1,11 +1,12 @@
-//! A barrier: read what others have written.
+//! Barrier: read what other threads have written.
 //!
-//! The threads of a block do not run in step: one warp may be far ahead of another. `thread::sync_threads()` is a
-//! *barrier*: no thread goes on before all threads of the block have come to it. What was written before the barrier may be
-//! read after it.
+//! The warps of a block run at different speeds. `thread::sync_threads()` is a *barrier*: each thread waits there until
+//! all threads of the block have arrived. After the barrier, a thread can read what other threads wrote before the
+//! barrier.
 //!
-//! Each thread of this kernel writes its element into shared memory and reads that of another thread. Two accesses to the
-//! same element, one of them a write, that nothing orders, are a *race*. Find the place for the barrier.
+//! Each thread of this kernel writes an element of shared memory and reads the element of another thread. Two accesses
+//! to one element are a *race* if at least one of them writes and nothing orders the two. Find the place for the
+//! barrier.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -18,9 +19,9 @@ pub unsafe fn first_barrier(input: *const u32, output: *mut u32) {
     static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds; each thread writes an element of its own.
+    // SAFETY: the arrays and the tile have an element for each thread, and each thread writes separate elements.
     unsafe {
-        // TODO: find the place for a barrier.
+        // TODO: add a barrier at the correct place.
         *tile.add(t) = *input.add(i);
         *output.add(i) = *tile.add((t + 100) % 256);
     }

@@ -1,14 +1,18 @@
 //! A first kernel: each thread writes one number.
 //!
-//! A kernel is a function that a GPU runs many times at once. Each run is a *thread*. All threads run the same code; what
-//! makes them do different things is that each has a number of its own.
+//! A *kernel* is a function that a GPU runs many times at once. Each run is a *thread*. All threads run the same code.
+//! Each thread has a different index, and from the index a thread computes what to do.
 //!
-//! Here one block of threads is launched, as many threads as `output` has elements. Let thread number `i` write `i * i` to
-//! element `i` of `output`. As it stands, every thread writes to the first element.
+//! The launch has one block of threads, and `output` has one element for each thread. Thread `i` must write `i * i` to
+//! element `i` of `output`. Now all threads write to the first element:
+//!
+//!     thread             0   1   2   3   4  ...
+//!     expected output    0   1   4   9  16  ...
+//!     output now         0   -   -   -   -  ...   (-: not written)
 //!
 //! You need:
-//! - `thread::thread_idx_x()`: the number of this thread in its block, from 0;
-//! - `output.add(i as usize)`: the pointer to element `i`, and `*pointer = value`, which writes there.
+//! - `thread::thread_idx_x()`: the index of this thread in its block, from 0;
+//! - `output.add(i as usize)`: the pointer to element `i`; `*pointer = value` writes to it.
 
 use cuda_std::prelude::*;
 
@@ -16,8 +20,8 @@ use cuda_std::prelude::*;
 /// `output` points to an element for each thread of the one block.
 #[kernel]
 pub unsafe fn first_kernel(output: *mut u32) {
-    // TODO: the number of this thread.
+    // TODO: the index of this thread.
     let i = 0;
-    // SAFETY: each thread has an element of its own.
+    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
     unsafe { *output.add(i as usize) = i * i };
 }

@@ -1,10 +1,10 @@
-//! Traits: one body for several operations.
+//! Traits: one function body for several operations.
 //!
-//! A sum and a maximum differ in two things: how two values become one, and the *neutral element*, which changes nothing. A
-//! trait says that, and a generic function takes it. Each kernel names its operation, and the compiler makes code for it as
-//! if it were written by hand.
+//! A sum and a maximum differ in two things: how two values are combined, and the *neutral element*, which changes
+//! nothing. A trait can describe both, and a generic function can use the trait. Each kernel names its operation, and
+//! the compiler makes separate code for each.
 //!
-//! `Sum` is there. Write `Max`, for all `i32`, and let the second kernel use it.
+//! `Sum` is implemented. Implement `Max` for all `i32`, and use it in the second kernel.
 
 use cuda_std::{prelude::*, warp};
 
@@ -12,7 +12,7 @@ use cuda_std::{prelude::*, warp};
 trait Operation {
     /// The element that changes nothing.
     const NEUTRAL: i32;
-    /// Two values become one.
+    /// Combines two values.
     fn combine(a: i32, b: i32) -> i32;
 }
 
@@ -28,8 +28,8 @@ impl Operation for Sum {
 // TODO: `Max`.
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for each
-/// element, or more.
+/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for
+/// each element, or more.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
@@ -41,7 +41,7 @@ pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32)
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
-    // TODO: the greatest, in the place of the sum.
+    // TODO: the maximum instead of the sum.
     unsafe { body::<Sum>(input, output, n) };
 }
 
@@ -50,7 +50,7 @@ pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32)
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: in bounds; all lanes shuffle together.
+    // SAFETY: i < n: checked here. All lanes shuffle together.
     unsafe {
         let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
         let mut bits = 16;

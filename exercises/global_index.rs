@@ -1,15 +1,15 @@
-//! Many blocks: the number of a thread among all threads of the launch.
+//! Many blocks: the index of a thread in the grid.
 //!
-//! A block has at most 1024 threads. A launch for more elements than that has many blocks, a *grid*. In every block threads
-//! are counted from 0 again, so the number in the block does not tell two blocks' threads apart.
+//! A block has at most 1024 threads. A launch for more elements has many blocks, which form a *grid*. Each block counts
+//! its threads from 0, so two threads of different blocks can have the same index in their blocks.
 //!
-//! The launch has blocks of 128 threads, and a thread for each element. Let each thread compute its number in the whole
-//! grid, `i`, and write `3 * i + 1` to element `i`. The threads of block 0 have the numbers 0 to 127, those of block 1
-//! have 128 to 255, and so on.
+//! The launch has blocks of 128 threads, and one thread for each element. Compute the index `i` of a thread in the
+//! whole grid: block 0 has the indices 0 to 127, block 1 has 128 to 255, and so on. The thread then writes `3 * i + 1`
+//! to element `i`.
 //!
-//! You need, besides `thread::thread_idx_x()`:
-//! - `thread::block_idx_x()`: the number of this block in the grid, from 0;
-//! - `thread::block_dim_x()`: how many threads a block has.
+//! You need `thread::thread_idx_x()` and:
+//! - `thread::block_idx_x()`: the index of this block in the grid, from 0;
+//! - `thread::block_dim_x()`: the number of threads in a block.
 
 use cuda_std::prelude::*;
 
@@ -17,8 +17,8 @@ use cuda_std::prelude::*;
 /// `output` points to an element for each thread of the grid.
 #[kernel]
 pub unsafe fn global_index(output: *mut u32) {
-    // TODO: this is the number in the block. Make it the number in the grid.
+    // TODO: this is the index in the block. Compute the index in the grid.
     let i = thread::thread_idx_x();
-    // SAFETY: each thread has an element of its own.
+    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
     unsafe { *output.add(i as usize) = 3 * i + 1 };
 }

@@ -1,11 +1,12 @@
-//! A grid-stride loop: any number of elements with any number of threads.
+//! Grid-stride loop: any number of elements with any number of threads.
 //!
-//! So far there was a thread for each element. Here the grid has a fixed number of threads, fewer than elements. Each
-//! thread takes element `i`, its number in the grid, then the one that lies a whole grid further on, and so on to the end.
+//! The exercises so far had a thread for each element. Here the grid has fewer threads than elements. Each thread
+//! starts with element `i`, its index in the grid. The thread then adds the number of threads in the grid to `i`, and
+//! repeats this until `i` reaches `n`.
 //!
-//! Let the kernel write `output[i] = 2 * input[i] + 1` for every `i` below `n`.
+//! Compute `output[i] = 2 * input[i] + 1` for every `i` below `n`.
 //!
-//! `thread::grid_dim_x()` says how many blocks the grid has.
+//! `thread::grid_dim_x()` returns the number of blocks in the grid.
 
 use cuda_std::prelude::*;
 
@@ -13,10 +14,10 @@ use cuda_std::prelude::*;
 /// `input` and `output` point to `n` elements each.
 #[kernel]
 pub unsafe fn grid_stride(input: *const u32, output: *mut u32, n: u32) {
-    // TODO: go on until all elements are done.
+    // TODO: continue until all elements are done.
     let i = thread::index_1d();
     if i < n {
-        // SAFETY: in bounds; each element is one thread's.
+        // SAFETY: i < n: checked above. Each thread writes separate elements.
         unsafe { *output.add(i as usize) = 2 * *input.add(i as usize) + 1 };
     }
 }

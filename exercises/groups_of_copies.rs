@@ -1,10 +1,10 @@
-//! Groups: wait for the older copies, and let the younger ones come.
+//! Groups of copies: wait for the older group only.
 //!
-//! `wait::<N>()` waits until at most the last `N` groups are still on their way. With two groups, `wait::<1>()` waits for the
-//! first one, while the second may still come.
+//! `wait::<N>()` waits until at most the last `N` groups of this thread are in flight. With two groups, `wait::<1>()`
+//! waits for the first group, while the second may still be in flight.
 //!
-//! This thread starts two groups, uses the first element as soon as it is there, and then the second. One of the two waits
-//! is wrong.
+//! This thread starts two groups. It uses the element of the first group, and then the element of the second. One of
+//! the two waits is wrong.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -18,7 +18,7 @@ pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
     static mut TILE: MaybeUninit<[f32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<f32>();
     let t = thread::thread_idx_x() as usize;
-    // SAFETY: in bounds; an element is read when its copy has arrived.
+    // SAFETY: the arrays have an element for each copy, and an element of the tile is read after its copy has arrived.
     unsafe {
         copy_one(Shared::of(tile.add(t)), input.add(t), true);
         commit();
@@ -26,7 +26,7 @@ pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
         commit();
         wait::<1>();
         let first = *tile.add(t);
-        // TODO: which groups may still be on their way here?
+        // TODO: which groups may be in flight here?
         wait::<1>();
         *output.add(t) = first * *tile.add(t + 32);
     }

@@ -1,11 +1,11 @@
-//! Atomics: a counter that many threads count with.
+//! Atomics: a counter that many threads increment.
 //!
-//! A *histogram* counts how often each value occurs. `counts[value] += 1` is a load, an addition and a store. If two threads
-//! do that with the same counter at the same time, both load the same number, and one of the two is lost.
+//! A *histogram* counts how often each value occurs. `counts[value] += 1` is a load, an addition and a store. If two
+//! threads do that with the same counter at the same time, both may load the same number, and one increment is lost.
 //!
-//! An *atomic* addition is one step that nobody can get into:
-//! `atomic_fetch_add_u32_device(pointer, Relaxed, 1)`. `device` is how far it reaches: all threads of the launch.
-//! `Relaxed` says that it orders nothing else. Count with it.
+//! An *atomic* addition is one step that no other thread can interrupt: `atomic_fetch_add_u32_device(pointer, Relaxed,
+//! 1)`. `device` is its scope: all threads of the GPU. `Relaxed` means that the addition does not order other accesses.
+//! Use it to count.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
@@ -16,7 +16,7 @@ use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_
 pub unsafe fn histogram(input: *const u32, counts: *mut u32, n: u32) {
     let i = thread::index_1d();
     if i < n {
-        // SAFETY: in bounds; counters are counted with atomics only.
+        // SAFETY: i < n, every value is below 64, and all threads access the counters with atomics only.
         unsafe {
             let value = *input.add(i as usize);
             // TODO: an atomic.

@@ -1,7 +1,7 @@
-//! A product of matrices: one thread for each element of the result.
+//! Matrix product: one thread for each element of the result.
 //!
-//! Element (`row`, `column`) of the product `c = a * b` is the sum over `i` of `a[row][i] * b[i][column]`. All matrices here
-//! are squares of side `n` and lie row after row. A warp's threads differ in `column`.
+//! Element (`row`, `column`) of the product `c = a * b` is the sum over `i` of `a[row][i] * b[i][column]`. All matrices
+//! are square, with `n` rows, in row-major order. The threads of a warp differ in `column`.
 //!
 //! Write the sum. `cuda_std::GpuFloat::mul_add(x, y, sum)` computes `x * y + sum` in one instruction.
 
@@ -9,7 +9,7 @@ use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `a`, `b` and `c` point to `n * n` elements. The grid has `n` threads in x and in y, or more.
+/// `a`, `b` and `c` point to `n * n` elements. The grid has at least `n` threads in x and in y.
 #[kernel]
 pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let column = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -17,7 +17,7 @@ pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     if row < n && column < n {
         // TODO: the sum.
         let sum = 0.0;
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }

@@ -1,21 +1,24 @@
-//! Tiles: read each element once a block instead of once a thread.
+//! Tiles: read each element once per block instead of once per thread.
 //!
-//! The 16 x 16 threads of a block need 16 rows of `a` and 16 columns of `b`, and each element of them 16 times. So they go
-//! through both in pairs of tiles of 16 x 16: load a tile of each into shared memory, every thread one element of each; wait;
-//! add up 16 products from shared memory; wait; go on to the next pair.
+//! The 16 x 16 threads of a block need 16 rows of `a` and 16 columns of `b`, and they need each element 16 times. The
+//! block handles them in pairs of tiles of 16 x 16 elements. For each pair, every thread loads one element of each tile
+//! into shared memory. When both tiles are complete, each thread adds up 16 products from shared memory. Then the block
+//! continues with the next pair.
 //!
-//! What lies outside of a matrix is loaded as 0; `get` does that. The loop over the pairs is there. Fill it.
+//! `get` returns 0 for an element outside its matrix. The loop over the pairs is written: complete its body.
+//!
+//! `ladder why matmul_tiled --figures=tiles` draws which warp of a block loads which element, for tiles of 32 x 32.
 
 use core::mem::MaybeUninit;
 use cuda_std::GpuFloat;
 use cuda_std::{address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
@@ -33,9 +36,9 @@ pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let mut sum = 0.0;
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
-            // TODO: load a pair of tiles, and multiply from there.
+            // TODO: load a pair of tiles, and multiply elements of the tiles.
             for i in first..n.min(first + 16) {
                 sum += get(a, row, i, n) * get(b, i, column, n);
             }
@@ -43,7 +46,7 @@ pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         first += 16;
     }
     if row < n && column < n {
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }

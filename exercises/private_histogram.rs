@@ -1,12 +1,13 @@
-//! Private counters: fewer atomics on global memory.
+//! Privatization: fewer atomics on global memory.
 //!
-//! All blocks count in the same 64 words of global memory, one atomic for each of `n` values. Shared memory is nearer. Let
-//! each block count in 64 counters of its own there, and add those to the global ones at its end: 64 atomics a block, however
-//! many values it has.
+//! All blocks count in the same 64 words of global memory, with one atomic for each of `n` values. Atomics on shared
+//! memory are faster. Let each block count in 64 counters in shared memory, and add these counters to the global ones
+//! at the end. A block then needs 64 atomics on global memory for any number of values, which are 2 requests of its 2
+//! warps.
 //!
-//! The block has 64 threads and goes through the values with a grid-stride loop. The steps, with a barrier between each two:
-//! every thread writes a 0 into its own counter; the block counts, with atomics on `tile`; every thread adds its own counter
-//! to the global one.
+//! The block has 64 threads and handles the values in a grid-stride loop. Three steps follow each other, with a barrier
+//! between them: every thread sets one counter to 0, the block counts in `tile`, and every thread adds one counter to
+//! the global counter.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
@@ -23,7 +24,8 @@ pub unsafe fn private_histogram(input: *const u32, counts: *mut u32, n: u32) {
     let t = thread::thread_idx_x() as usize;
     let threads = thread::grid_dim_x() * 64;
     let mut i = thread::index_1d();
-    // SAFETY: in bounds; counters are counted with atomics only, between barriers.
+    // SAFETY: i < n, and every value is below 64. All threads access the counters with atomics only, between the
+    // barriers.
     unsafe {
         // TODO: count in `tile`, and add its counters to the global ones.
         while i < n {

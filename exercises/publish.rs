@@ -1,10 +1,11 @@
-//! Orderings: data that are there when the flag says so.
+//! Memory orderings: data that are visible when the flag is set.
 //!
-//! Block 0 writes data and then sets a flag; block 1 waits for the flag and then reads the data. Both use the flag with
-//! atomics, but `Relaxed` ones: they order the flag and nothing else, and the data may come later than the flag.
+//! Block 0 writes data and then sets a flag. Block 1 waits for the flag and then reads the data. Both access the flag
+//! with `Relaxed` atomics, which order no other accesses. The data can become visible later than the flag.
 //!
-//! A *release* store says: all that I have written before is seen by each thread that sees this. An *acquire* load is the other
-//! half: what I read after it is at least as new. Give the two accesses to the flag their orderings.
+//! A *release* store publishes: a thread that sees the store also sees everything that was written before it. An
+//! *acquire* load receives: the accesses after it see what the release store has published. Give the two accesses to
+//! the flag their orderings.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
@@ -14,7 +15,7 @@ use cuda_std::prelude::*;
 /// `data` points to `n` words, `output` to one, `flag` to a 0. There are two blocks of one thread.
 #[kernel]
 pub unsafe fn publish(data: *mut u32, flag: *mut u32, output: *mut u32, n: u32) {
-    // SAFETY: in bounds; the data are read after the flag was seen.
+    // SAFETY: i < n for all accesses, and block 1 reads the data after it has seen the flag.
     unsafe {
         if thread::block_idx_x() == 0 {
             for i in 0..n {

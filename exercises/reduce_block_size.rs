@@ -1,12 +1,11 @@
-//! Const generics: let the compiler know the block size.
+//! Const generics: the block size as a constant.
 //!
-//! Where the block size is a constant, the compiler writes out the rounds of the tree one by one, without a loop and its
-//! comparisons. A kernel cannot be generic, because a launch names one piece of machine code; but its body can be a generic
-//! function, and each block size gets a kernel that calls it.
+//! If the block size is a constant, the compiler unrolls the loop of the tree: it writes the rounds one after another,
+//! without the loop's comparisons and branches. A kernel cannot be generic, because a launch names one piece of machine
+//! code. But a kernel can call a generic function, and each block size can have a kernel that calls it.
 //!
-//! The body asks for the block size when it runs. Make the size a constant of its own: `unsafe fn body<const BLOCK:
-//! usize>(…)`, called as `body::<64>(…)` and `body::<256>(…)`, and let the loop use it. The rounds have to be a `while` as they
-//! are; the compiler does the rest.
+//! The function `body` reads the block size when it runs. Make the size a const generic parameter, and let the loop use
+//! it. The loop must stay a `while` loop. The compiler unrolls it.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -19,7 +18,7 @@ pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) 
     static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are the kernel's.
-    // TODO: say that the block has 64 threads.
+    // TODO: pass the block size, 64.
     unsafe { body(tile, input, output, n) };
 }
 
@@ -31,7 +30,7 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
     static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are the kernel's.
-    // TODO: say that the block has 256 threads.
+    // TODO: pass the block size, 256.
     unsafe { body(tile, input, output, n) };
 }
 
@@ -40,7 +39,8 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
 #[inline(always)]
 unsafe fn body(tile: *mut i32, input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

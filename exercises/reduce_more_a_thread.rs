@@ -1,16 +1,18 @@
-//! More for each thread: fewer barriers for the same sum.
+//! More elements per thread: fewer barriers for the same sum.
 //!
-//! In the first round of the tree half of the threads rest already. If each thread adds up 4 elements by itself before the
-//! tree begins, a quarter of the blocks do the same work, with a quarter of the barriers.
+//! Half of the threads do nothing from the first round of the tree on. If each thread adds up 4 elements before the
+//! tree starts, the launch needs a quarter of the blocks, and a quarter of the barriers.
 //!
-//! Here a block takes 512 elements: thread `t` takes those at `first + t`, `first + t + 128`, `first + t + 256` and
-//! `first + t + 384`. As it stands, it takes only the first of them. Each of the 4 needs a guard.
+//! Here a block handles 512 elements. Thread `t` adds up the elements `first + t`, `first + t + 128`, `first + t + 256`
+//! and `first + t + 384`. Now it reads only the first of them. Each of the 4 elements needs a bounds check. The goal
+//! counts each warp once for each barrier where it arrives.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and take 512 elements each.
+/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and handle 512 elements
+/// each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -18,7 +20,8 @@ pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) 
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, n) = (thread::thread_idx_x() as usize, n as usize);
     let first = thread::block_idx_x() as usize * 512;
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         // TODO: 4 elements for each thread.
         *tile.add(t) = if first + t < n { *input.add(first + t) } else { 0 };

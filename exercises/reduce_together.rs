@@ -1,11 +1,10 @@
-//! The same tree with working threads side by side: bring the branches that split warps down.
+//! Contiguous threads: fewer divergent branches in the same tree.
 //!
-//! In the tree before, the threads that work are every second, every fourth, every eighth. Each warp has some that work and
-//! some that do not, so each branch splits it.
+//! In the tree of the exercise before, the working threads are every second thread, then every fourth, then every
+//! eighth. Most warps have threads that work and threads that do not, so the branches diverge.
 //!
-//! Any pairs will do, as long as every element is added once. Begin with the greatest distance: thread `t` of the first 64
-//! adds element `t + 64`, then the first 32 add `t + 32`, and so on down to 1. Whole warps work or rest, until less than a
-//! warp works.
+//! Any pairs are correct if each element is added once. Change the pairs so that the working threads are the first
+//! threads of the block: whole warps work or do nothing, until fewer than 32 threads work.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -18,7 +17,8 @@ pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
     static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

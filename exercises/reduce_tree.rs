@@ -1,11 +1,12 @@
-//! A tree of sums: add up a block's elements in rounds.
+//! Reduction tree: add up the elements of a block in rounds.
 //!
-//! To add up 128 numbers with 128 threads, add pairs: 64 threads add two numbers each, then 32, then 16, and after 7 rounds
-//! one number is left. In round 1 the distance between the two is 1, in round 2 it is 2, then 4, and so on.
+//! To add up 128 numbers with 128 threads, add pairs: first 64 threads add two numbers each, then 32 threads, then 16.
+//! After 7 rounds one number is left. The distance between the two numbers of a pair is 1 in the first round, then 2,
+//! 4, and so on.
 //!
-//! The tile has the block's elements, and 0 where there are none. In the round of distance `stride`, the threads whose number
-//! is a multiple of `2 * stride` add the element at `t + stride` to that at `t`. Write the rounds. Thread 0 then writes the
-//! block's sum, which is the first element of the tile.
+//! The tile has the elements of the block, and 0 for elements that do not exist. In the round with distance `stride`,
+//! each thread `t` that is a multiple of `2 * stride` adds element `t + stride` to element `t`. Write the rounds.
+//! Thread 0 then writes the sum of the block, which is the first element of the tile.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -19,7 +20,8 @@ pub unsafe fn reduce_tree(input: *const i32, output: *mut i32, n: u32) {
     static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

@@ -1,23 +1,24 @@
-//! The block's sum with one barrier.
+//! The sum of a block with one barrier.
 //!
-//! With shuffles, each warp adds up its 32 elements without shared memory. One word for each warp then goes through shared
-//! memory, and after one barrier the first warp adds up those words in the same way.
+//! With shuffles, each warp adds up its 32 elements without shared memory. One word per warp then goes through shared
+//! memory. After one barrier, the first warp adds up these words in the same way.
 //!
-//! `warp_sum` is there. The kernel is the tree in shared memory, with a barrier in each of its 8 rounds. Rewrite it: each
-//! warp's sum goes into `tile[warp]`, written by lane 0; then a barrier; then the first warp adds up the 8 words.
+//! The function `warp_sum` exists. The kernel now uses the tree in shared memory, with a barrier in each of its 8
+//! rounds. Rewrite it: lane 0 of each warp writes the sum of the warp to shared memory. After a barrier, the first warp
+//! adds up the 8 words. The goal counts each warp once for each barrier where it arrives.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};
 
-/// The sum of the values of a warp's lanes, in each of them.
+/// Returns the sum of the values of a warp's lanes to each lane.
 ///
 /// # Safety
-/// All lanes of the warp call it together.
+/// The caller must ensure that all lanes of the warp call the function together.
 unsafe fn warp_sum(value: i32) -> i32 {
     let mut sum = value;
     let mut bits = 16;
     while bits > 0 {
-        // SAFETY: all lanes are here.
+        // SAFETY: all lanes call the function together.
         sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, bits, 32) }.0;
         bits /= 2;
     }
@@ -30,7 +31,7 @@ unsafe fn warp_sum(value: i32) -> i32 {
 #[kernel]
 pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; all lanes of a warp take the same way to where they shuffle.
+    // SAFETY: the accesses are in bounds: checked here. All lanes of a warp take the same branches to their shuffles.
     unsafe {
         let own = if i < n as usize { *input.add(i) } else { 0 };
         // TODO: shuffles, and one barrier.

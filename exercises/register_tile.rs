@@ -1,26 +1,27 @@
-//! A tile in registers: fewer reads of shared memory for each product.
+//! Register tile: fewer reads of shared memory for each product.
 //!
-//! In the tiled kernel each product takes two reads of shared memory. A thread that computes a 2 x 2 square of `c` reads 2
-//! elements of `a` and 2 of `b` for 4 products: one read each. With 4 x 4 it is half a read.
+//! In the tiled kernel each product needs two reads of shared memory. A thread that computes a square of 2 x 2 elements
+//! of `c` needs 2 elements of `a` and 2 of `b` for 4 products: one read per product. A square of 4 x 4 elements needs
+//! half a read per product.
 //!
-//! Here blocks have 16 x 16 threads and tiles of 32 x 32, and thread (x, y) has the elements in rows `y` and `y + 16` and in
-//! columns `x` and `x + 16` of its block's tile. The tiles are loaded. Write the multiplication: for each `i`, read both
-//! elements of `a`'s tile in column `i` and both of `b`'s tile in row `i` *once*, and add the 4 products to `sums`.
+//! Here a block of 16 x 16 threads computes a tile of 32 x 32 elements. Thread (x, y) computes the elements in rows `y`
+//! and `y + 16` and in columns `x` and `x + 16`. The kernel loads the tiles of `a` and `b`. Write the multiplication:
+//! for each `i`, read each element that the thread needs *once*, and add the 4 products to `sums`.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_naive`, where blocks of 16 x 16 threads take tiles of 32 x 32 of `c`.
+/// As for `matmul_naive`, where blocks of 16 x 16 threads compute tiles of 32 x 32 of `c`.
 #[kernel]
 pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -33,7 +34,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let mut sums = [[0.0; 2]; 2];
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
             for (down, along) in [(0, 0), (0, 16), (16, 0), (16, 16)] {
                 let (row, column) = (y + down, x + along);
@@ -55,7 +56,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         for s in 0..2 {
             let (row, column) = (top + y + 16 * r as u32, left + x + 16 * s as u32);
             if row < n && column < n {
-                // SAFETY: in bounds; each thread has elements of its own.
+                // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
                 unsafe { *c.add((row * n + column) as usize) = sums[r][s] };
             }
         }

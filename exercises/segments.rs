@@ -1,11 +1,11 @@
-//! Width: shuffles in parts of a warp.
+//! Width: shuffles in segments of a warp.
 //!
-//! The last argument of a shuffle, the *width*, cuts the warp into segments of 1, 2, 4, 8, 16 or 32 lanes. No lane reads
-//! outside of its own segment, and lanes are counted from its beginning. That suits small problems: with width 8, a warp
-//! works on four of them at a time.
+//! The last argument of a shuffle is the *width*. It divides the warp into segments of 1, 2, 4, 8, 16 or 32 lanes. A
+//! lane reads only lanes of the same segment, and the source lane counts from the start of the segment. With width 8, a
+//! warp handles four small problems at once.
 //!
-//! Here each row of a matrix has 8 elements, and a thread has one of them. Let every thread subtract the first element of its
-//! row from its own.
+//! Here each row of a matrix has 8 elements, and each thread has one element. Let every thread subtract the first
+//! element of its row from its element.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -15,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn segments(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let own = *data.add(i);
         // TODO: the `own` of the row's first lane.

@@ -1,19 +1,18 @@
-//! Shared memory: a static that the threads of a block have in common.
+//! Shared memory: a static for all threads of a block.
 //!
-//! A local variable belongs to one thread. *Shared memory* is small, fast memory on the chip that all threads of a block
-//! read and write. In Rust it is a static with an attribute:
+//! A local variable belongs to one thread. *Shared memory* is small, fast memory on the chip, which all threads of a
+//! block can read and write. In Rust it is a static with an attribute:
 //!
-//! ```text
-//! #[address_space(shared)]
-//! static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
-//! ```
+//!     #[address_space(shared)]
+//!     static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
 //!
-//! One thing is different from other statics: each block has one copy, and it is uninitialized when the block starts. An
-//! initial value would not be written, so the type is `MaybeUninit`. Write an element before you read it.
+//! Each block has one copy, and the copy is uninitialized when the block starts. The type is `MaybeUninit`, because an
+//! initial value would not be written. A thread must write each element before any thread reads it.
 //!
-//! This kernel reverses the elements of each block: each thread writes its element to `tile`, and after a barrier reads the
-//! element of the thread at the other end. But here `tile` is a separate array in each thread, in which no other thread has
-//! written. Make it shared, with a pointer to its first element: `let tile = (&raw mut TILE).cast::<u32>();`
+//! This kernel reverses the elements of each block. Each thread writes its element to `tile`, and after a barrier reads
+//! the element of the thread at the other end. But here `tile` is a separate array in each thread, so no other thread
+//! has written to it. Use shared memory: `let tile = (&raw mut TILE).cast::<u32>();` is the pointer to the first
+//! element.
 
 use cuda_std::prelude::*;
 use {core::mem::MaybeUninit, cuda_std::address_space};
@@ -26,7 +25,7 @@ pub unsafe fn shared_static(data: *mut u32) {
     // TODO: one array for the whole block.
     let mut tile = [0u32; 128];
     let tile = tile.as_mut_ptr();
-    // SAFETY: in bounds; each thread writes an element of its own, and reads after the barrier.
+    // SAFETY: `data` and the tile have an element for each thread. The reads of the tile follow the barrier.
     unsafe {
         *tile.add(t) = *data.add(i);
         thread::sync_threads();

@@ -1,23 +1,24 @@
-//! Slices: pointers that know their length.
+//! Slices: pointers with a length.
 //!
-//! A kernel may take a slice, `&[u32]`, which is passed as a pointer and a length. Reading it needs no `unsafe`, for every
-//! index is checked: `input[i]` beyond the end is a *panic*, and that ends the whole launch.
+//! A kernel can have a slice as a parameter, `&[u32]`, which the launch passes as a pointer and a length. Reading a
+//! slice needs no `unsafe`, because every index has a bounds check. An index beyond the end is a *panic*, which ends
+//! the whole launch.
 //!
-//! `output[i]` is to be the element behind the `i`th, or 0 for the last one. `input.get(i)` asks and does not panic: it
-//! gives `Some(&element)`, or `None` where there is none.
+//! `output[i]` must be the element after element `i`, or 0 for the last one. `input.get(i)` returns an `Option` instead
+//! of a panic: `Some(&element)`, or `None` if the element does not exist.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `output` points to as many elements as `input` has. The grid has a thread for each of them, or more.
+/// `output` points to as many elements as `input` has. The grid has at least one thread for each of them.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn slices(input: &[u32], output: *mut u32) {
     let i = thread::index_1d() as usize;
     if i < input.len() {
-        // TODO: 0 where there is no element behind.
-        let behind = input[i + 1];
-        // SAFETY: in bounds; each thread has an element of its own.
-        unsafe { *output.add(i) = behind };
+        // TODO: 0 if the next element does not exist.
+        let next = input[i + 1];
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
+        unsafe { *output.add(i) = next };
     }
 }

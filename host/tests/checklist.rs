@@ -85,11 +85,11 @@ fn less_or_more_is_better() {
 
 #[test]
 fn a_wrong_result_is_no_gain() {
-    let mut device = Fake::new(Some(Fault::WrongSum("reduce_shfl")));
+    let mut device = Fake::new(Some(Fault::WrongSum("reduce_smem")));
     let error = measure(&CATALOG, &mut device, |_| ()).unwrap_err();
     assert!(error.is_failure());
     let text = error.to_string();
-    assert!(text.starts_with("the device failed while measuring the checklist: reduce_shfl_128<<<512"), "{text}");
+    assert!(text.starts_with("the device failed while measuring the checklist: reduce_smem_128<<<512"), "{text}");
     assert_eq!(device.allocated(), 0);
 }
 

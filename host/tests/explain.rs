@@ -137,6 +137,12 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                         assert!(ends.iter().all(|cell| cell.shade != Shade::Empty), "{place}");
                     }
                 }
+                "fragments" => {
+                    let held = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
+                    let held = held.filter(|cell| cell.shade != Shade::Empty).count();
+                    // 16 × 16 elements of a, 16 × 8 of b and of c, in 4, 2 and 4 registers of 32 lanes.
+                    assert_eq!(held, 16 * 16 + 2 * 16 * 8, "{place}");
+                }
                 "tiles" => {}
                 "bursts" => assert!(count("bursts") <= count("bursts of all requests"), "{place}"),
                 "timeline" => timeline(recording, figure),

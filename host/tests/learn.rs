@@ -1,15 +1,15 @@
-//! `ladder learn NAME --watch`, which only ends when somebody ends it.
+//! `ladder learn NAME --watch`, which runs until the learner quits.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::program::command;
+use crate::common::program::{command, not_tested};
 
-/// Ends the program also where a test fails.
+/// Ends the program, also if a test fails.
 struct Watching(Child);
 
 impl Drop for Watching {
@@ -37,17 +37,44 @@ fn an_answer_is_checked_whenever_it_is_saved() {
     };
 
     let first = next();
-    assert!(first.contains("This file is yours now") && first.contains("error[race]: "), "{first}");
+    assert!(first.contains("Edit your copy: ") && first.contains("error[race]: "), "{first}");
     let unsolved = fs::read_to_string(&file).unwrap();
     fs::write(&file, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x()")).unwrap();
     let broken = next();
     assert!(broken.contains("error: expected `;`") && broken.contains("first_kernel.rs:"), "{broken}");
-    // As editors do that write another file and rename it.
+    // Some editors write another file and rename it.
     let other = folder.path().join("other");
     fs::write(&other, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x();")).unwrap();
     fs::rename(other, &file).unwrap();
     let solved = next();
-    assert!(solved.contains("right for n = ") && solved.contains("\nsolved"), "{solved}");
+    assert!(solved.contains("correct for n = ") && solved.contains("\nsolved"), "{solved}");
+}
+
+/// On a terminal, keys ask for a hint, the list, and the next exercise. Afterwards the terminal has its former mode.
+#[test]
+fn keys_work_on_a_terminal() {
+    for quit in ["q", "\x03"] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = command("no/such/libcuda.so").get_program().to_str().unwrap().to_owned();
+        let folder = folder.path().display();
+        let shell =
+            format!("{program} learn first_kernel --watch --folder {folder}; stty -a | tr ' ' '\n' | grep icanon");
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--command", &shell, "/dev/null"]).env("TERM", "xterm");
+        let Ok(script) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+            return not_tested("no `script`");
+        };
+        let mut script = Watching(script);
+        let (mut keys, out) = (script.0.stdin.take().unwrap(), script.0.stdout.take().unwrap());
+        let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+        for (key, answer) in [("", "q: quit"), ("h", "Hint 1 of 2: "), ("l", "ladder learn TOPIC"), ("n", "q: quit")] {
+            keys.write_all(key.as_bytes()).unwrap();
+            assert!(lines.any(|line| line.contains(answer)), "{key}");
+        }
+        keys.write_all(quit.as_bytes()).unwrap();
+        // In canonical mode, a terminal delivers lines. While the program waits for keys, it is `-icanon`.
+        assert_eq!(lines.find(|line| line.contains("icanon")).as_deref().map(str::trim), Some("icanon"), "{quit:?}");
+    }
 }
 
 #[test]

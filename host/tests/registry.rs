@@ -63,7 +63,10 @@ fn names_are_unique_and_found() {
 fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
     let rungs = ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names());
     let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.cure]).map(str::to_owned);
-    let named: BTreeSet<String> = rungs.chain(pitfalls).collect();
+    let others = [include_str!("../../kernels-gpu/src/arguments.rs"), include_str!("../../kernels-gpu/src/basics.rs")];
+    let others = others.into_iter().flat_map(str::lines);
+    let others = others.filter_map(|line| line.strip_prefix("pub unsafe fn ")?.split('(').next());
+    let named: BTreeSet<String> = rungs.chain(pitfalls).chain(others.map(str::to_owned)).collect();
     let compiled: BTreeSet<String> = entries_in_ptx().into_keys().map(str::to_owned).collect();
     let missing: Vec<_> = named.difference(&compiled).collect();
     let unlisted: Vec<_> = compiled.difference(&named).collect();
@@ -236,4 +239,11 @@ fn an_empty_name_is_the_name_of_nothing() {
     // What else is no name is in cli/refused.txt; an empty one cannot stand there.
     let error = select(&CATALOG, &[String::new()]).unwrap_err();
     assert!(error.to_string().contains("`ladder list` names them") && !error.is_failure());
+}
+
+#[test]
+fn the_readme_counts_the_ladders() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let number = ["Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"][ladders().len() - 6];
+    assert!(readme.contains(&format!("**{number} ladders**")), "README.md: there are {} ladders", ladders().len());
 }

@@ -17,7 +17,7 @@ pub unsafe fn vector_add(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     if i < n {
         let i = i as usize;
-        // SAFETY: i < n, and each vector has n elements. No other thread writes element i.
+        // SAFETY: i < n, and the vectors have n elements. Only this thread writes element i.
         unsafe { *sum.add(i) = *a.add(i) + *b.add(i) };
     }
 }
@@ -31,7 +31,7 @@ pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, 
         let i = first + k * threads;
         if i < n {
             let i = i as usize;
-            // SAFETY: i < n, and each vector has n elements. No other thread writes element i.
+            // SAFETY: i < n, and the vectors have n elements. Only this thread writes element i.
             unsafe { *sum.add(i) = *a.add(i) + *b.add(i) };
         }
     }
@@ -42,7 +42,10 @@ pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, 
 pub unsafe fn strided_copy(input: *const f32, output: *mut f32, offset: u32, stride: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     // SAFETY: the input has this word, and the output has a word for each thread.
-    unsafe { *output.add(i as usize) = *input.add((offset + i * stride) as usize) };
+    unsafe {
+        let word = *input.add((offset + i * stride) as usize);
+        *output.add(i as usize) = word;
+    }
 }
 
 /// Four floats that one instruction loads or stores. The alignment is part of the type.
@@ -65,12 +68,13 @@ pub unsafe fn bank_stride(output: *mut u32, stride: u32) {
     static mut WORDS: MaybeUninit<[u32; 1024]> = MaybeUninit::uninit();
     let words = (&raw mut WORDS).cast::<u32>();
     let t = thread::thread_idx_x();
-    // SAFETY: t < 1024. The barrier separates the write of a word from the reads by other threads.
+    let i = thread::block_idx_x() * 1024 + t;
+    // SAFETY: t < 1024. The barrier separates the writes of the words from the reads.
     unsafe {
         *words.add(t as usize) = t;
         thread::sync_threads();
-        let word = t * stride % 1024;
-        *output.add((thread::block_idx_x() * 1024 + t) as usize) = *words.add(word as usize);
+        let word = *words.add((t * stride % 1024) as usize);
+        *output.add(i as usize) = word;
     }
 }
 
@@ -82,7 +86,8 @@ pub unsafe fn swizzled_tile(input: *const u32, output: *mut u32) {
     let tile = (&raw mut TILE).cast::<u32>();
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let word = |row: u32, col: u32| (row * 32 + (col ^ row)) as usize;
-    // SAFETY: x and y are below 32, and so is their exclusive or. The barrier separates the writes from the reads.
+    // SAFETY: x and y are below 32, and so is their exclusive or. The barrier separates the
+    // writes from the reads.
     unsafe {
         *tile.add(word(y, x)) = *input.add((y * 32 + x) as usize);
         thread::sync_threads();
@@ -95,7 +100,7 @@ pub unsafe fn swizzled_tile(input: *const u32, output: *mut u32) {
 pub unsafe fn two_ways(output: *mut u32, group: u32, rounds: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     let mut x = i;
-    if i / group % 2 == 0 {
+    if i / group % 2 == 1 {
         for _ in 0..rounds {
             x ^= x * 3;
         }

@@ -9,7 +9,8 @@
 //!
 //! The rungs up to `reduce_complete_unroll` follow *Divergent Warps (Example: Sum Reduction)*, an article after
 //! *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and
-//! kernels, and "the article measures" means that article. `reduce_shfl` follows another, which it names.
+//! kernels, and "the article measures" means that article: measurements of January 2022, compiled for compute capability
+//! 7.5, profiled with Nsight Compute, and over the first rung. `reduce_shfl` follows another article, which it names.
 //!
 //! The article's kernels are correct when `n` is a multiple of everything. These are correct for every `n` up to 2^31 - 1.
 //! That takes three things, none of which does anything in a full block:

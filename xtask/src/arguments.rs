@@ -11,8 +11,8 @@ pub(crate) const HELP: &str = include_str!("help.txt");
 /// The commands of the program `ladder`.
 const LADDER: [&str; 8] = ["list", "run", "check", "why", "ptx", "learn", "report", "devices"];
 
-const OWN: [&str; 12] =
-    ["setup", "doctor", "test", "circles", "new", "run", "ptx", "lab", "sim", "samples", "playground", "book"];
+const OWN: [&str; 13] =
+    ["setup", "doctor", "test", "circles", "new", "run", "ptx", "lab", "sim", "samples", "playground", "book", "site"];
 
 /// The task to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,14 +37,16 @@ pub(crate) enum Task {
     Ladder(Vec<OsString>),
     /// Run `lab` with these arguments.
     Lab(Vec<OsString>),
-    /// Make the book's pages, in this folder.
-    Book { folder: Option<String> },
+    /// Write the finished chapters of the book.
+    Book,
     /// Run a program on the simulated GPU.
     Sim(Run),
     /// Print the folder of the simulated GPU's library.
     SimPath,
     /// Build the playground into this folder, for users or for tests.
     Playground { folder: Option<String>, is_for_tests: bool },
+    /// Build the site into this folder, for users or for tests.
+    Site { folder: Option<String>, is_for_tests: bool },
     /// Run NVIDIA's samples of this checkout on the simulated GPU.
     Samples { checkout: String },
 }
@@ -92,12 +94,17 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             let [name, after] = [name, after].map(|word| (*word).to_owned());
             Ok(Task::NewRung { name, after })
         }
-        ("playground", []) => Ok(Task::Playground { folder: None, is_for_tests: false }),
-        ("playground", [folder, rest @ ..]) if !folder.starts_with('-') && matches!(rest, [] | ["--for-tests"]) => {
-            Ok(Task::Playground { folder: Some((*folder).to_owned()), is_for_tests: !rest.is_empty() })
+        ("playground" | "site", []) | ("playground" | "site", [_]) | ("playground" | "site", [_, "--for-tests"])
+            if words.first().is_none_or(|folder| !folder.starts_with('-')) =>
+        {
+            let folder = words.first().map(|folder| (*folder).to_owned());
+            let is_for_tests = words.len() == 2;
+            Ok(match &*task {
+                "site" => Task::Site { folder, is_for_tests },
+                _ => Task::Playground { folder, is_for_tests },
+            })
         }
-        ("book", []) => Ok(Task::Book { folder: None }),
-        ("book", [folder]) if !folder.starts_with('-') => Ok(Task::Book { folder: Some((*folder).to_owned()) }),
+        ("book", []) => Ok(Task::Book),
         ("samples", [checkout]) => Ok(Task::Samples { checkout: (*checkout).to_owned() }),
         ("new", ["ladder", name]) => {
             let name = (*name).to_owned();
@@ -246,8 +253,10 @@ mod tests {
         let folder = Some("a/b".to_owned());
         assert_eq!(parsed("playground a/b"), Ok(Task::Playground { folder: folder.clone(), is_for_tests: false }));
         assert_eq!(parsed("playground a/b --for-tests"), Ok(Task::Playground { folder, is_for_tests: true }));
-        assert_eq!(parsed("book"), Ok(Task::Book { folder: None }));
-        assert_eq!(parsed("book pages"), Ok(Task::Book { folder: Some("pages".to_owned()) }));
+        assert_eq!(parsed("book"), Ok(Task::Book));
+        assert_eq!(parsed("site"), Ok(Task::Site { folder: None, is_for_tests: false }));
+        let folder = Some("pages".to_owned());
+        assert_eq!(parsed("site pages"), Ok(Task::Site { folder, is_for_tests: false }));
         let name = "a".to_owned();
         assert_eq!(parsed("new ladder a"), Ok(Task::NewLadder { name }));
         let (name, after) = ("a".to_owned(), "b".to_owned());
@@ -267,6 +276,8 @@ mod tests {
             "new",
             "playground --serve",
             "playground a --serve",
+            "site --for-tests",
+            "book pages",
         ] {
             let error = parsed(line).expect_err("it does not take that");
             assert_eq!(error.code, 2, "{line}");

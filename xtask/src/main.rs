@@ -19,6 +19,7 @@ mod playground;
 mod process;
 mod samples;
 mod sim;
+mod site;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -50,7 +51,13 @@ fn perform(task: &Task) -> Result<ExitCode> {
         Task::NewProject { folder } => new::project(folder)?,
         Task::Ladder(arguments) => return ladder(arguments),
         Task::Lab(arguments) => return lab(arguments),
-        Task::Book { folder } => return book(folder.as_deref()),
+        Task::Book => {
+            install::device()?;
+            return process::run_program("book", "dev", &[]);
+        }
+        Task::Site { folder, is_for_tests } => {
+            return site::build(folder.as_deref().map(Path::new), *is_for_tests);
+        }
         Task::Sim(run) => return sim::run(run),
         Task::SimPath => println!("{}", sim::folder()?.display()),
         Task::Playground { folder, is_for_tests } => {
@@ -73,22 +80,6 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
         status("Without", format_args!("NVIDIA's tools: {failure}"));
     }
     process::run_program("ladder", "dev", arguments)
-}
-
-/// The text of the book, then its pages, by two programs: what mdBook is made of is compiled by itself.
-fn book(folder: Option<&str>) -> Result<ExitCode> {
-    install::device()?;
-    let target = process::target_folder();
-    let text = target.join("book-text").into_os_string();
-    let written = process::run_program("book", "dev", std::slice::from_ref(&text))?;
-    if written != ExitCode::SUCCESS {
-        return Ok(written);
-    }
-    let to = folder.map_or_else(|| target.join("book").into_os_string(), OsString::from);
-    let mut pages = process::cargo();
-    pages.args(["run", "--package", "book-pages", "--features", "mdbook", "--manifest-path"]);
-    process::visibly(pages.arg(process::root().join("Cargo.toml")).arg("--").args([text, to]))?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn lab(arguments: &[OsString]) -> Result<ExitCode> {

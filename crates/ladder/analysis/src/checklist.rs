@@ -86,10 +86,7 @@ fn measure_pair(
         if let Verdict::Wrong(why) = checked.verdict {
             return Err(failed(format!("{launch} is wrong: {why}")));
         }
-        let mut counters = counted(&checked.ran.counters);
-        let shared = catalog.kernels.static_shared_bytes(&launch.entry) + launch.shared_bytes;
-        counters.insert("shared_bytes_per_block".to_owned(), f64::from(shared));
-        numbers.insert(rung.name, counters);
+        numbers.insert(rung.name, counted(&checked.ran.counters));
     }
     let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
         let gain = gain(what).ok_or_else(|| failed(format!("no gain is called `{what}`")))?;

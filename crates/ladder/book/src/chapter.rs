@@ -48,8 +48,12 @@ pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<S
         faults.extend(prose::numbers_without_source(line).into_iter().map(|number| {
             at(&place, format_args!("`{number}`: a measured number is written by a directive ({{{{recorded …}}}})"))
         }));
-        whole += &directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
-        whole.push('\n');
+        let resolved = directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
+        // A line of checks alone leaves nothing.
+        if line.is_empty() || !resolved.is_empty() {
+            whole += &resolved;
+            whole.push('\n');
+        }
     }
     whole
 }
@@ -93,7 +97,7 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     let ended: Vec<Result<Option<&CommandOutput>, String>> = ended.collect();
     let (mut text, mut rendered) = (String::new(), String::new());
     for ((written, _), ended) in commands.iter().zip(ended) {
-        text += written;
+        text += &continued(written);
         text.push('\n');
         let Some(ended) = ended?.filter(|_| wanted != OutputKind::Parsing) else { continue };
         let shown = cut(&ended.out)?;
@@ -154,8 +158,18 @@ impl Excerpt {
     }
 }
 
+/// A command in lines that fit, each but the last with a backslash at its end.
+fn continued(command: &str) -> String {
+    let options = textwrap::Options::new(WIDEST - 2)
+        .subsequent_indent("    ")
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    let lines = command.lines().map(|line| textwrap::wrap(line, &options).join(" \\\n"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The most characters of a line that a page shows.
-const WIDEST: usize = 132;
+const WIDEST: usize = 100;
 
 /// A line of words in as many lines as it takes, the next ones below its second column. A line of a table stays as it is.
 fn folded(line: &str) -> String {
@@ -205,6 +219,14 @@ mod tests {
         assert_eq!(between(printed, None, None), shown(0, "a\nb 1\nc\nd", false));
         assert_eq!(between(printed, Some("b"), Some("d")), shown(1, "b 1\nc", true));
         assert!(between(printed, None, Some("e")).is_err());
+    }
+
+    #[test]
+    fn long_commands_are_continued() {
+        assert_eq!(super::continued("$ a \\\n    b"), "$ a \\\n    b");
+        let long = format!("$ ladder why{} --device sim", " reduce_shfl".repeat(8));
+        let lines = format!("$ ladder why{} \\\n    reduce_shfl --device sim", " reduce_shfl".repeat(7));
+        assert_eq!(super::continued(&long), lines);
     }
 
     #[test]

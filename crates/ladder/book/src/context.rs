@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::Destination;
 use crate::command::Commands;
 use crate::record::Results;
 
@@ -13,6 +14,5 @@ pub(crate) struct Context<'a> {
     pub results: &'a Results,
     /// The files that stand beside the pages; directives add to them.
     pub files: &'a mut BTreeMap<String, String>,
-    /// Whether there is a playground.
-    pub playground: bool,
+    pub destination: Destination,
 }

@@ -2,12 +2,14 @@
 
 use engine::Rung;
 use host::CATALOG;
+use profile::counters::Numbers;
+use profile::metrics::{METRICS, Metric, Side};
 
 use crate::arguments::{value, words};
 use crate::command::OutputKind;
 use crate::context::Context;
 use crate::numbers::holds;
-use crate::{FOLDER, exercises, figure, item, links, read, record};
+use crate::{Destination, FOLDER, exercises, figure, item, links, read, record};
 
 /// The line with what its directives give. What is wrong goes to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
@@ -54,6 +56,15 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["picture", name] => figure::picture(name, context),
+        ["uses", text, name] => {
+            let name = rung(name)?.name;
+            match context.commands.ended(&format!("ptx {name}"), OutputKind::Text)?.out.contains(text) {
+                true => Ok(String::new()),
+                false => Err(format!("the PTX of `{name}` has no `{text}`; the text has to change")),
+            }
+        }
+        ["device", name, key] => device(name, key),
         ["counter", rung, metric, ..] => counter(rung, metric, &strings[3..], context),
         ["recorded", source, row, quantity] => results.cell(source, row, quantity),
         ["factor", source, row, quantity] => Ok(format!("{:.2}", results.number(source, row, quantity)?)),
@@ -74,6 +85,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
                 }
             }
         }
+        ["metrics", group] => metrics(group),
         ["table", ..] => table(words, context),
         ["document", file] => {
             let path = format!("docs/{file}");
@@ -82,12 +94,13 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
         ["exercises", topic] => exercises::of(topic, context.commands),
         ["playground", name] => {
             let name = rung(name)?.name;
-            Ok(if context.playground {
-                format!(
-                    "<iframe class=\"playground\" title=\"The playground with {name}\" src=\"playground/index.html?rung={name}&amp;embed=1\"></iframe>"
-                )
-            } else {
-                format!("The playground runs `{name}` step by step in a browser; `cargo xtask playground` builds it.")
+            Ok(match context.destination {
+                Destination::Site => format!(
+                    "<iframe class=\"simulator\" title=\"The playground with {name}\" loading=\"lazy\" src=\"../playground/index.html?rung={name}&amp;embed=1\"></iframe>"
+                ),
+                Destination::Repository => {
+                    format!("[The playground](../../playground.md) runs `{name}` step by step in a browser.")
+                }
             })
         }
         _ => Err(format!(
@@ -126,15 +139,58 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
 
 /// A number of the SIMT machine's.
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
-    let known = profile::metrics::METRICS.iter().find(|own| own.heading == metric || own.name == metric);
+    let known = METRICS.iter().find(|own| own.heading == metric || own.name == metric);
     let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
-    let arguments = [&["why", name, "--counters", "--device", "sim", "--json"], options].concat().join(" ");
+    // A launch of a kernel that is not a rung runs on the simulator alone.
+    let is_launch = options.contains(&"--grid");
+    let on: &[&str] = if is_launch { &[] } else { &["--device", "sim"] };
+    let arguments = [&["why", name, "--counters"], on, &["--json"], options].concat().join(" ");
     let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
-    let number = json[0]["metrics"][&known.name]["sim"].as_f64();
+    let number = match is_launch {
+        true => {
+            let counters: Numbers =
+                serde_json::from_value(json[0]["counters"].clone()).map_err(|why| format!("`{arguments}`: {why}"))?;
+            known.sim.of(&known.name, &counters)
+        }
+        false => json[0]["metrics"][&known.name]["sim"].as_f64(),
+    };
     // In a sentence, 4 sectors are not 4.00.
     let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
     written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
+}
+
+/// The metrics of a group: the heading of each, the device that has it, its meaning and its name.
+fn metrics(group: &str) -> Result<String, String> {
+    let own = METRICS.iter().filter(|metric| format!("{:?}", metric.group).eq_ignore_ascii_case(group));
+    let row = |metric: &Metric| {
+        let on = [Side::Sim, Side::Gpu].map(|side| metric.source(side).missing().map_or(side.name(), |_| ""));
+        let on = on.join(" ").trim().replace(' ', ", ");
+        let note = if metric.sim_note.is_empty() { String::new() } else { format!(" ({})", metric.sim_note) };
+        format!("| {} | {on} | {}{note} | `{}` |\n", metric.heading, metric.meaning, metric.name)
+    };
+    let rows: String = own.map(row).collect();
+    match rows.is_empty() {
+        true => Err(format!("no metric of `ladder why` is in a group `{group}`")),
+        false => Ok(format!("| counter | on | what it is | Nsight Compute's name |\n|---|---|---|---|\n{rows}")),
+    }
+}
+
+/// A figure of a known device: `l2.gb_per_s` is the key `gb_per_s` of the table `l2` of its file.
+fn device(name: &str, key: &str) -> Result<String, String> {
+    let path = format!("crates/simt/devices/known/{name}.toml");
+    let (table, key) = key.rsplit_once('.').unwrap_or(("", key));
+    let (text, mut own) = (read(&path)?, "");
+    for line in text.lines() {
+        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            Some(name) => own = name,
+            None => match line.split_once(" = ") {
+                Some((found, value)) if (own, found) == (table, key) => return Ok(value.trim_matches('"').to_owned()),
+                _ => {}
+            },
+        }
+    }
+    Err(format!("{path} has no `{key}` in [{table}]"))
 }
 
 /// Recorded results side by side.
@@ -152,7 +208,9 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
         .split(',')
         .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write SOURCE|QUANTITY")));
     let columns: Vec<(&str, &str)> = columns.collect::<Result<_, _>>()?;
-    let headings = columns.iter().map(|(source, quantity)| record::heading(source, quantity));
+    let problem = |source: &str| source.split_once('@').map(|(_, problem)| problem.to_owned());
+    let has_problem = columns.iter().any(|(source, _)| problem(source) != problem(columns[0].0));
+    let headings = columns.iter().map(|(source, quantity)| record::heading(source, quantity, has_problem));
     let mut text =
         format!("| | {} |\n|---|{}\n", headings.collect::<Vec<_>>().join(" | "), "--:|".repeat(columns.len()));
     for (row, is_named) in rows {

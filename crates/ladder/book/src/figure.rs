@@ -2,6 +2,7 @@
 
 use crate::command::OutputKind;
 use crate::context::Context;
+use crate::{FOLDER, read};
 
 /// How a figure begins in the text of an SVG file.
 const BEGIN: &str = "<g role=\"img\"";
@@ -25,6 +26,17 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     ))
 }
 
+/// A picture of `docs/book/pictures`, which describes itself in its `title` and `desc`.
+pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, String> {
+    let path = format!("{FOLDER}/pictures/{name}.svg");
+    let svg = read(&path)?;
+    let described = |tag| tags(&svg, tag).next().map(str::trim).ok_or_else(|| format!("{path} has no <{tag}>"));
+    let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
+    let file = format!("figures/{name}.svg");
+    context.files.insert(file.clone(), svg.clone());
+    Ok(format!("<figure>\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"))
+}
+
 /// The first and the last figure that is wanted, from 1 on.
 fn range(text: &str) -> Result<(usize, usize), String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -38,6 +50,11 @@ fn range(text: &str) -> Result<(usize, usize), String> {
 fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), String> {
     let starts: Vec<usize> = svg.match_indices(BEGIN).map(|(start, _)| start).collect();
     let end = svg.rfind("</svg>").ok_or("it drew nothing")?;
+    if starts.is_empty() && range.is_none() && !svg.is_empty() {
+        // A chart is a picture of one figure.
+        let described: Vec<&str> = ["title", "desc"].into_iter().flat_map(|tag| tags(svg, tag).next()).collect();
+        return Ok((svg.to_owned(), described.join(": ")));
+    }
     let (first, last) = range.unwrap_or((1, starts.len()));
     if starts.is_empty() || last > starts.len() {
         return Err(format!("there are {} figures", starts.len()));

@@ -1,4 +1,10 @@
-//! Items of a Rust file by name, as rustfmt has laid them out.
+//! Items of a Rust file by name, in lines that fit a page.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// The most characters of a line of code on a page.
+const WIDEST: usize = 90;
 
 /// What may stand before an item's keyword.
 const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "const "];
@@ -7,8 +13,8 @@ const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "con
 const KEYWORDS: [&str; 10] =
     ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "static mut ", "type ", "macro_rules! ", "mod "];
 
-/// Returns the item of this name without its documentation: a function with its attributes, a type, a constant or a macro,
-/// or by how its line begins `impl …` or the call of a macro, `operations!`.
+/// Returns the item of this name without its documentation and without the attribute `rung`, which repeats it: a function,
+/// a type, a constant or a macro, or by how its line begins `impl …` or the call of a macro, `operations!`.
 ///
 /// # Errors
 /// When the file has no such item, or the item's end is not found.
@@ -19,8 +25,63 @@ pub(crate) fn item(text: &str, name: &str) -> Result<String, String> {
     let end = (start..lines.len()).find(|index| ends(&lines, start, *index));
     let end = end.ok_or_else(|| format!("the end of `{name}` is not found"))?;
     let is_code = |line: &&str| !["///", "//!"].iter().any(|doc| line.trim_start().starts_with(doc));
-    let code = lines[head(&lines, start)..=end].iter().copied().filter(is_code);
-    Ok(code.map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n"))
+    let mut first = head(&lines, start);
+    if let Some(rung) = lines[first..start].iter().position(|line| line.trim_start().starts_with("#[rung")) {
+        let end = lines[first + rung..start].iter().position(|line| line.trim_end().ends_with(")]"));
+        first += rung + end.map_or(0, |end| end + 1);
+    }
+    let code = lines[first..=end].iter().copied().filter(is_code);
+    let code = code.map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n");
+    Ok(narrowed(code))
+}
+
+/// The code in lines of at most [`WIDEST`] characters. Code that rustfmt does not take stays as it is: the page wraps it.
+fn narrowed(code: String) -> String {
+    if code.lines().all(|line| line.chars().count() <= WIDEST) {
+        return code;
+    }
+    // A method is an item only within an `impl`.
+    let is_method = ["self)", "self,"].iter().any(|word| code.contains(word)) && !code.contains("impl ");
+    let formatted = match is_method {
+        true => formatted(&format!("impl X {{\n{code}\n}}"), WIDEST + 4).map(|text| {
+            let lines: Vec<&str> =
+                text.trim_end().lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
+            lines[1..lines.len() - 1].join("\n")
+        }),
+        false => formatted(&code, WIDEST),
+    };
+    with_narrow_comments(formatted.as_deref().unwrap_or(&code).trim_end())
+}
+
+/// What rustfmt makes of the code.
+fn formatted(code: &str, width: usize) -> Option<String> {
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--edition", "2024", "--config", &format!("max_width={width},use_small_heuristics=Max")]);
+    let rustfmt = rustfmt.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = rustfmt.spawn().ok()?;
+    child.stdin.take()?.write_all(code.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    String::from_utf8(output.stdout).ok().filter(|_| output.status.success())
+}
+
+/// The code with each paragraph of comments that is too wide in lines that fit.
+fn with_narrow_comments(code: &str) -> String {
+    let comment = |line: &str| {
+        let start = line.trim_start();
+        start.starts_with("// ").then(|| format!("{}// ", &line[..line.len() - start.len()]))
+    };
+    let (mut shown, lines): (Vec<String>, Vec<&str>) = (Vec::new(), code.lines().collect());
+    for run in lines.chunk_by(|a, b| comment(a).is_some() && comment(a) == comment(b)) {
+        match comment(run[0]) {
+            Some(before) if run.iter().any(|line| line.chars().count() > WIDEST) => {
+                let words: Vec<&str> = run.iter().map(|line| &line[before.len()..]).collect();
+                let options = textwrap::Options::new(WIDEST).initial_indent(&before).subsequent_indent(&before);
+                shown.push(textwrap::fill(&words.join(" "), options));
+            }
+            _ => shown.extend(run.iter().map(|line| (*line).to_owned())),
+        }
+    }
+    shown.join("\n")
 }
 
 /// Returns an item's lines from the first that contains `from` on, and before the next that contains `until`, with a
@@ -91,9 +152,11 @@ fn begins(line: &str, name: &str) -> bool {
 /// Whether the item from line `start` on ends in this line.
 fn ends(lines: &[&str], start: usize, line: usize) -> bool {
     let (first, own) = (lines[start].trim_end(), lines[line].trim_end());
-    if first.ends_with(['{', '[', '(']) {
-        let closes = own.trim_start().starts_with(['}', ']', ')']) && !own.ends_with('{');
-        return line > start && indent_of(own) == indent_of(first) && closes;
+    if first.ends_with(['{', '[', '(', '<']) {
+        let closes = own.trim_start().starts_with(['}', ']', ')']);
+        // The head of a function goes on: `) -> u32 {` or `) where`.
+        let goes_on = own.ends_with('{') || own.ends_with("where");
+        return line > start && indent_of(own) == indent_of(first) && closes && !goes_on;
     }
     own.ends_with(';') || own.ends_with('}')
 }
@@ -128,20 +191,42 @@ impl Part {
         1
     }
 }
+
+fn generic<
+    const N: usize,
+>(
+    a: [u32; N],
+) where
+    A: B,
+{
+    a;
+}
 ";
 
     #[test]
     fn items_are_found_to_their_end() {
         let item = |name| item(FILE, name).expect("the item is there");
         let first = item("first");
-        let attribute = "#[rung(\n    lesson = \"…\",\n    in_place\n)]\npub unsafe fn first(";
-        assert!(first.starts_with(attribute) && first.ends_with("    }\n}"), "{first}");
+        assert!(first.starts_with("pub unsafe fn first(") && first.ends_with("    }\n}"), "{first}");
+        assert!(item("generic").ends_with("{\n    a;\n}"), "{}", item("generic"));
         assert_eq!(item("LEN"), "pub(super) const LEN: usize =\n    4;");
         assert_eq!(item("ONE"), "const ONE: usize = 1;");
         assert_eq!(item("TWO"), "static mut TWO: usize = 2;");
         assert_eq!(item("inner"), "#[inline(always)]\nfn inner(&self) -> u32 {\n    1\n}");
         assert!(item("impl Part").ends_with("    }\n}"));
         assert!(super::item(FILE, "fourth").is_err());
+    }
+
+    #[test]
+    fn wide_code_is_narrowed() {
+        let words = "// SAFETY: ".to_owned() + &"word ".repeat(20);
+        let method = format!(
+            "    fn wide(&self) {{\n        {words}\n        add({}1);\n    }}\n",
+            "first_argument, ".repeat(6)
+        );
+        let text = item(&format!("impl Part {{\n{method}}}\n"), "wide").expect("the item is there");
+        assert!(text.starts_with("fn wide(&self) {\n    // SAFETY: word") && text.ends_with("    );\n}"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= super::WIDEST), "{text}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `book SOURCE`: writes the book's finished text into a folder, for mdBook. `cargo xtask book` runs it.
+//! `book` writes the finished chapters into `docs/book/rendered`; `cargo xtask book` runs it. `book FOLDER` writes the text of
+//! the site's book into a folder, for mdBook; `cargo xtask site` runs that.
 
 use std::error::Error;
 use std::fs;
@@ -6,14 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use book::{FOLDER, prepare};
+use book::{Destination, FOLDER, RENDERED, prepare};
 
 fn main() -> ExitCode {
-    let Some(to) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        eprintln!("error: it takes the folder for the text");
-        return ExitCode::FAILURE;
-    };
-    match run(&to) {
+    match run(std::env::args_os().nth(1).map(PathBuf::from)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("error: {why}");
@@ -22,49 +19,36 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(to: &Path) -> Result<(), Box<dyn Error>> {
+fn run(site: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let to = std::path::absolute(to)?;
+    let site = site.map(std::path::absolute).transpose()?;
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).ok_or("the crate lies in crates/ladder/book")?;
-    // Where `cargo xtask playground` puts it.
-    let playground = root.join("target/playground");
-    let has_playground = playground.join("index.html").is_file();
-    let book = prepare(root, has_playground)?;
+    let destination = if site.is_some() { Destination::Site } else { Destination::Repository };
+    let book = prepare(root, destination)?;
 
-    let pages = to.join("src");
-    if pages.is_dir() {
-        fs::remove_dir_all(&pages)?;
+    let folder = site.as_ref().map_or_else(|| root.join(RENDERED), |folder| folder.join("src"));
+    if folder.is_dir() {
+        fs::remove_dir_all(&folder)?;
     }
-    for (name, text) in book.chapters.iter().chain(&book.files) {
-        let path = pages.join(name);
+    for (name, text) in book.all_files() {
+        let path = folder.join(name);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(path, text)?;
     }
-    fs::copy(format!("{FOLDER}/src/SUMMARY.md"), pages.join("SUMMARY.md"))?;
-    for name in ["book.toml", "book.css"] {
-        fs::copy(format!("{FOLDER}/{name}"), to.join(name))?;
-    }
-    if has_playground {
-        copy(&playground, &pages.join("playground"))?;
-    }
-    let (chapters, figures, commands) = (book.chapters.len(), book.files.len(), book.commands);
-    let seconds = start.elapsed().as_secs_f64();
-    eprintln!("{chapters} chapters, {figures} figures, {commands} commands, in {seconds:.1} s");
-    Ok(())
-}
-
-/// Copies a folder with all that is in it.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
+    if let Some(folder) = site {
+        for name in ["book.toml", "book.css"] {
+            fs::copy(format!("{FOLDER}/{name}"), folder.join(name))?;
+        }
+        // Documents that are chapters show them.
+        fs::create_dir_all(folder.join("src/screenshots"))?;
+        for picture in fs::read_dir("docs/screenshots")? {
+            let picture = picture?;
+            fs::copy(picture.path(), folder.join("src/screenshots").join(picture.file_name()))?;
         }
     }
+    let (chapters, figures, commands) = (book.chapters.len() - 1, book.files.len(), book.commands);
+    let seconds = start.elapsed().as_secs_f64();
+    eprintln!("{chapters} chapters, {figures} figures, {commands} commands, in {seconds:.1} s");
     Ok(())
 }

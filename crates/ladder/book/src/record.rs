@@ -64,8 +64,10 @@ impl Results {
     }
 }
 
-/// The heading of a quantity that was measured on several devices: `time, H200`.
-pub(crate) fn heading(source: &str, quantity: &str) -> String {
+/// Returns the heading of a quantity that was measured on several devices, or for several problems: `time, H200` or
+/// `time, H200, m = 4096`.
+pub(crate) fn heading(source: &str, quantity: &str, has_problem: bool) -> String {
     let device = source.split('/').next().unwrap_or_default();
-    format!("{quantity}, {}", device.to_uppercase())
+    let problem = source.split_once('@').filter(|_| has_problem).map(|(_, problem)| format!(", {problem}"));
+    format!("{quantity}, {}{}", device.to_uppercase(), problem.unwrap_or_default())
 }

@@ -29,3 +29,12 @@ pub(crate) fn chapters() -> Result<BTreeMap<String, String>, Faults> {
     }
     if faults.is_empty() { Ok(chapters) } else { Err(Faults(faults)) }
 }
+
+/// The table of contents of the chapters in the repository: documents are linked where they are.
+pub(crate) fn contents(summary: &str, documents: &BTreeMap<String, String>) -> String {
+    let mut text = summary.replacen("# Summary", "# The book", 1);
+    for (document, chapter) in documents {
+        text = text.replace(&format!("]({chapter})"), &format!("](../../../{document})"));
+    }
+    format!("<!-- `cargo xtask book` writes this folder from docs/book/src. Edit the chapters there. -->\n\n{text}")
+}

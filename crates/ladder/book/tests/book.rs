@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{env, fs};
 
-use book::{Recorded, prepare};
+use book::{Destination, RENDERED, Recorded, prepare};
 
 /// A book is read from the process's folder: one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -20,14 +20,28 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn the_book_is_whole() {
+fn the_chapters_in_the_repository_are_current() {
     let _alone = alone();
-    let book = prepare(root(), false).unwrap_or_else(|faults| panic!("the book has faults:\n{faults}"));
+    let book =
+        prepare(root(), Destination::Repository).unwrap_or_else(|faults| panic!("the book has faults:\n{faults}"));
     assert!(book.commands > 0 && !book.files.is_empty());
-    for (name, text) in &book.chapters {
-        assert!(text.trim_start().starts_with("# "), "{name} has no title");
+    let folder = root().join(RENDERED);
+    for (name, text) in book.all_files() {
+        let path = folder.join(name);
+        let current = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}; {HOW}", path.display()));
+        if let Some((old, new)) = current.lines().zip(text.lines()).find(|(old, new)| old != new) {
+            panic!("{} is not current: {HOW}\n- {old}\n+ {new}", path.display());
+        }
+        assert_eq!(current.len(), text.len(), "{} is not current: {HOW}", path.display());
+        assert!(!name.ends_with(".md") || text.contains("# "), "{name} has no title");
     }
+    let written = ["", "figures"].map(|part| fs::read_dir(folder.join(part)).unwrap().flatten().count());
+    // The folder of the figures is an entry of the first.
+    assert_eq!(written.iter().sum::<usize>(), book.all_files().count() + 1, "{RENDERED} has other files, too: {HOW}");
 }
+
+/// How the finished chapters are made.
+const HOW: &str = "`cargo xtask book` writes it";
 
 /// Where the tools are those that made a record. `UPDATE_RECORDED=1` makes them anew with the tools that there are.
 #[test]
@@ -46,7 +60,7 @@ fn what_was_recorded_is_what_the_tools_say() {
 }
 
 /// Each line of a chapter that is wrong, and a part of what is said of it.
-const WRONG: [(&str, &str); 15] = [
+const WRONG: [(&str, &str); 17] = [
     ("{{recorded h100/run reduce_smen time}}", "no record of h100/run has `time` of `reduce_smen`"),
     ("{{recorded h100/run reduce_smem tiem}}", "has no `tiem` in h100/run; it has time, result"),
     ("{{recorded h300/run reduce_smem time}}", "results/h300/run.jsonl"),
@@ -55,6 +69,8 @@ const WRONG: [(&str, &str); 15] = [
     ("{{counter reduce_smem sectors}}", "no metric of `ladder why` is named `sectors`"),
     ("{{counter reduce_smen uniform}}", "`ladder why reduce_smen --counters --device sim --json`: error:"),
     ("{{figure 3 shuffle_up --figures=shuffle}}", "there are 1 figures"),
+    ("{{picture none}}", "docs/book/pictures/none.svg"),
+    ("{{uses cp.async reduce_smem}}", "the PTX of `reduce_smem` has no `cp.async`"),
     ("{{item reduce.rs Part}}", "there is no file reduce.rs"),
     ("{{lesson reduce_smen}}", "no rung is named `reduce_smen`"),
     ("{{recordet h100/run reduce_smem time}}", "is no directive of the book"),
@@ -83,7 +99,7 @@ fn what_is_wrong_is_said_with_its_place() {
     let command = "```console\n$ ladder list reduce_smen\n```\n```console\nls\n```\n";
     fs::write(src.join("one.md"), format!("# One\n{}\n{command}", lines.join("\n"))).unwrap();
 
-    let faults = prepare(folder.path(), false).unwrap_err().0;
+    let faults = prepare(folder.path(), Destination::Repository).unwrap_err().0;
     for (number, (line, part)) in WRONG.iter().enumerate() {
         let is_it = |fault: &&String| fault.contains(part);
         let found: Vec<&String> = faults.iter().filter(is_it).collect();
@@ -97,6 +113,6 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!((commands.len(), faults.len()), (2, WRONG.len() + 2), "{faults:#?}");
 
     fs::write(src.join("two.md"), "# Two\n").unwrap();
-    let faults = prepare(folder.path(), false).unwrap_err().0;
+    let faults = prepare(folder.path(), Destination::Repository).unwrap_err().0;
     assert_eq!(faults, ["docs/book/src/SUMMARY.md: two.md is not in the list"]);
 }

@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. `let same = warp::warp_match_any(u32::MAX, value);`
-//! 2. The leader's number is `same.trailing_zeros()`; compare it with `warp::lane_id()`.
-//! 3. The leader adds `same.count_ones()`.
+//! 1. How many lanes have the same value, and which of them is the lowest? Both answers are in the mask.
+//! 2. The leader compares its lane, `warp::lane_id()`, with the lowest bit of the mask. Only the leader adds.
+//! 3. `if same.trailing_zeros() == warp::lane_id() { …, Relaxed, same.count_ones()); }`
 //!
-//! It pays where values repeat, as in pictures with large areas of one colour, and costs a little where all differ.
+//! Aggregation pays off if values repeat, as in images with large areas of one color. If all values differ, it costs a
+//! few instructions.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
@@ -16,7 +17,7 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn aggregated_histogram(input: *const u32, counts: *mut u32) {
     let i = thread::index_1d();
-    // SAFETY: in bounds; counters are counted with atomics only; all lanes match together.
+    // SAFETY: every value is below 64, all threads access the counters with atomics only, and all lanes match together.
     unsafe {
         let value = *input.add(i as usize);
         let same = warp::warp_match_any(u32::MAX, value);

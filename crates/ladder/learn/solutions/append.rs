@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. `let votes = warp::warp_vote_ballot(u32::MAX, wanted);` and `let before = (votes & ((1 << lane) - 1)).count_ones();`
-//! 2. `let mut first = 0; if lane == 0 { first = atomic_fetch_add_u32_device(count, Relaxed, votes.count_ones()); }`
-//! 3. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, first, 0, 32);` and the place is `first + before`.
+//! 1. All lanes vote with `wanted`. How does a lane know how many lower lanes have an element for the list?
+//! 2. Only lane 0 adds to the counter, so only lane 0 has the first place. How do the other lanes receive it?
+//! 3. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, first, 0, 32);`, and the place is `first + before`.
 //!
-//! All lanes vote and shuffle, those without an element too: that is why `wanted` has the guard and no branch is around it.
+//! All lanes vote and shuffle, also the lanes without an element. For this reason, `wanted` contains the bounds check,
+//! and the kernel does not return early.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
@@ -12,11 +13,13 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `input` points to `n` elements, `list` to one for each of them that is above 0, `count` to a 0; blocks have whole warps.
+/// `input` points to `n` elements, `list` to one for each of them that is above 0, `count` to a 0; blocks have whole
+/// warps.
 #[kernel]
 pub unsafe fn append(input: *const i32, list: *mut i32, count: *mut u32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: in bounds; each place of the list is given once; all lanes of a warp vote and shuffle together.
+    // SAFETY: i < n: checked here. Each place of the list is reserved once. All lanes of a warp vote and shuffle
+    // together.
     unsafe {
         let own = if i < n { *input.add(i as usize) } else { 0 };
         let wanted = own > 0;

@@ -1,9 +1,11 @@
 //! Hints:
 //!
-//! 1. Two lines are missing between the start of the copy and the read.
-//! 2. `commit();` and `wait::<0>();`
+//! 1. Which two steps are missing between the start of the copy and the read?
+//! 2. First close the group of the copy, then wait for the group.
+//! 3. `commit();` and `wait::<0>();`
 //!
-//! Every thread waits for its own copies only, and here it reads nothing else.
+//! Every thread waits only for the copies that it started. Here that is enough, because each thread reads only the
+//! element that it copied.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -17,7 +19,7 @@ pub unsafe fn async_copy(input: *const f32, output: *mut f32) {
     static mut TILE: MaybeUninit<[f32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<f32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds; an element is read when its copy has arrived.
+    // SAFETY: the arrays have an element for each copy, and an element of the tile is read after its copy has arrived.
     unsafe {
         copy_one(Shared::of(tile.add(t)), input.add(i), true);
         commit();

@@ -1,9 +1,11 @@
 //! Hints:
 //!
-//! 1. Neighbouring lanes should want neighbouring words, in each of the two reads.
-//! 2. Thread `t` takes words `t` and `t + 128`.
+//! 1. Which words should neighboring lanes read, in each of the two loads?
+//! 2. A load without conflicts reads 32 neighboring words. Every word of the tile must be read once.
+//! 3. `let sum = (*tile.add(t)).wrapping_add(*tile.add(t + 128));`
 //!
-//! A stride of 2 words costs two wavefronts, one of 4 costs four, one of 32 costs all 32. Odd strides cost nothing.
+//! A stride of 2 words needs 2 wavefronts, a stride of 4 needs 4, and a stride of 32 needs 32. An odd stride has no
+//! conflicts.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -16,7 +18,7 @@ pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
     static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
-    // SAFETY: in bounds; words are read after the barrier.
+    // SAFETY: the tile has 256 words, each word has one writer, and the words are read after the barrier.
     unsafe {
         *tile.add(t) = *input.add(t);
         *tile.add(t + 128) = *input.add(t + 128);

@@ -1,14 +1,18 @@
 //! Hints:
 //!
-//! 1. `row * 32` stays, and so does the size of the tile.
-//! 2. `row * 32 + (column ^ row)`
+//! 1. The row of the tile stays `row * 32`. Replace `column` by a function of `row` and `column` with values from 0 to
+//!    31.
+//! 2. For a fixed row, the function must give different values for different columns, and the other way around. Some
+//!    operators on bits have this property.
+//! 3. `row * 32 + (column ^ row)`
 //!
-//! For a fixed row, `column ^ row` goes over all numbers from 0 to 31 once: no two elements get the same place.
+//! For a fixed row, `column ^ row` has each value from 0 to 31 once, so no two elements have the same place. The same
+//! holds for a fixed column.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Where the tile has an element.
+/// Returns the index of an element in the tile.
 fn place(row: u32, column: u32) -> usize {
     (row * 32 + (column ^ row)) as usize
 }
@@ -22,7 +26,7 @@ pub unsafe fn bank_swizzle(input: *const u32, output: *mut u32, n: u32) {
     let tile = (&raw mut TILE).cast::<u32>();
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, top) = (thread::block_idx_x() * 32, thread::block_idx_y() * 32);
-    // SAFETY: in bounds; each element has one writer, and those of the tile are read after the barrier.
+    // SAFETY: the grid covers the matrix exactly. Each element has one writer, and the tile is read after the barrier.
     unsafe {
         *tile.add(place(y, x)) = *input.add(((top + y) * n + left + x) as usize);
         thread::sync_threads();

@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. The first element of the warp is the `own` of lane 0.
-//! 2. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, own, 0, 32);`
+//! 1. Which lane has the first element of the warp, and in which variable?
+//! 2. All lanes read the variable `own` of lane 0.
+//! 3. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, own, 0, 32);`
 //!
-//! Reading the same lane everywhere is a *broadcast*. All four shuffles take one instruction; they differ in how a lane finds
-//! the one it reads.
+//! Reading the same lane everywhere is a *broadcast*. Each of the four shuffles is one instruction. The shuffles differ
+//! in how a lane computes its source lane.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn broadcast(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let own = *data.add(i);
         let (first, _) = warp::warp_shuffle_idx(u32::MAX, own, 0, 32);

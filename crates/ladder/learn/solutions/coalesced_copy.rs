@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. A block copies `8 * threads` words. Which are they, and which of them should be read together in step `k`?
-//! 2. In step `k` the block takes the words from `first + k * threads` on, one for each thread.
+//! 1. A block copies `8 * threads` words. Which of these words should the block read in step `k`?
+//! 2. In step `k` the block reads one contiguous range with a word for each thread. Where does the range start?
 //! 3. `let i = first + k * threads + thread::thread_idx_x();`
 //!
-//! Each thread does as much as before. What counts is which words the threads of a warp want at the same time.
+//! Each thread still copies 8 words. The number of sectors depends on which words the threads of a warp access at the
+//! same time.
 
 use cuda_std::prelude::*;
 
@@ -12,7 +13,7 @@ use cuda_std::prelude::*;
 const WORDS: u32 = 8;
 
 /// # Safety
-/// `input` and `output` point to `n` words each. The grid has a thread for every 8 of them, or more.
+/// `input` and `output` point to `n` words each. The grid has at least one thread for every 8 of them.
 #[kernel]
 pub unsafe fn coalesced_copy(input: *const u32, output: *mut u32, n: u32) {
     let threads = thread::block_dim_x();
@@ -21,7 +22,7 @@ pub unsafe fn coalesced_copy(input: *const u32, output: *mut u32, n: u32) {
     for k in 0..WORDS {
         let i = first + k * threads + thread::thread_idx_x();
         if i < n {
-            // SAFETY: in bounds; each word is one thread's.
+            // SAFETY: i < n: checked above. Each thread writes separate words.
             unsafe { *output.add(i as usize) = *input.add(i as usize) };
         }
     }

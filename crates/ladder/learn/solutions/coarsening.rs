@@ -1,25 +1,28 @@
 //! Hints:
 //!
-//! 1. `for (k, sum) in sums.iter_mut().enumerate()` is the inner loop; tile `k` begins at column `left + 16 * k`.
-//! 2. The tile of `a` is written before the inner loop, that of `b` inside; the barrier behind both serves both.
-//! 3. At the end of the inner loop another barrier: then `tile_b` and, at last, `tile_a` may be filled again.
+//! 1. Two loops are nested: over the 4 tiles of `c`, and over the pairs of input tiles. Which order needs each tile of
+//!    `a` once?
+//! 2. With the loop over the pairs outside, the four sums of a thread grow at the same time, so a thread needs an
+//!    array. When may `tile_b` be filled again, and when `tile_a`?
+//! 3. `let mut sums = [0.0; 4];` before the outer loop; `for (k, sum) in sums.iter_mut().enumerate() { … }` is the
+//!    inner loop.
 //!
-//! The array lives in registers, because every index into it is a constant once the compiler has written out the loop.
+//! The array is in registers, because every index is a constant after the compiler has unrolled the loop.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, where a block takes 64 columns of `c`.
+/// As for `matmul_tile`, where a block computes 64 columns of `c`.
 #[kernel]
 pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -33,7 +36,7 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let mut sums = [0.0; 4];
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
             *tile_a.add(own) = get(a, row, first + x, n);
             for (k, sum) in sums.iter_mut().enumerate() {
@@ -51,7 +54,7 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     for (k, &sum) in sums.iter().enumerate() {
         let column = left + 16 * k as u32;
         if row < n && column < n {
-            // SAFETY: in bounds; each thread has elements of its own.
+            // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
             unsafe { *c.add((row * n + column) as usize) = sum };
         }
     }

@@ -1,9 +1,10 @@
 //! Hints:
 //!
-//! 1. `let votes = warp::warp_vote_ballot(u32::MAX, own > 0);` and `let count = votes.count_ones();`
-//! 2. `let before = votes & ((1 << lane) - 1);`
+//! 1. All lanes vote whether their element is positive. `count` is the number of bits in the result.
+//! 2. `place` counts only the bits of lower lanes. Which operation keeps the bits that a mask has?
+//! 3. `let place = (votes & ((1 << lane) - 1)).count_ones();`
 //!
-//! The same works with a sum of places over warps and blocks: it is how a GPU filters a list.
+//! The same idea works for warps and blocks, with a sum of their counts. GPU programs filter lists in this way.
 
 use cuda_std::{prelude::*, warp};
 
@@ -13,7 +14,7 @@ use cuda_std::{prelude::*, warp};
 pub unsafe fn compact(input: *const i32, output: *mut i32) {
     let (i, lane) = (thread::index_1d() as usize, warp::lane_id());
     let first = i - lane as usize;
-    // SAFETY: in bounds; each place has one writer; all lanes vote together.
+    // SAFETY: the arrays have an element for each thread, each place has one writer, and all lanes vote together.
     unsafe {
         let own = *input.add(i);
         let votes = warp::warp_vote_ballot(u32::MAX, own > 0);

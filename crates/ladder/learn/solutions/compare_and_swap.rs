@@ -1,11 +1,13 @@
 //! Hints:
 //!
-//! 1. Begin with what is there: `let mut seen = atomic_load_32_device(product, Relaxed);`
-//! 2. `let was = atomic_compare_and_swap_u32_device(product, seen, seen.wrapping_mul(own), Relaxed);`
-//! 3. `if was == seen { break; } seen = was;`
+//! 1. Another thread can change `*product` between the load and the store. Which function notices that?
+//! 2. Start with a load. In the loop, try to store the new product. When is the loop finished, and which value does the
+//!    next try use?
+//! 3. `let was = …(product, seen, seen.wrapping_mul(own), Relaxed); if was == seen { break; } seen = was;`
 //!
-//! The first look is an atomic load: a plain one races with the others' stores. For one word with many threads it is slow,
-//! as each success makes all others try again; add up in the block first.
+//! The first load is atomic, because a plain load would race with the stores of other threads. For one word and many
+//! threads the loop is slow: each success makes the other threads try again. It is better to combine the values in the
+//! block first.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::{atomic_compare_and_swap_u32_device, atomic_load_32_device, atomic_store_32_device};
@@ -17,7 +19,7 @@ use cuda_std::prelude::*;
 pub unsafe fn compare_and_swap(input: *const u32, product: *mut u32, n: u32) {
     let i = thread::index_1d();
     if i < n {
-        // SAFETY: in bounds; the product is accessed with atomics only.
+        // SAFETY: i < n, and all threads access the product with atomics only.
         unsafe {
             let own = *input.add(i as usize);
             let mut seen = atomic_load_32_device(product, Relaxed);

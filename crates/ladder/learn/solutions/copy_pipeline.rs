@@ -1,10 +1,13 @@
 //! Hints:
 //!
-//! 1. Before the loop: `start(0);`. In it: `wait::<0>(); thread::sync_threads(); if turn + 1 < turns { start(turn + 1); }`
-//! 2. Then the line that writes the output, from `stage(turn)`. The second barrier is not needed any more.
+//! 1. At which place in a turn have all threads finished with the tile of the turn before, so that a new copy may fill
+//!    it?
+//! 2. The order in a turn is: wait for this turn's copies, barrier, start the next turn's copies if there is a next
+//!    turn, use the tile.
+//! 3. `wait::<0>(); thread::sync_threads(); if turn + 1 < turns { start(turn + 1); }`
 //!
-//! Behind the barrier of a turn all threads are done with the tile of the turn before: it is free to be filled. Everything
-//! that hides the latency of memory is built like this, with two stages or with more.
+//! After the barrier of a turn, all threads have finished with the tile of the turn before, so its memory is free. All
+//! pipelines that hide memory latency have this form, with two stages or more.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -22,7 +25,7 @@ pub unsafe fn copy_pipeline(input: *const f32, output: *mut f32, turns: u32) {
     let stage = |turn: usize| tiles.wrapping_add(turn % 2 * 64);
     // Starts this thread's copy for a turn.
     let start = |turn: usize| {
-        // SAFETY: in bounds; nobody uses the tile of this turn before the copy has been waited for.
+        // SAFETY: turn < turns, and no thread accesses the tile of a turn before its copy has arrived.
         unsafe { copy_one(Shared::of(stage(turn).add(t)), input.add(turn * 64 + t), true) };
         commit();
     };
@@ -35,7 +38,7 @@ pub unsafe fn copy_pipeline(input: *const f32, output: *mut f32, turns: u32) {
         if turn + 1 < turns {
             start(turn + 1);
         }
-        // SAFETY: in bounds; each element is one thread's.
+        // SAFETY: turn < turns and t < 64. Each thread writes separate elements.
         unsafe { *output.add(turn * 64 + t) = *stage(turn).add(63 - t) };
     }
 }

@@ -1,24 +1,28 @@
 //! Hints:
 //!
-//! 1. Tile row `x` is matrix row `first + x`; tile column `y` is matrix column `left + y`.
-//! 2. `*tile_b.add((x * 16 + y) as usize) = get(b, left + y, first + x, n);`
+//! 1. Neighboring threads differ in `x`. In which direction are neighboring words of `b`: along a row or along a
+//!    column?
+//! 2. Thread (x, y) can load the element at row `x` and column `y` of the tile. Both the address in `b` and the place
+//!    in the tile change.
+//! 3. `*tile_b.add((x * 16 + y) as usize) = get(b, left + y, first + x, n);`
 //!
-//! The tile is written down its columns then, which conflicts in the banks; a padding cures that, as in the transpose.
+//! The threads of a warp now write a column of the tile, which has bank conflicts. A pitch or a swizzle removes them,
+//! as in the transpose.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, with `b` column after column.
+/// As for `matmul_tile`, with `b` in column-major order.
 #[kernel]
 pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -32,7 +36,7 @@ pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) 
     let mut sum = 0.0;
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
             *tile_a.add((y * 16 + x) as usize) = get(a, row, first + x, n);
             *tile_b.add((x * 16 + y) as usize) = get(b, left + y, first + x, n);
@@ -46,7 +50,7 @@ pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) 
         first += 16;
     }
     if row < n && column < n {
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }

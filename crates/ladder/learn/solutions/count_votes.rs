@@ -1,9 +1,11 @@
 //! Hints:
 //!
-//! 1. Every lane votes, and lane 0 alone writes.
-//! 2. `let votes = warp::warp_vote_ballot(u32::MAX, own < 0);`
+//! 1. `count` now knows the element of one lane. What must all lanes do before lane 0 can write?
+//! 2. Every lane votes whether its element is negative. The count is the number of bits in the result.
+//! 3. `let votes = warp::warp_vote_ballot(u32::MAX, own < 0);`
 //!
-//! A butterfly of additions gives the same in five shuffles. For one bit a lane, the ballot does it in one instruction.
+//! A butterfly of additions needs five shuffles for the same result. The ballot is one instruction, because each lane
+//! gives one bit.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -13,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn count_votes(input: *const i32, output: *mut u32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: in bounds; each word of the output has one writer; all lanes vote together.
+    // SAFETY: the arrays have an element for each thread and each warp, each word has one writer, and all lanes vote
+    // together.
     unsafe {
         let own = *input.add(i);
         let count = warp::warp_vote_ballot(u32::MAX, own < 0).count_ones();

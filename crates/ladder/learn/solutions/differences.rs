@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. `let (below, exists) = warp::warp_shuffle_up(u32::MAX, own, 1, 32);`
-//! 2. Where `exists` is false, take 0 in the place of `below`.
+//! 1. `input[i - 1]` is already in a register. Which lane has it, and in which variable?
+//! 2. Shuffle `own` up by 1. The second result says whether there is a lower lane.
+//! 3. `let (below, exists) = warp::warp_shuffle_up(u32::MAX, own, 1, 32);`
 //!
-//! `warp_shuffle_down` is the other direction. Without shuffles the neighbour's element would be loaded again, or go through
-//! shared memory and a barrier.
+//! `warp_shuffle_down` moves values in the other direction. Without shuffles the kernel would load the neighbor's
+//! element again, or use shared memory and a barrier.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn differences(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: in bounds; each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: the arrays have an element for each thread, each thread writes a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let own = *input.add(i);
         let (below, exists) = warp::warp_shuffle_up(u32::MAX, own, 1, 32);

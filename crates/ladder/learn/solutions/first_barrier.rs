@@ -1,10 +1,10 @@
 //! Hints:
 //!
-//! 1. The check names the two lines that race. Which of them has to come first, for all threads?
-//! 2. `thread::sync_threads();` belongs between the write and the read.
+//! 1. The finding names the two lines that race. Which line must run first, for all threads?
+//! 2. The barrier goes between the write and the read.
 //!
-//! Without it the result may well be right on a GPU, today and with small blocks. The check does not guess: it finds that
-//! nothing orders the two accesses.
+//! On a GPU the kernel may return the correct result without the barrier, especially with small blocks. The race
+//! sanitizer does not depend on luck: it reports that nothing orders the two accesses.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -17,7 +17,7 @@ pub unsafe fn first_barrier(input: *const u32, output: *mut u32) {
     static mut TILE: MaybeUninit<[u32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds; each thread writes an element of its own.
+    // SAFETY: the arrays and the tile have an element for each thread, and each thread writes separate elements.
     unsafe {
         *tile.add(t) = *input.add(i);
         thread::sync_threads();

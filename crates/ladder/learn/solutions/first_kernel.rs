@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. All threads have `i` = 0 now. Ask for the number of this thread instead.
+//! 1. Look at the line that sets `i`. Which value does `i` have in thread 5?
 //! 2. `let i = thread::thread_idx_x();`
 //!
-//! Thread 0 writes 0, thread 1 writes 1, thread 2 writes 4, and none knows of the others. No loop is needed: the launch is
-//! the loop. `unsafe` says that somebody promises what the compiler cannot see: here, that `output` has an element for each
-//! thread, and that no two threads write the same one.
+//! Thread 0 writes 0, thread 1 writes 1, and thread 2 writes 4. The kernel needs no loop, because the launch runs it
+//! once for each thread. `unsafe` marks what the compiler cannot check: `output` has an element for each thread, and no
+//! two threads write the same element.
 
 use cuda_std::prelude::*;
 
@@ -14,6 +14,6 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn first_kernel(output: *mut u32) {
     let i = thread::thread_idx_x();
-    // SAFETY: each thread has an element of its own.
+    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
     unsafe { *output.add(i as usize) = i * i };
 }

@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. `impl Operation for Max` has the two items of `impl Operation for Sum`.
-//! 2. Which number is less than or equal to every other? `i32::MIN`.
-//! 3. `generic_operation_max` calls `body::<Max>(…)`.
+//! 1. `impl Operation for Max` needs the two items of `impl Operation for Sum`.
+//! 2. The neutral element of a maximum is less than or equal to every other number. Is 0?
+//! 3. `const NEUTRAL: i32 = i32::MIN;`, `a.max(b)`, and `body::<Max>(…)` in the second kernel.
 //!
-//! With 0 as its neutral element, the maximum of negative numbers would be 0. No virtual call is made: everything is known when the
-//! kernel is compiled.
+//! With 0 as the neutral element, the maximum of negative numbers would be 0. The compiler resolves the generic calls,
+//! so the kernel makes no indirect call.
 
 use cuda_std::{prelude::*, warp};
 
@@ -13,7 +13,7 @@ use cuda_std::{prelude::*, warp};
 trait Operation {
     /// The element that changes nothing.
     const NEUTRAL: i32;
-    /// Two values become one.
+    /// Combines two values.
     fn combine(a: i32, b: i32) -> i32;
 }
 
@@ -36,8 +36,8 @@ impl Operation for Max {
 }
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for each
-/// element, or more.
+/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for
+/// each element, or more.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
@@ -57,7 +57,7 @@ pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32)
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: in bounds; all lanes shuffle together.
+    // SAFETY: i < n: checked here. All lanes shuffle together.
     unsafe {
         let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
         let mut bits = 16;

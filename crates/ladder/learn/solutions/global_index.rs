@@ -1,10 +1,10 @@
 //! Hints:
 //!
-//! 1. How many threads are there in the blocks before this one?
-//! 2. `block_idx_x() * block_dim_x()` threads come before this block.
-//! 3. Add this thread's number in its block. `thread::index_1d()` is the same in one call.
+//! 1. How many threads do the blocks before this one have together?
+//! 2. The index in the grid is that number plus the index in the block.
+//! 3. `let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();`
 //!
-//! This is the line with which most kernels begin, so cuda_std has it as `thread::index_1d()`.
+//! Most kernels start with this line, so cuda_std has a function for it: `thread::index_1d()`.
 
 use cuda_std::prelude::*;
 
@@ -13,6 +13,6 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn global_index(output: *mut u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
-    // SAFETY: each thread has an element of its own.
+    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
     unsafe { *output.add(i as usize) = 3 * i + 1 };
 }

@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. How many groups were started after the one that is needed?
-//! 2. For the first group one, for the second none: `wait::<1>()` and `wait::<0>()`.
+//! 1. For each wait: which group does the next line need, and how many groups did the thread start after that group?
+//! 2. The first wait is correct, because one newer group may be in flight. No newer group follows the second.
+//! 3. `wait::<0>();` before the second element is read.
 //!
-//! Waiting for too much is never wrong, only slow. Waiting for too little is a race, and it is made most often in the last
-//! turn of a loop, where no new group has been started.
+//! Waiting for too many groups is correct but slow. Waiting for too few groups is a race. This bug often occurs in the
+//! last iteration of a loop, which starts no new group.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -18,7 +19,7 @@ pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
     static mut TILE: MaybeUninit<[f32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<f32>();
     let t = thread::thread_idx_x() as usize;
-    // SAFETY: in bounds; an element is read when its copy has arrived.
+    // SAFETY: the arrays have an element for each copy, and an element of the tile is read after its copy has arrived.
     unsafe {
         copy_one(Shared::of(tile.add(t)), input.add(t), true);
         commit();

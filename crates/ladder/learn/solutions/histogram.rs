@@ -1,9 +1,11 @@
 //! Hints:
 //!
-//! 1. `use cuda_std::atomic::mid::atomic_fetch_add_u32_device;` and `use core::sync::atomic::Ordering::Relaxed;`
-//! 2. It wants the pointer to the counter: `counts.add(value as usize)`.
+//! 1. Which line of the kernel reads and writes a counter without an atomic?
+//! 2. The atomic addition needs a pointer to the counter. Both names are imported.
+//! 3. `atomic_fetch_add_u32_device(counts.add(value as usize), Relaxed, 1);`
 //!
-//! It returns the number before the addition, which nobody needs here; the hardware then does not send it back.
+//! The function returns the number before the addition. This kernel does not use the number, so the hardware does not
+//! have to send it back.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
@@ -14,7 +16,7 @@ use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_
 pub unsafe fn histogram(input: *const u32, counts: *mut u32, n: u32) {
     let i = thread::index_1d();
     if i < n {
-        // SAFETY: in bounds; counters are counted with atomics only.
+        // SAFETY: i < n, every value is below 64, and all threads access the counters with atomics only.
         unsafe {
             let value = *input.add(i as usize);
             atomic_fetch_add_u32_device(counts.add(value as usize), Relaxed, 1);

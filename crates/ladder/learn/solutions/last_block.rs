@@ -1,21 +1,24 @@
 //! Hints:
 //!
-//! 1. `let before = atomic_fetch_add_u32_device(count, Relaxed, 1);`
-//! 2. It is the last block if `before == blocks - 1`.
-//! 3. A fence in front of that line, and another behind it inside of the `if`.
+//! 1. The condition of the `if` compares the index of the block. The last block to finish can have any index.
+//! 2. The atomic addition returns the number of blocks that incremented the counter before. Which number does the last
+//!    block receive?
+//! 3. A fence, `let before = atomic_fetch_add_u32_device(count, Relaxed, 1);`, `if before == blocks - 1 {`, and a
+//!    second fence.
 //!
-//! With atomics of `AcqRel` one would say the same; the fences show what they are made of. The counter is not 0 afterwards:
-//! before the next launch, the host has to write that 0.
+//! An atomic addition with the ordering `AcqRel` has the same effect as the two fences. The counter is not 0 after the
+//! launch: the host must write a 0 before the next launch.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
 
 /// # Safety
-/// `input` points to 8 elements for each block of one thread, `sums` to one for each, `count` to a 0, `output` to one element.
+/// `input` points to 8 elements for each block of one thread, `sums` to one for each, `count` to a 0, `output` to one
+/// element.
 #[kernel]
 pub unsafe fn last_block(input: *const u32, sums: *mut u32, count: *mut u32, output: *mut u32) {
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
-    // SAFETY: in bounds; sums of other blocks are read after they have counted themselves.
+    // SAFETY: the arrays have elements for each block. The last block reads the sums after all blocks have counted.
     unsafe {
         let mut sum = 0u32;
         for i in 8 * block..8 * block + 8 {

@@ -1,16 +1,17 @@
 //! Hints:
 //!
-//! 1. `for i in 0..n`: two loads and one `mul_add`.
-//! 2. `a[row][i]` is at `row * n + i`, `b[i][column]` at `i * n + column`.
+//! 1. The sum has `n` terms, so a loop over `i` loads two elements in each step.
+//! 2. In row-major order, which index does `a[row][i]` have, and which index does `b[i][column]` have?
+//! 3. `sum = GpuFloat::mul_add(*a.add((row * n + i) as usize), *b.add((i * n + column) as usize), sum);`
 //!
-//! Both reads are good ones: all lanes read the same word of `a`, and neighbouring words of `b`. But each element is read `n`
-//! times from global memory.
+//! Both loads are coalesced: all lanes read the same word of `a`, and neighboring words of `b`. But the kernel reads
+//! each element `n` times from global memory.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `a`, `b` and `c` point to `n * n` elements. The grid has `n` threads in x and in y, or more.
+/// `a`, `b` and `c` point to `n * n` elements. The grid has at least `n` threads in x and in y.
 #[kernel]
 pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let column = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -18,11 +19,11 @@ pub unsafe fn matmul_naive(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     if row < n && column < n {
         let mut sum = 0.0;
         for i in 0..n {
-            // SAFETY: in bounds.
+            // SAFETY: `row` and `column` are below n, checked above, and so is `i`.
             let (x, y) = unsafe { (*a.add((row * n + i) as usize), *b.add((i * n + column) as usize)) };
             sum = GpuFloat::mul_add(x, y, sum);
         }
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }

@@ -1,21 +1,25 @@
 //! Hints:
 //!
-//! 1. Thread (x, y) loads `a` at (row, first + x) and `b` at (first + y, column), both into place `y * 16 + x`.
-//! 2. After a barrier, it multiplies `tile_a[y * 16 + i]` and `tile_b[i * 16 + x]` for `i` from 0 to 15.
-//! 3. Before the next turn fills the tiles again, a second barrier.
+//! 1. Thread (x, y) loads the elements at row `y` and column `x` of both tiles. Which elements of `a` and `b` are
+//!    these?
+//! 2. The products need a row of the first tile and a column of the second. Two barriers per pair keep loads and reads
+//!    apart.
+//! 3. `get(a, row, first + x, n)` and `get(b, first + y, column, n)` go to `y * 16 + x`; then `tile_a[y * 16 + i]`
+//!    times `tile_b[i * 16 + x]`.
 //!
-//! A thread without an element of the result still loads its part of the tiles: others need it. It only does not write.
+//! A thread without an element of the result still loads elements of the tiles, because other threads need them. Only
+//! the store at the end has a bounds check.
 
 use core::mem::MaybeUninit;
 use cuda_std::GpuFloat;
 use cuda_std::{address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
@@ -33,7 +37,7 @@ pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let mut sum = 0.0;
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
             let own = (y * 16 + x) as usize;
             *tile_a.add(own) = get(a, row, first + x, n);
@@ -48,7 +52,7 @@ pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         first += 16;
     }
     if row < n && column < n {
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *c.add((row * n + column) as usize) = sum };
     }
 }

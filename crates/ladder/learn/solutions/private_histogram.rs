@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. `*tile.add(t) = 0;` and a barrier: shared memory is not zero at the start of a block.
-//! 2. In the loop, `tile` takes the place of `counts`. A block's threads share it: `atomic_fetch_add_u32_block` is enough.
-//! 3. After another barrier: `atomic_fetch_add_u32_device(counts.add(t), Relaxed, *tile.add(t));`
+//! 1. Shared memory is uninitialized when a block starts. What must happen to the counters before the loop?
+//! 2. In the loop, `tile` replaces `counts`. Only the threads of a block share it, so which of the two imported
+//!    functions is enough?
+//! 3. After the loop and a barrier: `atomic_fetch_add_u32_device(counts.add(t), Relaxed, *tile.add(t));`
 //!
-//! This is called *privatization*: copies of a result that few threads share, put together at the end.
+//! This is called *privatization*: each block has a private copy of the result, and the copies are combined at the end.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
@@ -21,7 +22,8 @@ pub unsafe fn private_histogram(input: *const u32, counts: *mut u32, n: u32) {
     let t = thread::thread_idx_x() as usize;
     let threads = thread::grid_dim_x() * 64;
     let mut i = thread::index_1d();
-    // SAFETY: in bounds; counters are counted with atomics only, between barriers.
+    // SAFETY: i < n, and every value is below 64. All threads access the counters with atomics only, between the
+    // barriers.
     unsafe {
         *tile.add(t) = 0;
         thread::sync_threads();

@@ -1,9 +1,11 @@
 //! Hints:
 //!
-//! 1. The store is `Release`, the load is `Acquire`; both are in `core::sync::atomic::Ordering`.
-//! 2. One without the other orders nothing.
+//! 1. Which access to the flag publishes the data, and which access receives them?
+//! 2. One ordering without the other has no effect. Both orderings are variants of `core::sync::atomic::Ordering`.
+//! 3. `atomic_store_32_device(flag, Release, 1);` and `atomic_load_32_device(flag, Acquire)`
 //!
-//! This is the memory model that CPUs have in Rust, too. What is new are the scopes, which say between which threads it holds.
+//! This is the memory model that Rust has on CPUs. A GPU adds scopes, which say between which threads an ordering
+//! holds.
 
 use core::sync::atomic::Ordering::{Acquire, Release};
 use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
@@ -13,7 +15,7 @@ use cuda_std::prelude::*;
 /// `data` points to `n` words, `output` to one, `flag` to a 0. There are two blocks of one thread.
 #[kernel]
 pub unsafe fn publish(data: *mut u32, flag: *mut u32, output: *mut u32, n: u32) {
-    // SAFETY: in bounds; the data are read after the flag was seen.
+    // SAFETY: i < n for all accesses, and block 1 reads the data after it has seen the flag.
     unsafe {
         if thread::block_idx_x() == 0 {
             for i in 0..n {

@@ -1,11 +1,12 @@
 //! Hints:
 //!
-//! 1. `block_dim_x()` is not needed any more: `let mut stride = BLOCK / 2;`
-//! 2. `reduce_block_size_64` calls `body::<64>(tile, input, output, n)`, and the other one `body::<256>`.
+//! 1. Which expression in `body` reads the block size at run time?
+//! 2. `body` needs a parameter `<const BLOCK: usize>`. Each kernel passes its block size when it calls `body`.
+//! 3. `let mut stride = BLOCK / 2;`, and the calls are `body::<64>(…)` and `body::<256>(…)`.
 //!
-//! The branches of the loop are gone: only those of the guards are left. A static cannot use the generics of the function
-//! around it, so the kernels have the shared memory, and hand it to the body. `template<unsigned BLOCK>` is the same in
-//! CUDA C++.
+//! The branches of the loop are gone, and the bounds checks are left. A static cannot use the generic parameters of a
+//! function, so the kernels declare the shared memory and pass a pointer. In CUDA C++, `template<unsigned BLOCK>` does
+//! the same.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -37,7 +38,8 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
 #[inline(always)]
 unsafe fn body<const BLOCK: usize>(tile: *mut i32, input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

@@ -1,16 +1,19 @@
 //! Hints:
 //!
-//! 1. `let mut sum = 0;` and a loop over `k` from 0 to 3.
-//! 2. `let i = first + t + 128 * k;` and `if i < n { sum += *input.add(i); }`
+//! 1. One line reads an element and stores it in the tile. Read the elements in a loop, with a local variable for the
+//!    sum.
+//! 2. In step `k` the element is `first + t + 128 * k`. Check each index separately.
+//! 3. `for k in 0..4 { let i = first + t + 128 * k; if i < n { sum += *input.add(i); } }`
 //!
-//! Neighbouring threads still read neighbouring elements. Four loads that do not wait for each other are also four times as
-//! much on its way from memory, and that is what most kernels lack.
+//! Neighboring threads still read neighboring elements. The four loads do not wait for each other, so four times as
+//! many bytes are in flight, which hides more of the memory latency.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and take 512 elements each.
+/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and handle 512 elements
+/// each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -18,7 +21,8 @@ pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) 
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, n) = (thread::thread_idx_x() as usize, n as usize);
     let first = thread::block_idx_x() as usize * 512;
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         let mut sum = 0;
         for k in 0..4 {

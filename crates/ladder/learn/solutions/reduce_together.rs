@@ -1,11 +1,13 @@
 //! Hints:
 //!
-//! 1. `stride` begins with 64 and is halved: 64, 32, 16, 8, 4, 2, 1.
-//! 2. The threads that work are `t < stride`.
+//! 1. If the first 64 threads work in the first round, which element can thread `t` add to element `t`?
+//! 2. The distance starts with 64 and is halved in each round. Compare `t` with the distance to find the working
+//!    threads.
 //! 3. `let mut stride = 64; while stride > 0 { if t < stride { … } thread::sync_threads(); stride /= 2; }`
 //!
-//! Branches split one warp, in the five rounds with less than 32 working threads, and once more where thread 0 writes. The
-//! accesses are better, too: neighbouring threads use neighbouring words of the tile, which no two banks have to fight over.
+//! One warp of each block diverges, in the five rounds with fewer than 32 working threads, and once more where thread 0
+//! writes. The accesses to shared memory improve, too: neighboring threads access neighboring words, so there are no
+//! bank conflicts.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -18,7 +20,8 @@ pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
     static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

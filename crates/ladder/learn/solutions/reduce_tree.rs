@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. `let mut stride = 1; while stride < 128 { …; stride *= 2; }`
-//! 2. Only some threads add: `if t % (2 * stride) == 0 { *tile.add(t) += *tile.add(t + stride); }`
-//! 3. A round reads what the round before has written, so every round needs a barrier, for all threads.
+//! 1. The rounds are a loop: `stride` starts with 1 and doubles while it is below 128. Which threads work in a round?
+//! 2. A round reads what the round before it has written. What must all threads do between two rounds?
+//! 3. `if t % (2 * stride) == 0 { *tile.add(t) += *tile.add(t + stride); }`, and after the `if` a barrier.
 //!
-//! In every round half of the working threads stop working, and they are spread over all warps: all four warps run until
-//! the fifth round. The next exercise does better.
+//! Half of the working threads stop in each round, but the working threads are in all four warps until the fifth round.
+//! The next exercise improves this.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -19,7 +19,8 @@ pub unsafe fn reduce_tree(input: *const i32, output: *mut i32, n: u32) {
     static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; in a round, no element that is read is written by another thread.
+    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
+    // reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

@@ -1,23 +1,25 @@
 //! Hints:
 //!
-//! 1. `let (warp, lane) = (t / 32, t % 32);`
-//! 2. In the first warp, lanes below 8 take `*tile.add(lane)`, the other lanes 0, and all 32 call `warp_sum`.
-//! 3. `if warp == 0` is a question that all lanes of a warp answer alike, so they may shuffle inside.
+//! 1. Compute the index of the warp in the block, and the lane, from `t`. Which lane of a warp writes, and to which
+//!    word?
+//! 2. All 32 lanes of the first warp must call `warp_sum`. What do the lanes without a word add?
+//! 3. `if warp == 0 { let sum = warp_sum(if lane < 8 { *tile.add(lane) } else { 0 }); … }`
 //!
-//! Barriers are counted as arrivals of warps: 8 warps, 9 barriers before, and 1 now.
+//! The condition `warp == 0` is the same in all lanes of a warp, so these lanes may shuffle inside the `if`. A block of
+//! 8 warps arrived at 9 barriers before, and at one barrier now.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};
 
-/// The sum of the values of a warp's lanes, in each of them.
+/// Returns the sum of the values of a warp's lanes to each lane.
 ///
 /// # Safety
-/// All lanes of the warp call it together.
+/// The caller must ensure that all lanes of the warp call the function together.
 unsafe fn warp_sum(value: i32) -> i32 {
     let mut sum = value;
     let mut bits = 16;
     while bits > 0 {
-        // SAFETY: all lanes are here.
+        // SAFETY: all lanes call the function together.
         sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, bits, 32) }.0;
         bits /= 2;
     }
@@ -30,7 +32,7 @@ unsafe fn warp_sum(value: i32) -> i32 {
 #[kernel]
 pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: in bounds, by the guards; all lanes of a warp take the same way to where they shuffle.
+    // SAFETY: the accesses are in bounds: checked here. All lanes of a warp take the same branches to their shuffles.
     unsafe {
         let own = if i < n as usize { *input.add(i) } else { 0 };
         #[address_space(shared)]

@@ -1,26 +1,27 @@
 //! Hints:
 //!
-//! 1. `let p = [tile_a[y][i], tile_a[y + 16][i]];` and `let q = [tile_b[i][x], tile_b[i][x + 16]];` in Rust's terms.
-//! 2. Element (row, column) of a tile is at `row * 32 + column`.
-//! 3. Then two loops: `sums[r][s] = GpuFloat::mul_add(p[r], q[s], sums[r][s]);`
+//! 1. For one `i`, the thread needs two elements in column `i` of the first tile. Which elements of the second tile
+//!    does it need?
+//! 2. Read the four elements into two small arrays. Two nested loops then update the four sums.
+//! 3. `sums[r][s] = GpuFloat::mul_add(p[r], q[s], sums[r][s]);`
 //!
-//! What is read into `p` and `q` stays in registers for all products that need it. That is the last step from memory to the
-//! place where one computes: global memory, shared memory, registers.
+//! The values in `p` and `q` stay in registers for all products that need them. Registers are the last level: from
+//! global memory to shared memory, and from shared memory to registers.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
 
-/// An element of a square matrix, or 0 outside of it.
+/// Returns an element of a square matrix, or 0 outside the matrix.
 ///
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: in bounds.
+    // SAFETY: the index is in bounds: checked here.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_naive`, where blocks of 16 x 16 threads take tiles of 32 x 32 of `c`.
+/// As for `matmul_naive`, where blocks of 16 x 16 threads compute tiles of 32 x 32 of `c`.
 #[kernel]
 pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -33,7 +34,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let mut sums = [[0.0; 2]; 2];
     let mut first = 0;
     while first < n {
-        // SAFETY: in bounds; each element of the tiles has one writer and is read between two barriers.
+        // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
             for (down, along) in [(0, 0), (0, 16), (16, 0), (16, 16)] {
                 let (row, column) = (y + down, x + along);
@@ -58,7 +59,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         for s in 0..2 {
             let (row, column) = (top + y + 16 * r as u32, left + x + 16 * s as u32);
             if row < n && column < n {
-                // SAFETY: in bounds; each thread has elements of its own.
+                // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
                 unsafe { *c.add((row * n + column) as usize) = sums[r][s] };
             }
         }

@@ -1,14 +1,16 @@
 //! Hints:
 //!
-//! 1. The threads of a warp differ in `x`. What should they differ in: the row or the column?
-//! 2. Neighbouring columns are neighbours in memory, so `x` has to give the column.
+//! 1. The threads of a warp differ in `x`. Should these threads differ in the row or in the column?
+//! 2. Neighboring columns are neighbors in memory, so `x` must be the column.
+//! 3. `let (row, column) = (y, x);`
 //!
-//! The factor is the same word for the whole warp then, and one sector brings it.
+//! All threads of a warp now read the same factor, so one sector is enough for it.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` and `output` point to `n * n` elements each, `factors` to `n`. The grid has `n` threads in x and in y, or more.
+/// `input` and `output` point to `n * n` elements each, `factors` to `n`. The grid has `n` threads in x and in y, or
+/// more.
 #[kernel]
 pub unsafe fn rows_or_columns(input: *const f32, factors: *const f32, output: *mut f32, n: u32) {
     let x = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -16,7 +18,7 @@ pub unsafe fn rows_or_columns(input: *const f32, factors: *const f32, output: *m
     let (row, column) = (y, x);
     if row < n && column < n {
         let i = (row * n + column) as usize;
-        // SAFETY: in bounds; each thread has an element of its own.
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
         unsafe { *output.add(i) = *factors.add(row as usize) * *input.add(i) };
     }
 }

@@ -1,10 +1,13 @@
 //! Hints:
 //!
-//! 1. Around the call: `// SAFETY: …` and `unsafe { Own::new(data.add(i as usize)) }`.
-//! 2. `fn update(self, change: impl FnOnce(u32) -> u32)` replaces the element by `change` of it.
-//! 3. Inside of `update`, `// SAFETY: …` and `unsafe { *self.0 = change(*self.0) }`.
+//! 1. The compiler names a missing method first, and then an unsafe call. Which fact about `i` makes the promise of
+//!    `new` true?
+//! 2. `update` takes `self` and a closure from `u32` to `u32`. Inside it, one `unsafe` block reads and writes the
+//!    element.
+//! 3. `fn update(self, change: impl FnOnce(u32) -> u32) { unsafe { *self.0 = change(*self.0) } }`
 //!
-//! Why is `update` safe? `new` was promised all that it needs. Whoever reads the kernel checks one place.
+//! `update` is safe, because the promise of `new` covers everything that `update` does. A reviewer of the kernel checks
+//! one place.
 
 use cuda_std::prelude::*;
 
@@ -20,18 +23,18 @@ impl Own {
 
     /// Replaces the element by `change` of it.
     fn update(self, change: impl FnOnce(u32) -> u32) {
-        // SAFETY: as was promised when it was made.
+        // SAFETY: `new` was promised that no other thread uses the element.
         unsafe { *self.0 = change(*self.0) };
     }
 }
 
 /// # Safety
-/// `data` points to `n` elements. The grid has a thread for each of them, or more.
+/// `data` points to `n` elements. The grid has at least one thread for each of them.
 #[kernel]
 pub unsafe fn safe_wrapper(data: *mut u32, n: u32) {
     let i = thread::index_1d();
     if i < n {
-        // SAFETY: in bounds; each thread has an index of its own.
+        // SAFETY: i < n, and each thread has a different index.
         let own = unsafe { Own::new(data.add(i as usize)) };
         own.update(|x| x.rotate_left(8) ^ i);
     }

@@ -1,10 +1,10 @@
 //! Hints:
 //!
-//! 1. `warp_shuffle_up` with distances 1, 2, 4, 8 and 16.
-//! 2. Its second result says whether there is a lane so far below: only then add.
-//! 3. All lanes shuffle; the `if` stands behind it, around the addition.
+//! 1. Which shuffle gives a lane the value of a lower lane? The distances are 1, 2, 4, 8 and 16.
+//! 2. The second result of the shuffle says whether the lower lane exists. All lanes shuffle, but not all lanes add.
+//! 3. `let (below, exists) = warp::warp_shuffle_up(u32::MAX, sum, distance, 32); if exists { sum += below; }`
 //!
-//! A lane without a lower neighbour gets its own value from the shuffle. Adding that would double it.
+//! In a lane without a lower lane, the shuffle returns the lane's value. Adding that value would double it.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,7 +14,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn scan(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let mut sum = *data.add(i);
         let mut distance = 1;

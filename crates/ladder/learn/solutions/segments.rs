@@ -1,10 +1,11 @@
 //! Hints:
 //!
-//! 1. With width 8, lane 0 of a segment has the first element of a row.
-//! 2. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, own, 0, 8);`
+//! 1. Which argument says how many lanes share the source lane?
+//! 2. A row has 8 lanes. Its first element is in lane 0 of the segment.
+//! 3. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, own, 0, 8);`
 //!
-//! The mask stays that of all 32 lanes, because all of them come to the shuffle. With width 32, three rows of four would get
-//! the first element of a row that is not theirs.
+//! The mask still has all 32 lanes, because all of them execute the shuffle. With width 32, three of four rows would
+//! subtract the first element of another row.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -14,7 +15,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn segments(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: each thread has an element of its own; all lanes shuffle together.
+    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // together.
     unsafe {
         let own = *data.add(i);
         let (first, _) = warp::warp_shuffle_idx(u32::MAX, own, 0, 8);

@@ -1,11 +1,10 @@
 //! Hints:
 //!
-//! 1. Put the static above into the kernel, and the line with the pointer below it, in the place of `let tile = …`.
-//! 2. `address_space` is a macro of cuda_std, and `MaybeUninit` is `core::mem::MaybeUninit`.
+//! 1. Two lines declare `tile` as a private array. Which three lines of the task replace them?
+//! 2. The static goes into the kernel, before the line with the pointer. The imports are there.
 //!
-//! Shared memory is uninitialized when a block starts, which is why the type is `MaybeUninit`. `&raw mut` makes a pointer and
-//! not a reference: a reference would promise that no other thread uses the memory. The next exercises use the same three
-//! lines.
+//! `&raw mut` makes a pointer and not a reference. A reference would promise that no other thread accesses the memory.
+//! The next exercises use the same three lines.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;
@@ -19,7 +18,7 @@ pub unsafe fn shared_static(data: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
-    // SAFETY: in bounds; each thread writes an element of its own, and reads after the barrier.
+    // SAFETY: `data` and the tile have an element for each thread. The reads of the tile follow the barrier.
     unsafe {
         *tile.add(t) = *data.add(i);
         thread::sync_threads();

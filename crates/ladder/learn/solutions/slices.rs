@@ -1,22 +1,24 @@
 //! Hints:
 //!
-//! 1. `input.get(i + 1)` is an `Option<&u32>`.
-//! 2. `.copied().unwrap_or(0)` makes a number of it.
+//! 1. For which `i` does the index `i + 1` not exist?
+//! 2. `get` with that index returns an `Option<&u32>`. `Option` has methods that copy the value and that replace
+//!    `None`.
+//! 3. `let next = input.get(i + 1).copied().unwrap_or(0);`
 //!
-//! The output is a pointer: a `&mut [u32]` in the hands of all threads would say to each that it alone has all elements, and
-//! that is not so.
+//! The output is a pointer. A `&mut [u32]` in all threads would tell the compiler in each thread that no other thread
+//! accesses the elements, which is wrong.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `output` points to as many elements as `input` has. The grid has a thread for each of them, or more.
+/// `output` points to as many elements as `input` has. The grid has at least one thread for each of them.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn slices(input: &[u32], output: *mut u32) {
     let i = thread::index_1d() as usize;
     if i < input.len() {
-        let behind = input.get(i + 1).copied().unwrap_or(0);
-        // SAFETY: in bounds; each thread has an element of its own.
-        unsafe { *output.add(i) = behind };
+        let next = input.get(i + 1).copied().unwrap_or(0);
+        // SAFETY: the index is in bounds: checked above. Each thread writes a separate element.
+        unsafe { *output.add(i) = next };
     }
 }

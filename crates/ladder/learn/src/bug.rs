@@ -29,14 +29,14 @@ impl Exercise {
             });
         let (faulty, fixed) = ("/// The faulty kernel.\n", "/// The fixed version.\n");
         let text = format!(
-            "{}\n//!\n//! This kernel has a bug. Find it and fix it with as small a change as possible. On a GPU:\n//! {}.\n{}",
+            "{}\n//!\n//! This kernel has a bug. Find the bug and fix it with a small change.\n//!\n//! On a GPU: {}.\n{}",
             bug.text.lines().next().unwrap_or_default(),
             bug.on_gpu,
             without(&code, &format!("\n{fixed}"), "\n}\n").replace(faulty, "")
         );
         let lines = [FAULT, OTHER].into_iter().filter_map(|mark| bug.marked_text(mark));
         let hints = format!(
-            "Hints:\n\n1. The {} check finds it: {}.\n2. Look at {}.\n3. The lesson: {}.\n\n{}",
+            "Hints:\n\n1. The {} sanitizer finds the bug: {}.\n2. Look at {}.\n3. The lesson: {}.\n\n{}",
             bug.check.name(),
             bug.check.about(),
             lines.map(|line| format!("`{line}`")).collect::<Vec<_>>().join(" and at "),
@@ -56,13 +56,13 @@ impl Exercise {
     }
 }
 
-/// A text without the first part that starts and ends so.
+/// Returns a text without the first part that begins with `start` and finishes with `end`.
 fn without(text: &str, start: &str, end: &str) -> String {
     let parts = text.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
     parts.map_or(text.to_owned(), |(before, after)| before.to_owned() + after)
 }
 
-/// Element `index` of the data of every bug: numbers of both signs that differ in all bits.
+/// Returns element `index` of the data of every bug: numbers of both signs that differ in all bits.
 fn element(index: u32) -> u32 {
     (index + 1).wrapping_mul(0x9e37_79b1).rotate_left(13)
 }
@@ -106,7 +106,7 @@ impl Case {
     }
 }
 
-/// What the checks of the simulator find in a bug's two kernels.
+/// The sanitizers' findings in a bug's two kernels.
 #[derive(Debug)]
 pub struct CheckedBug {
     /// The bug.

@@ -1,18 +1,20 @@
-//! Checking an answer: its launches on the SIMT machine, with all of its checks and its counters.
+//! Checking an answer: its launches on the simulator, with all sanitizers and counters.
 
 use std::fmt;
 use std::time::Duration;
 
+use devices::Limits;
+use devices::occupancy::{self, Block, Usage};
 use serde::Serialize;
 use simt::counters::Value;
 use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
 
 use crate::Error;
-use crate::exercise::{Argument, BufferState, Case, Exercise, Goal};
+use crate::exercise::{Argument, BufferState, Case, Exercise, Goal, WARPS_PER_SM};
 use crate::values::Values;
 
-/// A goal with what an answer has reached.
+/// A goal and the value of an answer.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct GoalResult {
     /// The goal.
@@ -23,86 +25,89 @@ pub struct GoalResult {
 }
 
 impl GoalResult {
-    /// Whether it is enough.
+    /// Whether the value is within the limit.
     #[must_use]
     pub fn is_met(&self) -> bool {
-        self.value <= self.goal.at_most
+        match self.goal.is_least {
+            true => self.value >= self.goal.limit,
+            false => self.value <= self.goal.limit,
+        }
     }
 }
 
 impl fmt::Display for GoalResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { goal: Goal { counter, at_most, what }, value } = self;
+        let Self { goal, value } = self;
         let value = (value * 100.0).round() / 100.0;
-        write!(f, "{what}: {value}, at most {at_most} ({counter})")
+        write!(f, "{}: {value}, goal: {} ({})", goal.what, goal.limit(), goal.counter)
     }
 }
 
-/// What is to be said of an answer.
+/// The result of checking an answer.
 #[derive(Debug)]
 pub struct AnswerVerdict {
-    /// The sizes at which it is right; none for an exercise of one size.
+    /// The sizes at which the answer is correct; none for an exercise of one size.
     pub right: Vec<usize>,
-    /// What counters have reached, if it came to that.
+    /// The goals with their values, if the answer is correct at all sizes.
     pub reached: Vec<GoalResult>,
-    /// The first thing that is wrong with it; nothing, if it is solved.
+    /// The first error; `None` if the exercise is solved.
     pub trouble: Option<AnswerError>,
 }
 
 impl AnswerVerdict {
-    /// That of an answer which cannot be launched.
+    /// Returns the verdict of an answer that cannot be launched.
     #[must_use]
     pub fn of(trouble: AnswerError) -> Self {
         Self { right: Vec::new(), reached: Vec::new(), trouble: Some(trouble) }
     }
 }
 
-/// What is wrong with an answer.
+/// An error of an answer.
 #[derive(Debug)]
 pub enum AnswerError {
-    /// It does not compile: the compiler's messages.
+    /// The answer does not compile: the compiler's messages.
     Compiler(String),
-    /// Its kernel is not the one that the exercise launches.
+    /// The kernel of the exercise is missing or has other parameters.
     Signature(String),
     /// A launch is wrong.
     Launch(Box<Launched>),
-    /// Everything is right, and a counter has not reached its goal.
+    /// All launches are correct, but a goal is not reached.
     Goal,
 }
 
-/// A launch that has ended.
+/// A finished launch.
 #[derive(Debug)]
 pub struct Launched {
     /// The problem size, if the exercise has several.
     pub size: Option<usize>,
-    /// Blocks, and threads of a block.
+    /// The numbers of blocks, and of threads per block.
     pub geometry: String,
-    /// What the checks have found.
+    /// The sanitizers' findings.
     pub findings: Vec<Finding>,
-    /// The fault that ended it, if none of the findings says it.
+    /// The fault that ended the launch, if no finding reports it.
     pub fault: Option<LaunchError>,
-    /// The result that differs from what is right.
+    /// The first wrong result.
     pub wrong: Option<WrongResult>,
-    /// The counters, if no fault ended it.
+    /// The counters, unless a fault ended the launch.
     pub counters: Option<simt::Counters>,
 }
 
-/// A result that differs from what is right.
+/// A wrong result.
 #[derive(Debug)]
 pub struct WrongResult {
     /// The name of the parameter.
     pub name: &'static str,
     /// The index of the first element that differs.
     pub index: usize,
-    /// That element; nothing if nobody has written it.
+    /// That element; `None` if no thread has written it.
     pub found: Option<String>,
-    /// What it is to be.
+    /// The correct value.
     pub expected: String,
-    /// How many differ.
+    /// The number of wrong elements.
     pub count: usize,
-    /// Of how many.
+    /// The number of elements.
     pub of: usize,
-    /// Whether these elements were to stay as they were.
+    /// Whether the kernel may only read these elements.
     pub is_input: bool,
 }
 
@@ -121,13 +126,13 @@ impl fmt::Display for WrongResult {
 }
 
 impl Launched {
-    /// Whether the result is right and nothing was found.
+    /// Whether the result is correct and there are no findings.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.problems().is_empty()
     }
 
-    /// What is wrong: first the result, and then what explains it.
+    /// Returns the errors: first the wrong result, then the findings and the fault, which explain it.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let wrong = self.wrong.iter().map(ToString::to_string);
@@ -135,66 +140,63 @@ impl Launched {
         wrong.chain(findings).chain(self.fault.iter().map(ToString::to_string)).collect()
     }
 
-    /// What usually is the reason, in a sentence.
+    /// Returns the usual reason for these errors, in a few sentences.
     #[must_use]
     pub fn advice(&self) -> &'static str {
-        // Memory that no thread has written is often so because of what the other checks find.
+        // Another finding often explains why memory was not written, so `Init` comes last.
         let order = [Check::Memory, Check::Race, Check::Sync, Check::Init];
         let first = order.into_iter().find(|check| self.findings.iter().any(|finding| finding.check == *check));
         match (first, &self.fault, &self.wrong) {
             (Some(Check::Memory), ..) => {
-                "An access leaves the memory that it was meant for. Is there a guard for each index, and is the guard right at \
-                 the last element?"
+                "An access is outside its buffer. Does each index have a bounds check, and is the check correct for the last \
+                 element?"
             }
             (Some(Check::Init), ..) => {
-                "A value is read before it is written. Is each element that is read written first, for all threads and at the \
-                 edges too?"
+                "A value is read before any thread writes it. Does a thread write each element before it is read, at the edges \
+                 too?"
             }
             (Some(Check::Race), ..) => {
-                "Two threads use the same element, one of them writes it, and nothing says who comes first. What orders \
-                 them: a barrier, an atomic, or an element for each of them?"
+                "Two threads access the same element, at least one of them writes it, and nothing orders the two accesses. \
+                 Which fix fits here: a barrier, an atomic, or a separate element for each thread?"
             }
             (Some(Check::Sync), ..) => {
-                "Threads wait for others that do not come. Who gets to this line, and who has been sent elsewhere by a branch?"
+                "Threads wait for threads that do not arrive. Which threads reach this line, and which threads take another \
+                 branch?"
             }
             (None, Some(_), _) => {
-                "The launch was ended there. Which index or condition does a panic speak of? Does each loop end, for every \
-                 thread?"
+                "The launch stopped there. If the message is a panic, which index or condition does it name? Does each loop \
+                 end for every thread?"
             }
             (None, None, Some(WrongResult { found: None, .. })) => {
-                "Some elements are left out. Which thread is to write the first of them, and what does it do instead?"
+                "No thread writes some of the elements. Which thread must write the first of them, and what does that thread do \
+                 instead?"
             }
             (None, None, _) => {
-                "Take the first wrong element, and work out by hand which thread computes it, and from what."
+                "Look at the first wrong element. Work out by hand which thread computes the element, and from which values."
             }
         }
     }
 }
 
-/// Instructions of warps after which a launch is taken for one that does not end.
+/// A launch that executes more warp instructions than this number is treated as endless.
 const INSTRUCTIONS: u64 = 20_000_000;
 
-/// The orders of threads and blocks in which an answer has to be right. Counters are those of the fixed one.
+/// An answer must be correct in each of these orders of threads and blocks. Counters are those of the fixed order.
 const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule::Random(2)];
 
-/// Checks an answer: runs its launches for each size up to the first that is wrong, and compares counters with their
-/// goals.
+/// Checks an answer: runs its launches up to the first wrong one, and compares counters with their goals.
 ///
-/// `name` is that of the kernel, without what a case adds; in an answer it is the exercise's.
+/// `name` is the kernel's name without the suffix of a case. In a learner's answer it is the exercise's name.
 ///
 /// # Errors
-/// When the SIMT machine cannot be started.
+/// Returns [`Error::Machine`] when the simulator cannot be started.
 pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<AnswerVerdict, Error> {
     let mut verdict = AnswerVerdict { right: Vec::new(), reached: Vec::new(), trouble: None };
-    for case in exercise.cases() {
-        let kernel = format!("{name}{}", case.kernel.unwrap_or_default());
-        let function = match module.function(&kernel) {
-            Ok(function) if function.name() == kernel => function,
-            Ok(_) | Err(simt::LoadError::NoSuchKernel { .. }) => {
-                let trouble = format!("there is no kernel `{kernel}`: give it this name and `#[kernel]`");
-                return Ok(AnswerVerdict::of(AnswerError::Signature(trouble)));
-            }
-            Err(error) => return Ok(AnswerVerdict::of(AnswerError::Signature(error.to_string()))),
+    for mut case in exercise.cases() {
+        let found = kernel(module, &format!("{name}{}", case.kernel.unwrap_or_default()));
+        let function = match found.and_then(|function| case.choose(module, name).map(|()| function)) {
+            Ok(function) => function,
+            Err(problem) => return Ok(AnswerVerdict::of(AnswerError::Signature(problem))),
         };
         for schedule in SCHEDULES {
             let mut launched = match launch(&function, &case, schedule)? {
@@ -204,13 +206,14 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<AnswerV
             let is_fixed = schedule == Schedule::Fixed;
             if !launched.is_right() {
                 if !is_fixed {
-                    launched.geometry += ", when they run in another order";
+                    launched.geometry += ", run in another order";
                 }
                 let trouble = Some(AnswerError::Launch(Box::new(launched)));
                 return Ok(AnswerVerdict { reached: Vec::new(), trouble, ..verdict });
             }
             if let (Some(counters), true) = (&launched.counters, is_fixed) {
-                verdict.reached = exercise.goals().iter().map(|goal| reached(goal, counters)).collect();
+                let reached = |goal: &Goal| GoalResult { goal: *goal, value: value(goal, counters, &function, &case) };
+                verdict.reached = exercise.goals().iter().map(reached).collect();
             }
         }
         verdict.right.extend(case.size);
@@ -221,22 +224,57 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<AnswerV
     Ok(verdict)
 }
 
-fn reached(goal: &Goal, counters: &simt::Counters) -> GoalResult {
-    let value = counters.get(goal.counter).and_then(Value::number).unwrap_or(0.0);
-    GoalResult { goal: *goal, value }
+/// Returns the kernel of this name, or a message that it is missing.
+fn kernel(module: &Module, name: &str) -> Result<Function, String> {
+    match module.function(name) {
+        Ok(function) if function.name() == name => Ok(function),
+        Ok(_) | Err(simt::LoadError::NoSuchKernel { .. }) => {
+            Err(format!("there is no kernel `{name}`: give it this name and `#[kernel]`"))
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-/// A buffer of a launch, and what is to be in it.
+/// Returns the value of a goal's counter after a launch.
+fn value(goal: &Goal, counters: &simt::Counters, function: &Function, case: &Case) -> f64 {
+    if goal.counter != WARPS_PER_SM {
+        return counters.get(goal.counter).and_then(Value::number).unwrap_or(0.0);
+    }
+    // PTX does not have the number of registers that the assembler will use, so they do not limit the result.
+    let usage = Usage { shared_bytes: function.program().shared_bytes, ..Usage::default() };
+    let block = Block { threads: case.block.iter().product(), dynamic_shared: case.shared_bytes };
+    let hopper = Limits::named("sm_90").expect("the tables have sm_90");
+    f64::from(occupancy::of(hopper, usage, block).warps)
+}
+
+impl Case {
+    /// Sets the grid, the block and the shared memory to the result of the answer's function `launch`, if the exercise asks
+    /// for that function. One thread of the kernel `NAME_launch` calls the function.
+    fn choose(&mut self, module: &Module, name: &str) -> Result<(), String> {
+        let Some(n) = self.chosen_for else { return Ok(()) };
+        let function = kernel(module, &format!("{name}_launch"))?;
+        let mut machine = Machine::new(Config::default()).map_err(|why| why.to_string())?;
+        let buffer = machine.upload(&[0_u32; 3]).map_err(|why| why.to_string())?;
+        let args = [Arg::U32(n), buffer.into()];
+        signature(&function, &args)?;
+        machine.launch(&Launch::new(&function, [1; 3], [1; 3], &args)).map_err(|why| why.to_string())?;
+        let words = machine.read(buffer).map_err(|why| why.to_string())?;
+        (self.grid, self.block, self.shared_bytes) = ([words[0], 1, 1], [words[1], 1, 1], words[2]);
+        Ok(())
+    }
+}
+
+/// A buffer of a launch, and its correct elements.
 struct Checked<'c> {
     name: &'static str,
     buffer: Buffer<u8>,
     after: &'c Values,
-    /// Whether the elements were there before and are to stay.
+    /// Whether the kernel may only read the elements.
     is_input: bool,
 }
 
-/// Runs a launch with all checks and compares its buffers with the right result. The inner error is a problem with the
-/// kernel's parameters.
+/// Runs a launch with all sanitizers and compares its buffers with the correct result. The inner error is a problem with
+/// the kernel's parameters.
 pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Result<Result<Launched, String>, Error> {
     let failed = |why: &dyn fmt::Display| Error::Machine(why.to_string());
     let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
@@ -290,7 +328,7 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
     Ok(Ok(Launched { size: case.size, geometry: geometry(case), findings, fault, wrong, counters }))
 }
 
-/// Has a finding call buffers as the kernel does.
+/// Gives the buffers in a finding the names of the kernel's parameters.
 fn with_names(finding: &mut Finding, buffers: &[(usize, &str)]) {
     if let Some(place) = &mut finding.place {
         for (index, name) in buffers {
@@ -325,7 +363,7 @@ fn signature(function: &Function, args: &[Arg]) -> Result<(), String> {
     if is_same {
         return Ok(());
     }
-    Err(format!("`{name}` has other parameters than the exercise gives it: leave its first lines as they were"))
+    Err(format!("the parameters of `{name}` differ from the exercise's: restore the kernel's first lines"))
 }
 
 /// `2 blocks of 64 threads`.
@@ -335,5 +373,6 @@ fn geometry(case: &Case) -> String {
         [x, y, _] => format!("{x} x {y}"),
     };
     let (blocks, threads) = (sides(case.grid), sides(case.block));
-    format!("{blocks} block{} of {threads} threads", if blocks == "1" { "" } else { "s" })
+    let (blocks_end, threads_end) = (if blocks == "1" { "" } else { "s" }, if threads == "1" { "" } else { "s" });
+    format!("{blocks} block{blocks_end} of {threads} thread{threads_end}")
 }

@@ -1,5 +1,5 @@
-//! Compiling an answer: a crate of its own with nothing in it but the learner's file and a few helpers, so that it takes
-//! seconds, and what is wrong in one file is in nobody else's way.
+//! Compiling an answer: a separate crate with only the learner's file and a few helper modules. It compiles in seconds, and
+//! an error in one file does not affect the others.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     let attributes = [
         "#![no_std]\n",
         "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
-        // With it comes what a panic does, also for a file that does not use it.
+        // The crate has the panic handler, which every kernel needs.
         "extern crate cuda_std as _;\n",
         "#[allow(unused)] use inline::shared_address;\n",
     ];
@@ -34,25 +34,23 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
 }
 
-/// Compiles an answer. What is wrong with it is [`AnswerError`]. `repository` is this repository, in whose target folder it is
-/// compiled.
+/// Compiles an answer in the target folder of `repository`, which is this repository. The inner error is the answer's.
 ///
 /// # Errors
-/// When the repository is not there, when this machine lacks a compiler for the device, and when files cannot be read or
-/// written.
+/// Returns an error when the repository or a compiler for the device is missing, and when files cannot be read or written.
 pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, AnswerError>, Error> {
     let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
-    // Inside of the workspace, whose builds have compiled `core` and more already.
+    // In the workspace's target folder, where builds have already compiled `core`.
     let folder = repository.join("target/learn").join(exercise.name);
     let root = library([(exercise.name, path.as_path())]);
     let built = build(repository, &folder, &root)?;
     Ok(built.map_err(|messages| AnswerError::Compiler(own_messages(&messages, &path, file))))
 }
 
-/// Compiles a crate with this root, in this folder below the repository; or else returns the compiler's messages.
+/// Compiles a crate with this root, in this folder of the repository. The inner error has the compiler's messages.
 ///
 /// # Errors
-/// Those of [`compile()`], when it has them.
+/// Returns the same errors as [`compile()`].
 pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Module, String>, Error> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let cuda_std = repository.join("crates/rust-cuda/cuda_std");
@@ -71,7 +69,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
         write(&source.join(name).with_extension("rs"), &text)?;
     }
-    // The versions that the workspace is built with.
+    // The crate uses the workspace's versions of dependencies.
     let (from, lock) = (repository.join("Cargo.lock"), folder.join("Cargo.lock"));
     let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     if time(&lock) < time(&from) {
@@ -82,9 +80,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         Ok(path) => fs::read_to_string(&path).map_err(Error::file("read", path))?,
         Err(CudaBuilderError::BuildFailed { messages, .. }) => return Ok(Err(messages)),
         Err(CudaBuilderError::NoKernels { .. }) => {
-            return Ok(
-                Err("there is no kernel in it: leave `#[kernel]` and the kernel's name as they were".to_owned()),
-            );
+            return Ok(Err("the file has no kernel: restore `#[kernel]` and the kernel's name".to_owned()));
         }
         Err(CudaBuilderError::Lower { source, .. }) => return Ok(Err(format!("error: {source}"))),
         Err(
@@ -103,7 +99,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     Module::from_ptx(ptx).map(Ok).map_err(|error| Error::Compiler(error.to_string()))
 }
 
-/// Writes a file, unless it has this text: cargo goes by the time at which files were written.
+/// Writes a file, unless it has this text: cargo compiles again when a file's time is newer.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     match fs::read_to_string(path) {
         Ok(old) if old == text => Ok(()),
@@ -111,7 +107,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     }
 }
 
-/// The compiler's messages with the learner's file as it was named, and without cargo's last word.
+/// Returns the compiler's messages with the learner's name of the file, and without cargo's last line.
 fn own_messages(messages: &str, path: &Path, file: &Path) -> String {
     let lines = messages.lines().filter(|line| !line.starts_with("error: could not compile `"));
     let text = lines.collect::<Vec<_>>().join("\n");

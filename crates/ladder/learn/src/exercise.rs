@@ -1,4 +1,4 @@
-//! An exercise as data: its texts, and the launches that an answer has to do right.
+//! An exercise as data: its texts, and the launches that check an answer.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,18 @@ use serde::Serialize;
 
 use crate::values::Values;
 
+/// The folder of the book's chapters.
+pub const CHAPTERS: &str = "docs/book/src";
+
 /// Exercises about one subject.
 #[derive(Debug)]
 pub struct Topic {
     /// Its name: `memory`.
     pub name: &'static str,
-    /// In a few words: `How threads read and write memory`.
+    /// The subject in a few words.
     pub title: &'static str,
+    /// The chapter of the book that explains it: `banks` is `docs/book/src/banks.md`.
+    pub chapter: &'static str,
     /// Its exercises, in the order in which they are taught.
     pub exercises: Vec<Exercise>,
 }
@@ -29,7 +34,7 @@ pub struct Exercise {
     pub text: Cow<'static, str>,
     /// The answer, with hints and an explanation at its head.
     pub solution: Cow<'static, str>,
-    /// The launches that an answer must do right.
+    /// The launches that check an answer.
     pub launches: Launches,
 }
 
@@ -38,29 +43,43 @@ pub struct Exercise {
 pub enum Launches {
     /// A launch for each problem size.
     Sizes {
-        /// The problem sizes, from small to large.
+        /// The problem sizes in the order of the check. The first one that a wrong answer fails is reported, so the
+        /// most instructive size comes first. Counters are compared with the goals at the last size.
         sizes: &'static [usize],
         /// The launch for a size.
         case: fn(usize) -> Case,
-        /// What counters have to reach, at the last size.
+        /// The limits of counters at the last size.
         goals: &'static [Goal],
     },
     /// The launch of a common bug.
     Bug(&'static Pitfall),
 }
 
-/// What a counter has to reach, at an exercise's last size.
+/// The limit of a counter at an exercise's last size. The task and the verdict print it with the same name and unit.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Goal {
-    /// The counter, one of [`simt::counters::METRICS`].
+    /// The counter: one of [`simt::counters::METRICS`], or [`WARPS_PER_SM`].
     #[serde(rename = "name")]
     pub counter: &'static str,
-    /// The most that it may be.
-    pub at_most: f64,
-    /// What it counts, in a few words: `sectors a store`.
+    /// Whether `limit` is the least value that is accepted; otherwise it is the greatest.
+    pub is_least: bool,
+    /// The limit.
+    pub limit: f64,
+    /// What the counter counts, with its unit: `sectors per store request`.
     #[serde(skip)]
     pub what: &'static str,
 }
+
+impl Goal {
+    /// The limit in words: `at most 4`.
+    #[must_use]
+    pub fn limit(&self) -> String {
+        format!("at {} {}", if self.is_least { "least" } else { "most" }, self.limit)
+    }
+}
+
+/// Nsight Compute's name for the warps that can reside on a multiprocessor at once.
+pub const WARPS_PER_SM: &str = "sm__maximum_warps_avg_per_active_cycle";
 
 impl Exercise {
     /// The task in one line: the first line of the text.
@@ -84,7 +103,7 @@ impl Exercise {
         }
     }
 
-    /// What counters have to reach, at the last size.
+    /// The limits of counters at the last size.
     #[must_use]
     pub fn goals(&self) -> &'static [Goal] {
         match self.launches {
@@ -93,7 +112,19 @@ impl Exercise {
         }
     }
 
-    /// The launches, from small to large.
+    /// Appends the goals and the chapter to the task at the head of the text.
+    pub(crate) fn add_facts(&mut self, chapter: &str) {
+        let size = match self.launches {
+            Launches::Sizes { sizes, .. } => sizes.last().map_or(String::new(), |size| format!(" for n = {size}")),
+            Launches::Bug(_) => String::new(),
+        };
+        let goals = self.goals().iter().map(|goal| format!("//! - goal: {}: {}{size}\n", goal.what, goal.limit()));
+        let facts: String = goals.chain([format!("//! - chapter: {chapter} ({CHAPTERS}/{chapter}.md)\n")]).collect();
+        let code = self.text.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
+        self.text.to_mut().insert_str(code, &format!("//!\n{facts}"));
+    }
+
+    /// The launches in the order of the check.
     pub(crate) fn cases(&self) -> Vec<Case> {
         match self.launches {
             Launches::Sizes { sizes, case, .. } => {
@@ -103,7 +134,7 @@ impl Exercise {
         }
     }
 
-    /// The hints, one after the other: the numbered list at the head of the solution.
+    /// The hints: the numbered list at the head of the solution.
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
         let head = head(&self.solution);
@@ -127,7 +158,7 @@ pub(crate) fn head(text: &str) -> String {
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// A launch, and what is right after it.
+/// A launch with its correct results.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The problem size, if the exercise has several.
@@ -139,6 +170,8 @@ pub struct Case {
     pub block: [u32; 3],
     /// The bytes of dynamic shared memory of a block.
     pub shared_bytes: u32,
+    /// The problem size for which the answer's function `launch` returns the grid, the block and the shared memory.
+    pub(crate) chosen_for: Option<u32>,
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
     pub(crate) tolerance: f32,
@@ -158,7 +191,7 @@ pub enum Argument {
         before: Values,
         /// What the host has done with the buffer before the launch.
         state: BufferState,
-        /// Its elements after it; any, if there are none.
+        /// Its elements after the launch; `None` if they may be anything.
         after: Option<Values>,
         /// Whether the parameter is a slice, which is a pointer and a length.
         slice: bool,
@@ -177,13 +210,13 @@ pub enum BufferState {
 }
 
 impl Case {
-    /// A launch of so many blocks and threads a block, in x and y.
+    /// A launch with these numbers of blocks, and of threads per block, in x and y.
     #[must_use]
     pub fn new(blocks: [usize; 2], threads: [u32; 2]) -> Self {
         let grid = [blocks[0] as u32, blocks[1] as u32, 1];
         let block = [threads[0], threads[1], 1];
-        let (size, kernel, shared_bytes, tolerance) = (None, None, 0, 0.0);
-        Self { size, kernel, grid, block, shared_bytes, arguments: Vec::new(), tolerance, any_order: false }
+        let (size, kernel, shared_bytes, chosen_for, tolerance) = (None, None, 0, None, 0.0);
+        Self { size, kernel, grid, block, shared_bytes, chosen_for, arguments: Vec::new(), tolerance, any_order: false }
     }
 
     /// A launch of one dimension.
@@ -192,31 +225,37 @@ impl Case {
         Self::new([blocks, 1], [threads, 1])
     }
 
-    /// A launch of the fewest blocks of so many threads that have a thread for each of `n` elements; at least one.
+    /// The launch with the fewest blocks of `threads` threads that has a thread for each of `n` elements; at least one.
     #[must_use]
     pub fn covering(n: usize, threads: u32) -> Self {
         Self::line(n.div_ceil(threads as usize).max(1), threads)
     }
 
-    /// The same with this kernel in the place of the one that has the exercise's name.
+    /// A launch for `n` elements whose grid, block and shared memory the answer's function `launch` returns.
+    #[must_use]
+    pub fn chosen_for(n: usize) -> Self {
+        Self { chosen_for: Some(n as u32), ..Self::line(1, 1) }
+    }
+
+    /// The same with this suffix of the kernel's name.
     #[must_use]
     pub fn kernel(self, name: &'static str) -> Self {
         Self { kernel: Some(name), ..self }
     }
 
-    /// The same with so many bytes of dynamic shared memory for each block.
+    /// The same with this number of bytes of dynamic shared memory per block.
     #[must_use]
     pub fn shared(self, bytes: usize) -> Self {
         Self { shared_bytes: bytes as u32, ..self }
     }
 
-    /// The same with floats that may be off by so much, relative to what is right.
+    /// The same with this relative error allowed for floats.
     #[must_use]
     pub fn tolerance(self, tolerance: f32) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// The same with results that are right in any order.
+    /// The same with results that are correct in any order.
     #[must_use]
     pub fn any_order(self) -> Self {
         Self { any_order: true, ..self }
@@ -261,7 +300,7 @@ impl Case {
         self.buffer(name, BufferState::Unwritten, expected.poison(), Some(expected))
     }
 
-    /// Appends a pointer to elements, and what they are to become.
+    /// Appends a pointer to elements, and the values that the kernel must change them to.
     #[must_use]
     pub fn in_place(self, name: &'static str, before: impl Into<Values>, expected: impl Into<Values>) -> Self {
         self.buffer(name, BufferState::Written, before.into(), Some(expected.into()))

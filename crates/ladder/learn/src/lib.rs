@@ -1,9 +1,8 @@
 //! Exercises: kernels with blanks or with a bug, and the checks of a learner's answer.
 //!
-//! In: an [`Exercise`] and the file with a learner's answer. Out: a [`AnswerVerdict`], which says that the answer is right, or
-//! the first thing that is wrong with it, in words. An answer is compiled by itself ([`compile()`]) and runs on the SIMT
-//! machine with all of its checks, at sizes that are awkward, and a counter of its memory traffic or its instructions may
-//! have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
+//! In: an [`Exercise`] and the file with a learner's answer. Out: an [`AnswerVerdict`], which reports that the answer is correct,
+//! or the first error in words. An answer is compiled alone ([`compile()`]) and runs on the simulator with all sanitizers,
+//! at difficult sizes. A counter of its memory traffic or its instructions may have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
 //!
 //! An exercise consists of texts in these places:
 //!
@@ -12,14 +11,14 @@
 //! | the kernel with blanks, with the task at its head | `exercises/NAME.rs` |
 //! | the answer, with hints and an explanation at its head | `crates/ladder/learn/solutions/NAME.rs` |
 //! | modules that kernels and answers use | `crates/ladder/learn/support/NAME.rs` |
-//! | inputs, sizes, what is right, and limits of counters | an entry in `crates/ladder/learn/src/topics/TOPIC.rs` |
+//! | inputs, sizes, correct results, and limits of counters | an entry in `crates/ladder/learn/src/topics/TOPIC.rs` |
 //!
 //! A common bug ([`rung::Pitfall`]) is an exercise, too: its one file has both kernels and the launch, and the module `bug`
 //! makes the two texts from it.
 //!
-//! Solutions are plain files, so that contributors edit them and compilers check them, in a folder where nobody comes by
-//! who looks at exercises. Learners edit copies in a folder of their own ([`Progress`]): what they write is in nobody's
-//! way, and the originals are always there.
+//! Solutions are plain files, so that contributors can edit them and compilers can check them. They have a separate folder,
+//! so that a learner who looks at an exercise does not see its solution. Learners edit copies ([`Progress`]), and the
+//! originals stay as they are.
 
 mod bug;
 mod check;
@@ -32,7 +31,7 @@ mod values;
 pub use bug::CheckedBug;
 pub use check::{AnswerError, AnswerVerdict, GoalResult, Launched, WrongResult, check};
 pub use compile::{build, compile, library};
-pub use exercise::{Argument, BufferState, Case, Exercise, Goal, Launches, Topic};
+pub use exercise::{Argument, BufferState, CHAPTERS, Case, Exercise, Goal, Launches, Topic, WARPS_PER_SM};
 pub use progress::{Progress, State};
 pub use values::{Values, floats, integers, words};
 
@@ -55,8 +54,12 @@ impl Course {
         topics.push(Topic {
             name: bug::TOPIC,
             title: "kernels with a bug: find it and fix it",
+            chapter: "pitfalls",
             exercises: bugs.iter().filter(|bug| !bug.is_of_host()).map(Exercise::of_bug).collect(),
         });
+        for topic in &mut topics {
+            topic.exercises.iter_mut().for_each(|exercise| exercise.add_facts(topic.chapter));
+        }
         Self { topics }
     }
 
@@ -72,40 +75,40 @@ impl Course {
     }
 }
 
-/// What keeps an answer from being checked, whatever is in it.
+/// Why an answer could not be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be read or written.
     #[error("cannot {doing} {path}: {why}")]
     File {
-        /// What was to be done with it.
+        /// The operation.
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why it cannot be done.
+        /// The cause.
         #[source]
         why: std::io::Error,
     },
-    /// The file of a learner's progress has been changed by something else.
+    /// The record of a learner's progress cannot be parsed.
     #[error("{path} cannot be read ({why}): remove it, and exercises count as unsolved until they are checked again")]
     Progress {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         why: serde_json::Error,
     },
-    /// The sources that this program was built from are needed to compile an answer, and have gone.
-    #[error("{repository} has not the sources that this program was built from: build it again where they are now")]
+    /// The sources that this program was built from, which compile an answer, are missing.
+    #[error("the sources of this program are not in {repository}: build the program again in their present folder")]
     NoSources {
-        /// Where they were.
+        /// Their folder when the program was built.
         repository: PathBuf,
     },
     /// This machine lacks a program that compiles kernels, or one failed.
     #[error("{0}")]
     Compiler(String),
-    /// The SIMT machine could not be started.
-    #[error("the SIMT machine cannot be started: {0}")]
+    /// The simulator could not be started.
+    #[error("cannot start the simulator: {0}")]
     Machine(String),
 }
 

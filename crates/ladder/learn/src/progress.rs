@@ -1,4 +1,4 @@
-//! A learner's folder: the files that they edit, and how far they have come.
+//! A learner's folder: the files that the learner edits, and the learner's progress.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,15 +14,15 @@ use crate::exercise::Exercise;
 /// The file with what cannot be seen from the others.
 const FILE: &str = ".progress.json";
 
-/// How far a learner has come with an exercise.
+/// A learner's progress with an exercise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// There is no file of the learner's.
+    /// The learner has no file for it.
     New,
-    /// There is one.
+    /// The learner has a file.
     Begun,
-    /// The last check found nothing wrong with it.
+    /// The last check of the file found no error.
     Solved,
 }
 
@@ -32,19 +32,19 @@ impl fmt::Display for State {
     }
 }
 
-/// What is kept from one run of the program to the next.
+/// The data that one run of the program saves for the next.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedProgress {
-    /// Exercises whose last check found nothing wrong.
+    /// Exercises whose last check found no error.
     #[serde(default)]
     solved: BTreeSet<String>,
-    /// How many hints were shown.
+    /// The number of hints that were shown.
     #[serde(default)]
     hints: BTreeMap<String, usize>,
 }
 
-/// A learner's folder. Nothing in it is ever overwritten but the record of progress.
+/// A learner's folder. The program overwrites nothing in it except the record of progress.
 #[derive(Debug)]
 pub struct Progress {
     folder: PathBuf,
@@ -52,18 +52,18 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The folder where a learner works who has named none: `exercises/mine`, in the nearest folder from `here` upwards
-    /// that has `exercises`.
+    /// Returns the default folder: `exercises/mine` in the nearest folder that has `exercises`, among `here` and its
+    /// ancestors.
     #[must_use]
     pub fn usual_folder(here: &Path) -> PathBuf {
         let has_exercises = |folder: &&Path| folder.join("exercises").is_dir();
         here.ancestors().find(has_exercises).unwrap_or(here).join("exercises/mine")
     }
 
-    /// Reads what is kept in a folder, which need not be there.
+    /// Reads the progress in a folder, which may not exist yet.
     ///
     /// # Errors
-    /// When the record of progress cannot be read.
+    /// Returns an error when the record of progress cannot be read.
     pub fn read(folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let folder = folder.into();
         let path = folder.join(FILE);
@@ -75,13 +75,13 @@ impl Progress {
         Ok(Self { folder, kept })
     }
 
-    /// The learner's file for an exercise.
+    /// Returns the path of the learner's file for an exercise.
     #[must_use]
     pub fn file(&self, exercise: &Exercise) -> PathBuf {
         self.folder.join(exercise.name).with_extension("rs")
     }
 
-    /// How far the learner has come.
+    /// Returns the learner's progress with an exercise.
     #[must_use]
     pub fn state(&self, exercise: &Exercise) -> State {
         match self.file(exercise).exists() {
@@ -91,16 +91,16 @@ impl Progress {
         }
     }
 
-    /// The first of these exercises that is not solved.
+    /// Returns the first of these exercises that is not solved.
     #[must_use]
     pub fn next<'e>(&self, exercises: impl IntoIterator<Item = &'e Exercise>) -> Option<&'e Exercise> {
         exercises.into_iter().find(|exercise| self.state(exercise) != State::Solved)
     }
 
-    /// Puts the kernel to complete or to fix into the learner's folder, if there is no file of this name. Returns whether it did.
+    /// Copies an exercise to the learner's folder, unless the file exists. Returns whether it was copied.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error when the file cannot be written.
     pub fn begin(&self, exercise: &Exercise) -> Result<bool, Error> {
         let path = self.file(exercise);
         fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
@@ -114,10 +114,10 @@ impl Progress {
         }
     }
 
-    /// Puts the kernel to complete or to fix into the learner's folder, and what was there under another name, which is returned.
+    /// Renames the learner's file, copies the exercise again, and returns the new name of the learner's file.
     ///
     /// # Errors
-    /// When a file cannot be renamed or written.
+    /// Returns an error when a file cannot be renamed or written.
     pub fn reset(&mut self, exercise: &Exercise) -> Result<Option<PathBuf>, Error> {
         let path = self.file(exercise);
         let mut kept = None;
@@ -133,10 +133,10 @@ impl Progress {
         Ok(kept)
     }
 
-    /// Keeps what a check has said.
+    /// Saves the result of a check.
     ///
     /// # Errors
-    /// When the record cannot be written.
+    /// Returns an error when the record cannot be written.
     pub fn record(&mut self, exercise: &Exercise, is_solved: bool) -> Result<(), Error> {
         self.change(|kept| {
             match is_solved {
@@ -146,10 +146,10 @@ impl Progress {
         })
     }
 
-    /// Counts one more hint, up to `most`, and returns how many were shown before.
+    /// Counts one more hint, up to `most`, and returns the number of hints shown before.
     ///
     /// # Errors
-    /// When the record cannot be written.
+    /// Returns an error when the record cannot be written.
     pub fn next_hint(&mut self, exercise: &Exercise, most: usize) -> Result<usize, Error> {
         let shown = self.kept.hints.get(exercise.name).copied().unwrap_or(0);
         self.change(|kept| {
@@ -158,7 +158,7 @@ impl Progress {
         Ok(shown.min(most))
     }
 
-    /// Changes what is kept, as it is in the file now: another process may have changed it.
+    /// Reads the record again, which another process may have changed, then changes it and writes it.
     fn change(&mut self, change: impl FnOnce(&mut SavedProgress)) -> Result<(), Error> {
         let mut kept = Self::read(&self.folder)?.kept;
         let before = kept.clone();
@@ -167,7 +167,7 @@ impl Progress {
             let path = self.folder.join(FILE);
             let text = serde_json::to_string_pretty(&kept).expect("it has names and numbers");
             fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
-            // In one step, so that nobody reads half of it.
+            // A rename is one step, so another process never reads a part of the record.
             let new = path.with_extension("new");
             fs::write(&new, text + "\n").map_err(Error::file("write", &new))?;
             fs::rename(&new, &path).map_err(Error::file("write", path))?;

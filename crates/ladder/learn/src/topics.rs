@@ -1,24 +1,24 @@
 //! The topics, in the order in which they are taught. A file has a topic's exercises: for each its sizes, and for a size its
-//! launch with what is right after it, computed on the CPU.
+//! launch with the correct results, computed on the CPU.
 
 use crate::exercise::Topic;
 
-/// Declares files as modules and gathers their topics.
+/// Declares files as modules and gathers their topics: each with its title and its chapter of the book.
 macro_rules! topics {
-    ($($file:ident: $title:literal),* $(,)?) => {
+    ($($file:ident: $title:literal, $chapter:literal;)*) => {
         $(mod $file;)*
 
         /// The topics of the kernels with blanks, in the order in which they are taught.
         pub(crate) fn topics() -> Vec<Topic> {
-            vec![$(Topic { name: stringify!($file), title: $title, exercises: $file::exercises() }),*]
+            vec![$(Topic { name: stringify!($file), title: $title, chapter: $chapter, exercises: $file::exercises() }),*]
         }
     };
 }
 
-/// Writes the exercises of a file: for each its name, its sizes from small to large, goals of counters at the last size if
-/// it has some, and the launch for a size.
+/// Writes the exercises of a file: for each its name, its sizes in the order of the check, the goals at the last size if
+/// it has some, and the launch for a size. A goal is a name with its unit, a counter, `<=` or `>=`, and the limit.
 macro_rules! exercises {
-    ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident <= $most:expr)* => $case:expr;)*) => {
+    ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident $bound:tt $limit:expr)* => $case:expr;)*) => {
         pub(super) fn exercises() -> Vec<crate::exercise::Exercise> {
             vec![$(crate::exercise::Exercise {
                 name: stringify!($name),
@@ -28,7 +28,14 @@ macro_rules! exercises {
                 launches: crate::exercise::Launches::Sizes {
                     sizes: &[$($size),*],
                     case: $case,
-                    goals: &[$(crate::exercise::Goal { counter: super::$counter, at_most: $most, what: $what }),*],
+                    goals: const {
+                        &[$(crate::exercise::Goal {
+                            counter: super::$counter,
+                            is_least: matches!(stringify!($bound).as_bytes(), b">="),
+                            limit: $limit,
+                            what: $what,
+                        }),*]
+                    },
                 },
             }),*]
         }
@@ -36,17 +43,21 @@ macro_rules! exercises {
 }
 
 topics! {
-    threads: "which thread does what",
-    memory: "how the threads of a warp read and write global memory",
-    divergence: "branches that split warps",
-    shared: "memory that the threads of a block have in common, and barriers",
-    reduction: "from many numbers to one, step by step",
-    warps: "what 32 lanes do together",
-    banks: "how shared memory is read, and the transpose",
-    matmul: "products of matrices: tiles, corners and registers",
-    atomics: "memory that threads of all blocks change, and who sees it when",
-    copies: "copies that come by themselves",
-    rust: "Rust on a GPU: slices, generics, traits, and where unsafe ends",
+    threads: "the index of a thread, and bounds checks", "warps";
+    memory: "coalesced accesses to global memory", "coalescing";
+    divergence: "divergent branches", "divergence";
+    shared: "shared memory and barriers", "barriers";
+    occupancy: "the number of warps that reside on a multiprocessor", "occupancy";
+    reduction: "the sum of many numbers, step by step", "reduce-on-chip";
+    warps: "shuffles and votes of the 32 lanes of a warp", "shuffle";
+    banks: "bank conflicts and the transpose", "banks";
+    matmul: "matrix products: tiles, corner turning and registers", "matmul";
+    atomics: "atomics, memory orderings and fences", "atomics";
+    copies: "asynchronous copies and pipelines", "async-copies";
+    tensor: "tensor-core products: fragments, tiles without bank conflicts, pipelines", "tensor-cores";
+    rust: "Rust on a GPU: slices, generics, traits and safe wrappers", "rust-kernels";
+    ptx: "the compiler's PTX, and inline PTX", "rust-compiler";
+    host: "the launch: grid, block and bytes of shared memory", "own-kernels";
 }
 
 /// The last part of a module's path.
@@ -67,3 +78,5 @@ const LOCAL_LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum";
 const BRANCHES: &str = "smsp__sass_branch_targets.sum";
 const SPLITS: &str = "smsp__sass_branch_targets_threads_divergent.sum";
 const BARRIERS: &str = "ptx_barriers.sum";
+const INSTRUCTIONS: &str = "ptx_inst_executed_per_warp.ratio";
+const WARPS: &str = crate::exercise::WARPS_PER_SM;

@@ -36,7 +36,7 @@ macro_rules! from {
 from!(f32 => F32, i32 => I32, u32 => U32, u64 => U64);
 
 impl Values {
-    /// How many elements there are.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -47,13 +47,13 @@ impl Values {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the elements.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -64,7 +64,7 @@ impl Values {
         }
     }
 
-    /// The elements of these bytes, of the same type.
+    /// Returns the elements of these bytes, of the same type.
     #[must_use]
     pub fn like(&self, bytes: &[u8]) -> Self {
         match self {
@@ -75,13 +75,13 @@ impl Values {
         }
     }
 
-    /// Elements that no exercise has as a result, for outputs before a launch.
+    /// Returns elements that are not a result of any exercise, for outputs before a launch.
     pub(crate) fn poison(&self) -> Self {
         let bytes = vec![0xa5; self.bytes().len()];
         self.like(&bytes)
     }
 
-    /// An element, as bits.
+    /// Returns the bits of an element.
     pub(crate) fn element(&self, index: usize) -> u64 {
         match self {
             Self::F32(own) => own[index].to_bits().into(),
@@ -91,7 +91,7 @@ impl Values {
         }
     }
 
-    /// Sorts them: for results whose order is nobody's business.
+    /// Sorts the elements: for results that are correct in any order.
     pub(crate) fn sort(&mut self) {
         match self {
             Self::F32(own) => own.sort_by(f32::total_cmp),
@@ -101,8 +101,8 @@ impl Values {
         }
     }
 
-    /// The index of the first element that differs, both elements as text, and how many differ. Floats may be off by
-    /// `tolerance`, relative to `expected`, and absolute for those below 1.
+    /// Returns the index of the first element that differs, both elements as text, and the number of elements that differ.
+    /// Floats may have an error of `tolerance`: relative to `expected`, or absolute if `expected` is below 1.
     #[must_use]
     pub fn difference(&self, expected: &Self, tolerance: f32) -> Option<(usize, [String; 2], usize)> {
         fn first<T: Copy + ToString>(
@@ -127,7 +127,7 @@ impl Values {
     }
 }
 
-/// `n` different numbers with many bits, from a seed.
+/// Returns `n` different numbers with many bits, from a seed.
 #[must_use]
 pub fn words(n: usize, seed: u32) -> Vec<u32> {
     let word = |i: u32| {
@@ -137,13 +137,13 @@ pub fn words(n: usize, seed: u32) -> Vec<u32> {
     (0..n as u32).map(word).collect()
 }
 
-/// `n` integers from -1000 to 1000, so that no sum of them overflows.
+/// Returns `n` integers from -1000 to 1000, so that their sums do not overflow.
 #[must_use]
 pub fn integers(n: usize, seed: u32) -> Vec<i32> {
     words(n, seed).into_iter().map(|word| (word % 2001) as i32 - 1000).collect()
 }
 
-/// `n` floats that are eighths from -8 to 8: sums and products of a few are exact.
+/// Returns `n` floats that are eighths from -8 to 8: sums and products of a few of them are exact.
 #[must_use]
 pub fn floats(n: usize, seed: u32) -> Vec<f32> {
     words(n, seed).into_iter().map(|word| (word % 129) as f32 / 8.0 - 8.0).collect()

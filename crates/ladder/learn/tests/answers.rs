@@ -1,6 +1,6 @@
-//! Every solution is right, every exercise is not yet, and typical mistakes are told in words that help.
+//! Every solution is correct, no exercise is solved as it stands, and the verdicts on typical mistakes help.
 //!
-//! All of them are compiled at once, as modules of one crate, with kernels of different names.
+//! All answers are compiled at once, as modules of one crate, with kernels of different names.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use kernels_gpu::pitfalls::PITFALLS;
-use learn::{AnswerError, AnswerVerdict, Course, Exercise, Progress, State, check, compile};
+use learn::{AnswerError, AnswerVerdict, CHAPTERS, Course, Exercise, Progress, State, WARPS_PER_SM, check, compile};
 use mistakes::{MISTAKES, Mistake};
 use simt::Module;
 
@@ -22,7 +22,7 @@ fn exercises() -> impl Iterator<Item = &'static Exercise> {
     COURSE.exercises()
 }
 
-/// An answer with a kernel of a name of its own.
+/// An answer whose kernel has a unique name.
 struct Answer {
     exercise: &'static Exercise,
     kernel: String,
@@ -38,7 +38,7 @@ impl Answer {
 
     fn with(number: usize, mistake: &Mistake) -> Self {
         let exercise = COURSE.exercise(mistake.exercise).unwrap();
-        // The hints above it may have the same words.
+        // The hints before the code may have the same words.
         let (head, code) = exercise.solution.split_once("\n\n").unwrap();
         assert!(code.contains(mistake.instead_of), "{}: {}", mistake.exercise, mistake.instead_of);
         let text = format!("{head}\n\n{}", code.replacen(mistake.instead_of, mistake.written, 1));
@@ -90,7 +90,7 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
         .unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// A verdict as a learner is told.
+/// A verdict in the words that a learner reads.
 fn in_words(verdict: &AnswerVerdict) -> String {
     let reached: Vec<String> = verdict.reached.iter().map(ToString::to_string).collect();
     match &verdict.trouble {
@@ -128,7 +128,7 @@ fn exercises_are_not_solved_yet() {
 }
 
 #[test]
-fn what_does_not_compile_is_told_with_the_learners_line() {
+fn compiler_errors_name_the_learners_line() {
     let folder = tempfile::tempdir().unwrap();
     let progress = Progress::read(folder.path()).unwrap();
     let mut count = 0;
@@ -150,7 +150,7 @@ fn what_does_not_compile_is_told_with_the_learners_line() {
 }
 
 #[test]
-fn mistakes_are_told_in_words_that_help() {
+fn verdicts_on_mistakes_help() {
     let mut wrong_words = Vec::new();
     for (mistake, answer) in wrong() {
         let verdict = answer.verdict();
@@ -162,7 +162,7 @@ fn mistakes_are_told_in_words_that_help() {
     assert!(wrong_words.is_empty(), "{}", wrong_words.join("\n\n"));
     let tried: BTreeSet<&str> = MISTAKES.iter().map(|mistake| mistake.exercise).collect();
     let with_blanks = exercises().filter(|exercise| exercise.bug().is_none()).count();
-    assert!(2 * tried.len() >= with_blanks, "mistakes are there for {} exercises", tried.len());
+    assert!(2 * tried.len() >= with_blanks, "only {} exercises have mistakes", tried.len());
 }
 
 #[test]
@@ -177,8 +177,20 @@ fn texts_are_whole() {
         assert!(exercise.hints().len() > 1, "{name} has fewer than two hints: {:?}", exercise.hints());
         for goal in exercise.goals() {
             let known = simt::counters::METRICS.iter().any(|metric| metric.name == goal.counter);
-            assert!(known, "{name}: there is no counter {}", goal.counter);
+            assert!(known || goal.counter == WARPS_PER_SM, "{name}: there is no counter {}", goal.counter);
+            // The task and the verdict have the same name and unit.
+            let task = exercise.task();
+            let line = format!("- goal: {}: {}", goal.what, goal.limit());
+            assert!(task.contains(&line), "{name}: {line}\n{task}");
         }
+        // The last hint may be the line to write. The others name the place and the idea.
+        for hint in exercise.hints().iter().rev().skip(1).filter(|_| exercise.bug().is_none()) {
+            assert!(!hint.contains(';') && !hint.contains("let "), "{name}: code in a middle hint: {hint}");
+        }
+    }
+    for topic in &COURSE.topics {
+        let chapter = repository().join(CHAPTERS).join(topic.chapter).with_extension("md");
+        assert!(chapter.is_file(), "{}: there is no chapter {}", topic.name, chapter.display());
     }
     for folder in ["exercises", "crates/ladder/learn/solutions"] {
         let files = fs::read_dir(repository().join(folder)).unwrap().map(|entry| entry.unwrap().path());

@@ -84,7 +84,7 @@ pub struct Pair {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
-    /// The expression of the number, of the simulator's counters and `shared_bytes_per_block`.
+    /// The expression of the number, of the simulator's counters.
     #[serde(skip_serializing)]
     pub number: Expression,
     /// Whether less or more is better.

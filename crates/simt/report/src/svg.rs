@@ -10,19 +10,21 @@ use crate::figures::{Sourced, counts};
 use crate::text::{escaped, wrapped};
 
 /// The size of a cell, and the width of the labels before a row, in pixels.
-const CELL: (usize, usize) = (26, 18);
+const CELL: (usize, usize) = (26, 21);
 const LABEL: usize = 150;
 /// The width of the page: 32 cells, the labels, and margins.
 const WIDTH: usize = LABEL + 32 * CELL.0 + 24;
 /// The height of a line of text, and of the space that arrows have.
-const LINE: usize = 18;
+const LINE: usize = 21;
 const ARROWS: usize = 60;
+/// The width of a character, rounded up.
+const CHARACTER: usize = 9;
 /// The most characters of a line of text that fit.
-const CHARACTERS: usize = 130;
+const CHARACTERS: usize = (WIDTH - 24) / CHARACTER;
 
 const STYLE: &str = "\
-svg{color:#1b1b1b;background:#fff;font:11px ui-monospace,monospace}
-text{fill:currentColor}.h{font-size:13px;font-weight:bold}.q{opacity:.65}.m{text-anchor:middle}.e{text-anchor:end}.p{white-space:pre}
+svg{color:#1b1b1b;background:#fff;font:14px ui-monospace,monospace}
+text{fill:currentColor}.h{font-size:15px;font-weight:bold}.q{opacity:.65}.m{text-anchor:middle}.e{text-anchor:end}.p{white-space:pre}
 rect,.c{stroke:currentColor;stroke-opacity:.25;fill:none}.b{stroke:none}.a{stroke:currentColor;stroke-opacity:.7}
 .idle{fill:#888;fill-opacity:.2}.used{fill:#1a9850;fill-opacity:.45}
 .t0{fill:#e6a700;fill-opacity:.6}.t1{fill:#c2549d;fill-opacity:.55}.t2{fill:#3a86c8;fill-opacity:.55}.t3{fill:#d73027;fill-opacity:.5}
@@ -84,8 +86,7 @@ fn lines_of_text(body: &mut String, text: &str, class: &str, y: &mut usize) {
 
 /// Draws lines of the source from `y` on: their numbers, a bar for the first of them, and the text.
 fn listed(body: &mut String, listing: &Listing, mut y: usize) -> usize {
-    const NUMBER: usize = 84;
-    const CHARACTER: usize = 7;
+    const NUMBER: usize = 100;
     let end = |column: usize| 12 + (column + 1) * NUMBER;
     let left = end(listing.columns.len().saturating_sub(1)) + 16;
     let room = (WIDTH - left) / CHARACTER;
@@ -142,7 +143,7 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     let room = (32 * CELL.0).saturating_sub(count / grid.together.max(1) * 4) / count;
     let wide = CELL.0.min(room + 1).max(6);
     // A text that is too wide is squeezed.
-    let squeezed = |text: &str| match text.chars().count() * 7 > wide {
+    let squeezed = |text: &str| match text.chars().count() * CHARACTER > wide {
         true => format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", wide - 2),
         false => String::new(),
     };
@@ -159,7 +160,7 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     y += 4;
     for (number, row) in grid.rows.iter().enumerate() {
         // Where squeezing would make texts unreadable, they stand upright, in higher cells.
-        let most = row.cells.iter().map(|cell| cell.text.chars().count() * 7).max().unwrap_or(0);
+        let most = row.cells.iter().map(|cell| cell.text.chars().count() * CHARACTER).max().unwrap_or(0);
         let is_upright = wide == CELL.0 && most > 2 * wide;
         let high = if is_upright { most + 8 } else { CELL.1 };
         let (end, baseline) = (LABEL, y + high - 5);

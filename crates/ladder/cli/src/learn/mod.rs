@@ -1,4 +1,4 @@
-//! `ladder learn`: exercises, whose answers are checked on the simulator: kernels with blanks, and kernels with a bug.
+//! `ladder learn`: exercises whose answers are checked on the simulator: kernels with blanks, and kernels with a bug.
 
 mod show;
 mod watch;
@@ -16,25 +16,24 @@ use crate::output::{Document, Format};
 
 pub(crate) const LEARN: Command = Command {
     name: "learn",
-    about: "Exercises, which are checked on the simulator: fill in blanks, find and fix bugs",
+    about: "Exercises that are checked on the simulator: fill in blanks, find and fix bugs",
     arguments: |command, _| Arguments::augment_args(command).after_help(AFTER_HELP).disable_help_subcommand(true),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };
 
 const AFTER_HELP: &str = "\
-An exercise's file is put into your folder, exercises/mine, when you first name it. Edit it there; nothing that you write is \
-ever overwritten, and git does not see that folder. Compiling an answer takes cargo and the device compiler that this \
-repository is built with.";
+The first time you name an exercise, the program copies its file to exercises/mine. Edit the copy: the program never overwrites \
+it, and git ignores the folder. Compiling an answer needs cargo and the device compiler of this repository.";
 
 #[derive(Args, Debug)]
 struct Arguments {
     /// The exercise to check, or the topic whose exercises to list [default: list the topics]
     #[arg(value_name = "EXERCISE|TOPIC")]
     name: Option<String>,
-    /// Check the exercise, or without a name the next one, again whenever you save it
+    /// Check the exercise whenever you save it; without a name, the next unsolved one
     #[arg(long, conflicts_with_all = ["list", "all", "json"])]
     watch: bool,
-    /// List the topics: what happens without a name
+    /// List the topics, as without a name
     #[arg(long, conflicts_with = "name")]
     list: bool,
     /// List every exercise with its task
@@ -42,29 +41,34 @@ struct Arguments {
     all: bool,
     #[command(flatten)]
     format: Format,
-    /// The folder with your files [default: exercises/mine, beside the exercises]
+    /// The folder with your files [default: exercises/mine, next to the exercises]
     #[arg(long, value_name = "PATH", global = true)]
     folder: Option<PathBuf>,
     #[command(subcommand)]
     action: Option<Action>,
 }
 
-/// What else can be done with an exercise; without a name, with the next one that is not solved.
+/// The other actions on an exercise; without a name, on the next unsolved one.
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Show a hint, and each time one more
+    /// Show one more hint each time
     Hint {
-        /// The exercise [default: the next one]
+        /// The exercise [default: the next unsolved one]
         name: Option<String>,
     },
-    /// Begin again; your file is kept under another name
+    /// Compile your file and show its PTX, with the Rust lines of the instructions
+    Ptx {
+        /// The exercise [default: the next unsolved one]
+        name: Option<String>,
+    },
+    /// Restore the original file; your file is kept under another name
     Reset {
         /// The exercise
         name: String,
     },
-    /// Show an answer, and why it is one
+    /// Show a solution with an explanation
     Solution {
-        /// The exercise [default: the next one]
+        /// The exercise [default: the next unsolved one]
         name: Option<String>,
     },
 }
@@ -82,17 +86,34 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
         None => {}
         Some(Action::Hint { name }) => {
             let exercise = named_or_next(name.as_deref(), &progress, &course, env.catalog)?;
-            write!(to.out, "{}", show::hint(exercise, &mut progress)?)?;
+            Format::default().write(&show::hint(exercise, &mut progress)?, env.style(), to.out)?;
             return Ok(0);
+        }
+        Some(Action::Ptx { name }) => {
+            let exercise = named_or_next(name.as_deref(), &progress, &course, env.catalog)?;
+            progress.begin(exercise)?;
+            let file = progress.file(exercise);
+            return match ::learn::compile(exercise, &file, repository(env))? {
+                Ok(module) => {
+                    let function = module.kernels().next().map(|kernel| module.function(kernel)).transpose();
+                    let function = function.map_err(|why| Error::Source(why.to_string()))?;
+                    let text = function.as_ref().map_or("", |function| function.ptx());
+                    write!(to.out, "{}", crate::ptx::with_rust(text, env)?)?;
+                    Ok(0)
+                }
+                Err(trouble) => Err(Error::Source(show::trouble_in_words(&trouble, &file))),
+            };
         }
         Some(Action::Reset { name }) => {
             let exercise = named(name, &course, env.catalog)?;
             let kept = progress.reset(exercise)?;
             let file = show::path(&progress.file(exercise));
-            match kept {
-                Some(kept) => writeln!(to.out, "{file} is as it was at the beginning; yours is {}", show::path(&kept))?,
-                None => writeln!(to.out, "{file} is there; there was none before")?,
-            }
+            let mut document = Document::default();
+            document.note(match kept {
+                Some(kept) => format!("restored {file}; your file is now {}", show::path(&kept)),
+                None => format!("created {file}"),
+            });
+            Format::default().write(&document, env.style(), to.out)?;
             return Ok(0);
         }
         Some(Action::Solution { name }) => {
@@ -137,7 +158,7 @@ fn named<'c>(name: &str, course: &'c Course, catalog: &Catalog) -> Result<&'c Ex
     })
 }
 
-/// The exercise of this name, or the next one.
+/// The exercise of this name, or the next unsolved one.
 fn named_or_next<'c>(
     name: Option<&str>,
     progress: &Progress,
@@ -148,21 +169,25 @@ fn named_or_next<'c>(
         Some(name) => named(name, course, catalog),
         None => progress
             .next(course.exercises())
-            .ok_or_else(|| Error::Request("all exercises are solved: name one".to_owned())),
+            .ok_or_else(|| Error::Request("all exercises are solved; name an exercise".to_owned())),
     }
 }
 
-/// Checks a learner's answer and records it; returns what is to be shown, and whether it is solved.
+/// The folder of this repository.
+fn repository<'a>(env: &Env<'a>) -> &'a Path {
+    Path::new(env.catalog.kernels.package_folder).parent().unwrap_or(Path::new(""))
+}
+
+/// Checks a learner's answer and records the result; returns the verdict as a document, and whether the exercise is solved.
 fn checked(
     exercise: &Exercise,
     progress: &mut Progress,
     course: &Course,
     env: &Env<'_>,
 ) -> Result<(Document, bool), Error> {
-    let repository = Path::new(env.catalog.kernels.package_folder).parent().unwrap_or(Path::new(""));
     let is_new = progress.begin(exercise)?;
     let file = progress.file(exercise);
-    let verdict = match ::learn::compile(exercise, &file, repository)? {
+    let verdict = match ::learn::compile(exercise, &file, repository(env))? {
         Ok(module) => ::learn::check(exercise, &module, exercise.name)?,
         Err(trouble) => AnswerVerdict::of(trouble),
     };

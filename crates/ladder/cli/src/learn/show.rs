@@ -1,8 +1,9 @@
-//! Exercises, verdicts and hints as text.
+//! Exercises, verdicts and hints as documents.
 
 use std::path::Path;
 
 use analysis::pitfalls::{ON_GPU, kept_of};
+use analysis::results::Record;
 use learn::{AnswerError, AnswerVerdict, Course, Exercise, GoalResult, Launched, Progress, State, Topic};
 use serde::Serialize;
 use simt::LaunchError;
@@ -27,18 +28,21 @@ struct ExerciseRecord<'e> {
 struct Checked<'v> {
     name: &'static str,
     state: State,
-    /// The sizes at which it is right.
+    /// The sizes at which the answer is correct.
     right: &'v [usize],
     counters: &'v [GoalResult],
     findings: &'v [Finding],
-    /// What is wrong, in words.
+    /// The error in words.
     trouble: Option<String>,
 }
 
-/// The findings of one launch that are shown.
+/// The most findings of a launch that are shown.
 const FINDINGS: usize = 3;
 
-/// A path, relative to where the program was started if it is below.
+/// The columns of a full progress bar.
+const BAR: usize = 24;
+
+/// A path, relative to the current folder if it is below that folder.
 pub(super) fn path(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path).display().to_string()
@@ -56,9 +60,9 @@ pub(super) fn list(progress: &Progress, course: &Course) -> Document {
         records(topic, progress, &mut document);
     }
     document.table(table);
-    document.note(format!("{} of {} are solved", solved(progress, course.exercises()), course.exercises().count()));
+    document.note(bar(progress, course.exercises()));
     add_next(&mut document, progress, course.exercises());
-    document.note("the exercises of a topic: ladder learn TOPIC; of all topics: ladder learn --all");
+    document.note("help: `ladder learn TOPIC` lists the exercises of a topic, and `--all` lists all exercises");
     document
 }
 
@@ -77,7 +81,7 @@ pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
         }
         document.section(topic.name, topic.title);
         document.table(table);
-        document.note(format!("{} of {} are solved", solved(progress, &topic.exercises), topic.exercises.len()));
+        document.note(bar(progress, &topic.exercises));
         records(topic, progress, &mut document);
     }
     add_next(&mut document, progress, topics.iter().flat_map(|topic| &topic.exercises));
@@ -87,6 +91,14 @@ pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
 /// The number of these exercises that are solved.
 fn solved<'e>(progress: &Progress, exercises: impl IntoIterator<Item = &'e Exercise>) -> usize {
     exercises.into_iter().filter(|exercise| progress.state(exercise) == State::Solved).count()
+}
+
+/// Draws the share of these exercises that are solved: `[####----] 32 of 64 solved`.
+pub(super) fn bar<'e>(progress: &Progress, exercises: impl IntoIterator<Item = &'e Exercise> + Clone) -> String {
+    let all = exercises.clone().into_iter().count();
+    let solved = solved(progress, exercises);
+    let filled = BAR * solved / all.max(1);
+    format!("[{}{}] {solved} of {all} solved", "#".repeat(filled), "-".repeat(BAR - filled))
 }
 
 /// Adds a record of each exercise of a topic.
@@ -104,7 +116,7 @@ fn add_next<'e>(document: &mut Document, progress: &Progress, exercises: impl In
     }
 }
 
-/// What a check has said.
+/// The result of a check.
 pub(super) fn verdict(
     exercise: &Exercise,
     verdict: &AnswerVerdict,
@@ -119,29 +131,29 @@ pub(super) fn verdict(
     document.heading(exercise.name, format!("exercise {number} of {all}, {}: {file}", exercise.topic));
     if is_new {
         document.paragraph(format!("\n{}\n", unfilled(&exercise.task())));
-        document.paragraph(format!("This file is yours now: edit {file}. As it is, it is not right yet:\n"));
+        document.paragraph(format!("Edit your copy: {file}"));
+        document.paragraph("The check of the unchanged copy reports:\n");
     }
     if !verdict.right.is_empty() {
-        document.paragraph(format!("right for n = {}", list_of(&verdict.right)));
+        document.paragraph(format!("correct for n = {}", list_of(&verdict.right)));
     }
     for reached in &verdict.reached {
-        let mark = if reached.is_met() { "reached" } else { "not yet" };
+        let mark = if reached.is_met() { "reached" } else { "not reached" };
         document.paragraph(format!("{mark}: {reached}"));
     }
     match &verdict.trouble {
         None => {
             document.note("solved");
             if let Some(bug) = exercise.bug() {
-                let mut facts = vec![("lesson", bug.lesson.to_owned()), ("a GPU", bug.on_gpu.to_owned())];
-                let measured = kept_of(bug.name).and_then(|record| record.value(ON_GPU));
-                facts.extend(measured.map(|measured| ("measured", measured.to_string())));
+                let mut facts = vec![("lesson", bug.lesson.to_owned()), ("on a GPU", bug.on_gpu.to_owned())];
+                facts.extend(kept_of(bug.name).and_then(on_gpu).map(|effect| ("measured", effect)));
                 document.facts(facts);
             }
             add_next(&mut document, progress, course.exercises());
         }
         Some(trouble) => {
             add_trouble(&mut document, trouble, &progress.file(exercise));
-            document.note(format!("a hint: ladder learn hint {}", exercise.name));
+            document.note(format!("help: `ladder learn hint {}` shows a hint", exercise.name));
         }
     }
     let findings: &[Finding] = match &verdict.trouble {
@@ -163,26 +175,38 @@ fn list_of(sizes: &[usize]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong, as one text.
-fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
+/// What a GPU did with the faulty kernel of a bug, in a sentence.
+fn on_gpu(record: &Record) -> Option<String> {
+    let result = record.value(ON_GPU)?.to_string();
+    let effect = match (&*result, result.strip_prefix("wrong: "), result.strip_prefix("error: ")) {
+        ("right", ..) => "returned the correct result, which does not make it correct".to_owned(),
+        (_, Some(elements), _) => format!("returned {elements} elements wrong"),
+        (.., Some(error)) => format!("failed: {error}"),
+        (other, ..) => format!("was not stopped by the GPU: it {other}"),
+    };
+    Some(format!("on an {}, the faulty kernel {effect}", record.device_name()))
+}
+
+/// The error as one text.
+pub(super) fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
     match trouble {
         AnswerError::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
         AnswerError::Signature(problem) => problem.clone(),
         AnswerError::Launch(launched) => {
-            let lines = [not_right(launched)].into_iter().chain(launched.problems());
+            let lines = [wrong_launch(launched)].into_iter().chain(launched.problems());
             lines.chain([launched.advice().to_owned()]).collect::<Vec<_>>().join("\n")
         }
-        AnswerError::Goal => "The result is right. Now reach what is not reached yet.".to_owned(),
+        AnswerError::Goal => "The result is correct. A goal is not reached yet.".to_owned(),
     }
 }
 
-/// Adds what is wrong.
+/// Adds the error.
 fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
     let AnswerError::Launch(launched) = trouble else {
         return document.paragraph(trouble_in_words(trouble, file));
     };
-    document.paragraph(not_right(launched));
-    // First what is wrong in the result, and then the race or the access that explains it.
+    document.paragraph(wrong_launch(launched));
+    // First the wrong result, and then the finding that explains it.
     if let Some(wrong) = &launched.wrong {
         document.paragraph(wrong.to_string());
     }
@@ -201,22 +225,24 @@ fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
     document.paragraph(launched.advice());
 }
 
-/// `not right for n = 0, 1 block of 64 threads:`.
-fn not_right(launched: &Launched) -> String {
+/// `wrong for n = 33, 1 block of 128 threads:`.
+fn wrong_launch(launched: &Launched) -> String {
     let size = launched.size.map_or(String::new(), |size| format!(" n = {size},"));
-    format!("not right for{size} {}:", launched.geometry)
+    format!("wrong for{size} {}:", launched.geometry)
 }
 
-/// The next hint, and how many there are.
-pub(super) fn hint(exercise: &Exercise, progress: &mut Progress) -> Result<String, Error> {
+/// The hints up to the next one.
+pub(super) fn hint(exercise: &Exercise, progress: &mut Progress) -> Result<Document, Error> {
     let hints = exercise.hints();
-    let shown = progress.next_hint(exercise, hints.len())?;
-    let mut lines = vec![format!("{}: {}", exercise.name, exercise.title())];
-    let numbered = hints.iter().enumerate().take(shown + 1);
-    lines.extend(numbered.map(|(number, hint)| format!("{}. {hint}", number + 1)));
-    lines.push(match hints.len() > shown + 1 {
-        true => format!("one more of {}: ladder learn hint {}", hints.len(), exercise.name),
-        false => format!("these are all; an answer: ladder learn solution {}", exercise.name),
+    let shown = progress.next_hint(exercise, hints.len())? + 1;
+    let mut document = Document::default();
+    document.heading(exercise.name, exercise.title());
+    for (number, hint) in (1..).zip(hints.iter().take(shown)) {
+        document.paragraph(format!("Hint {number} of {}: {hint}", hints.len()));
+    }
+    document.note(match hints.len() > shown {
+        true => format!("Next hint: ladder learn hint {}", exercise.name),
+        false => format!("No more hints. Solution: ladder learn solution {}", exercise.name),
     });
-    Ok(lines.join("\n") + "\n")
+    Ok(document)
 }

@@ -1,23 +1,40 @@
-//! Checking an answer whenever its file is saved.
+//! Checking an answer whenever its file is saved, with keys on a terminal.
 
 use std::fs;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use learn::{Course, Progress};
+use learn::{Course, Exercise, Progress, State};
+use rustix::io::read;
+use rustix::stdio::stdin;
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use simt::run::is_interrupted;
 
-use super::{checked, named};
+use super::{checked, named, show};
 use crate::command::{Env, INTERRUPTED, Output};
 use crate::error::Error;
 use crate::output::Format;
 
-/// How often the file is looked at. What a file system tells by itself differs from one to the next, and this does not.
+/// The time between two looks at the file. Notifications differ between file systems, and polling does not.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Checks an exercise again whenever it is saved, until somebody ends it. Without a name, it goes on to the next one when
-/// one is solved.
+/// The keys, shown after each check.
+const KEYS: &str = "h: hint  l: list  n: next exercise  r: run again  q: quit";
+
+/// The byte of Ctrl-C, which is a key like others while the program waits for keys.
+const CTRL_C: u8 = 3;
+
+/// Why waiting for the learner ended.
+enum Event {
+    Saved,
+    Key(u8),
+    Interrupted,
+}
+
+/// Checks an exercise whenever it is saved. Without a name, starts with the next unsolved exercise. On a terminal, keys ask
+/// for a hint or the next exercise; otherwise a solved exercise is followed by the next one if no name was given.
 pub(super) fn watch(
     name: Option<&str>,
     progress: &mut Progress,
@@ -25,35 +42,100 @@ pub(super) fn watch(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let only = name.map(|name| named(name, course, env.catalog)).transpose()?;
-    while let Some(exercise) = only.or_else(|| progress.next(course.exercises())) {
+    let has_keys = env.terminal && std::io::stdin().is_terminal();
+    let mut next = match name {
+        Some(name) => Some(named(name, course, env.catalog)?),
+        None => progress.next(course.exercises()),
+    };
+    while let Some(exercise) = next {
         let file = progress.file(exercise);
+        let seen = saved(&file);
+        let start = Instant::now();
+        let (document, is_solved) = checked(exercise, progress, course, env)?;
+        let seconds = start.elapsed().as_secs_f64();
+        // The check itself may have created the file.
+        let seen = seen.or_else(|| saved(&file));
+        Format::default().write(&document, env.style(), to.out)?;
+        writeln!(to.out, "{}", show::bar(progress, course.exercises()))?;
+        let keys = if has_keys { KEYS } else { "Ctrl-C: quit" };
+        writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again\n{keys}\n")?;
+        to.out.flush()?;
+        if is_solved && name.is_none() && !has_keys {
+            next = following(exercise, progress, course);
+            continue;
+        }
         loop {
-            let seen = saved(&file);
-            let start = Instant::now();
-            let (document, is_solved) = checked(exercise, progress, course, env)?;
-            let seconds = start.elapsed().as_secs_f64();
-            // A file that the check itself has put there was not saved by anybody.
-            let seen = seen.or_else(|| saved(&file));
-            Format::default().write(&document, env.style(), to.out)?;
-            writeln!(to.out, "{seconds:.1} s; save the file to check it again, Ctrl-C ends this\n")?;
-            to.out.flush()?;
-            if is_solved && only.is_none() {
-                break;
-            }
-            while saved(&file).is_none_or(|now| Some(now) == seen) {
-                if is_interrupted() {
-                    return Ok(INTERRUPTED);
+            match wait(&file, seen, has_keys)? {
+                Event::Interrupted | Event::Key(CTRL_C) => return Ok(INTERRUPTED),
+                Event::Saved | Event::Key(b'r') => break,
+                Event::Key(b'q') => return Ok(0),
+                Event::Key(b'h') => {
+                    Format::default().write(&show::hint(exercise, progress)?, env.style(), to.out)?;
                 }
-                sleep(INTERVAL);
+                Event::Key(b'l') => Format::default().write(&show::list(progress, course), env.style(), to.out)?,
+                Event::Key(b'n') => {
+                    next = following(exercise, progress, course);
+                    break;
+                }
+                Event::Key(_) => writeln!(to.out, "{KEYS}")?,
             }
+            to.out.flush()?;
         }
     }
     writeln!(to.out, "all exercises are solved")?;
     Ok(0)
 }
 
-/// When a file was saved last, and its size; nothing while an editor has removed it to write it anew.
+/// The next unsolved exercise after this one, which comes last.
+fn following<'c>(exercise: &Exercise, progress: &Progress, course: &'c Course) -> Option<&'c Exercise> {
+    let later = course.exercises().skip_while(|own| own.name != exercise.name).skip(1);
+    later.chain(course.exercises()).find(|own| progress.state(own) != State::Solved)
+}
+
+/// Waits until the file is saved, a key is pressed, or the process is interrupted.
+fn wait(file: &Path, seen: Option<(SystemTime, u64)>, has_keys: bool) -> Result<Event, Error> {
+    let _keys = has_keys.then(Keys::new).transpose()?;
+    loop {
+        if is_interrupted() {
+            return Ok(Event::Interrupted);
+        }
+        if saved(file).is_some_and(|now| Some(now) != seen) {
+            return Ok(Event::Saved);
+        }
+        let mut key = [0];
+        match has_keys {
+            // Returns after `INTERVAL` without a key.
+            true if read(stdin(), &mut key).is_ok_and(|bytes| bytes > 0) => return Ok(Event::Key(key[0])),
+            true => {}
+            false => sleep(INTERVAL),
+        }
+    }
+}
+
+/// The terminal in a mode where each key is read at once and not shown. Dropping it restores the former mode, also after a
+/// panic. Checks run in the former mode, where a second Ctrl-C ends the process at once.
+struct Keys(Termios);
+
+impl Keys {
+    fn new() -> Result<Self, Error> {
+        let before = tcgetattr(stdin()).map_err(std::io::Error::from)?;
+        let mut mode = before.clone();
+        mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+        // A read returns with a key, or without one after tenths of a second.
+        mode.special_codes[SpecialCodeIndex::VMIN] = 0;
+        mode.special_codes[SpecialCodeIndex::VTIME] = (INTERVAL.as_millis() / 100) as u8;
+        tcsetattr(stdin(), OptionalActions::Now, &mode).map_err(std::io::Error::from)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+/// The time of the last save of a file, and its size; `None` while an editor replaces the file.
 fn saved(file: &Path) -> Option<(SystemTime, u64)> {
     let data = fs::metadata(file).ok()?;
     Some((data.modified().ok()?, data.len()))

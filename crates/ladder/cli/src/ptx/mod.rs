@@ -274,6 +274,16 @@ fn show(
     Ok(print::function(listing, function, verbatim, interleave))
 }
 
+/// The kernels of a PTX text, with the Rust lines that instructions come from; in color for a terminal.
+pub(crate) fn with_rust(text: &str, env: &Env<'_>) -> Result<String, Error> {
+    let listing = Listing::new(text).map_err(|error| Error::Source(format!("the text is not PTX: {error}")))?;
+    let kernels = listing.tree.functions.iter().filter(|own| own.entry);
+    let roots = env.catalog.kernels.source_folders();
+    let rust = || Some(Interleave::new(&roots));
+    let text = kernels.map(|own| print::function(&listing, own, false, rust())).collect::<Vec<_>>().join("\n");
+    Ok(if env.terminal { text } else { anstream::adapter::strip_str(&text).to_string() })
+}
+
 /// The texts of a module's entries, with the colours of a terminal.
 pub(crate) struct Texts {
     module: &'static engine::Ptx,

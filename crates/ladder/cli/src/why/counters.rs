@@ -4,12 +4,13 @@ use super::Arguments;
 use super::measure::Measurement;
 use crate::command::{CommandArgs, Env, Output};
 use crate::error::Error;
-use crate::output::{self, Document, Importance, NOTHING, OutputStyle, Printer, Table};
+use crate::output::{self, Document, Form, Importance, NOTHING, OutputStyle, Printer, Table};
 use analysis::profile::metrics::find;
 use analysis::profile::statements::{Finding, Statement};
 use analysis::profile::{Profile, RungProfile};
 use profile::metrics::Side;
 use profile::metrics::{self, Group, Metric};
+use report::words::percent;
 
 /// The choices for showing profiles.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,7 @@ pub(super) fn show(
         let mut document = view.profile(&measured.profile);
         let records = measured.records(&metrics, measurement.model());
         records.for_each(|record| document.record(&record));
+        document.measured(measurement.context());
         printer.show(&document)?;
         profiles.push(measured.profile);
         Ok(())
@@ -95,6 +97,9 @@ impl<'a> View<'a> {
     fn tables(&self, profile: &Profile) -> Vec<Table> {
         let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
         let mut shown: Vec<&Metric> = shown.collect();
+        if self.style.form == Form::Records {
+            return vec![self.table(profile, &shown)];
+        }
         if let [row] = &profile.rows[..] {
             return vec![of_one(shown.into_iter(), self.side, |metric| row.number(metric, self.side))];
         }
@@ -122,12 +127,20 @@ impl<'a> View<'a> {
             };
             output::Column::number(self.heading(metric)).of(importance)
         });
-        let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers));
+        // The verdict is kept with the counters; on a terminal, `ladder why` shows it.
+        let is_kept = self.style.form == Form::Records;
+        let verdict = ["bound by", "near"].into_iter().filter(|_| is_kept).map(output::Column::text);
+        let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers).chain(verdict));
         for row in &profile.rows {
             let cells = columns.iter().map(|metric| self.cell(row, metric));
-            table.row([row.rung.name.to_owned()].into_iter().chain(cells));
+            let verdict = [
+                row.verdict.map_or(NOTHING, |found| found.bound.name()).to_owned(),
+                row.verdict.map_or(NOTHING.to_owned(), |found| percent(found.share)),
+            ];
+            let verdict = verdict.into_iter().filter(|_| is_kept);
+            table.row([row.rung.name.to_owned()].into_iter().chain(cells).chain(verdict));
         }
-        table
+        table.with_results_of(profile.ladder.name, &profile.title)
     }
 
     fn heading(&self, metric: &Metric) -> String {
@@ -156,7 +169,7 @@ impl<'a> View<'a> {
             document.note(format!("{NOTHING}{elsewhere}: the rung has no such access or branch"));
         }
         if side == Side::Sim && self.metrics.iter().any(|metric| metric.of_ptx) {
-            document.note("PTX: ptxas makes other instructions and branches of it");
+            document.note("PTX: a count of PTX instructions; ptxas replaces some of them");
         }
         let hidden = self.metrics.iter().filter(|metric| !self.is_shown(metric));
         let hidden: Vec<&str> = hidden.map(|metric| metric.heading.as_str()).collect();
@@ -172,7 +185,7 @@ impl<'a> View<'a> {
             document.section(format!("{} ({})", metric.heading, metric.name), "");
             document.note(format!("  {}", metric.meaning));
             if metric.of_ptx {
-                document.note("  sim: that of the PTX, of which ptxas makes other instructions and branches");
+                document.note("  sim counts PTX instructions; ptxas replaces some of them and removes some branches");
             }
             if !metric.sim_note.is_empty() {
                 document.note(format!("  {}", metric.sim_note));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Arguments;
 use crate::command::{CommandArgs, Env, progress_bar};
 use crate::error::Error;
-use crate::output::Document;
+use crate::output::{Context, Document};
 use crate::timing::{self, MODEL};
 use analysis::occupancy::geometry;
 use analysis::predict::sampler::INSTRUCTIONS;
@@ -192,6 +192,12 @@ impl<'a> Measurement<'a> {
             },
             predictions: predictions.into_iter().map(|own| (own.rung.name, own)).collect(),
         })
+    }
+
+    /// The device that counts, and when.
+    pub(super) fn context(&self) -> Context {
+        let provenance = (self.env.provenance)(&self.info);
+        Context { device: self.info.to_string(), conditions: String::new(), provenance }
     }
 
     /// Adds where and when the counters were counted.

@@ -1,16 +1,16 @@
-//! Memory that threads of all blocks change, and who sees it when.
+//! Atomics, memory orderings and fences.
 
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// How often each value below 64 occurs.
+/// Returns how often each value below 64 occurs.
 fn counts(input: &[u32]) -> Vec<u32> {
     let mut counts = vec![0; 64];
     input.iter().for_each(|value| counts[*value as usize] += 1);
     counts
 }
 
-/// `n` values below 64, of which those below `often` are the most.
+/// Returns `n` values below 64; most of them are below `often`.
 fn values(n: usize, often: u32) -> Vec<u32> {
     words(n, 1).into_iter().map(|word| if word % 16 < 15 { word / 16 % often } else { word / 16 % 64 }).collect()
 }
@@ -21,17 +21,17 @@ exercises! {
         let counts = counts(&input);
         Case::covering(n, 128).input("input", input).in_place("counts", vec![0_u32; 64], counts).value(n as u32)
     };
-    private_histogram: [0, 1, 100, 4000], "atomics of a warp on global memory": ATOMICS <= 8.0 => |n| {
+    private_histogram: [0, 1, 100, 4000], "atomic requests to global memory in total": ATOMICS <= 8.0 => |n| {
         let input = values(n, 64);
         let counts = counts(&input);
         Case::line(4, 64).input("input", input).in_place("counts", vec![0_u32; 64], counts).value(n as u32)
     };
-    aggregated_histogram: [128, 1024], "passes of atomics": ATOMIC_SECTORS <= 320.0 => |n| {
+    aggregated_histogram: [128, 1024], "sectors of global atomics in total": ATOMIC_SECTORS <= 320.0 => |n| {
         let input = values(n, 3);
         let counts = counts(&input);
         Case::covering(n, 128).input("input", input).in_place("counts", vec![0_u32; 64], counts)
     };
-    append: [0, 1, 100, 1024], "passes of atomics": ATOMIC_SECTORS <= 32.0 => |n| {
+    append: [0, 1, 100, 1024], "sectors of global atomics in total": ATOMIC_SECTORS <= 32.0 => |n| {
         let input = integers(n, 2);
         let list: Vec<i32> = input.iter().copied().filter(|own| *own > 0).collect();
         let count = vec![list.len() as u32];

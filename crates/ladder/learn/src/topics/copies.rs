@@ -1,9 +1,9 @@
-//! Copies that come by themselves.
+//! Asynchronous copies and pipelines.
 
 use crate::exercise::Case;
 use crate::values::floats;
 
-/// Each part of 64 elements the other way round.
+/// Returns the elements with each part of 64 reversed.
 fn turned(values: &[f32]) -> Vec<f32> {
     values.chunks(64).flat_map(|part| part.iter().rev().copied()).collect()
 }
@@ -19,7 +19,7 @@ exercises! {
         let output: Vec<f32> = (0..32).map(|i| input[i] * input[i + 32]).collect();
         Case::line(1, 32).input("input", input).output("output", output)
     };
-    copy_pipeline: [0, 1, 2, 7], "barriers that warps come to": BARRIERS <= 14.0 => |turns| {
+    copy_pipeline: [0, 1, 2, 7], "arrivals of warps at barriers in total": BARRIERS <= 14.0 => |turns| {
         let input = floats(turns * 64, 4);
         let output = turned(&input);
         Case::line(1, 64).input("input", input).output("output", output).value(turns as u32)

@@ -1,10 +1,10 @@
-//! Branches that split warps.
+//! Divergent branches.
 
 use crate::exercise::Case;
 use crate::values::words;
 
 exercises! {
-    even_and_odd: [0, 1, 100, 129, 512], "branches that split a warp": SPLITS <= 0.0 => |n| {
+    even_and_odd: [0, 1, 100, 129, 512], "divergent branches in total": SPLITS <= 0.0 => |n| {
         let before = words(n, 1);
         let steps = 9;
         let even = |x: u32| (0..steps).fold(x, |x, _| x.rotate_left(5) ^ x);

@@ -1,10 +1,10 @@
-//! Products of matrices: tiles, corners and registers.
+//! Matrix products: tiles, corner turning and registers.
 
 use crate::exercise::Case;
 use crate::values::{Values, floats};
 
-/// A launch that multiplies square matrices, where a block takes so many columns and rows of the product with so many
-/// threads; `b` lies column after column if it is `turned`.
+/// A launch that multiplies square matrices. A block computes `columns` and `rows` of the product, with `threads` threads in
+/// each direction. `b` is in column-major order if it is `turned`.
 fn product(n: usize, [columns, rows]: [usize; 2], threads: u32, turned: bool) -> Case {
     let (a, b) = (floats(n * n, 1), floats(n * n, 2));
     let mut c = vec![0.0; n * n];
@@ -19,10 +19,10 @@ fn product(n: usize, [columns, rows]: [usize; 2], threads: u32, turned: bool) ->
 
 exercises! {
     matmul_naive: [1, 16, 21] => |n| product(n, [16, 16], 16, false);
-    matmul_tile: [1, 17, 32, 40, 48], "loads of a warp": LOADS <= 432.0 => |n| product(n, [16, 16], 16, false);
-    corner_turning: [1, 17, 40, 48], "sectors a load": SECTORS_A_LOAD <= 4.0 => |n| product(n, [16, 16], 16, true);
-    coarsening: [1, 17, 70, 64], "loads of a warp": LOADS <= 640.0 => |n| product(n, [64, 16], 16, false);
-    register_tile: [1, 31, 40, 64], "wavefronts of loads from shared memory": SHARED_WAVEFRONTS <= 12288.0 => |n| {
+    matmul_tile: [1, 17, 32, 40, 48], "load requests in total": LOADS <= 432.0 => |n| product(n, [16, 16], 16, false);
+    corner_turning: [1, 17, 40, 48], "sectors per load request": SECTORS_A_LOAD <= 4.0 => |n| product(n, [16, 16], 16, true);
+    coarsening: [1, 17, 70, 64], "load requests in total": LOADS <= 640.0 => |n| product(n, [64, 16], 16, false);
+    register_tile: [1, 31, 40, 64], "wavefronts of shared loads in total": SHARED_WAVEFRONTS <= 12288.0 => |n| {
         product(n, [32, 32], 16, false)
     };
 }

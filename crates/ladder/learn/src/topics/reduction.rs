@@ -1,9 +1,9 @@
-//! From many numbers to one, step by step.
+//! The sum of many numbers, step by step.
 
 use crate::exercise::Case;
 use crate::values::integers;
 
-/// The sums of parts of so many elements; one 0 of no elements.
+/// Returns the sums of parts of `part` elements; one 0 if there are no elements.
 pub(super) fn sums(input: &[i32], part: usize) -> Vec<i32> {
     match input.is_empty() {
         true => vec![0],
@@ -20,12 +20,12 @@ pub(super) fn sum_of_parts(n: usize, threads: u32, part: usize) -> Case {
 
 exercises! {
     reduce_tree: [0, 1, 127, 128, 300] => |n| sum_of_parts(n, 128, 128);
-    reduce_together: [0, 1, 127, 300, 256], "branches that split a warp": SPLITS <= 12.0 => |n| sum_of_parts(n, 128, 128);
-    reduce_more_a_thread: [0, 1, 130, 512, 2000, 2048], "barriers that warps come to": BARRIERS <= 128.0 => |n| {
+    reduce_together: [0, 1, 127, 300, 256], "divergent branches in total": SPLITS <= 12.0 => |n| sum_of_parts(n, 128, 128);
+    reduce_more_a_thread: [0, 1, 130, 512, 2000, 2048], "arrivals of warps at barriers in total": BARRIERS <= 128.0 => |n| {
         sum_of_parts(n, 128, 512)
     };
-    reduce_block_size: [0, 1, 255, 600, 512], "branches": BRANCHES <= 160.0 => |n| {
-        // Both kernels in turn, the larger one for the last size.
+    reduce_block_size: [0, 1, 255, 600, 512], "branches executed by warps in total": BRANCHES <= 160.0 => |n| {
+        // Both kernels alternate, and the last size is for the larger one.
         match n % 2 == 0 {
             true => sum_of_parts(n, 256, 256).kernel("_256"),
             false => sum_of_parts(n, 64, 64).kernel("_64"),

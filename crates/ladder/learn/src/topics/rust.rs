@@ -1,4 +1,4 @@
-//! Rust on a GPU: slices, generics, traits, and where unsafe ends.
+//! Rust on a GPU: slices, generics, traits and safe wrappers.
 
 use crate::exercise::Case;
 use crate::values::{integers, words};
@@ -19,7 +19,7 @@ exercises! {
         let output: Vec<i32> = input.chunks(3).map(middle).collect();
         Case::line(1, n as u32).input("input", &input).output("output", output)
     };
-    array_in_registers: [64, 128], "loads from local memory": LOCAL_LOADS <= 0.0 => |n| {
+    array_in_registers: [64, 128], "local load requests in total": LOCAL_LOADS <= 0.0 => |n| {
         let input: Vec<u32> = words(16 * n, 3).into_iter().map(|word| word % 4).collect();
         let count = |k: u32, i: usize| (0..16).filter(|step| input[step * n + i] == k).count() as u32;
         let output: Vec<u32> = (0..4 * n).map(|at| count((at / n) as u32, at % n)).collect();

@@ -1,9 +1,9 @@
-//! Memory that the threads of a block have in common, and barriers.
+//! Shared memory and barriers.
 
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// Each part of so many elements the other way round.
+/// Returns the elements with each part of `part` elements reversed.
 fn turned(values: &[u32], part: usize) -> Vec<u32> {
     values.chunks(part).flat_map(|part| part.iter().rev().copied()).collect()
 }
@@ -24,7 +24,7 @@ exercises! {
         let after = turned(&before, threads);
         Case::line(3, threads as u32).shared(4 * threads).in_place("data", before, after)
     };
-    halo: [0, 1, 5, 128, 131, 512], "loads of a warp": LOADS <= 20.0 => |n| {
+    halo: [0, 1, 5, 128, 131, 512], "load requests in total": LOADS <= 20.0 => |n| {
         let input = integers(n, 7);
         let sum = |i: usize| input[i.saturating_sub(3)..n.min(i + 4)].iter().sum();
         let output: Vec<i32> = (0..n).map(sum).collect();

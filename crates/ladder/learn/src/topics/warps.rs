@@ -1,4 +1,4 @@
-//! What 32 lanes do together.
+//! Shuffles and votes of the 32 lanes of a warp.
 
 use super::reduction::sum_of_parts;
 use crate::exercise::Case;
@@ -17,7 +17,7 @@ exercises! {
         let first = warp[0];
         warp.iter_mut().for_each(|own| *own -= first);
     });
-    differences: [64, 192], "loads of a warp": LOADS <= 6.0 => |n| {
+    differences: [64, 192], "load requests in total": LOADS <= 6.0 => |n| {
         let input = integers(n, 2);
         let output: Vec<i32> = (0..n).map(|i| input[i] - if i % 32 > 0 { input[i - 1] } else { 0 }).collect();
         Case::covering(n, 64).input("input", &input).output("output", output)
@@ -39,7 +39,7 @@ exercises! {
             *own = sum;
         }
     });
-    reduce_warps: [0, 1, 255, 600, 512], "barriers that warps come to": BARRIERS <= 16.0 => |n| sum_of_parts(n, 256, 256);
+    reduce_warps: [0, 1, 255, 600, 512], "arrivals of warps at barriers in total": BARRIERS <= 16.0 => |n| sum_of_parts(n, 256, 256);
     count_votes: [64, 192] => |n| {
         let input = integers(n, 4);
         let negative = |warp: &[i32]| warp.iter().filter(|own| **own < 0).count() as u32;

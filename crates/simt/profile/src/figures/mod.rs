@@ -9,6 +9,7 @@ mod banks;
 mod bursts;
 mod figure;
 mod flow;
+mod fragments;
 mod meeting;
 mod record;
 mod recorder;
@@ -30,6 +31,7 @@ pub const DRAWINGS: &[Drawing] = &[
     access::ACCESS,
     banks::BANKS,
     shuffle::SHUFFLE,
+    fragments::FRAGMENTS,
     tree::TREE,
     tiles::TILES,
     bursts::BURSTS,

@@ -210,7 +210,9 @@ fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, st
 /// Adds a figure, with pictures as wide as this style.
 fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
     let own = &sourced.figure;
-    let place = if own.ptx_line > 0 { format!("PTX line {}", own.ptx_line) } else { String::new() };
+    // A source line says more, and does not change with other kernels of the module.
+    let is_placed = sourced.line.is_empty() && own.ptx_line > 0;
+    let place = if is_placed { format!("PTX line {}", own.ptx_line) } else { String::new() };
     document.section(format!("{}: {}", own.what, own.title), place);
     if !sourced.line.is_empty() {
         document.paragraph(&sourced.line);

@@ -1,0 +1,50 @@
+//! Hints:
+//!
+//! 1. The finding reports the size of the shared memory. Compare that size with the size of the tile.
+//! 2. The third number counts bytes, and the tile has 256 elements. How large is an element?
+//! 3. `THREADS * size_of::<i32>() as u32`
+//!
+//! The type system does not connect the launch with the kernel: the compiler cannot check the number of bytes. Compute
+//! it from the same constant as the number of threads, so that both change together.
+
+use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
+
+/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+fn launch(n: u32) -> [u32; 3] {
+    const THREADS: u32 = 256;
+    [n.div_ceil(THREADS), THREADS, THREADS * size_of::<i32>() as u32]
+}
+
+/// # Safety
+/// `input` points to `n` elements, `output` to one for each block. The block has a power of two of threads, and 4 bytes
+/// of dynamic shared memory for each of them.
+#[kernel]
+pub unsafe fn shared_bytes(input: *const i32, output: *mut i32, n: u32) {
+    let tile = dynamic_shared_mem::<i32>();
+    let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
+    // SAFETY: i < n for the read; the tile has an element for each thread; a barrier separates the rounds.
+    unsafe {
+        *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
+        thread::sync_threads();
+        let mut stride = thread::block_dim_x() as usize / 2;
+        while stride > 0 {
+            if t < stride {
+                *tile.add(t) += *tile.add(t + stride);
+            }
+            thread::sync_threads();
+            stride /= 2;
+        }
+        if t == 0 {
+            *output.add(thread::block_idx_x() as usize) = *tile;
+        }
+    }
+}
+
+/// # Safety
+/// `config` points to 3 words.
+#[kernel]
+pub unsafe fn shared_bytes_launch(n: u32, config: *mut [u32; 3]) {
+    // SAFETY: `config` points to 3 words. The check calls `launch` through this kernel, in one thread.
+    unsafe { *config = launch(n) };
+}

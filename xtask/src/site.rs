@@ -1,0 +1,48 @@
+//! `cargo xtask site`: the book's pages, the playground and a first page, as a folder of static files.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::console::{Failure, Result, status};
+use crate::process::{cargo, from_root, root, run_program, target_folder, visibly};
+use crate::{install, playground};
+
+/// Builds the site into a folder; into `site` in the target folder, if none is given.
+/// Fails when the folder holds anything but an earlier site: other files are not overwritten.
+pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<ExitCode> {
+    install::device()?;
+    let target = target_folder();
+    let folder = folder.map_or_else(|| target.join("site"), Path::to_owned);
+    let create = |path: &Path| std::fs::create_dir_all(path).map_err(|error| Failure::file("create", path, &error));
+    let is_other = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
+    if is_other && !folder.join("playground").is_dir() {
+        return Err(Failure::request(format!("{} has other files, which the site would replace", folder.display()))
+            .help("`cargo xtask site FOLDER` takes a folder that is empty or does not exist"));
+    }
+    create(&folder)?;
+    playground::build(Some(&folder.join("playground")), is_for_tests)?;
+
+    let text = target.join("book-text").into_os_string();
+    let written = run_program("book", "dev", std::slice::from_ref(&text))?;
+    if written != ExitCode::SUCCESS {
+        return Ok(written);
+    }
+    // mdBook is compiled in a separate run: it asks for features of shared crates, which would be compiled again.
+    let pages: [OsString; 2] = [text, folder.join("book").into()];
+    visibly(
+        cargo()
+            .args(["run", "--package", "book-pages", "--features", "mdbook", "--manifest-path"])
+            .arg(root().join("Cargo.toml"))
+            .arg("--")
+            .args(pages),
+    )?;
+
+    let first = root().join("crates/ladder/book/pages/www");
+    for from in [first.join("index.html"), root().join("docs/screenshots/climb.webp")] {
+        let to = folder.join(from.file_name().unwrap_or_default());
+        std::fs::copy(&from, &to).map_err(|error| Failure::file("copy", &from, &error))?;
+    }
+    status("Ready", from_root(&folder.join("index.html")));
+    Ok(ExitCode::SUCCESS)
+}
