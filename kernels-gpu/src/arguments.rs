@@ -85,6 +85,7 @@ static mut WEIGHTS: [f32; 5] = [0.0; 5];
 /// Computes a weighted mean of each element and its four neighbors. Elements outside of the input count as 0.
 #[kernel]
 pub unsafe fn filter(input: &[f32], output: *mut f32) {
+    let weights = (&raw const WEIGHTS).cast::<f32>();
     let i = thread::index_1d() as usize;
     if i < input.len() {
         let mut sum = 0.0;
@@ -92,7 +93,7 @@ pub unsafe fn filter(input: &[f32], output: *mut f32) {
             let element = input.get((i + k).wrapping_sub(2)).copied().unwrap_or(0.0);
             // SAFETY: k < 5. No thread writes constant memory, and the host does not write it
             // during the launch.
-            sum += unsafe { WEIGHTS[k] } * element;
+            sum += unsafe { *weights.add(k) } * element;
         }
         // SAFETY: i < input.len(), and `output` has as many elements. No other thread writes
         // this one.

@@ -151,7 +151,9 @@ fn a_project_of_ones_own() {
 fn the_first_chapter_of_the_book() {
     const CHAPTER: &str = include_str!("../../docs/book/src/getting-started.md");
     let consoles = blocks(CHAPTER, "console tested=xtask/tests/project.rs");
-    let commands: Vec<&str> = consoles.iter().flat_map(|block| block.lines()).map(|line| &line[2..]).collect();
+    // A command goes on after a backslash at the end of its line.
+    let consoles = consoles.concat().replace("\\\n    ", "");
+    let commands: Vec<&str> = consoles.lines().map(|line| &line[2..]).collect();
     let [install, new, first_test, broken_test, build, figure, counters, run_host] = commands[..] else {
         panic!("the chapter has other commands: {commands:?}")
     };
