@@ -11,11 +11,12 @@
 //!
 //! # Where the rungs come from
 //!
-//! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article after *Professional CUDA C Programming*
-//! (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the article measures"
-//! means that article. The article's unrolled kernels test once whether both of a thread's elements exist, and lose the
-//! matrix's right edge where only the first does. These kernels test each element, so every shape is right. The article
-//! has a second barrier after the index arithmetic. That barrier orders nothing, and these kernels leave it out.
+//! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article of January 2022 that retells *Professional
+//! CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the
+//! article measures" means the measurements of that article's author. The article's unrolled kernels test once whether
+//! both of a thread's elements exist, and lose the matrix's right edge where only the first does. These kernels test each
+//! element, so every shape is right. The article has a second barrier after the index arithmetic. That barrier orders
+//! nothing, and these kernels leave it out.
 //!
 //! # Safety
 //! All kernels: `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device memory that nothing

@@ -42,7 +42,7 @@ struct UInt4([u32; 4]);
 /// As [`histogram`](super) says, with any number of blocks; `input` is a multiple of 16.
 #[rung(
     after = histogram_private_coarsened,
-    lesson = "a copy for each lane, in its own bank, and 16-byte loads: as fast for any bytes, at memory's speed",
+    lesson = "a copy for each lane, in the lane's bank, and 16-byte loads: as fast as the memory, for any bytes",
     blocks = [128, 256, 512, 1024],
     default_block = 1024,
     items_per_thread = WIDTH * LOADS as u32,

@@ -23,7 +23,7 @@ const ITEMS: u32 = 16;
 /// As [`histogram`](super) says.
 #[rung(
     after = histogram_private,
-    lesson = "16 bytes a thread: a sixteenth of the copies to write out, but strided reads",
+    lesson = "16 bytes per thread: a sixteenth of the copies to write out, but strided reads",
     blocks = [128, 256, 512, 1024],
     default_block = 256,
     items_per_thread = ITEMS

@@ -16,7 +16,7 @@ use rung::rung;
 /// As [`matmul`](super) says.
 #[rung(
     after = matmul_tiled,
-    lesson = "column-major, but a thread's x and y change roles while a tile is loaded: coalesced",
+    lesson = "column-major, but a thread's x and y exchange roles while a tile is loaded: coalesced",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0])

@@ -38,7 +38,7 @@ const COLS: u32 = 256;
 /// As [`matmul`](super) says.
 #[rung(
     after = matmul_vector_copies,
-    lesson = "every read and every copy paced between the multiplications, which never starve: the top",
+    lesson = "every read and every copy has a fixed place between the multiplications, which do not wait for them",
     blocks = [256],
     grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1],
     dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4

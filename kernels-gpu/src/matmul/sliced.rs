@@ -43,7 +43,7 @@ pub const COLS: u32 = 64;
 /// a time uses the workspace.
 #[rung(
     after = matmul_pipelined,
-    lesson = "smaller tiles, and k in slices that add up one after another: the top where tiles are few",
+    lesson = "smaller tiles, and k in slices that add up one after another: the fastest if tiles are few",
     blocks = [128],
     grid = |launch| super::sliced_tiles(launch, ROWS, COLS),
     resident = 4,

@@ -12,7 +12,7 @@ use rung::rung;
 /// As [`matmul`](super) says.
 #[rung(
     after = matmul_naive,
-    lesson = "the second matrix in column-major order, read where it lies: 32 sectors for 32 elements",
+    lesson = "the second matrix in column-major order: a warp reads 32 sectors for 32 elements",
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0])
 )]

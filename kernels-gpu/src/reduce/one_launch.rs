@@ -36,7 +36,7 @@ const IN_FLIGHT: usize = 8;
 /// again afterwards; `input` is a multiple of 16. One launch at a time uses the workspace.
 #[rung(
     after = reduce_vector,
-    lesson = "the whole sum: each block publishes its own in one word, and the last block adds them up",
+    lesson = "the whole sum: each block publishes its sum in one word, and the last block adds the words up",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 1024,
     block_for = |shape| if shape[0] < 1 << 22 { [512, 1, 1] } else { [1024, 1, 1] },

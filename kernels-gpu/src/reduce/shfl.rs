@@ -9,8 +9,8 @@ use rung::rung;
 /// warp sums those words the same way.
 ///
 /// Against `reduce_smem`: five exchanges between registers replace the rounds through shared memory. There is one barrier
-/// and one word of shared memory per warp. The article *Warp Shuffle Instruction* measures 1.4 times the speed with
-/// blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction", `reduceShfl`.)
+/// and one word of shared memory per warp. The article *Warp Shuffle Instruction* measures 1.4 times that rung's speed
+/// with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction", `reduceShfl`.)
 ///
 /// # Safety
 /// As [`reduce`](super) says.

@@ -10,7 +10,7 @@ use rung::rung;
 /// As [`shuffle`](super) says.
 #[rung(
     after = shuffle_wrap_back,
-    lesson = "pairs of lanes swap: the butterfly's step, after which both have both values' result",
+    lesson = "pairs of lanes swap their values: one step of a butterfly, which gives every lane the same result",
     T = { i32: i32, f32: f32 },
     default_block = 16,
     block_for = |shape| [shape[0] as u32, 1, 1],

@@ -18,7 +18,7 @@ const REGISTERS: usize = 4;
 /// As [`shuffle`](super) says, with `clamped_width` as the width.
 #[rung(
     after = shuffle_xor,
-    lesson = "the same with an array of four registers a lane: four neighboring values move together",
+    lesson = "the same with an array of four registers per lane: four neighboring values move together",
     T = { i32: i32, f32: f32 },
     default_block = 4,
     block_for = |shape| [shape[0] as u32 / REGISTERS as u32, 1, 1],

@@ -63,7 +63,7 @@ const fn blocks(rows: u32, cols: u32) -> u32 {
 /// As [`transpose`](super) says; the grid has one block for each tile; `input` is a multiple of 16, `output` of 32.
 #[rung(
     after = transpose_aligned,
-    lesson = "16 bytes an access on both sides: squares transposed in registers, a swizzle instead of padding",
+    lesson = "16 bytes per access on both sides: squares transposed in registers, a swizzle instead of padding",
     blocks = [512],
     items_per_thread = TILE_ROWS * TILE_COLS / BLOCK,
     grid = |launch| [blocks(launch.length(0) as u32, launch.length(1) as u32), 1, 1]

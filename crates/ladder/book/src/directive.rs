@@ -9,7 +9,7 @@ use crate::arguments::{value, words};
 use crate::command::OutputKind;
 use crate::context::Context;
 use crate::numbers::holds;
-use crate::{Destination, FOLDER, exercises, figure, item, links, read, record};
+use crate::{Destination, FOLDER, change, exercises, figure, item, links, read, record};
 
 /// The line with what its directives give. What is wrong goes to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
@@ -56,6 +56,8 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
+        ["change", name, ..] => change::change(name, &words[2..]),
+        ["climb", name, source, ..] => change::climb(name, source, &words[3..], context),
         ["picture", name] => figure::picture(name, context),
         ["uses", text, name] => {
             let name = rung(name)?.name;
@@ -111,7 +113,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
 }
 
 /// The rung of this name, of whatever ladder.
-fn rung(name: &str) -> Result<&'static Rung, String> {
+pub(crate) fn rung(name: &str) -> Result<&'static Rung, String> {
     let mut rungs = CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs.iter());
     rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))
 }

@@ -20,6 +20,8 @@
 //! | `{{ladders}}` | a table of all ladders, with the number of rungs and what each computes |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
+//! | `{{change RUNG [ITEM…] [over=RUNG]}}` | what a rung's kernel, and items of its file, change in the rung before it, as a `diff` |
+//! | `{{climb LADDER SOURCE [rungs=RUNG,…] [mark="NAME\|SOURCE\|ROW"]}}` | a chart of the ladder's recorded times, with the memory's floor or the marked time |
 //! | `{{picture NAME}}` | the drawing `docs/book/pictures/NAME.svg` |
 //! | `{{device NAME KEY}}` | a figure of `crates/simt/devices/known/NAME.toml`: `{{device h100 l2.gb_per_s}}` |
 //! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name; with `--grid` among the options, of a kernel that is not a rung |
@@ -41,6 +43,7 @@
 //! in `docs/book/recorded`, and `tested=FILE` for commands of other programs, which that test runs.
 
 mod arguments;
+mod change;
 mod chapter;
 mod command;
 mod context;

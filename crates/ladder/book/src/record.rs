@@ -67,6 +67,10 @@ impl Results {
 /// Returns the heading of a quantity that was measured on several devices, or for several problems: `time, H200` or
 /// `time, H200, m = 4096`.
 pub(crate) fn heading(source: &str, quantity: &str, has_problem: bool) -> String {
+    if quantity == "published" {
+        // What a text published is not of this device.
+        return quantity.to_owned();
+    }
     let device = source.split('/').next().unwrap_or_default();
     let problem = source.split_once('@').filter(|_| has_problem).map(|(_, problem)| format!(", {problem}"));
     format!("{quantity}, {}{}", device.to_uppercase(), problem.unwrap_or_default())

@@ -28,6 +28,7 @@ mod why;
 
 pub use command::{Env, FindExplain, Program, progress_bar};
 pub use error::Error;
+pub use html_report::{Changed, Mark, climb, difference};
 pub use program::{captured, main, run_process};
 pub use report::regime;
 

@@ -102,7 +102,7 @@ pub enum Column {
     Time,
     /// The speedup over the ladder's first rung.
     OverFirst,
-    /// The speed in percent of the first rung's. The first rung is a copy, which is the ladder's upper bound.
+    /// The speed in percent of the first rung's. The first rung is a copy of the same bytes.
     OfCopy,
     /// The speedup over the previous rung.
     OverBefore,

@@ -53,7 +53,7 @@ pub struct Rung {
     pub blocks_wait: bool,
     /// Whether the rung overwrites its input, which is then restored before the next launch.
     pub in_place: bool,
-    /// Whether it is an upper bound and not a solution: it moves the bytes without doing the work.
+    /// Whether it is a measure for the other rungs and not a solution: it moves the bytes without doing the work.
     pub is_bound: bool,
     /// Whether one launch computes the problem's whole result, while other rungs of its ladder leave a last step to
     /// the host.

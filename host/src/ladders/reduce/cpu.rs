@@ -3,7 +3,25 @@
 
 /// The sum of `data`, wrapping, from the first element to the last.
 pub fn plain_sum(data: &[i32]) -> i32 {
-    data.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+    let mut sum: i32 = 0;
+    for value in data {
+        sum = sum.wrapping_add(*value);
+    }
+    sum
+}
+
+/// The sum of `data`, wrapping, by a loop that is unrolled four times: each iteration adds four elements to four sums.
+pub fn unrolled_sum(data: &[i32]) -> i32 {
+    let mut sums: [i32; 4] = [0; 4];
+    let mut groups = data.chunks_exact(4);
+    for group in &mut groups {
+        sums[0] = sums[0].wrapping_add(group[0]);
+        sums[1] = sums[1].wrapping_add(group[1]);
+        sums[2] = sums[2].wrapping_add(group[2]);
+        sums[3] = sums[3].wrapping_add(group[3]);
+    }
+    // The elements after the last whole group.
+    plain_sum(&sums).wrapping_add(plain_sum(groups.remainder()))
 }
 
 /// The sum of `data`, wrapping, by interleaved pairs: the upper half is added to the lower half in place, and then the

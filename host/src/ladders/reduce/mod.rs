@@ -1,4 +1,4 @@
-//! The sum of n 32-bit integers, wrapping: from neighboured pairs in global memory to warp shuffles. Some of the rungs
+//! The sum of n 32-bit integers, wrapping: from neighboring pairs in global memory to warp shuffles. Some of the rungs
 //! also compute the product, min and max of five types.
 //!
 //! Each kernel takes `(input: *mut T, output: *mut T, n: u32)` and writes one element per block, the sum of the
@@ -37,7 +37,7 @@ mod cpu;
 mod number;
 mod reduction;
 
-pub use cpu::{plain_sum, recursive_reduce};
+pub use cpu::{plain_sum, recursive_reduce, unrolled_sum};
 
 use engine::Error;
 use engine::options::{Opt, Options};

@@ -1,7 +1,7 @@
 //! The transpose of a matrix of 32-bit floats: from strided writes to padded tiles in shared memory.
 //!
 //! Each kernel takes `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies without
-//! transposing: it shows the bandwidth that the memory can reach.
+//! transposing: the other rungs are compared with its speed.
 //!
 //! Effective bandwidth is computed as in the ladder's source text: one read and one write of every element, rows ×
 //! cols × 8 bytes, divided by the time.

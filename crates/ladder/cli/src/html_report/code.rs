@@ -91,14 +91,16 @@ fn words(code: &str, html: &mut String) {
 
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Changed {
+pub struct Changed {
     /// `+`, `-`, a blank, or `…` where lines are left out.
-    sign: char,
-    text: String,
+    pub sign: char,
+    /// The line without its sign.
+    pub text: String,
 }
 
-/// What changed from one text to another, with a few lines around; nothing where they are the same.
-pub(super) fn difference(old: &str, new: &str) -> Vec<Changed> {
+/// Returns what changed from one text to another, with a few equal lines around each change. Returns no lines for equal
+/// texts.
+pub fn difference(old: &str, new: &str) -> Vec<Changed> {
     let diff = TextDiff::from_lines(old, new);
     let mut lines = Vec::new();
     for group in diff.grouped_ops(CONTEXT) {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::data::{LadderData, RungData};
-use crate::charts::{Axis, Drawn, Label, per_second};
+use crate::charts::{Axis, Drawn, Label, file, per_second};
 use crate::output::duration;
 
 /// Where the columns of words begin and end: the plot's left edge and width, and the ends of the columns of numbers.
@@ -41,6 +41,72 @@ struct Bar {
 
 impl Drawn for LadderChart {
     const TEMPLATE: &'static str = "ladder_chart.svg";
+}
+
+/// A time that a chart marks with a line: the memory's floor, or the time of a library.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Its name: `floor`, `cuBLAS`.
+    pub name: String,
+    /// The time in nanoseconds.
+    pub time: f64,
+}
+
+/// The width of the chart of [`climb`] in pixels. On a page of 360 pixels, type of 11 pixels is still larger than nine.
+const NARROW: f64 = 420.0;
+/// The width of one letter of a rung's name in that chart.
+const LETTER: f64 = 7.0;
+/// The least distance between two labels of its axis.
+const TICK: f64 = 46.0;
+
+/// Returns an SVG file with the time of each rung, by name and in nanoseconds, as a distance from the mark or from the
+/// left edge. It is narrow enough for a page on a phone. Returns `None` if there is no time.
+pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<String> {
+    let axis = Axis::of(times.iter().map(|(_, time)| *time).chain(mark.map(|mark| mark.time)))?;
+    let longest = times.iter().map(|(name, _)| name.chars().count()).max()?;
+    let left = 16.0 + LETTER * longest as f64;
+    let last = NARROW - 4.0;
+    // The heading of the last column has three letters before the name.
+    let columns = [mark.map_or(last, |mark| last - LETTER * (mark.name.chars().count() + 3) as f64), last];
+    let width = columns[0] - 64.0 - left;
+    let at = |time: f64| left + axis.at(time) * width;
+    let cells = |time: f64| {
+        let share = mark.map(|mark| match mark.time / time * 100.0 {
+            few if few < 10.0 => format!("{few:.1} %"),
+            more => format!("{more:.0} %"),
+        });
+        let texts = [Some(duration(time)), share];
+        texts.into_iter().flatten().zip(columns).map(|(text, x)| Label { at: [x, 0.0], text }).collect()
+    };
+    let rows = times.iter().enumerate().map(|(number, (name, time))| Bar {
+        name: (*name).to_owned(),
+        y: TOP + ROW * (number as f64 + 0.5),
+        from: mark.map_or(left, |mark| at(mark.time)),
+        to: at(*time),
+        old: None,
+        cells: cells(*time),
+    });
+    let rows: Vec<Bar> = rows.collect();
+    let height = ROW * rows.len() as f64;
+    let heads = [Some("time".to_owned()), mark.map(|mark| format!("of {}", mark.name))];
+    let words = times.iter().map(|(name, time)| format!("{name} {}", duration(*time)));
+    let ticks = axis.ticks().into_iter().map(|time| Label { at: [at(time), 0.0], text: short(time) });
+    let mut ticks: Vec<Label> = ticks.collect();
+    ticks.dedup_by(|next, kept| next.at[0] - kept.at[0] < TICK);
+    let chart = LadderChart {
+        title: title.to_owned(),
+        words: words.collect::<Vec<_>>().join("; "),
+        width: NARROW,
+        height: TOP + height + 46.0,
+        room: [left, TOP, width, height],
+        rows,
+        ticks,
+        columns: heads.into_iter().flatten().zip(columns).map(|(text, x)| Label { at: [x, 0.0], text }).collect(),
+        floor: mark
+            .map(|mark| Label { at: [at(mark.time), 0.0], text: format!("{} {}", mark.name, duration(mark.time)) }),
+        axis: "time of a launch, logarithmic".to_owned(),
+    };
+    Some(file(&chart))
 }
 
 impl LadderChart {
@@ -106,5 +172,23 @@ fn short(nanoseconds: f64) -> String {
         few if few < 1e3 => format!("{few:.0} ns"),
         some if some < 1e6 => format!("{} µs", crate::charts::plain(some / 1e3)),
         more => format!("{} ms", crate::charts::plain(more / 1e6)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mark, climb};
+
+    #[test]
+    fn a_climb_names_each_rung_and_its_share_of_the_mark() {
+        let mark = Mark { name: "floor".to_owned(), time: 20_000.0 };
+        let svg = climb("toys", &[("slow", 80_000.0), ("fast", 25_000.0)], Some(&mark)).expect("there are times");
+        for text in [">slow<", ">80.00 µs<", ">25 %<", ">fast<", ">80 %<", ">of floor<", ">floor 20.00 µs<", "<style>"]
+        {
+            assert!(svg.contains(text), "{text} is not in {svg}");
+        }
+        let plain = climb("toys", &[("slow", 80_000.0)], None).expect("there is a time");
+        assert!(plain.contains(">80.00 µs<") && !plain.contains("floor\""), "{plain}");
+        assert!(climb("toys", &[], Some(&mark)).is_none());
     }
 }

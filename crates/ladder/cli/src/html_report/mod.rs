@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+pub use code::{Changed, difference};
+pub use ladder_chart::{Mark, climb};
+
 use crate::command::{Command, CommandArgs, Env, Output, WRONG};
 use crate::error::Error;
 use crate::timing::{Timing, TimingArguments};

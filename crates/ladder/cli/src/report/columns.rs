@@ -119,8 +119,8 @@ impl ColumnText {
     }
 }
 
-/// The published speedup. If it is relative to another rung than the first, the cell names that rung and gives our
-/// speedup over it.
+/// The published speedup and the rung that it compares with. For another rung than the first, our speedup over that rung
+/// follows.
 fn published(report: &Report, outcome: &RungResult) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();
@@ -131,11 +131,11 @@ fn published(report: &Report, outcome: &RungResult) -> String {
     };
     let first = report.ladder.rungs.first();
     if first.is_some_and(|first| first.name == speedup.over) {
-        return claim;
+        return format!("{claim} over the first");
     }
     let here = report.speedup_over(outcome, speedup.over);
     let here = here.map_or(String::new(), |factor| format!(", here {factor:.2}×"));
-    format!("{claim} {}{here}", speedup.over)
+    format!("{claim} over {}{here}", speedup.over)
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ mod expand;
 /// | `cluster = 2` | blocks of a cluster along x (`.reqnctapercluster`, PTX ISA §11.4) |
 /// | `in_place` | the kernel overwrites its input |
 /// | `single_pass` | one launch gives the whole result, where other rungs leave a last step to the host |
-/// | `is_bound` | the kernel moves the bytes without doing the work: an upper bound |
+/// | `is_bound` | the kernel moves the bytes without doing the work: a measure for the other rungs |
 /// | `blocks_wait` | blocks wait for each other, so all of them must be resident at the same time |
 ///
 /// The kernels are named after the rung, then the suffixes of the values in the order of the attribute, then the block:

@@ -11,10 +11,11 @@ fn no_elements_one_and_an_odd_number() {
 
 proptest! {
     #[test]
-    fn both_ways_give_the_same(data in prop::collection::vec(any::<i32>(), 0..2000)) {
+    fn all_ways_give_the_same(data in prop::collection::vec(any::<i32>(), 0..2000)) {
         let expected = plain_sum(&data);
         let wide: i64 = data.iter().copied().map(i64::from).sum();
         prop_assert_eq!(expected, wide as i32);
+        prop_assert_eq!(unrolled_sum(&data), expected);
         prop_assert_eq!(recursive_reduce(&mut data.clone()), expected);
     }
 }
