@@ -63,9 +63,10 @@ fn names_are_unique_and_found() {
 fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
     let rungs = ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names());
     let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.cure]).map(str::to_owned);
-    let basics = include_str!("../../kernels-gpu/src/basics.rs");
-    let basics = basics.lines().filter_map(|line| line.strip_prefix("pub unsafe fn ")?.split('(').next());
-    let named: BTreeSet<String> = rungs.chain(pitfalls).chain(basics.map(str::to_owned)).collect();
+    let others = [include_str!("../../kernels-gpu/src/arguments.rs"), include_str!("../../kernels-gpu/src/basics.rs")];
+    let others = others.into_iter().flat_map(str::lines);
+    let others = others.filter_map(|line| line.strip_prefix("pub unsafe fn ")?.split('(').next());
+    let named: BTreeSet<String> = rungs.chain(pitfalls).chain(others.map(str::to_owned)).collect();
     let compiled: BTreeSet<String> = entries_in_ptx().into_keys().map(str::to_owned).collect();
     let missing: Vec<_> = named.difference(&compiled).collect();
     let unlisted: Vec<_> = compiled.difference(&named).collect();

@@ -1,5 +1,5 @@
 //! The kernels of every ladder: device code, one module per ladder, one function in one file per rung. The modules
-//! `basics` and `pitfalls` have kernels that are not rungs.
+//! `arguments`, `basics` and `pitfalls` have kernels that are not rungs.
 //!
 //! A rung's file says first what it changes against an earlier rung and why that should help, then shows the code. The
 //! attribute [`rung::rung`] above the function writes an entry point for each block size and variant, and the constant
@@ -18,6 +18,7 @@
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod allreduce;
+pub mod arguments;
 pub mod basics;
 pub mod gemm;
 pub mod histogram;

@@ -1,11 +1,26 @@
 //! `cargo xtask new project`, as a person uses it: outside this workspace a project is written, and its tests pass without
-//! a GPU and fail for a kernel that is wrong, with the test's own line.
+//! a GPU and fail for a kernel that is wrong, with the test's own line. A test follows the book's first chapter in such a
+//! project, command by command.
 
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The project's folder, empty, for one test at a time: so what is compiled for one test serves the other.
+fn project() -> (std::path::PathBuf, MutexGuard<'static, ()>) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project/vectors");
+    let _ = fs::remove_dir_all(&project);
+    (project, alone)
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
 
 fn new_project(folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_xtask")).args(["new", "project"]).arg(folder).output().unwrap()
@@ -15,36 +30,62 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Runs cargo in the project, with what is compiled of other people's crates for this workspace.
-fn cargo(project: &Path, arguments: &[&str]) -> Output {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(arguments).args(["--config", "profile.dev.debug=false"]);
-    // Optimizing them takes much longer than these tests.
-    for krate in ["simt-ptx", "ladder-driver", "ladder-ptx"] {
-        cargo.args(["--config", &format!("profile.dev.package.{krate}.opt-level=0")]);
-    }
+/// The options of cargo for a project, with which it uses what is compiled of other people's crates for this workspace.
+/// Optimizing the simulator takes much longer than these tests.
+const OPTIONS: [&str; 8] = [
+    "--config",
+    "profile.dev.debug=false",
+    "--config",
+    "profile.dev.package.simt-ptx.opt-level=0",
+    "--config",
+    "profile.dev.package.ladder-driver.opt-level=0",
+    "--config",
+    "profile.dev.package.ladder-ptx.opt-level=0",
+];
+
+/// Runs a program in the environment of a person who has no GPU.
+fn run(command: &mut Command, folder: &Path) -> Output {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    cargo.current_dir(project).env("CARGO_TARGET_DIR", target).env("SIMT_TEST_DEVICE", "sim");
+    command
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("SIMT_TEST_DEVICE", "sim")
+        .env("LADDER_DRIVER", "sim");
     // This test's own variables are not those of a person.
     for name in ["CARGO_MANIFEST_DIR", "RUSTUP_TOOLCHAIN"] {
-        cargo.env_remove(name);
+        command.env_remove(name);
     }
-    cargo.output().unwrap()
+    command.output().unwrap()
+}
+
+fn cargo(project: &Path, arguments: &[&str]) -> Output {
+    run(Command::new(env!("CARGO")).args(arguments).args(OPTIONS), project)
 }
 
 fn test(project: &Path) -> Output {
     cargo(project, &["test", "--quiet", "--workspace"])
 }
 
+/// The blocks of code with this language in a document, in order.
+fn blocks(text: &'static str, language: &str) -> Vec<&'static str> {
+    let begin = format!("```{language}\n");
+    text.split(&*begin).skip(1).map(|rest| rest.split_once("```").unwrap().0).collect()
+}
+
 /// Returns the kernel and the test of docs/own-kernels.md, and the lines that import what they use.
 fn documented() -> [&'static str; 3] {
-    let blocks: Vec<&str> = include_str!("../../docs/own-kernels.md")
-        .split("```rust,ignore\n")
-        .skip(1)
-        .map(|rest| rest.split_once("```").unwrap().0)
-        .collect();
+    let blocks = blocks(include_str!("../../docs/own-kernels.md"), "rust,ignore");
     ["pub unsafe fn smooth", "use core::", "#[test]"]
         .map(|part| *blocks.iter().find(|block| block.contains(part)).unwrap())
+}
+
+/// Asserts that a command printed what the book shows, in which `…` stands for what varies or is left out.
+fn assert_shown(output: &Output, block: &str) {
+    let printed = said(output);
+    let mut rest = &*printed;
+    for part in block.trim_end().split('…').map(|part| part.trim_matches('\n')) {
+        rest = rest.split_once(part).unwrap_or_else(|| panic!("`{part}` is not printed:\n{printed}")).1;
+    }
 }
 
 /// Asserts that what is published has no path of this machine. `ladder` is a link, which Git ignores.
@@ -62,11 +103,10 @@ fn assert_no_path_of_this_machine(folder: &Path, root: &str) {
 
 #[test]
 fn a_project_of_ones_own() {
-    let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project/vectors");
-    let _ = fs::remove_dir_all(&project);
+    let (project, _alone) = project();
     let made = new_project(&project);
     assert!(made.status.success(), "{}", said(&made));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     assert_no_path_of_this_machine(&project, root.to_str().unwrap());
     let ci = fs::read_to_string(project.join(".github/workflows/test.yml")).unwrap();
     assert!(ci.contains("LADDER_URL: \"\" # FILL IN") == said(&made).contains("fill in LADDER_URL"), "{}", said(&made));
@@ -104,6 +144,66 @@ fn a_project_of_ones_own() {
     assert!(!failed.status.success(), "{found}");
     assert!(found.contains("Error: kernels/src/lib.rs:"), "{found}");
     assert!(found.contains("sim, size 31: element 1 is 0.5, expected is 1.5; 30 of 31 differ"), "{found}");
+}
+
+/// Runs each command of the book's first chapter, and compiles each block of its code, at the places that it names.
+#[test]
+fn the_first_chapter_of_the_book() {
+    const CHAPTER: &str = include_str!("../../docs/book/src/getting-started.md");
+    let consoles = blocks(CHAPTER, "console tested=xtask/tests/project.rs");
+    // A command goes on after a backslash at the end of its line.
+    let consoles = consoles.concat().replace("\\\n    ", "");
+    let commands: Vec<&str> = consoles.lines().map(|line| &line[2..]).collect();
+    let [install, new, first_test, broken_test, build, figure, counters, run_host] = commands[..] else {
+        panic!("the chapter has other commands: {commands:?}")
+    };
+    let [_, kernel, test, broken, expect, main] = blocks(CHAPTER, "rust,ignore")[..] else {
+        panic!("the chapter has other blocks of code")
+    };
+    let [passed, finding, drawn, counted, launched] = blocks(CHAPTER, "text")[..] else {
+        panic!("the chapter has other outputs")
+    };
+
+    // Installed, the program would be compiled once more: cargo says what it would install.
+    let arguments: Vec<&str> = install.strip_prefix("cargo ").unwrap().split(' ').collect();
+    let mut dry = Command::new(env!("CARGO"));
+    dry.args(&arguments).args(["-Zunstable-options", "--dry-run", "--offline"]).env("RUSTC_BOOTSTRAP", "1");
+    assert_shown(&run(&mut dry, root()), "bin/ladder\n…");
+    let built = run(Command::new(env!("CARGO")).args(["build", "--quiet", "--bin", "ladder"]), root());
+    assert!(built.status.success(), "{}", said(&built));
+
+    let (project, _alone) = project();
+    assert_eq!(new, "cargo xtask new project ../vectors");
+    assert!(new_project(&project).status.success());
+    fs::copy(root().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let lib = project.join("kernels/src/lib.rs");
+    let template = fs::read_to_string(&lib).unwrap();
+    let with = |kernel: &str, test: &str| {
+        let (before, tests) = template.split_once("#[cfg(test)]").unwrap();
+        let tests = tests.trim_end().strip_suffix('}').unwrap();
+        fs::write(&lib, format!("{before}{kernel}\n#[cfg(test)]{tests}\n{test}}}\n")).unwrap();
+    };
+    let typed = |command: &str| match command.strip_prefix("cargo ") {
+        Some(arguments) => cargo(&project, &arguments.split(' ').collect::<Vec<_>>()),
+        None => {
+            let ladder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("debug/ladder");
+            run(Command::new(ladder).args(command.strip_prefix("ladder ").unwrap().split(' ')), &project)
+        }
+    };
+
+    with(kernel, test);
+    assert_shown(&typed(first_test.strip_prefix("cd ../vectors && ").unwrap()), passed);
+    with(broken, test);
+    assert_shown(&typed(broken_test), finding);
+    let launch = test.lines().find(|line| line.contains("device.launch")).unwrap();
+    with(kernel, &test.replace(launch, expect));
+    assert_shown(&typed(broken_test), passed);
+    fs::write(project.join("host/src/main.rs"), main).unwrap();
+    let built = typed(build);
+    assert!(built.status.success(), "{}", said(&built));
+    assert_shown(&typed(figure), drawn);
+    assert_shown(&typed(counters), counted);
+    assert_shown(&typed(run_host), launched);
 }
 
 #[test]

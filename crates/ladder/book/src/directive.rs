@@ -9,7 +9,7 @@ use crate::arguments::{value, words};
 use crate::command::OutputKind;
 use crate::context::Context;
 use crate::numbers::holds;
-use crate::{Destination, change, exercises, figure, item, links, read, record};
+use crate::{Destination, FOLDER, change, exercises, figure, item, links, read, record};
 
 /// The line with what its directives give. What is wrong goes to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
@@ -40,6 +40,16 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             let ladder = CATALOG.ladder(name).map_err(|why| why.to_string())?;
             let rows = ladder.rungs.iter().map(|rung| format!("| `{}` | {} |\n", rung.name, rung.lesson));
             Ok(format!("| rung | what it teaches |\n|---|---|\n{}", rows.collect::<String>()))
+        }
+        ["ladders"] => {
+            let rows = CATALOG.ladders.iter().map(|ladder| {
+                let chapter = format!("{}.md", ladder.name);
+                let has_chapter = std::path::Path::new(FOLDER).join("src").join(&chapter).is_file();
+                let name = format!("`{}`", ladder.name);
+                let name = if has_chapter { format!("[{name}]({chapter})") } else { name };
+                format!("| {name} | {} | {} |\n", ladder.rungs.len(), ladder.summary)
+            });
+            Ok(format!("| ladder | rungs | computes |\n|---|--:|---|\n{}", rows.collect::<String>()))
         }
         ["published", name] => {
             let published = rung(name)?.published.ok_or_else(|| format!("no text gives a speedup for `{name}`"))?;

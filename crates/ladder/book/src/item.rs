@@ -10,8 +10,8 @@ const WIDEST: usize = 90;
 const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "const "];
 
 /// The words before an item's name.
-const KEYWORDS: [&str; 9] =
-    ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "macro_rules! ", "mod "];
+const KEYWORDS: [&str; 10] =
+    ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "static mut ", "type ", "macro_rules! ", "mod "];
 
 /// Returns the item of this name without its documentation and without the attribute `rung`, which repeats it: a function,
 /// a type, a constant or a macro, or by how its line begins `impl …` or the call of a macro, `operations!`.
@@ -182,6 +182,7 @@ pub unsafe fn first(
 pub(super) const LEN: usize =
     4;
 const ONE: usize = 1;
+static mut TWO: usize = 2;
 
 impl Part {
     /// Inner.
@@ -210,6 +211,7 @@ fn generic<
         assert!(item("generic").ends_with("{\n    a;\n}"), "{}", item("generic"));
         assert_eq!(item("LEN"), "pub(super) const LEN: usize =\n    4;");
         assert_eq!(item("ONE"), "const ONE: usize = 1;");
+        assert_eq!(item("TWO"), "static mut TWO: usize = 2;");
         assert_eq!(item("inner"), "#[inline(always)]\nfn inner(&self) -> u32 {\n    1\n}");
         assert!(item("impl Part").ends_with("    }\n}"));
         assert!(super::item(FILE, "fourth").is_err());

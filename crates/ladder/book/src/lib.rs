@@ -17,6 +17,7 @@
 //! | `{{item FILE NAME from="…" until="…"}}` | the item's lines from the first text to the second |
 //! | `{{lesson RUNG}}` | the rung's lesson |
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
+//! | `{{ladders}}` | a table of all ladders, with the number of rungs and what each computes |
 //! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
 //! | `{{change RUNG [ITEM…] [over=RUNG]}}` | what a rung's kernel, and items of its file, change in the rung before it, as a `diff` |

@@ -1,7 +1,7 @@
 use super::*;
 
-/// The same condition stands before barriers, between them and behind them; a function that is not inlined has barriers too,
-/// and one is called through a pointer.
+/// The same condition is tested before, between and after barriers. A function that is not
+/// inlined has barriers, too, and another one is called through a pointer.
 #[cfg(target_arch = "nvptx64")]
 pub fn value(i: u32) -> u64 {
     use cuda_std::{shared_array, thread, warp};
