@@ -57,7 +57,7 @@ topics! {
     tensor: "tensor-core products: fragments, tiles without bank conflicts, pipelines", "tensor-cores";
     rust: "Rust on a GPU: slices, generics, traits and safe wrappers", "rust-kernels";
     ptx: "the compiler's PTX, and inline PTX", "rust-compiler";
-    host: "the launch: grid, block and bytes of shared memory", "own-kernels";
+    host: "the launch: grid, block and bytes of shared memory", "launching";
 }
 
 /// The last part of a module's path.
