@@ -5,8 +5,7 @@ use engine::Rung;
 use host::CATALOG;
 
 use crate::arguments::value;
-use crate::context::Context;
-use crate::directive::rung;
+use crate::context::{Context, rung};
 use crate::{item, read};
 
 /// Returns a block of code with what a rung's kernel changes in the kernel of the rung before it, or of the rung that

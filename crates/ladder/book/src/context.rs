@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use engine::Rung;
+use host::CATALOG;
+
 use crate::Destination;
 use crate::command::Commands;
 use crate::record::Results;
@@ -12,7 +15,16 @@ pub(crate) struct Context<'a> {
     pub file: &'a str,
     pub commands: &'a Commands,
     pub results: &'a Results,
-    /// The files that stand beside the pages; directives add to them.
+    /// The figures' files; directives add to them.
     pub files: &'a mut BTreeMap<String, String>,
     pub destination: Destination,
+}
+
+/// Returns the rung of this name.
+///
+/// # Errors
+/// When no ladder has such a rung.
+pub(crate) fn rung(name: &str) -> Result<&'static Rung, String> {
+    let mut rungs = CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs.iter());
+    rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))
 }

@@ -1,13 +1,12 @@
 //! The directives of a line: `{{recorded h200 reduce_smem time}}`.
 
-use engine::Rung;
 use host::CATALOG;
 use profile::counters::Numbers;
 use profile::metrics::{METRICS, Metric, Side};
 
 use crate::arguments::{value, words};
 use crate::command::OutputKind;
-use crate::context::Context;
+use crate::context::{Context, rung};
 use crate::numbers::holds;
 use crate::{Destination, FOLDER, change, exercises, figure, item, links, read, record};
 
@@ -110,12 +109,6 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             strings.join(" ")
         )),
     }
-}
-
-/// The rung of this name, of whatever ladder.
-pub(crate) fn rung(name: &str) -> Result<&'static Rung, String> {
-    let mut rungs = CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs.iter());
-    rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))
 }
 
 /// Items of a file of device code, or the lines of one item from `from=…` on and before `until=…`.
