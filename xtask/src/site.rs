@@ -38,11 +38,8 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<ExitCod
             .args(pages),
     )?;
 
-    let first = root().join("crates/ladder/book/pages/www");
-    for from in [first.join("index.html"), root().join("docs/screenshots/climb.webp")] {
-        let to = folder.join(from.file_name().unwrap_or_default());
-        std::fs::copy(&from, &to).map_err(|error| Failure::file("copy", &from, &error))?;
-    }
+    let first = root().join("crates/ladder/book/pages/www/index.html");
+    std::fs::copy(&first, folder.join("index.html")).map_err(|error| Failure::file("copy", &first, &error))?;
     status("Ready", from_root(&folder.join("index.html")));
     Ok(ExitCode::SUCCESS)
 }

@@ -20,7 +20,7 @@ const FAULTS: &str = r#"(() => {
     if (e.scrollWidth > e.clientWidth + 1) faults.push('it scrolls: ' + name(e));
   // The type of a figure has 14 of its picture's pixels.
   for (const e of document.querySelectorAll('figure img'))
-    if (e.naturalWidth && (e.src.endsWith('.svg') ? 14 : 12) * e.clientWidth / e.naturalWidth < 9) faults.push('its type is too small: ' + name(e));
+    if (e.naturalWidth && (e.closest('.content') ? 14 : 11) * e.clientWidth / e.naturalWidth < 9) faults.push('its type is too small: ' + name(e));
   const light = color => {
     const [r, g, b, a] = color.match(/[\d.]+/g).map(Number);
     return a === 0 ? null : [r, g, b].map(c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
