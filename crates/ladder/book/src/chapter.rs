@@ -145,7 +145,7 @@ struct Excerpt {
     /// The number of its first line.
     start: usize,
     text: String,
-    /// Whether lines behind it are left out.
+    /// Whether lines after it are left out.
     is_cut: bool,
 }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_go_on_behind_a_backslash() {
+    fn commands_continue_after_a_backslash() {
         let pair = |written: &str, run: &str| (written.to_owned(), run.to_owned());
         assert_eq!(joined(&["$ a \\", "    b", "", "# c"]), [pair("$ a \\\n    b", "$ a b"), pair("# c", "# c")]);
     }

@@ -46,7 +46,7 @@ pub(crate) struct CommandOutput {
     pub svg: String,
 }
 
-/// The commands that somebody has asked for, and what became of those that have run.
+/// The requested commands, and the results of those that have run.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
     asked: RefCell<BTreeSet<CommandUse>>,

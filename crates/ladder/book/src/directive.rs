@@ -13,10 +13,10 @@ use crate::{Destination, FOLDER, change, exercises, figure, item, links, read, r
 /// The line with what its directives give. What is wrong goes to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
     let (mut whole, mut rest) = (String::new(), line);
-    while let Some((before, behind)) = rest.split_once("{{") {
+    while let Some((before, start)) = rest.split_once("{{") {
         whole += before;
-        let Some((inner, after)) = behind.split_once("}}") else {
-            fault(format!("`{{{{{behind}` is not closed in its line"));
+        let Some((inner, after)) = start.split_once("}}") else {
+            fault(format!("`{{{{{start}` is not closed in its line"));
             return whole;
         };
         match words(inner).and_then(|words| one(&words, context)) {

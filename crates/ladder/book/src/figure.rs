@@ -1,4 +1,4 @@
-//! Figures of `ladder why --figures`, as files beside the pages.
+//! Figures of `ladder why --figures`, as files next to the pages.
 
 use crate::command::OutputKind;
 use crate::context::Context;
@@ -96,7 +96,7 @@ fn tags<'t>(text: &'t str, tag: &'t str) -> impl Iterator<Item = &'t str> {
     })
 }
 
-/// The number behind the first `name`.
+/// The number after the first `name`.
 fn attribute(text: &str, name: &str) -> Option<f64> {
     text.split_once(name)?.1.split('"').next()?.parse().ok()
 }

@@ -36,7 +36,7 @@
 //! | `{{playground RUNG}}` | on the site the playground with this rung, in the repository a link to its document |
 //! | `{{document FILE}}` | a document of `docs` |
 //!
-//! A block of code with the language `console` is run: below each line `$ ladder …` stands what it prints. Behind the
+//! A block of code with the language `console` is run: the page shows what each line `$ ladder …` prints. After the
 //! language may stand `from="…"` and `until="…"`, lines between which the output is shown, `rendered` for output that is
 //! Markdown, `gpu` for commands that need a GPU or NVIDIA's
 //! tools (only their arguments are checked), `recorded=FILE` for output that was kept

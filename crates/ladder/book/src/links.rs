@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::FOLDER;
 use crate::fault::at;
 
-/// What mdBook reads beside plain Markdown.
+/// The extensions of Markdown that mdBook reads.
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
@@ -74,7 +74,7 @@ pub(crate) fn from_the_book(document: &str, text: &str) -> String {
 }
 
 /// The chapter's text with links as the pages have them: to chapters, and to documents that are chapters. Other files of
-/// the repository, which lie not beside the pages, are named. What is not there is a fault.
+/// the repository, which are not among the pages, are named. What is not there is a fault.
 pub(crate) fn resolved(
     file: &str,
     text: &str,

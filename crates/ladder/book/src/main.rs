@@ -40,11 +40,13 @@ fn run(site: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
         for name in ["book.toml", "book.css"] {
             fs::copy(format!("{FOLDER}/{name}"), folder.join(name))?;
         }
-        // Documents that are chapters show them.
+        // Documents that are chapters show them. The pictures of the site itself are in a folder, and are not copied.
         fs::create_dir_all(folder.join("src/screenshots"))?;
         for picture in fs::read_dir("docs/screenshots")? {
             let picture = picture?;
-            fs::copy(picture.path(), folder.join("src/screenshots").join(picture.file_name()))?;
+            if picture.file_type()?.is_file() {
+                fs::copy(picture.path(), folder.join("src/screenshots").join(picture.file_name()))?;
+            }
         }
     }
     let (chapters, figures, commands) = (book.chapters.len() - 1, book.files.len(), book.commands);

@@ -7,21 +7,21 @@ const UNITS: [&str; 9] = ["ns", "µs", "ms", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s
 pub(crate) fn numbers_without_source(line: &str) -> Vec<String> {
     let mut own = String::new();
     let mut rest = line;
-    while let Some((before, behind)) = rest.split_once("{{") {
+    while let Some((before, start)) = rest.split_once("{{") {
         own += before;
         own += "…";
-        rest = behind.split_once("}}").map_or("", |(_, after)| after);
+        rest = start.split_once("}}").map_or("", |(_, after)| after);
     }
     own += rest;
     let outside_of_code: Vec<&str> = own.split('`').step_by(2).collect();
     let text = outside_of_code.join("…");
     let mut found = Vec::new();
     for (at, unit) in UNITS.iter().flat_map(|unit| text.match_indices(unit)) {
-        let (before, behind) = (text[..at].trim_end_matches(' '), &text[at + unit.len()..]);
-        let is_word = behind.starts_with(|next: char| next.is_alphanumeric() || next == '/');
+        let (before, after) = (text[..at].trim_end_matches(' '), &text[at + unit.len()..]);
+        let is_word = after.starts_with(|next: char| next.is_alphanumeric() || next == '/');
         // `32 × 16` is a shape, and so is what ends a line with a blank before it.
         let is_shape = unit == "×"
-            && (text[..at].ends_with(' ') || behind.trim_start().starts_with(|next: char| next.is_ascii_digit()));
+            && (text[..at].ends_with(' ') || after.trim_start().starts_with(|next: char| next.is_ascii_digit()));
         if before.ends_with(|last: char| last.is_ascii_digit()) && !is_word && !is_shape {
             let number: String = before.chars().rev().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
             found.push(format!("{} {unit}", number.chars().rev().collect::<String>()));

@@ -8,7 +8,7 @@ use crate::{FOLDER, read};
 /// The chapters' text by file.
 ///
 /// # Errors
-/// When a chapter cannot be read, and for chapters that nobody lists.
+/// When a chapter cannot be read, and for chapters that are not in the list.
 pub(crate) fn chapters() -> Result<BTreeMap<String, String>, Faults> {
     let list = format!("{FOLDER}/src/SUMMARY.md");
     let summary = read(&list).map_err(|fault| Faults(vec![fault]))?;

@@ -62,6 +62,10 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     );
     let source = folder.join("src");
     fs::create_dir_all(&source).map_err(Error::file("make", &source))?;
+    // Another process may check its answer to the same exercise: one at a time writes the crate, builds it and reads the PTX.
+    let lock = folder.join("lock");
+    let locked = fs::File::create(&lock).and_then(|file| file.lock().map(|()| file));
+    let _locked = locked.map_err(Error::file("lock", &lock))?;
     write(&folder.join("Cargo.toml"), &manifest)?;
     write(&source.join("lib.rs"), root)?;
     for (name, support) in HELPERS {

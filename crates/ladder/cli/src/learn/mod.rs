@@ -1,5 +1,6 @@
 //! `ladder learn`: exercises whose answers are checked on the simulator: kernels with blanks, and kernels with a bug.
 
+mod keys;
 mod show;
 mod watch;
 

@@ -1,24 +1,18 @@
 //! Checking an answer whenever its file is saved, with keys on a terminal.
 
 use std::fs;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use learn::{Course, Exercise, Progress, State};
-use rustix::io::read;
-use rustix::stdio::stdin;
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use simt::run::is_interrupted;
 
+use super::keys::{INTERVAL, Keys};
 use super::{checked, named, show};
 use crate::command::{Env, INTERRUPTED, Output};
 use crate::error::Error;
 use crate::output::Format;
-
-/// The time between two looks at the file. Notifications differ between file systems, and polling does not.
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The keys, shown after each check.
 const KEYS: &str = "h: hint  l: list  n: next exercise  r: run again  q: quit";
@@ -42,7 +36,7 @@ pub(super) fn watch(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let has_keys = env.terminal && std::io::stdin().is_terminal();
+    let has_keys = env.terminal && Keys::exist();
     let mut next = match name {
         Some(name) => Some(named(name, course, env.catalog)?),
         None => progress.next(course.exercises()),
@@ -94,7 +88,7 @@ fn following<'c>(exercise: &Exercise, progress: &Progress, course: &'c Course) -
 
 /// Waits until the file is saved, a key is pressed, or the process is interrupted.
 fn wait(file: &Path, seen: Option<(SystemTime, u64)>, has_keys: bool) -> Result<Event, Error> {
-    let _keys = has_keys.then(Keys::new).transpose()?;
+    let keys = has_keys.then(Keys::open).transpose()?;
     loop {
         if is_interrupted() {
             return Ok(Event::Interrupted);
@@ -102,36 +96,15 @@ fn wait(file: &Path, seen: Option<(SystemTime, u64)>, has_keys: bool) -> Result<
         if saved(file).is_some_and(|now| Some(now) != seen) {
             return Ok(Event::Saved);
         }
-        let mut key = [0];
-        match has_keys {
-            // Returns after `INTERVAL` without a key.
-            true if read(stdin(), &mut key).is_ok_and(|bytes| bytes > 0) => return Ok(Event::Key(key[0])),
-            true => {}
-            false => sleep(INTERVAL),
+        // The file is polled: notifications differ between file systems.
+        match &keys {
+            Some(keys) => {
+                if let Some(key) = keys.read() {
+                    return Ok(Event::Key(key));
+                }
+            }
+            None => sleep(INTERVAL),
         }
-    }
-}
-
-/// The terminal in a mode where each key is read at once and not shown. Dropping it restores the former mode, also after a
-/// panic. Checks run in the former mode, where a second Ctrl-C ends the process at once.
-struct Keys(Termios);
-
-impl Keys {
-    fn new() -> Result<Self, Error> {
-        let before = tcgetattr(stdin()).map_err(std::io::Error::from)?;
-        let mut mode = before.clone();
-        mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-        // A read returns with a key, or without one after tenths of a second.
-        mode.special_codes[SpecialCodeIndex::VMIN] = 0;
-        mode.special_codes[SpecialCodeIndex::VTIME] = (INTERVAL.as_millis() / 100) as u8;
-        tcsetattr(stdin(), OptionalActions::Now, &mode).map_err(std::io::Error::from)?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for Keys {
-    fn drop(&mut self) {
-        let _ = tcsetattr(stdin(), OptionalActions::Now, &self.0);
     }
 }
 

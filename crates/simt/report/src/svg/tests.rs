@@ -64,7 +64,7 @@ fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
     assert_eq!((count("svg"), count("title"), count("desc")), (1, 2, 1));
     assert_eq!((text.matches("h-26z").count(), text.matches("class=\"a\"").count(), count("path")), (4, 1, 6));
     // The row with a long text is higher, and its texts stand upright.
-    assert_eq!((text.matches("v64h-26z").count(), text.matches("rotate(-90)").count()), (2, 2));
+    assert_eq!((text.matches("v80h-26z").count(), text.matches("rotate(-90)").count()), (2, 2));
     assert!(
         text.contains("<desc id=\"desc0\">a &lt; b; a.rs:1  f::&lt;u32&gt;(&amp;x); lanes 2; a &amp; b</desc>"),
         "{text}"
