@@ -40,13 +40,11 @@ pub(crate) fn change(name: &str, words: &[String]) -> Result<String, String> {
     Ok(format!("```diff\n{lines}```\n\n<p class=\"source\">{source}</p>\n"))
 }
 
-/// The items and the kernel of a rung without documentation and without the attribute `#[rung]`. An item that the file
-/// does not have is left out.
+/// The items and the kernel of a rung. An item that the file does not have is left out.
 fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     let kernel = item::item(text, rung.name).map_err(|why| format!("{}: {why}", rung.source))?;
-    let start = kernel.find("pub unsafe fn").ok_or_else(|| format!("`{}` is not a kernel", rung.name))?;
     let others = items.iter().filter_map(|name| item::item(text, name).ok());
-    let parts: Vec<String> = others.chain([kernel[start..].to_owned()]).map(|part| part + "\n").collect();
+    let parts: Vec<String> = others.chain([kernel]).map(|part| part + "\n").collect();
     // A comment that names the rung before says what the difference shows.
     let is_shown =
         |line: &&str| !["// As in `", "// From here on as in"].iter().any(|own| line.trim().starts_with(own));

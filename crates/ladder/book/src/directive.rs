@@ -174,18 +174,16 @@ fn metrics(group: &str) -> Result<String, String> {
 /// A figure of a known device: `l2.gb_per_s` is the key `gb_per_s` of the table `l2` of its file.
 fn device(name: &str, key: &str) -> Result<String, String> {
     let path = format!("crates/simt/devices/known/{name}.toml");
-    let (table, key) = key.rsplit_once('.').unwrap_or(("", key));
-    let (text, mut own) = (read(&path)?, "");
-    for line in text.lines() {
-        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            Some(name) => own = name,
-            None => match line.split_once(" = ") {
-                Some((found, value)) if (own, found) == (table, key) => return Ok(value.trim_matches('"').to_owned()),
-                _ => {}
-            },
-        }
+    let file: toml::Table = read(&path)?.parse().map_err(|why| format!("{path}: {why}"))?;
+    let mut parts = key.split('.');
+    let first = parts.next().and_then(|part| file.get(part));
+    let found = parts.fold(first, |value, part| value?.get(part));
+    match found.ok_or_else(|| format!("{path} has no `{key}`"))? {
+        toml::Value::String(text) => Ok(text.clone()),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        _ => Err(format!("`{key}` of {path} is neither a number nor a text")),
     }
-    Err(format!("{path} has no `{key}` in [{table}]"))
 }
 
 /// Recorded results side by side.

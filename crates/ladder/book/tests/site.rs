@@ -26,9 +26,9 @@ const FAULTS: &str = r#"(() => {
     return a === 0 ? null : [r, g, b].map(c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
       .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   };
-  const behind = e => { for (; e; e = e.parentElement) { const l = light(getComputedStyle(e).backgroundColor); if (l !== null) return l; } return 1; };
+  const background = e => { for (; e; e = e.parentElement) { const l = light(getComputedStyle(e).backgroundColor); if (l !== null) return l; } return 1; };
   for (const e of document.querySelectorAll('main p, main li, main td, main pre, main figcaption, main a, main h2')) {
-    const [a, b] = [light(getComputedStyle(e).color), behind(e)].sort();
+    const [a, b] = [light(getComputedStyle(e).color), background(e)].sort((a, b) => a - b);
     if ((b + 0.05) / (a + 0.05) < 4) faults.push('too pale: ' + name(e));
   }
   for (const e of document.querySelectorAll('main img')) if (!e.complete || !e.naturalWidth) faults.push('no picture: ' + e.src);

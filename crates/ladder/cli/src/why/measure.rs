@@ -202,8 +202,8 @@ impl<'a> Measurement<'a> {
 
     /// Adds where and when the counters were counted.
     pub(super) fn provenance(&self, document: &mut Document) {
-        let Provenance { date, toolchain } = (self.env.provenance)(&self.info);
-        document.note(format!("on {}; {date}; {toolchain}", self.info));
+        let Context { device, provenance: Provenance { date, toolchain }, .. } = self.context();
+        document.note(format!("on {device}; {date}; {toolchain}"));
     }
 }
 
