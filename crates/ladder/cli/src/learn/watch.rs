@@ -51,15 +51,17 @@ pub(super) fn watch(
         let seen = seen.or_else(|| saved(&file));
         Format::default().write(&document, env.style(), to.out)?;
         writeln!(to.out, "{}", show::bar(progress, course.exercises()))?;
-        let keys = if has_keys { KEYS } else { "Ctrl-C: quit" };
-        writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again\n{keys}\n")?;
+        // The terminal changes its mode before the keys are shown, so that it never shows a key that is pressed then.
+        let keys = has_keys.then(Keys::open).transpose()?;
+        let shown = if has_keys { KEYS } else { "Ctrl-C: quit" };
+        writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again\n{shown}\n")?;
         to.out.flush()?;
         if is_solved && name.is_none() && !has_keys {
             next = following(exercise, progress, course);
             continue;
         }
         loop {
-            match wait(&file, seen, has_keys)? {
+            match wait(&file, seen, keys.as_ref()) {
                 Event::Interrupted | Event::Key(CTRL_C) => return Ok(INTERRUPTED),
                 Event::Saved | Event::Key(b'r') => break,
                 Event::Key(b'q') => return Ok(0),
@@ -87,20 +89,19 @@ fn following<'c>(exercise: &Exercise, progress: &Progress, course: &'c Course) -
 }
 
 /// Waits until the file is saved, a key is pressed, or the process is interrupted.
-fn wait(file: &Path, seen: Option<(SystemTime, u64)>, has_keys: bool) -> Result<Event, Error> {
-    let keys = has_keys.then(Keys::open).transpose()?;
+fn wait(file: &Path, seen: Option<(SystemTime, u64)>, keys: Option<&Keys>) -> Event {
     loop {
         if is_interrupted() {
-            return Ok(Event::Interrupted);
+            return Event::Interrupted;
         }
         if saved(file).is_some_and(|now| Some(now) != seen) {
-            return Ok(Event::Saved);
+            return Event::Saved;
         }
         // The file is polled: notifications differ between file systems.
-        match &keys {
+        match keys {
             Some(keys) => {
                 if let Some(key) = keys.read() {
-                    return Ok(Event::Key(key));
+                    return Event::Key(key);
                 }
             }
             None => sleep(INTERVAL),
