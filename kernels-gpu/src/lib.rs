@@ -25,6 +25,7 @@ pub mod histogram;
 pub mod matmul;
 pub mod pitfalls;
 pub mod reduce;
+pub mod scan;
 pub mod shuffle;
 pub mod tensor_core;
 pub mod transpose;

@@ -12,6 +12,7 @@ mod product;
 pub mod reduce;
 #[cfg(test)]
 mod rung_fixture;
+pub mod scan;
 pub mod shuffle;
 pub mod transpose;
 
@@ -26,6 +27,7 @@ pub(crate) static ALL: &[Ladder] = &[
     matmul::LADDER,
     gemm::LADDER,
     histogram::LADDER,
+    scan::LADDER,
     allreduce::LADDER,
 ];
 

@@ -66,6 +66,18 @@ impl TensorMap {
     }
 }
 
+/// Starts a copy of `bytes` bytes in a row from global to shared memory (`cp.async.bulk`). They count as arrived at `barrier`.
+///
+/// # Safety
+/// The caller must ensure that `from`, `to` and `bytes` are multiples of 16; that nothing writes the bytes at `from` during
+/// the launch; that no thread accesses those at `to` before the barrier's phase ends; and that a thread has announced the
+/// bytes in this phase.
+#[inline(always)]
+pub unsafe fn load_row<T>(from: *const T, bytes: u32, to: Shared, barrier: Mbarrier) {
+    ptx!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
+        in(reg32) to.0, in(reg64) from, in(reg32) bytes, in(reg32) barrier.0.0, options(nostack, preserves_flags));
+}
+
 /// Fetches the descriptions before the first copies need them (`prefetch.tensormap`).
 #[inline(always)]
 pub fn prefetch([first, second, third]: [&TensorMap; 3]) {

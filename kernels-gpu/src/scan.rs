@@ -1,0 +1,66 @@
+//! The prefix sum: element `i` of `output` is the sum of the elements 0 to `i` of `input`, wrapping.
+//!
+//! Every rung is one kernel in one file. The rungs up to `scan_vector` scan sections: each block scans the elements that it
+//! takes, and the host adds the sums of the sections before, as it adds the partial sums of the reduction. From
+//! `scan_three_phases` on, one launch gives the whole scan. The kernels are correct for every `n` up to 2^31 - 1: threads
+//! without an element take part in every barrier and shuffle with a 0.
+//!
+//! # Safety
+//! All kernels: `input` and `output` each point to `n` elements in device memory that nothing else uses during the launch;
+//! the block is one-dimensional, a power of two from 64 to 1024 (the one in the kernel's name, where there is one); the grid
+//! is the one that the rung describes.
+
+use cuda_std::thread;
+#[cfg(not(target_arch = "nvptx64"))]
+use rung::Rung;
+
+use status::Status;
+
+pub mod chained;
+pub mod coarsened;
+pub mod global;
+mod grid_barrier;
+pub mod look_back;
+pub mod look_back_warp;
+pub mod padded;
+pub mod pipelined;
+pub mod reduce_first;
+pub mod shared;
+pub mod shuffle;
+pub mod status;
+pub mod three_phases;
+pub mod vector;
+pub mod work_efficient;
+
+/// The rungs, in the order in which they are climbed.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const RUNGS: &[Rung] = &[
+    global::SCAN_GLOBAL,
+    shared::SCAN_SHARED,
+    work_efficient::SCAN_WORK_EFFICIENT,
+    padded::SCAN_PADDED,
+    shuffle::SCAN_SHUFFLE,
+    coarsened::SCAN_COARSENED,
+    vector::SCAN_VECTOR,
+    three_phases::SCAN_THREE_PHASES,
+    reduce_first::SCAN_REDUCE_FIRST,
+    chained::SCAN_CHAINED,
+    look_back::SCAN_LOOK_BACK,
+    look_back_warp::SCAN_LOOK_BACK_WARP,
+    pipelined::SCAN_PIPELINED,
+];
+
+/// Takes the next tile for this block, and returns its number to all threads.
+///
+/// # Safety
+/// All threads of the block call it once. `ticket` is a word of shared memory that nothing else uses.
+#[inline(always)]
+unsafe fn next_tile(status: Status, ticket: *mut u32) -> u32 {
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: one thread takes it, and no thread reads the word before the barrier.
+        unsafe { *ticket = status.take_ticket() };
+    }
+    thread::sync_threads();
+    // SAFETY: the first thread wrote the word before the barrier.
+    unsafe { *ticket }
+}

@@ -1,0 +1,73 @@
+//! The whole scan in one launch: each block waits for the block before it.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::shuffle::sum_of_warps_before;
+use super::status::{State, Status};
+use super::vector::{ITEMS, Tile};
+
+/// `scan_vector`, whose blocks pass the sum of all elements so far from one to the next.
+///
+/// A block scans its tile, waits for the prefix of the tile before it, and publishes its tile's prefix. The input is read
+/// once and the output is written once, which is the least possible. But the prefixes form a chain, and each link goes
+/// through the L2 cache: an H100 takes 20 ms for the 65,536 tiles of 2^28 elements, 0.3 µs for each.
+/// (Yan, Long and Zhang, *StreamScan*, PPoPP 2013.)
+///
+/// # Safety
+/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+#[rung(
+    after = scan_reduce_first,
+    lesson = "one launch reads once and writes once: prefixes travel from block to block, one after another",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 256,
+    items_per_thread = ITEMS,
+    single_pass
+)]
+pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32, status: *mut u64, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut TICKET: MaybeUninit<u32> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut PREFIX: MaybeUninit<i32> = MaybeUninit::uninit();
+    let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<i32>(), (&raw mut PREFIX).cast::<i32>());
+    let tid = thread::thread_idx_x();
+    // SAFETY: the contract says what `status` is. The whole block takes the ticket, and nothing else uses its word.
+    let (status, tile) = unsafe {
+        let status = Status::open(status);
+        (status, super::next_tile(status, (&raw mut TICKET).cast()))
+    };
+
+    // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
+    let (sums, warp_sum) = unsafe { Tile::load::<BLOCK>(input, tile, n) }.scan();
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, warp_sum) };
+    if tid == BLOCK - 1 {
+        let prefix = if tile == 0 {
+            0
+        } else {
+            loop {
+                // SAFETY: the tile before this one has a word, and its block runs: it has a smaller ticket.
+                if let (State::Prefix, sum) = unsafe { status.read(tile - 1) } {
+                    break sum;
+                }
+            }
+        };
+        // SAFETY: the tile has a word.
+        unsafe { status.publish(tile, State::Prefix, prefix.wrapping_add(before).wrapping_add(warp_sum)) };
+        // SAFETY: no thread reads the word before the barrier.
+        unsafe { *shared = prefix };
+    }
+    thread::sync_threads();
+    // SAFETY: the word was written before the barrier.
+    let prefix = unsafe { *shared };
+    // SAFETY: as for the input, and no other thread writes these elements.
+    unsafe { sums.store::<BLOCK>(output, tile, n, before.wrapping_add(prefix)) };
+    if tid == 0 {
+        // SAFETY: once for each block, at its end.
+        unsafe { status.finish() };
+    }
+}

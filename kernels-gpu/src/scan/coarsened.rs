@@ -1,0 +1,53 @@
+//! Several elements per thread, in registers.
+
+use core::array;
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::shuffle::{scan_warp, sum_of_warps_before};
+
+/// Neighboring elements of a thread.
+const ITEMS: u32 = 8;
+
+/// A thread scans eight neighboring elements in registers. Its warp scans only the threads' sums.
+///
+/// Against `scan_shuffle`: the shuffles and the barriers serve eight times as many elements. But a warp's load has
+/// addresses eight words apart: it touches 32 sectors in place of 4, and the L1 cache has to keep them for the next loads.
+/// (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
+///
+/// # Safety
+/// As [`scan`](super) says.
+#[rung(
+    after = scan_shuffle,
+    lesson = "eight neighboring elements per thread: fewer exchanges per element, but strided loads and stores",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 256,
+    items_per_thread = ITEMS
+)]
+pub unsafe fn scan_coarsened<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let first = (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) * ITEMS;
+
+    let mut sum = 0_i32;
+    let sums: [i32; ITEMS as usize] = array::from_fn(|k| {
+        let i = first + k as u32;
+        // SAFETY: i < n where the input is read.
+        sum = sum.wrapping_add(if i < n { unsafe { *input.add(i as usize) } } else { 0 });
+        sum
+    });
+    let warp_sum = scan_warp(sum);
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, warp_sum) };
+    let before = before.wrapping_add(warp_sum.wrapping_sub(sum));
+    for (k, sum) in sums.into_iter().enumerate() {
+        let i = first + k as u32;
+        if i < n {
+            // SAFETY: i < n, and no other thread writes this element.
+            unsafe { *output.add(i as usize) = sum.wrapping_add(before) };
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Hillis and Steele's scan in global memory.
+
+use cuda_std::thread;
+use rung::rung;
+
+/// Each block scans its section of the input in log2 rounds: in round `k` an element adds the sum that ends `2^k` elements
+/// before it, so that it covers twice as many elements.
+///
+/// The sections are scanned in `output`. Two barriers a round keep a thread from reading a sum that this round has already
+/// changed. (Hillis and Steele, *Data Parallel Algorithms*, 1986; *Programming Massively Parallel Processors*, section 11.2,
+/// calls it Kogge–Stone.)
+///
+/// # Safety
+/// As [`scan`](super) says.
+#[rung(
+    lesson = "log2 rounds in global memory: each round adds the sum that ends twice as far before",
+    default_block = 256
+)]
+pub unsafe fn scan_global(input: *const i32, output: *mut i32, n: u32) {
+    let (tid, block_dim) = (thread::thread_idx_x(), thread::block_dim_x());
+    let i = thread::block_idx_x() * block_dim + tid;
+    let mut sum = 0;
+    if i < n {
+        // SAFETY: i < n, and no other thread writes this element.
+        unsafe {
+            sum = *input.add(i as usize);
+            *output.add(i as usize) = sum;
+        }
+    }
+    let mut stride = 1;
+    while stride < block_dim {
+        thread::sync_threads();
+        // SAFETY: i < n, and the element `stride` before lies in the same section.
+        let before = if tid >= stride && i < n { unsafe { *output.add((i - stride) as usize) } } else { 0 };
+        thread::sync_threads();
+        sum = sum.wrapping_add(before);
+        if i < n {
+            // SAFETY: i < n, and all threads have read what they need in this round.
+            unsafe { *output.add(i as usize) = sum };
+        }
+        stride *= 2;
+    }
+}

@@ -1,0 +1,63 @@
+//! A barrier of all blocks of a grid.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use cuda_std::atomic::mid::{
+    atomic_fetch_add_u32_device, atomic_load_32_device, atomic_store_32_device, device_thread_fence,
+};
+use cuda_std::thread;
+
+/// The barriers of a launch, whose blocks are all resident at the same time.
+pub(super) struct GridBarrier {
+    /// The number of arrivals in this launch.
+    counter: *mut u32,
+    /// Arrivals after which the next barrier is complete.
+    target: u32,
+}
+
+impl GridBarrier {
+    /// The barriers that count in `counter`.
+    ///
+    /// # Safety
+    /// `counter` is 0, and only these barriers use it.
+    #[inline(always)]
+    pub(super) unsafe fn new(counter: *mut u32) -> Self {
+        Self { counter, target: 0 }
+    }
+
+    /// Waits until all blocks have arrived. What they wrote before is visible after it.
+    ///
+    /// # Safety
+    /// All threads of all blocks call it, and all blocks are resident.
+    #[inline(always)]
+    pub(super) unsafe fn wait(&mut self) {
+        self.target += thread::grid_dim_x();
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            // SAFETY: the counter is accessed with atomics only.
+            unsafe {
+                atomic_fetch_add_u32_device(self.counter, Release, 1);
+                while atomic_load_32_device(self.counter, Relaxed) < self.target {}
+            }
+            device_thread_fence(Acquire);
+        }
+        thread::sync_threads();
+    }
+
+    /// Ends the barriers: the last block that calls it sets the counter to 0 for the next launch.
+    ///
+    /// # Safety
+    /// Each block calls it once, after its last barrier.
+    #[inline(always)]
+    pub(super) unsafe fn finish(self) {
+        if thread::thread_idx_x() == 0 {
+            // SAFETY: the counter is accessed with atomics only, and no block waits for it any more.
+            unsafe {
+                let arrived = atomic_fetch_add_u32_device(self.counter, Relaxed, 1) + 1;
+                if arrived == self.target + thread::grid_dim_x() {
+                    atomic_store_32_device(self.counter, Relaxed, 0);
+                }
+            }
+        }
+    }
+}

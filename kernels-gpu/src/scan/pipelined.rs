@@ -1,0 +1,235 @@
+//! Waves of tiles, copied ahead: no block looks back over a chain.
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+
+use core::array;
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, shared, thread};
+use rung::rung;
+
+use super::shuffle::{scan_warp, sum_warp};
+use super::status::{State, Status};
+use super::vector::{ITEMS, Tile};
+use crate::tensor_core::Shared;
+use crate::tensor_core::tma::{self, Mbarrier};
+
+/// Tiles of a block in shared memory: one is scanned, one is summed, one is copied.
+const STAGES: u32 = 3;
+
+/// Words of a wave that a lane reads, so a wave has at most 32 times as many tiles.
+const WORDS: usize = 8;
+
+/// The blocks stay and take the tiles in waves: in wave `w`, block `b` has tile `w * blocks + b`.
+///
+/// A block publishes the sum of its tile of the next wave, and then reads the sums of all tiles of this wave. It adds those
+/// before its tile to the sum of all earlier waves, which every block keeps. So no block waits for a prefix. The words
+/// that it reads were published about one wave ago, and most are there at the first look. In `scan_look_back_warp`, hundreds
+/// of warps poll the words of the same tiles, and reading more words at a time made that kernel slower.
+///
+/// Copies of whole tiles run ahead (`cp.async.bulk`), so loads are in flight while the block waits. The order of additions
+/// depends on the number of blocks alone, not on timing.
+///
+/// Prediction: at 22 bytes per nanosecond and multiprocessor, loading and storing a tile of 64 KB takes 5.8 µs. The sums, the
+/// look at the words and the scan take about 3 µs of it, while copies go on, so memory is the limit. Measured on an H100 80GB
+/// HBM3, in one run: 2^28 elements in 769 µs (CUB 908, a copy 740), 2^24 in 58.0 µs (74.7, 56.3).
+///
+/// # Safety
+/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+#[rung(
+    after = scan_look_back_warp,
+    lesson = "resident blocks take tiles in waves, copy ahead, and read all sums of a wave at once",
+    blocks = [256, 512, 1024],
+    default_block = 1024,
+    items_per_thread = ITEMS,
+    grid = |launch| launch.stride(launch.device.multiprocessors.min(32 * WORDS as u32)),
+    dynamic_shared = STAGES * BLOCK * ITEMS * 4,
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn scan_pipelined<const BLOCK: u32>(input: *const i32, output: *mut i32, status: *mut u64, n: u32) {
+    #[address_space(shared)]
+    static mut SUMS: MaybeUninit<[[i32; BLOCK as usize / 32]; 3]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut PREFIX: MaybeUninit<i32> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut BARRIERS: MaybeUninit<[u64; STAGES as usize]> = MaybeUninit::uninit();
+    let (sums, prefix) = ((&raw mut SUMS).cast::<i32>(), (&raw mut PREFIX).cast::<i32>());
+    // The sums of the warps of a tile, and of the warps before each in the tile of an even or odd wave.
+    let (warp_sum, before) = (sums, |wave: u32| sums.wrapping_add(((1 + wave % 2) * (BLOCK / 32)) as usize));
+    let (tid, warp, lane) = (thread::thread_idx_x(), thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(BLOCK * ITEMS));
+    let barriers = Shared::of((&raw const BARRIERS).cast::<u64>());
+    let ring = Ring { input, n, stages: shared::dynamic_shared_mem::<i32>(), barriers };
+    // SAFETY: the contract says what the words are.
+    let status = unsafe { Status::open(status) };
+
+    if tid == 0 {
+        // SAFETY: the barrier of the block follows, and both stages are empty.
+        unsafe {
+            ring.init();
+            ring.start::<BLOCK>(first, 0);
+            ring.start::<BLOCK>(first + blocks, 1);
+        }
+    }
+    // The sum of all earlier waves, in the first warp.
+    let mut carry = 0_i32;
+    let mut wave = 0;
+    loop {
+        thread::sync_threads();
+        let tile = first + wave * blocks;
+        if tile < tiles {
+            if tid == 0 && wave > 0 {
+                // SAFETY: the stage was scanned two waves ago, before the barrier.
+                unsafe { ring.start::<BLOCK>(tile + blocks, wave + 1) };
+            }
+            // SAFETY: the whole block loads the tile, after it has started in an earlier wave. Each warp has a word.
+            unsafe {
+                let sum = ring.load::<BLOCK>(tile, wave).sum();
+                if lane == 0 {
+                    *warp_sum.add(warp as usize) = sum;
+                }
+            }
+        }
+        thread::sync_threads();
+        if warp == 0 && tile < tiles {
+            // SAFETY: lane < BLOCK / 32 where a word is accessed, the sums were written before the barrier, and the tile
+            // has a word.
+            unsafe {
+                let own = if lane < BLOCK / 32 { *warp_sum.add(lane as usize) } else { 0 };
+                let sum = scan_warp(own);
+                if lane < BLOCK / 32 {
+                    *before(wave).add(lane as usize) = sum.wrapping_sub(own);
+                }
+                if lane == 31 {
+                    status.publish(tile, State::Sum, sum);
+                }
+            }
+        }
+        if wave > 0 {
+            let tile = tile - blocks;
+            if warp == 0 {
+                // SAFETY: all blocks run, and publish their tile of this wave without waiting for it.
+                let (sum, all) = unsafe { read_wave(status, tile, tile - first, tiles) };
+                if lane == 0 {
+                    // SAFETY: no thread reads the word before the barrier.
+                    unsafe { *prefix = carry.wrapping_add(sum) };
+                }
+                carry = carry.wrapping_add(all);
+            }
+            // SAFETY: the tile was summed in the wave before, and its stage is not filled before the next barrier but one.
+            let (elements, _) = unsafe { ring.load::<BLOCK>(tile, wave - 1) }.scan();
+            thread::sync_threads();
+            // SAFETY: both words were written before a barrier, and no other thread accesses these elements of the output.
+            unsafe {
+                let before = (*before(wave - 1).add(warp as usize)).wrapping_add(*prefix);
+                elements.store::<BLOCK>(output, tile, n, before);
+            }
+        }
+        if tile >= tiles {
+            break;
+        }
+        wave += 1;
+    }
+    if tid == 0 {
+        // SAFETY: once for each block, at its end.
+        unsafe { status.finish() };
+    }
+}
+
+/// Reads the sums of a wave. Returns the sum of its tiles before `tile`, and of all its tiles, to all lanes.
+///
+/// # Safety
+/// All lanes of a warp call it together. `start` is the first tile of the wave, and the blocks of its tiles publish them.
+#[inline(always)]
+unsafe fn read_wave(status: Status, tile: u32, start: u32, tiles: u32) -> (i32, i32) {
+    let other = |k: usize| start + k as u32 * 32 + thread::thread_idx_x() % 32;
+    let end = tiles.min(start + thread::grid_dim_x());
+    // SAFETY: the tile has a word.
+    let read = |k: usize| if other(k) < end { unsafe { status.read(other(k)) } } else { (State::Sum, 0) };
+    // All loads are started before the first word is waited for.
+    let words: [(State, i32); WORDS] = array::from_fn(read);
+    let (mut before, mut all) = (0_i32, 0_i32);
+    #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
+    for k in 0..WORDS {
+        let (mut state, mut sum) = words[k];
+        while state == State::Empty {
+            (state, sum) = read(k);
+        }
+        all = all.wrapping_add(sum);
+        before = before.wrapping_add(if other(k) < tile { sum } else { 0 });
+    }
+    (sum_warp(before), sum_warp(all))
+}
+
+/// The stages in shared memory for the tiles of successive waves.
+struct Ring {
+    input: *const i32,
+    n: u32,
+    stages: *mut i32,
+    barriers: Shared,
+}
+
+impl Ring {
+    /// The stage of a wave's tile, and its barrier.
+    #[inline(always)]
+    fn stage<const BLOCK: u32>(&self, wave: u32) -> (*mut i32, Mbarrier) {
+        let stage = wave % STAGES;
+        let elements = self.stages.wrapping_add((stage * BLOCK * ITEMS) as usize);
+        (elements, Mbarrier(self.barriers.byte_add(stage * Mbarrier::BYTES)))
+    }
+
+    /// Initializes the barriers.
+    ///
+    /// # Safety
+    /// One thread calls it, before a barrier of the block.
+    #[inline(always)]
+    unsafe fn init(&self) {
+        for stage in 0..STAGES {
+            // SAFETY: the barrier is in shared memory, and no thread uses it yet.
+            unsafe { Mbarrier(self.barriers.byte_add(stage * Mbarrier::BYTES)).init(1) };
+        }
+        tma::fence_mbarrier_init();
+    }
+
+    /// Whether all elements of a tile exist. Only such a tile is copied.
+    #[inline(always)]
+    fn is_whole<const BLOCK: u32>(&self, tile: u32) -> bool {
+        (tile + 1) * (BLOCK * ITEMS) <= self.n
+    }
+
+    /// Starts the copy of a wave's tile, if the whole tile exists.
+    ///
+    /// # Safety
+    /// One thread calls it. No thread accesses the stage before [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn start<const BLOCK: u32>(&self, tile: u32, wave: u32) {
+        if self.is_whole::<BLOCK>(tile) {
+            let (stage, barrier) = self.stage::<BLOCK>(wave);
+            let from = self.input.wrapping_add((tile * BLOCK * ITEMS) as usize);
+            // SAFETY: the tile is below n, and all addresses and sizes are multiples of 16.
+            unsafe {
+                barrier.arrive_expect_tx(BLOCK * ITEMS * 4);
+                tma::load_row(from, BLOCK * ITEMS * 4, Shared::of(stage), barrier);
+            }
+        }
+    }
+
+    /// Waits for a wave's tile, and loads this thread's elements of it.
+    ///
+    /// # Safety
+    /// The tile was started, and its stage is not filled again.
+    #[inline(always)]
+    unsafe fn load<const BLOCK: u32>(&self, tile: u32, wave: u32) -> Tile {
+        if self.is_whole::<BLOCK>(tile) {
+            let (stage, barrier) = self.stage::<BLOCK>(wave);
+            // SAFETY: the stage has the tile after the wait, and no thread writes it.
+            unsafe {
+                barrier.wait(wave / STAGES % 2);
+                Tile::load_shared::<BLOCK>(stage)
+            }
+        } else {
+            // SAFETY: the input has n elements at a multiple of 16 bytes, and no thread writes it.
+            unsafe { Tile::load::<BLOCK>(self.input, tile, self.n) }
+        }
+    }
+}

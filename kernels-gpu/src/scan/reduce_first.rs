@@ -1,0 +1,81 @@
+//! Reduce, then scan: the output is written once.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::grid_barrier::GridBarrier;
+use super::shuffle::sum_of_warps_before;
+use super::three_phases::scan_tile;
+use super::vector::{ITEMS, Tile};
+
+/// `scan_three_phases`, whose first phase only sums the tiles.
+///
+/// The last phase loads the input again and scans each tile with the sum of the tiles before it. So the input is read
+/// twice and the output is written once: three times the input in place of four.
+///
+/// # Safety
+/// As [`three_phases`](super::three_phases) says of `scan_three_phases`.
+#[rung(
+    after = scan_three_phases,
+    lesson = "the first phase only sums: the input is read twice, the output written once",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = ITEMS,
+    resident = 1,
+    grid = |launch| launch.stride(launch.device.multiprocessors),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn scan_reduce_first<const BLOCK: u32>(
+    input: *const i32,
+    output: *mut i32,
+    sums: *mut i32,
+    barrier: *mut u32,
+    n: u32,
+) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(BLOCK * ITEMS));
+    // SAFETY: the counter is 0, and these barriers alone use it.
+    let mut barrier = unsafe { GridBarrier::new(barrier) };
+
+    let mut tile = first;
+    while tile < tiles {
+        // SAFETY: the whole block calls it, no thread writes the input, and the tile's sum has one writer.
+        unsafe {
+            let sum = Tile::load::<BLOCK>(input, tile, n).sum();
+            let before = sum_of_warps_before::<BLOCK>(warp_sums, sum);
+            if thread::thread_idx_x() == BLOCK - 1 {
+                *sums.add(tile as usize) = before.wrapping_add(sum);
+            }
+            thread::sync_threads();
+        }
+        tile += blocks;
+    }
+    // SAFETY: all threads call it, and all blocks are resident.
+    unsafe { barrier.wait() };
+    if first == 0 {
+        let (mut part, mut sum) = (0, 0_i32);
+        while part * BLOCK * ITEMS < tiles {
+            // SAFETY: only this block accesses the sums between the barriers, and each element has one thread.
+            sum = sum.wrapping_add(unsafe { scan_tile::<BLOCK>(warp_sums, sums, sums, part, tiles, sum) });
+            part += 1;
+        }
+    }
+    // SAFETY: as above.
+    unsafe { barrier.wait() };
+    let mut tile = first;
+    while tile < tiles {
+        // SAFETY: the whole block calls it, one block has this tile, and the sums are complete.
+        unsafe {
+            let before = if tile > 0 { *sums.add(tile as usize - 1) } else { 0 };
+            scan_tile::<BLOCK>(warp_sums, input, output, tile, n, before);
+        }
+        tile += blocks;
+    }
+    // SAFETY: once for each block, after the last barrier.
+    unsafe { barrier.finish() };
+}

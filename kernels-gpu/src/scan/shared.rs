@@ -1,0 +1,49 @@
+//! The same rounds in shared memory, with one barrier each.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+/// `scan_global`, with the sums of a section in shared memory.
+///
+/// There are two arrays. A round reads one and writes the other, so it needs one barrier in place of two: the thread that
+/// changes an element does not change what other threads still read. (*Programming Massively Parallel Processors*, section
+/// 11.2, "double buffering".)
+///
+/// # Safety
+/// As [`scan`](super) says.
+#[rung(
+    after = scan_global,
+    lesson = "the rounds run in shared memory, and two buffers halve the barriers",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 256
+)]
+pub unsafe fn scan_shared<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut SUMS: MaybeUninit<[i32; 2 * BLOCK as usize]> = MaybeUninit::uninit();
+    let sums = (&raw mut SUMS).cast::<i32>();
+    let tid = thread::thread_idx_x();
+    let i = thread::block_idx_x() * BLOCK + tid;
+
+    // SAFETY: i < n where the input is read.
+    let mut sum = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
+    let (mut stride, mut from) = (1, 0);
+    while stride < BLOCK {
+        // SAFETY: both elements are in the buffer that starts at `from`. The other buffer is not accessed before the next
+        // round, and this buffer not again before the round after that.
+        unsafe {
+            *sums.add((from + tid) as usize) = sum;
+            thread::sync_threads();
+            if tid >= stride {
+                sum = sum.wrapping_add(*sums.add((from + tid - stride) as usize));
+            }
+        }
+        stride *= 2;
+        from = BLOCK - from;
+    }
+    if i < n {
+        // SAFETY: i < n, and no other thread writes this element.
+        unsafe { *output.add(i as usize) = sum };
+    }
+}

@@ -1,0 +1,86 @@
+//! Warp shuffles: a warp scans in registers.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread, warp};
+use rung::rung;
+
+/// Each warp scans 32 elements with five shuffles. The sums of the warps are scanned the same way by the first warp.
+///
+/// Against `scan_padded`: the rounds exchange registers, and there are two barriers in place of one for each level of the
+/// tree. Hillis and Steele's rounds do more additions than the tree, but an addition of a warp costs the same for one
+/// lane as for 32.
+///
+/// # Safety
+/// As [`scan`](super) says.
+#[rung(
+    after = scan_padded,
+    lesson = "warps scan in registers with shuffles; shared memory carries one sum per warp",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 256
+)]
+pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let i = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+
+    // SAFETY: i < n where the input is read.
+    let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
+    let sum = scan_warp(value);
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, sum) };
+    if i < n {
+        // SAFETY: i < n, and no other thread writes this element.
+        unsafe { *output.add(i as usize) = sum.wrapping_add(before) };
+    }
+}
+
+/// Returns the sum of the values of this lane and the lanes before it. All 32 lanes must call it together.
+#[inline(always)]
+pub(super) fn scan_warp(value: i32) -> i32 {
+    let mut sum = value;
+    for stride in [1, 2, 4, 8, 16] {
+        // SAFETY: all 32 lanes take part, as the mask says.
+        let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, stride, 32) };
+        sum = sum.wrapping_add(if exists { before } else { 0 });
+    }
+    sum
+}
+
+/// Returns the sum of the values of a warp's lanes, to every lane. All 32 lanes must call it together.
+#[inline(always)]
+pub(super) fn sum_warp(mut sum: i32) -> i32 {
+    for lane_mask in [16, 8, 4, 2, 1] {
+        // SAFETY: all 32 lanes take part, as the mask says.
+        sum = sum.wrapping_add(unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0);
+    }
+    sum
+}
+
+/// Returns the sum of the values of all warps before this one; `sum` is the scan of this warp's values.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp, which nothing
+/// else uses.
+#[inline(always)]
+pub(super) unsafe fn sum_of_warps_before<const BLOCK: u32>(warp_sums: *mut i32, sum: i32) -> i32 {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    if lane == 31 {
+        // SAFETY: there is a word for each warp.
+        unsafe { *warp_sums.add(warp as usize) = sum };
+    }
+    thread::sync_threads();
+    if warp == 0 {
+        // SAFETY: lane < BLOCK / 32 where a word is accessed, and all words were written before the barrier.
+        let total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
+        let total = scan_warp(total);
+        if lane < BLOCK / 32 {
+            // SAFETY: as above, and each word has one writer.
+            unsafe { *warp_sums.add(lane as usize) = total };
+        }
+    }
+    thread::sync_threads();
+    // SAFETY: the warps before this one have their word.
+    if warp > 0 { unsafe { *warp_sums.add(warp as usize - 1) } } else { 0 }
+}

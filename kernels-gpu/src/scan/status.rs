@@ -1,0 +1,183 @@
+//! The words by which blocks tell each other the sums of their tiles.
+//!
+//! # Tickets
+//! A block waits for the tiles before its tile. That is safe only if the blocks of those tiles already run. CUDA does not
+//! promise an order in which blocks start, so a block does not take the tile of its index. It takes the next number of an
+//! atomic counter (`take_ticket`): the block of each smaller number then runs already, and the block of the smallest
+//! unfinished tile waits for no other block.
+//!
+//! # One word per tile
+//! A word holds a sum in its low 32 bits and its state in the high ones. Both are written by one store, so relaxed order is
+//! enough: the reader of a word reads nothing else that its writer wrote.
+//!
+//! # Epochs
+//! Each launch has a number, its epoch, which is part of a state. Words that earlier launches left are states of other
+//! epochs, so no launch has to clear them. After 2^30 launches the numbers repeat.
+//!
+//! Merrill and Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA technical report NVR-2016-002.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use cuda_std::atomic::mid::{
+    atomic_fetch_add_u32_device, atomic_fetch_add_u64_device, atomic_load_64_device, atomic_store_32_device,
+    atomic_store_64_device,
+};
+use cuda_std::{thread, warp};
+
+use super::shuffle::sum_warp;
+
+/// Words before the first tile's: the next ticket, and the epoch with the number of finished blocks.
+pub const HEAD: usize = 2;
+
+/// What a word says of its tile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing yet.
+    Empty = 0,
+    /// The sum of the tile's elements.
+    Sum = 1,
+    /// The sum of the elements of this tile and of all tiles before it.
+    Prefix = 2,
+}
+
+/// The words of a launch.
+#[derive(Clone, Copy)]
+pub struct Status {
+    words: *mut u64,
+    epoch: u32,
+}
+
+impl Status {
+    /// Opens the words of a launch.
+    ///
+    /// # Safety
+    /// `words` points to `HEAD` words and one for each tile: zeros before the first launch, and later what the launch before
+    /// left. One launch at a time uses them.
+    #[inline(always)]
+    pub(super) unsafe fn open(words: *mut u64) -> Self {
+        // SAFETY: all threads access the word with atomics. It changes after the last block has finished.
+        Self { words, epoch: (unsafe { atomic_load_64_device(words.add(1), Relaxed) } >> 32) as u32 }
+    }
+
+    /// Takes the next tile for this block. For one thread of the block.
+    ///
+    /// # Safety
+    /// Each block calls it once.
+    #[inline(always)]
+    pub(super) unsafe fn take_ticket(self) -> u32 {
+        // SAFETY: all threads access the word with atomics.
+        unsafe { atomic_fetch_add_u32_device(self.words.cast(), Relaxed, 1) }
+    }
+
+    /// Counts this block as finished. The last block prepares the words for the next launch. For one thread of a block.
+    ///
+    /// # Safety
+    /// Each block calls it once, at its end.
+    #[inline(always)]
+    pub(super) unsafe fn finish(self) {
+        // SAFETY: all threads access these words with atomics. After the last block has arrived, no block takes a ticket.
+        unsafe {
+            let finished = atomic_fetch_add_u64_device(self.words.add(1), Relaxed, 1) as u32;
+            if finished == thread::grid_dim_x() - 1 {
+                atomic_store_32_device(self.words.cast(), Relaxed, 0);
+                atomic_store_64_device(self.words.add(1), Relaxed, u64::from(self.epoch.wrapping_add(1)) << 32);
+            }
+        }
+    }
+
+    /// Writes the word of a tile.
+    ///
+    /// # Safety
+    /// The tile has a word.
+    #[inline(always)]
+    pub(super) unsafe fn publish(self, tile: u32, state: State, sum: i32) {
+        let high = self.epoch << 2 | state as u32;
+        let word = u64::from(high) << 32 | u64::from(sum.cast_unsigned());
+        // SAFETY: the tile has a word.
+        unsafe { atomic_store_64_device(self.words.add(HEAD + tile as usize), Relaxed, word) };
+    }
+
+    /// Reads the word of a tile.
+    ///
+    /// # Safety
+    /// The tile has a word.
+    #[inline(always)]
+    pub(super) unsafe fn read(self, tile: u32) -> (State, i32) {
+        // SAFETY: the tile has a word.
+        let word = unsafe { atomic_load_64_device(self.words.add(HEAD + tile as usize), Relaxed) };
+        let high = (word >> 32) as u32;
+        let state = match high.wrapping_sub(self.epoch << 2) {
+            1 => State::Sum,
+            2 => State::Prefix,
+            _ => State::Empty,
+        };
+        (state, (word as u32).cast_signed())
+    }
+
+    /// Publishes the sum of a tile, and returns the sum of all tiles before it. A thread of the block looks back, one tile at
+    /// a time, until it finds a prefix.
+    ///
+    /// # Safety
+    /// The tile has a word, and the blocks of all tiles before it run.
+    #[inline(always)]
+    pub(super) unsafe fn look_back(self, tile: u32, sum: i32) -> i32 {
+        let mut before = 0_i32;
+        if tile > 0 {
+            // SAFETY: the tile has a word.
+            unsafe { self.publish(tile, State::Sum, sum) };
+        }
+        let mut other = tile;
+        while other > 0 {
+            // SAFETY: a tile before this one has a word.
+            let (state, value) = unsafe { self.read(other - 1) };
+            match state {
+                State::Empty => continue,
+                State::Sum => other -= 1,
+                State::Prefix => other = 0,
+            }
+            before = before.wrapping_add(value);
+        }
+        // SAFETY: the tile has a word.
+        unsafe { self.publish(tile, State::Prefix, before.wrapping_add(sum)) };
+        before
+    }
+
+    /// `look_back` by a whole warp, 32 tiles at a time: all lanes must call it together, and all get the result.
+    ///
+    /// # Safety
+    /// As [`look_back`](Self::look_back).
+    #[inline(always)]
+    pub(super) unsafe fn look_back_warp(self, tile: u32, sum: i32) -> i32 {
+        let lane = thread::thread_idx_x() % 32;
+        if tile > 0 && lane == 0 {
+            // SAFETY: the tile has a word.
+            unsafe { self.publish(tile, State::Sum, sum) };
+        }
+        let mut before = 0_i32;
+        let mut other = tile;
+        while other > 0 {
+            // Lane 0 has the nearest tile. Before the first tile, the sum is 0.
+            let (state, value) = match lane < other {
+                // SAFETY: a tile before this one has a word.
+                true => unsafe { self.read(other - 1 - lane) },
+                false => (State::Prefix, 0),
+            };
+            // SAFETY: all 32 lanes take part, as the mask says.
+            let [empty, prefix] = [State::Empty, State::Prefix]
+                .map(|wanted| unsafe { warp::warp_vote_ballot(u32::MAX, state == wanted) });
+            // The lanes up to the nearest prefix; all of them if there is none.
+            let needed = prefix ^ prefix.wrapping_sub(1);
+            if empty & needed != 0 {
+                continue;
+            }
+            let value = if needed >> lane & 1 == 1 { value } else { 0 };
+            before = before.wrapping_add(sum_warp(value));
+            other = if prefix == 0 { other - 32 } else { 0 };
+        }
+        if lane == 0 {
+            // SAFETY: the tile has a word.
+            unsafe { self.publish(tile, State::Prefix, before.wrapping_add(sum)) };
+        }
+        before
+    }
+}

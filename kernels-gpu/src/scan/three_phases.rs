@@ -1,0 +1,110 @@
+//! The whole scan: scan each tile, scan the sums of the tiles, add them.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::grid_barrier::GridBarrier;
+use super::shuffle::sum_of_warps_before;
+use super::vector::{ITEMS, Tile};
+
+/// Three phases with a barrier of the grid between them. The blocks scan the tiles and keep their sums. One block scans the
+/// sums. The blocks add to each tile the sum of the tiles before it.
+///
+/// The rungs before scan sections, and leave the sums of the sections to the host. In CUDA C++ the three phases are usually
+/// three kernels, because the end of a kernel is a barrier of its grid. Here they are one launch with as many blocks as are
+/// resident at the same time. The output is written, read and written again: the phases move four times the input.
+/// (*Programming Massively Parallel Processors*, section 11.6.)
+///
+/// # Safety
+/// As [`scan`](super) says; `input` and `output` are multiples of 16, `sums` has an element for each tile at a multiple of
+/// 16, and `barrier` is 0, and is 0 again afterwards.
+#[rung(
+    after = scan_vector,
+    lesson = "the whole scan in three phases: scan tiles, scan their sums, add; it moves the data four times",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 512,
+    items_per_thread = ITEMS,
+    resident = 1,
+    grid = |launch| launch.stride(launch.device.multiprocessors),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn scan_three_phases<const BLOCK: u32>(
+    input: *const i32,
+    output: *mut i32,
+    sums: *mut i32,
+    barrier: *mut u32,
+    n: u32,
+) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
+    let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(BLOCK * ITEMS));
+    // SAFETY: the counter is 0, and these barriers alone use it.
+    let mut barrier = unsafe { GridBarrier::new(barrier) };
+
+    let mut tile = first;
+    while tile < tiles {
+        // SAFETY: the whole block calls it. One block has this tile in this phase, and its sum has one writer.
+        unsafe {
+            let sum = scan_tile::<BLOCK>(warp_sums, input, output, tile, n, 0);
+            if thread::thread_idx_x() == 0 {
+                *sums.add(tile as usize) = sum;
+            }
+        }
+        tile += blocks;
+    }
+    // SAFETY: all threads call it, and all blocks are resident.
+    unsafe { barrier.wait() };
+    if first == 0 {
+        let (mut part, mut sum) = (0, 0_i32);
+        while part * BLOCK * ITEMS < tiles {
+            // SAFETY: only this block accesses the sums between the barriers, and each element has one thread.
+            sum = sum.wrapping_add(unsafe { scan_tile::<BLOCK>(warp_sums, sums, sums, part, tiles, sum) });
+            part += 1;
+        }
+    }
+    // SAFETY: as above.
+    unsafe { barrier.wait() };
+    let mut tile = first;
+    while tile < tiles {
+        if tile > 0 {
+            // SAFETY: this block wrote the tile, and the sums are complete.
+            unsafe {
+                let before = *sums.add(tile as usize - 1);
+                Tile::load::<BLOCK>(output, tile, n).store::<BLOCK>(output, tile, n, before);
+            }
+        }
+        tile += blocks;
+    }
+    // SAFETY: once for each block, after the last barrier.
+    unsafe { barrier.finish() };
+}
+
+/// Scans a tile, adds `before` to its elements, and returns the sum of its elements to all threads.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp. `input` and
+/// `output` have `n` elements at multiples of 16, and no other thread accesses this thread's elements.
+#[inline(always)]
+pub(super) unsafe fn scan_tile<const BLOCK: u32>(
+    warp_sums: *mut i32,
+    input: *const i32,
+    output: *mut i32,
+    tile: u32,
+    n: u32,
+    before: i32,
+) -> i32 {
+    // SAFETY: the contract is that of these functions.
+    unsafe {
+        let (elements, warp_sum) = Tile::load::<BLOCK>(input, tile, n).scan();
+        let warps = sum_of_warps_before::<BLOCK>(warp_sums, warp_sum);
+        elements.store::<BLOCK>(output, tile, n, before.wrapping_add(warps));
+        let sum = *warp_sums.add(BLOCK as usize / 32 - 1);
+        // The next tile's sums are written after all threads have read this one.
+        thread::sync_threads();
+        sum
+    }
+}

@@ -1,0 +1,64 @@
+//! Two sweeps over a tree: n additions in place of n log2 n.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+/// Each block scans two elements per thread. A sweep up a binary tree gives the sums of 2, 4, 8, … elements, and a sweep
+/// down adds them to the elements between.
+///
+/// `scan_shared` adds in every thread in every round, `n log2 n` additions. Here a thread adds only at the nodes of the
+/// tree, about `2 n` additions. The price is bank conflicts: the nodes of a level lie a power of two apart, so at stride
+/// 16 all lanes of a warp need the same two banks. (Blelloch, *Prefix Sums and Their Applications*, 1990; this is Brent
+/// and Kung's inclusive form, *Programming Massively Parallel Processors*, section 11.4.)
+///
+/// # Safety
+/// As [`scan`](super) says.
+#[rung(
+    after = scan_shared,
+    lesson = "a sweep up a tree and one down it: 2n additions, but strides of powers of two meet in few banks",
+    blocks = [64, 128, 256, 512, 1024],
+    default_block = 256,
+    items_per_thread = 2
+)]
+pub unsafe fn scan_work_efficient<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
+    #[address_space(shared)]
+    static mut SUMS: MaybeUninit<[i32; 2 * BLOCK as usize]> = MaybeUninit::uninit();
+    let sums = (&raw mut SUMS).cast::<i32>();
+    let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * 2);
+
+    for place in [tid, tid + BLOCK] {
+        let i = start + place;
+        // SAFETY: i < n where the input is read, and each place of the section has one writer.
+        unsafe { *sums.add(place as usize) = if i < n { *input.add(i as usize) } else { 0 } };
+    }
+    let mut stride = 1;
+    while stride <= BLOCK {
+        thread::sync_threads();
+        let node = (tid + 1) * 2 * stride - 1;
+        if node < 2 * BLOCK {
+            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
+            unsafe { *sums.add(node as usize) += *sums.add((node - stride) as usize) };
+        }
+        stride *= 2;
+    }
+    stride = BLOCK / 2;
+    while stride > 0 {
+        thread::sync_threads();
+        let node = (tid + 1) * 2 * stride - 1;
+        if node + stride < 2 * BLOCK {
+            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
+            unsafe { *sums.add((node + stride) as usize) += *sums.add(node as usize) };
+        }
+        stride /= 2;
+    }
+    thread::sync_threads();
+    for place in [tid, tid + BLOCK] {
+        let i = start + place;
+        if i < n {
+            // SAFETY: i < n, and no other thread writes this element.
+            unsafe { *output.add(i as usize) = *sums.add(place as usize) };
+        }
+    }
+}
