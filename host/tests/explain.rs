@@ -68,6 +68,24 @@ fn timeline(recording: &Recording, figure: &Figure) {
     assert_eq!(counts[1..7].iter().map(|(_, cycles)| cycles).sum::<u64>(), sum);
 }
 
+/// A block reads a word only after another block has written it, or the figure says that it has not.
+fn exchange(figure: &Figure, place: &str) {
+    let rows = &figure.grids[0].rows;
+    let mut written = BTreeSet::new();
+    for step in 0..figure.grids[0].columns.len() {
+        let cells = rows.iter().map(|row| &row.cells[step]).filter(|cell| !cell.text.contains('-'));
+        for cell in cells.filter(|cell| cell.shade != Shade::Empty) {
+            let word = cell.text.trim_end_matches('\'');
+            match cell.shade {
+                Shade::Used => drop(written.insert(word.to_owned())),
+                Shade::Turn(3) => assert!(written.contains(word), "{place}: step {step}, word {word}"),
+                _ => assert!(!written.contains(word), "{place}: step {step}, word {word}"),
+            }
+        }
+    }
+    assert!(!written.is_empty(), "{place}");
+}
+
 /// What a warp of the first block of a plan's launch does.
 fn recorded(sim: &mut Sim, plan: &Plan, place: usize, warp: u64) -> (Recording, Verdict) {
     let (rung, launch) = &plan.launches()[place];
@@ -137,6 +155,14 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                         assert!(ends.iter().all(|cell| cell.shade != Shade::Empty), "{place}");
                     }
                 }
+                "scan" => {
+                    // A sum that is added to another one ends before it.
+                    let grid = &figure.grids[0];
+                    assert!(!grid.arrows.is_empty() && grid.arrows.iter().all(|own| own.from <= own.to), "{place}");
+                    let done = grid.rows.last().unwrap().cells.iter().all(|cell| cell.text == "0");
+                    assert!(done, "{place}");
+                }
+                "exchange" => exchange(figure, &place),
                 "fragments" => {
                     let held = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
                     let held = held.filter(|cell| cell.shade != Shade::Empty).count();
@@ -282,6 +308,63 @@ fn the_pairs_are_those_of_the_texts() {
     }
     let warps: Vec<_> = tree.rounds[5..].iter().map(|round| pairs(&tree, round)).collect();
     assert_eq!(warps, [BTreeSet::from([(0, 64), (32, 96)]), BTreeSet::from([(0, 32)])]);
+}
+
+/// The figure of this kind of the first block of a scan's rung.
+fn figure_of(name: &str, kind: &str, n: &str, block: [u32; 3]) -> Figure {
+    let mut sim = Sim::open(&KERNELS, 0).unwrap();
+    let mut selection = select(&CATALOG, &[name.to_owned()]).unwrap().remove(0);
+    selection.given.push(("n", n.to_owned()));
+    let plan = selection.plan(Some(block), None, DeviceProperties::default()).unwrap();
+    let (recording, verdict) = recorded(&mut sim, &plan, 0, 0);
+    assert!(verdict.is_right(), "{name}");
+    let drawing = DRAWINGS.iter().find(|own| own.name == kind).unwrap();
+    (drawing.draw)(&recording).remove(0)
+}
+
+/// Hillis and Steele's rounds, and the two sweeps over a tree: rounds and additions for 16 elements.
+#[test]
+fn scans_have_the_rounds_of_the_texts() {
+    let n = 16_u64;
+    let hillis_steele = (0..4).map(|round| n - (1 << round)).sum();
+    // Up: 8 + 4 + 2 + 1. Down: 1 + 3 + 7.
+    for (name, rounds, additions) in [
+        ("scan_global", 4, hillis_steele),
+        ("scan_shared", 4, hillis_steele),
+        ("scan_work_efficient", 7, 26),
+        ("scan_padded", 7, 26),
+        ("scan_shuffle", 4, hillis_steele),
+    ] {
+        let figure = figure_of(name, "scan", "16", [64, 1, 1]);
+        assert_eq!(figure.counts, [("elements", n), ("rounds", rounds), ("additions", additions)], "{name}");
+        for arrow in &figure.grids[0].arrows {
+            // In round r of Hillis and Steele's scan, the element 2^r before is added.
+            let stride = arrow.to - arrow.from;
+            assert!(stride == 0 || rounds == 7 || stride == 1 << arrow.row, "{name}: {arrow:?}");
+        }
+    }
+}
+
+/// In a chain, a block publishes once, after the block before it. With look-back it publishes its sum first.
+#[test]
+fn blocks_publish_before_they_look_back() {
+    let steps = |name: &str| {
+        let figure = figure_of(name, "exchange", "8192", [64, 1, 1]);
+        for (block, row) in figure.grids[0].rows.iter().enumerate() {
+            let writes: Vec<&str> =
+                row.cells.iter().filter(|cell| cell.shade == Shade::Used).map(|cell| &*cell.text).collect();
+            let (sum, prefix) = (block.to_string(), format!("{block}'"));
+            match (name, block) {
+                // No block reads the last word.
+                (_, 7) => assert!(writes.is_empty(), "{name}: {writes:?}"),
+                ("scan_chained", _) | (_, 0) => assert_eq!(writes, [sum], "{name}"),
+                _ => assert_eq!(writes, [sum, prefix], "{name}"),
+            }
+        }
+        figure.counts.iter().find(|(what, _)| *what == "steps").unwrap().1
+    };
+    let [chained, look_back, warp] = ["scan_chained", "scan_look_back", "scan_look_back_warp"].map(steps);
+    assert!(chained > look_back && look_back > warp, "{chained}, {look_back}, {warp}");
 }
 
 /// A block's bursts are those that the trace of the launch counts, where the launch has one block.

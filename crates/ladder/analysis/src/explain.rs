@@ -80,5 +80,6 @@ pub fn record(
     let smaller = problem.smaller(profile.recording.flow.kept().powi(2) * 0.9);
     profile.recording.fits = smaller.map(|sizes| sizes.command_line());
     let verdict = session.verdict(rung, launch)?;
+    profile.recording.exchange = session.launch_with(rung, launch, profile::figures::exchange)?;
     Ok((profile, verdict))
 }

@@ -53,6 +53,8 @@ topics! {
     banks: "bank conflicts and the transpose", "banks";
     matmul: "matrix products: tiles, corner turning and registers", "matmul";
     atomics: "atomics, memory orderings and fences", "atomics";
+    scans: "prefix sums: in a warp, along a tree, and from block to block", "scan";
+    sorting: "sorts: a network, a split, ranks and a coalesced scatter", "sort";
     copies: "asynchronous copies and pipelines", "async-copies";
     tensor: "tensor-core products: fragments, tiles without bank conflicts, pipelines", "tensor-cores";
     rust: "Rust on a GPU: slices, generics, traits and safe wrappers", "rust-kernels";

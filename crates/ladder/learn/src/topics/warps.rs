@@ -5,7 +5,7 @@ use crate::exercise::Case;
 use crate::values::integers;
 
 /// A launch of blocks of 64 threads that changes the elements of each warp.
-fn by_warp(n: usize, change: impl Fn(&mut [i32])) -> Case {
+pub(super) fn by_warp(n: usize, change: impl Fn(&mut [i32])) -> Case {
     let before = integers(n, 1);
     let mut after = before.clone();
     after.chunks_mut(32).for_each(change);

@@ -50,6 +50,16 @@ mistakes! {
     reduce_warps: "thread::sync_threads();" => "", "race";
     count_votes: ".count_ones()" => "", "expected ";
     compact: "(1 << lane) - 1" => "(2 << lane) - 1", "wrong";
+    exclusive_maximum: "i32::MIN" => "0", "expected ";
+    exclusive_maximum: "largest, 1, 32" => "largest, 2, 32", "expected ";
+    scan_rows: "scan_warp(*element) + carry" => "scan_warp(*element + carry)", "expected ";
+    scan_padding: "const WORDS: usize = 264" => "const WORDS: usize = 256", "outside its buffer";
+    scan_padding: "i + i / 32" => "i + i / 64", "extra wavefronts of shared loads in total:";
+    tile_state: "while word >> 32 == 0" => "while word == u64::MAX", "expected ";
+    compare_exchange: "(lane & size == 0)" => "(lane & size != 0)", "expected ";
+    split_by_bit: "(!ones).count_ones() + " => "", "race";
+    stable_rank: "peers & before).count_ones()" => "peers & !before).count_ones()", "expected ";
+    scatter_in_order: "        thread::sync_threads();\n" => "", "race";
     bank_stride: "t + 128))" => "t + 64))", "expected ";
     transpose_tile: "*tile.add((x * 32 + y) as usize)" => "*tile.add((y * 32 + x) as usize)", "expected ";
     bank_padding: "const PITCH: u32 = 34" => "const PITCH: u32 = 33", "extra wavefronts of shared loads in total: 128,";

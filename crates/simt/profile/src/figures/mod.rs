@@ -7,18 +7,21 @@
 mod access;
 mod banks;
 mod bursts;
+mod exchange;
 mod figure;
 mod flow;
 mod fragments;
 mod meeting;
 mod record;
 mod recorder;
+mod scan;
 mod shuffle;
 mod source;
 mod tiles;
 mod timeline;
 mod tree;
 
+pub use exchange::{Exchanged, exchange};
 pub use figure::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Line, Listing, PtxLine, Shade};
 pub use flow::{Graph, Id as ValueId, Kind as ValueKind, Loaded, MemoryAddress, Value as FlowValue};
 pub use record::{Recording, Request, Residence, Shuffle};
@@ -33,8 +36,10 @@ pub const DRAWINGS: &[Drawing] = &[
     shuffle::SHUFFLE,
     fragments::FRAGMENTS,
     tree::TREE,
+    scan::SCAN,
     tiles::TILES,
     bursts::BURSTS,
     timeline::TIMELINE,
+    exchange::EXCHANGE,
     source::SOURCE,
 ];

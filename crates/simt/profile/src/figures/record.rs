@@ -10,6 +10,7 @@ use simt::observe::{Access, AccessKind, Observer, Site, StoredValues, WarpId};
 use simt::run::Position;
 use simt::warp::ShuffleMode;
 
+use super::exchange::Exchanged;
 use super::flow::Graph;
 use crate::watch::Watch;
 
@@ -38,6 +39,8 @@ pub struct Recording {
     pub counters: SiteCounters,
     /// What the block's warps do at each modelled cycle.
     pub spans: Vec<Span>,
+    /// How blocks wait for each other, by [`exchange`](super::exchange()); nothing without that.
+    pub exchange: Vec<Exchanged>,
     /// How the launch fills a device.
     pub residence: Residence,
     /// The sizes of a problem that can be followed, where this one makes too many values.

@@ -56,6 +56,7 @@ pub(crate) fn finish(
         flow: flow.graph,
         counters,
         spans: path.spans().to_vec(),
+        exchange: Vec::new(),
         residence,
         fits: None,
     };

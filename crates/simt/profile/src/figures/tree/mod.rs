@@ -150,7 +150,7 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
 }
 
 /// The first word of an instruction's opcode.
-fn operation(line: &str) -> String {
+pub(super) fn operation(line: &str) -> String {
     let line = line.trim();
     let guarded = line.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace)).map(|(_, rest)| rest);
     guarded.unwrap_or(line).trim().split(['.', ' ', '\t', ';']).next().unwrap_or_default().to_owned()

@@ -1,0 +1,31 @@
+//! Exclusive scan: the maximum before each element.
+//!
+//! An *inclusive* scan contains the element itself. An *exclusive* scan ends before it. For a sum, subtract the element
+//! from its inclusive sum. A maximum has no inverse: the 7 cannot be removed from the maximum of 3 and 7.
+//!
+//! This kernel computes the inclusive maximum in each warp. Turn it into the exclusive maximum: a lane needs the
+//! inclusive result of the lane before it. Lane 0 has no element before it. Its result is the identity of the maximum,
+//! `i32::MIN`.
+
+use cuda_std::prelude::*;
+use cuda_std::warp;
+
+/// # Safety
+/// `data` points to an element for each thread; blocks have whole warps.
+#[kernel]
+pub unsafe fn exclusive_maximum(data: *mut i32) {
+    let i = thread::index_1d() as usize;
+    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // together.
+    unsafe {
+        let mut largest = *data.add(i);
+        for distance in [1, 2, 4, 8, 16] {
+            let (before, exists) = warp::warp_shuffle_up(u32::MAX, largest, distance, 32);
+            if exists {
+                largest = largest.max(before);
+            }
+        }
+        // TODO: the exclusive maximum.
+        *data.add(i) = largest;
+    }
+}
