@@ -75,7 +75,7 @@ fn exchange(figure: &Figure, place: &str) {
     for step in 0..figure.grids[0].columns.len() {
         let cells = rows.iter().map(|row| &row.cells[step]).filter(|cell| !cell.text.contains('-'));
         for cell in cells.filter(|cell| cell.shade != Shade::Empty) {
-            let word = cell.text.trim_end_matches('\'');
+            let word = cell.text.split(['\'', ':']).next().unwrap();
             match cell.shade {
                 Shade::Used => drop(written.insert(word.to_owned())),
                 Shade::Turn(3) => assert!(written.contains(word), "{place}: step {step}, word {word}"),

@@ -149,7 +149,8 @@ fn figure(recording: &Recording) -> Option<Figure> {
         let numbers: Vec<usize> = access.words.keys().map(|word| number_of[word]).collect();
         let count = access.words.values().copied().min().unwrap_or(0);
         let text = match &numbers[..] {
-            [number] => format!("{number}{}", "'".repeat(count.saturating_sub(1).min(3) as usize)),
+            [number] if count > 3 => format!("{number}:{count}"),
+            [number] => format!("{number}{}", "'".repeat(count.saturating_sub(1) as usize)),
             all => format!("{}-{}", all.first().unwrap_or(&0), all.last().unwrap_or(&0)),
         };
         match (access.writes, count) {
@@ -168,8 +169,8 @@ fn figure(recording: &Recording) -> Option<Figure> {
     };
     let grid = Grid {
         caption: format!(
-            "blocks (rows) by step (columns): the word that a block accesses; green: writes it, 3' is word 3 for the second \
-             time; blue: reads what a block wrote; yellow: reads a word that no block has written yet{more}"
+            "blocks (rows) by step (columns): the word that a block accesses; 3' is word 3 after its second write, 3:8 after its \
+             eighth; green: writes it; blue: reads it; yellow: reads it before its first write{more}"
         ),
         columns: vec![String::new(); columns.len().min(COLUMNS)],
         together: 8,
@@ -180,7 +181,7 @@ fn figure(recording: &Recording) -> Option<Figure> {
     let count = |is: fn(&&Exchanged) -> bool| accesses.iter().filter(is).count() as u64;
     Some(Figure {
         what: EXCHANGE.name,
-        title: format!("{} blocks through {} words", blocks.len(), words.len()),
+        title: format!("{} blocks, words that one writes and another reads", blocks.len()),
         grids: vec![grid],
         counts: vec![
             ("blocks", blocks.len() as u64),
