@@ -43,10 +43,8 @@ pub fn exchange(machine: &mut Machine, launch: &Launch<'_>) -> Result<Vec<Exchan
         return Ok(Vec::new());
     }
     let usual = std::mem::replace(&mut machine.config_mut().schedule, Schedule::RoundRobin);
-    let launched = machine.launch_observed(
-        launch,
-        ExchangeObserver { function: launch.function.clone(), log: Arc::default() },
-    );
+    let launched =
+        machine.launch_observed(launch, ExchangeObserver { function: launch.function.clone(), log: Arc::default() });
     machine.config_mut().schedule = usual;
     let mut seen = std::mem::take(&mut launched?.log.lock().unwrap_or_else(PoisonError::into_inner).seen);
     let (mut writers, mut shared) = (HashMap::<u64, BTreeSet<u64>>::new(), BTreeSet::new());

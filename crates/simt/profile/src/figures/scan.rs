@@ -46,7 +46,8 @@ fn sums(recording: &Recording) -> Option<Vec<Sum>> {
         left.extend(graph.parts(id).into_iter().filter(|part| needed.insert(*part)));
     }
     // Operands have smaller numbers than their results.
-    let mut order: Vec<Id> = needed.into_iter().filter(|id| !matches!(graph.value(*id).kind, Kind::Joined(_))).collect();
+    let mut order: Vec<Id> =
+        needed.into_iter().filter(|id| !matches!(graph.value(*id).kind, Kind::Joined(_))).collect();
     order.sort_unstable();
     let (mut runs, mut buffers): (HashMap<Id, Run>, _) = (HashMap::new(), BTreeSet::new());
     let mut sums = Vec::new();
@@ -59,7 +60,8 @@ fn sums(recording: &Recording) -> Option<Vec<Sum>> {
             let index = element.at / u64::from(element.bytes.max(1));
             (index, index)
         } else {
-            let [Some(a), Some(b)] = [0, 1].map(|place| operands.get(place).and_then(|id| runs.get(id)).copied()) else {
+            let [Some(a), Some(b)] = [0, 1].map(|place| operands.get(place).and_then(|id| runs.get(id)).copied())
+            else {
                 return None;
             };
             let removes = operation(text.line_text(recording.position(value.site).ptx_line)) == "sub";
