@@ -29,7 +29,7 @@ pub mod merge;
 pub mod split;
 
 /// The smallest number of keys of a tile, of the rungs that keep words for each tile.
-pub const SMALLEST_TILE: u32 = 256 * 7;
+pub const SMALLEST_TILE: u32 = 512 * 7;
 
 /// The values of the widest digit: a tile has up to so many words in `counts`, and in `status`.
 pub const MOST_DIGITS: u32 = 256;

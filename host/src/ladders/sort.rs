@@ -75,7 +75,11 @@ fn sweep(effort: Effort) -> Vec<Options> {
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let n = options.size_within("n", 0..=u64::from(MAX_KEYS))?;
+    let n = options.size("n");
+    if n > MAX_KEYS.into() {
+        let takes = format!("0 to {MAX_KEYS}, because its kernels count up to twice that in 32 bits");
+        return Err(Error::out_of_bounds(LADDER.name, "n", n, &takes));
+    }
     let (has_values, data) = (options.text("values") == "yes", options.text("data").to_owned());
     Ok(match options.text("type") {
         "u32" => Box::new(Sort::<u32>::new(n, has_values, data)),
@@ -227,3 +231,6 @@ unsafe impl<K: SortKey> Problem for Sort<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,13 +9,13 @@ use super::bitonic_block::{ITEMS, copy, exchange, merge};
 use super::key::{Key, Value};
 use crate::grid_barrier::GridBarrier;
 
-/// `sort_bitonic_block`, whose sorted sections are merged by the same network: a step whose pairs lie in different sections
+/// `sort_bitonic_block`, whose sorted sections are merged by the same network. A step whose pairs lie in different sections
 /// runs in global memory.
 ///
-/// The previous rung stops at what the shared memory of a block holds. Here each such step reads and writes the whole array,
-/// and a barrier of the grid follows it. As soon as the pairs lie within sections, the rest of the merge runs in shared memory
-/// in one pass. For 2^24 keys in sections of 2^11, the merges take 91 steps in global memory and 13 passes in shared memory.
-/// Expect the time of about 100 copies of the array.
+/// The previous rung sorts only what the shared memory of a block holds. Here a step in global memory reads and writes the
+/// whole array, and a barrier of the grid follows it. As soon as the pairs lie within sections, the rest of the merge runs in
+/// shared memory in one pass. For 2^24 keys in sections of 2^11, the merges take 91 steps in global memory and 13 passes in
+/// shared memory. Expect the time of about 100 copies of the array.
 ///
 /// # Safety
 /// As [`sort`](super) says.

@@ -12,11 +12,11 @@ pub(super) const ITEMS: u32 = 4;
 
 /// Each block sorts its section in shared memory: runs of 1, 2, 4, … sorted keys are merged to runs of twice as many.
 ///
-/// A merge compares keys in pairs and swaps those in the wrong order. Its first step compares the first run with the
-/// reversed second one: key `i` of a pair of runs with key `size - 1 - i`. The next steps compare keys that are `size / 4`,
-/// `size / 8`, … apart. All pairs are known before the keys are, so no lane waits for the comparisons of another one. A
-/// section of 2^11 keys needs 66 steps, with a barrier after each. In this form of the network the smaller key always moves
-/// to the smaller place, so places beyond the last key need no keys: comparisons with them do nothing.
+/// A merge compares keys in pairs and swaps a pair that is in the wrong order. Its first step compares the first run with the
+/// reversed second run: key `i` of a pair of runs with key `size - 1 - i`. The next steps compare keys that are `size / 4`,
+/// `size / 8`, … apart. The pairs do not depend on the keys, so all threads work in every step. A section of 2^11 keys needs
+/// 66 steps, with a barrier before each. In this form of the network the smaller key always moves to the smaller place. So a
+/// comparison with a place beyond the last key would change nothing, and the kernel leaves it out.
 /// (Batcher, *Sorting Networks and Their Applications*, 1968.)
 ///
 /// # Safety

@@ -1,8 +1,8 @@
 //! The parts that the radix sorts share: the arrays between passes, the scans, and the ranks of a tile's keys.
 //!
 //! A pass sorts by one digit and keeps the order of keys whose digits are equal. Its table of counts has a row for each digit
-//! and a column for each tile. The scan of the table, row after row, gives where the keys of a digit and a tile go: after all
-//! keys of smaller digits, and after the keys of the same digit of earlier tiles.
+//! and a column for each tile. A scan of the table in row-major order gives the first place for the keys of a digit and a
+//! tile. Keys of smaller digits go before that place, and so do keys of the same digit from earlier tiles.
 
 use core::array;
 
@@ -45,8 +45,8 @@ impl<K: Key, V: Value> Pairs<K, V> {
     }
 }
 
-/// Returns the place in a tile of this thread's key `k` of `items`. A warp has its part of the tile in one piece: rows of 32
-/// keys, of which each lane has one.
+/// Returns the place in a tile of this thread's key `k` of `items`. A warp has its part of the tile in one piece. The part
+/// consists of rows of 32 keys, one for each lane.
 #[inline(always)]
 pub(super) fn place(items: u32, k: u32) -> u32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -130,8 +130,8 @@ pub(super) unsafe fn scan_counts<const BLOCK: u32>(
 /// Returns the rank of each key of this thread among the keys of the tile that have the same digit, and the number of keys of
 /// the tile whose digit is this thread's index. Keys are ranked in the order of their [`place`].
 ///
-/// The lanes of a warp find the lanes with the same digit (`match.any`), and the first of these lanes counts them in the
-/// histogram of its warp. Then the histograms are scanned over the warps.
+/// Each lane finds the lanes of its warp with the same digit (`match.any`). The first of these lanes adds their number to the
+/// histogram of the warp. Then each digit's counts are scanned over the warps.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK`, at least [`DIGITS`], call it together. `histograms` is shared memory of `DIGITS` words for

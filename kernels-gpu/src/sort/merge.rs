@@ -15,13 +15,14 @@ const ITEMS: u32 = 5;
 
 /// Blocks sort tiles, and each pass over the array merges pairs of sorted runs to runs of twice the length.
 ///
-/// The steps of `sort_bitonic` are independent of the keys, and `n log2² n` comparisons are the price. A merge looks at its
-/// keys: a pass doubles the runs. Every thread merges an equal number of keys of the result. It finds where they start in both
-/// runs by a binary search: of the first `d` keys of the result, `i` are from the first run and `d - i` from the second
-/// one, for one `i` only. A block searches in this way for its tile of the result, loads the two parts, and its threads search
-/// in them. Of equal keys, those of the first run come first, so the sort is stable. For 2^24 keys there are 13 passes: expect
-/// the time of about 14 copies of the array, and more for the searches. (Green, McColl and Bader, *GPU Merge Path*, 2012;
-/// Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009, section 5.)
+/// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys. A merge
+/// that looks at the keys doubles the runs in one pass. Every thread merges an equal number of keys of the result, and finds
+/// by a binary search where they start in both runs. Of the first `d` keys of the result, `i` are from the first run and
+/// `d - i` from the second run, and one `i` alone is right. A block searches in this way for the parts of its tile and loads
+/// them, and its threads search in the tile. Of equal keys, the first run's come first, so the sort is stable. For 2^24 keys
+/// there are 13 passes: expect the time of about 14 copies of the array, and more for the searches.
+/// (Green, McColl and Bader, *GPU Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for
+/// Manycore GPUs*, 2009, section 5.)
 ///
 /// # Safety
 /// As [`sort`](super) says.
@@ -61,7 +62,7 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
     let (mut to_keys, mut to_values) = (sorted_keys, sorted_values);
     let (mut from_keys, mut from_values) = (other_keys, other_values);
     if tiles.next_power_of_two().trailing_zeros() % 2 == 1 {
-        // An odd number of merges ends in the buffer in which it did not start.
+        // The passes alternate between the buffers. An odd number of passes starts in the other buffer.
         (swap(&mut to_keys, &mut from_keys), swap(&mut to_values, &mut from_values));
     }
     // SAFETY: the counter is 0, and these barriers alone use it.

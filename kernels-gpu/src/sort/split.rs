@@ -13,11 +13,11 @@ use crate::scan::shuffle::sum_of_warps_before;
 /// Keys of a thread.
 pub(super) const ITEMS: u32 = 8;
 
-/// A pass for each bit, from the lowest one on, splits the keys: those with a 0 go to the front, in their order.
+/// A pass for each bit, from the lowest bit on, splits the keys: keys with a 0 go to the front, and all keep their order.
 ///
-/// The previous rungs compare keys. Here no two keys are compared, and the number of passes depends on the size of a key: 32 for
-/// 32 bits, whatever `n` is. A key with a 0 goes to the place that counts the zeros before it, which is a prefix sum. The blocks
-/// count the zeros of their tiles, the grid scans the counts, and each tile is loaded again: a ballot gives the zeros of the
+/// The previous rungs compare keys. Here no two keys are compared, and the number of passes depends on the size of a key alone:
+/// 32 for 32 bits. The place of a key with a 0 is the number of zeros before it, which is a prefix sum. The blocks count the
+/// zeros of their tiles, and the grid scans the counts. Then each tile is loaded again, and a ballot gives the zeros of the
 /// lanes before. A pass reads the array twice and writes it once, so expect 32 times 1.5 copies of the array for 32-bit keys.
 /// (*Programming Massively Parallel Processors*, section 13.3; Blelloch, *Prefix Sums and Their Applications*, 1990, `split`.)
 ///

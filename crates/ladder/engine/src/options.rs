@@ -85,10 +85,11 @@ impl Opt {
             Kind::SizeOr(word) if word != text => parse_size(text).map(Value::Size),
             Kind::SizeOr(_) | Kind::Text => Ok(Value::Text(text.to_owned())),
             Kind::Word(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
-            Kind::Word(words) => {
-                let problem = format!("`{text}` is not possible for --{}", self.name);
-                Err(Error::unknown(&problem, text, "words", words))
-            }
+            Kind::Word(words) => Err(Error::UnknownName(format!(
+                "`{text}` is not possible for --{}; the words are {}",
+                self.name,
+                words.join(", ")
+            ))),
         }
     }
 }

@@ -17,7 +17,7 @@ fn what_is_missing_has_its_default_and_what_is_unknown_is_refused() {
     assert_eq!(serde_json::to_string(&complete).unwrap(), r#"{"n":7,"op":"min"}"#);
     for (options, message) in [
         (Options::default().with("m", 7), "the ladder test has no option --m; it has --n, --op"),
-        (Options::default().with("op", "mni"), "`mni` is not possible for --op; did you mean `min`?"),
+        (Options::default().with("op", "mni"), "`mni` is not possible for --op; the words are sum, min"),
         (Options::default().with("n", "x"), "`x` is not a size"),
     ] {
         let error = options.complete("test", DECLARED).unwrap_err();

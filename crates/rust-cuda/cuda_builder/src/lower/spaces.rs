@@ -86,10 +86,11 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     Ok(out)
 }
 
-/// The shared statics whose value is zeros, demangled: nobody writes them.
+/// The shared statics whose value is zeros, demangled: the launch does not write them. A static without bytes has no value.
 pub fn zeroed(ir: &str) -> impl Iterator<Item = String> {
     let statics = ir.lines().filter(|line| line.starts_with('@'));
-    let zeroed = statics.filter(|line| line.contains("zeroinitializer") && marked(line) == Some(Space::Shared));
+    let is_zeroed = |line: &&str| line.contains("zeroinitializer") && !line.contains("global <{}>");
+    let zeroed = statics.filter(move |line| is_zeroed(line) && marked(line) == Some(Space::Shared));
     zeroed.filter_map(global_name).map(|(name, _)| demangled(name))
 }
 
