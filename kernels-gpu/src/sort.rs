@@ -19,6 +19,9 @@ use rung::Rung;
 
 pub mod bitonic_block;
 pub mod key;
+pub mod one_sweep;
+pub mod sweep;
+pub mod tuned;
 
 /// The smallest number of keys of a tile, of the rungs that keep words for each tile.
 pub const SMALLEST_TILE: u32 = 256 * 7;
@@ -34,4 +37,4 @@ pub const MAX_KEYS: u32 = 1 << 30;
 
 /// The rungs, in the order in which they are climbed.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const RUNGS: &[Rung] = &[bitonic_block::SORT_BITONIC_BLOCK];
+pub const RUNGS: &[Rung] = &[bitonic_block::SORT_BITONIC_BLOCK, one_sweep::SORT_ONE_SWEEP, tuned::SORT_TUNED];
