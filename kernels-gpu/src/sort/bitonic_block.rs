@@ -43,16 +43,11 @@ pub unsafe fn sort_bitonic_block<K: Key, V: Value, const BLOCK: u32>(
     #[address_space(shared)]
     static mut VALUES: MaybeUninit<[V; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
     let (tile_keys, tile_values) = ((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
-    let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * ITEMS);
-    let count = n.saturating_sub(start).min(BLOCK * ITEMS);
+    let start = (thread::block_idx_x() * BLOCK * ITEMS) as usize;
+    let count = n.saturating_sub(start as u32).min(BLOCK * ITEMS);
 
-    for i in (tid..count).step_by(BLOCK as usize) {
-        // SAFETY: start + i < n, and each place of the section has one writer.
-        unsafe {
-            *tile_keys.add(i as usize) = *keys.add((start + i) as usize);
-            *tile_values.add(i as usize) = *values.add((start + i) as usize);
-        }
-    }
+    // SAFETY: the section's keys start at `start` < n, or `count` is 0.
+    unsafe { copy::<K, V, BLOCK>(keys.add(start), values.add(start), tile_keys, tile_values, count) };
     let mut size = 2;
     while size / 2 < count {
         // SAFETY: the whole block calls it with its section.
@@ -60,11 +55,30 @@ pub unsafe fn sort_bitonic_block<K: Key, V: Value, const BLOCK: u32>(
         size *= 2;
     }
     thread::sync_threads();
-    for i in (tid..count).step_by(BLOCK as usize) {
-        // SAFETY: start + i < n, no other thread writes this key, and the section is complete.
+    // SAFETY: as above, and no other block writes this section.
+    unsafe {
+        copy::<K, V, BLOCK>(tile_keys, tile_values, sorted_keys.add(start), sorted_values.add(start), count);
+    }
+}
+
+/// Copies `count` keys and values. Neighboring threads have neighboring keys.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. All pointers have `count` elements. No thread writes the first two, and
+/// nothing else accesses the others.
+#[inline(always)]
+pub(super) unsafe fn copy<K: Key, V: Value, const BLOCK: u32>(
+    keys: *const K,
+    values: *const V,
+    to_keys: *mut K,
+    to_values: *mut V,
+    count: u32,
+) {
+    for i in (thread::thread_idx_x()..count).step_by(BLOCK as usize) {
+        // SAFETY: i < count, and each place has one writer.
         unsafe {
-            *sorted_keys.add((start + i) as usize) = *tile_keys.add(i as usize);
-            *sorted_values.add((start + i) as usize) = *tile_values.add(i as usize);
+            *to_keys.add(i as usize) = *keys.add(i as usize);
+            *to_values.add(i as usize) = *values.add(i as usize);
         }
     }
 }

@@ -22,12 +22,10 @@ use cuda_std::atomic::mid::{
 };
 use cuda_std::{thread, warp};
 
+use super::counts::DIGIT_BITS;
+pub(super) use super::counts::DIGITS;
 use super::key::{Key, Ordered, Value};
 
-/// The bits of a digit.
-pub const DIGIT_BITS: u32 = 8;
-/// The values of a digit.
-pub const DIGITS: u32 = 1 << DIGIT_BITS;
 /// Words of `totals`: how often each digit occurs in each pass, for the passes of a key of 64 bits.
 pub const TOTALS: u32 = u64::BITS / DIGIT_BITS * DIGITS;
 

@@ -31,7 +31,7 @@ const ITEMS: usize = 24;
 /// # Safety
 /// As [`sort`](super) says.
 #[rung(
-    after = sort_bitonic_block,
+    after = sort_one_sweep,
     lesson = "larger tiles, the next one in flight during the look-back, which reads four words at a time",
     blocks = [512],
     items_per_thread = ITEMS,
