@@ -9,7 +9,7 @@ use rung::rung;
 use super::key::{Key, Ordered, Value};
 use super::sweep::{
     DIGITS, Words, buffers, clear, clear_totals, count_digits, counts_before, digit, load_keys, load_values, passes,
-    place_digits, rank,
+    place_digits, rank, store_tile,
 };
 use crate::grid_barrier::GridBarrier;
 use crate::tensor_core::opaque;
@@ -99,7 +99,7 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
                 array::from_fn(|item| unsafe { rank(warp_counts, digit::<K>(items[item], pass)) });
             // SAFETY: the whole block calls it, and the tile has words.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
-            // Without `opaque`, the places in `warp_counts` would stay in registers since `rank`.
+            // Without `opaque`, places in `warp_counts` would stay in registers since `rank`.
             let pass = opaque(pass);
             for item in 0..ITEMS {
                 // SAFETY: the places of the keys in the sorted tile are all different.
@@ -118,16 +118,11 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
                 }
             }
             thread::sync_threads();
-            for i in (0..ITEMS as u32).map(|item| item * BLOCK + tid) {
-                if tile * tile_size + i < n {
-                    // SAFETY: the sorted tile is complete. All keys have different places below n in the output.
-                    unsafe {
-                        let key = *tile_keys.add(i as usize);
-                        let at = (*offsets.add(digit::<K>(key, pass))).wrapping_add(i) as usize;
-                        *to.add(at) = K::from_ordered(key);
-                        *to_values.add(at) = *tile_values.add(i as usize);
-                    }
-                }
+            let keys_of_tile = tile_size.min(n - tile * tile_size);
+            // SAFETY: the sorted tile is complete. All keys have different places below n in the output.
+            unsafe {
+                let sorted = (tile_keys.cast_const(), tile_values.cast_const());
+                store_tile::<K, V, BLOCK, ITEMS>(sorted, offsets, pass, keys_of_tile, (to, to_values));
             }
             tile += thread::grid_dim_x();
         }

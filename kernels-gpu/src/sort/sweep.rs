@@ -279,6 +279,32 @@ pub(super) unsafe fn place_digits<const BLOCK: u32>(
     (count, smaller)
 }
 
+/// Writes the first `count` keys and values of a tile that is sorted by its digits: key `i` with digit `d` to place `offsets[d] + i`.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. The tile has `count` keys, at most `BLOCK * ITEMS`, and no thread writes
+/// the tile or the offsets. The places are in bounds of `to` and `to_values`, and no other thread accesses them.
+#[inline(always)]
+pub(super) unsafe fn store_tile<K: Key, V: Value, const BLOCK: u32, const ITEMS: usize>(
+    tile: (*const Ordered<K>, *const V),
+    offsets: *const u32,
+    pass: u32,
+    count: u32,
+    to: (*mut K, *mut V),
+) {
+    for i in (0..ITEMS as u32).map(|item| item * BLOCK + thread::thread_idx_x()) {
+        if i < count {
+            // SAFETY: i < count. No other key has the place.
+            unsafe {
+                let key = *tile.0.add(i as usize);
+                let place = (*offsets.add(digit::<K>(key, pass))).wrapping_add(i) as usize;
+                *to.0.add(place) = K::from_ordered(key);
+                *to.1.add(place) = *tile.1.add(i as usize);
+            }
+        }
+    }
+}
+
 /// Sets the totals to 0 for the next launch.
 ///
 /// # Safety
