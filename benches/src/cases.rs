@@ -49,6 +49,9 @@ const VERSUS: &[Written] = &[
     ("gemm", "4096^3 tf32", "m=4096 n=4096 k=4096 type=tf32 b=columns"),
     ("histogram", "2^28 uniform", "n=2^28 data=uniform"),
     ("histogram", "2^28 constant", "n=2^28 data=constant"),
+    ("scan", "2^28", "n=2^28"),
+    ("scan", "2^24", "n=2^24"),
+    ("scan", "2^20", "n=2^20"),
 ];
 
 /// The cases of a ladder, or of all ladders that are timed.

@@ -36,6 +36,7 @@ const FLOAT_SUM: Case = ("reduce", "2^28 f32");
 pub const TARGETS: &[Target] = &[
     ("each rung, over its CUDA port", EachPort(None, 1.03)),
     ("each rung of gemm, over its CUDA port", EachPort(Some("gemm"), 1.02)),
+    ("each rung of scan, over its CUDA port", EachPort(Some("scan"), 1.02)),
     ("their geometric mean", MeanPort(0.98)),
     ("top sum, 2^28 i32, over CUB", Baseline(("reduce", "2^28"), "CUB", 0.97)),
     ("top sum, 2^28 i32", Bandwidth(("reduce", "2^28"), 3150.0)),
@@ -65,6 +66,10 @@ pub const TARGETS: &[Target] = &[
     ("top histogram, 2^28 uniform bytes, over CUB", Baseline(("histogram", "2^28 uniform"), "CUB", 1.0)),
     ("top histogram, constant bytes over uniform",
      OtherCase(("histogram", "2^28 constant"), ("histogram", "2^28 uniform"), 1.5)),
+    ("top scan, 2^28 i32, over CUB", Baseline(("scan", "2^28"), "CUB", 0.88)),
+    ("top scan, 2^28 i32, over memcpy", Baseline(("scan", "2^28"), "memcpy", 1.07)),
+    ("top scan, 2^24 i32, over CUB", Baseline(("scan", "2^24"), "CUB", 0.85)),
+    ("top scan, 2^20 i32, over CUB", Baseline(("scan", "2^20"), "CUB", 0.60)),
 ];
 
 /// A target, with its measurement.

@@ -46,7 +46,8 @@ fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Ba
     let options = given.fold(Options::default(), |all, (name, value)| all.with(name, value));
     let problem = ladder.problem(&options).unwrap();
     let options = ladder.complete(&options).unwrap().with_all(&problem.facts().chosen);
-    let baselines = baseline::of(ladder, &*problem, &options, DeviceProperties::default());
+    let (baselines, left_out) = baseline::of(ladder, &*problem, &options, DeviceProperties::default());
+    assert!(left_out.is_empty(), "{left_out:?}");
     (problem, baselines)
 }
 
@@ -75,17 +76,18 @@ fn baselines_compute_what_the_rungs_do() {
             ("transpose", &[("rows", "31"), ("cols", "33")]),
             ("matmul", &[("m", "7"), ("n", "5"), ("k", "9")]),
             ("histogram", &[("n", "1000"), ("data", "skewed")]),
+            ("scan", &[("n", "1003")]),
             ("shuffle", &[]),
         ] {
             let (problem, baselines) = of(ladder, options);
             for baseline in baselines {
                 let found = verdict(&mut gpu, &*problem, &baseline, &library).unwrap();
                 assert_eq!(found, Verdict::Right, "{}", baseline.name);
-                assert_eq!(baseline.rung.is_bound, baseline.name == "memcpy");
+                assert_eq!(baseline.is_copy, baseline.name == "memcpy");
                 names.push(baseline.name);
             }
         }
-        let others = ["memcpy", "cuBLAS geam", "cuBLAS SGEMM", "CUB DeviceHistogram"];
+        let others = ["memcpy", "cuBLAS geam", "cuBLAS SGEMM", "CUB DeviceHistogram", "CUB DeviceScan", "memcpy"];
         assert_eq!(names, [&["CUB DeviceReduce"; 4][..], &others].concat());
         // The library keeps open what it works on.
         drop(gpu);
