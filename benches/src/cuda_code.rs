@@ -58,7 +58,7 @@ pub const PORTS: &[PortText] = ports![
     "matmul",
     "gemm" ["gemm_stages.cuh", "gemm_tiles.cuh", "tensor_core.cuh"],
     "histogram",
-    "scan" ["tensor_core.cuh"],
+    "scan" ["cooperation.cuh", "tensor_core.cuh"],
 ];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");
