@@ -19,7 +19,6 @@ use status::Status;
 pub mod chained;
 pub mod coarsened;
 pub mod global;
-mod grid_barrier;
 pub mod look_back;
 pub mod look_back_warp;
 pub mod padded;

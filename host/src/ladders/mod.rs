@@ -14,6 +14,7 @@ pub mod reduce;
 mod rung_fixture;
 pub mod scan;
 pub mod shuffle;
+pub mod sort;
 pub mod transpose;
 
 use allreduce::AllReduce;
@@ -28,6 +29,7 @@ pub(crate) static ALL: &[Ladder] = &[
     gemm::LADDER,
     histogram::LADDER,
     scan::LADDER,
+    sort::LADDER,
     allreduce::LADDER,
 ];
 

@@ -5,10 +5,10 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::grid_barrier::GridBarrier;
 use super::shuffle::sum_of_warps_before;
 use super::three_phases::scan_tile;
 use super::vector::{ITEMS, Tile};
+use crate::grid_barrier::GridBarrier;
 
 /// `scan_three_phases`, whose first phase only sums the tiles.
 ///

@@ -38,7 +38,7 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
 
 /// Returns the sum of the values of this lane and the lanes before it. All 32 lanes must call it together.
 #[inline(always)]
-pub(super) fn scan_warp(value: i32) -> i32 {
+pub(crate) fn scan_warp(value: i32) -> i32 {
     let mut sum = value;
     for stride in [1, 2, 4, 8, 16] {
         // SAFETY: all 32 lanes take part, as the mask says.
@@ -64,7 +64,7 @@ pub(super) fn sum_warp(mut sum: i32) -> i32 {
 /// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp, which nothing
 /// else uses.
 #[inline(always)]
-pub(super) unsafe fn sum_of_warps_before<const BLOCK: u32>(warp_sums: *mut i32, sum: i32) -> i32 {
+pub(crate) unsafe fn sum_of_warps_before<const BLOCK: u32>(warp_sums: *mut i32, sum: i32) -> i32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     if lane == 31 {
         // SAFETY: there is a word for each warp.

@@ -5,9 +5,9 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::grid_barrier::GridBarrier;
 use super::shuffle::sum_of_warps_before;
 use super::vector::{ITEMS, Tile};
+use crate::grid_barrier::GridBarrier;
 
 /// Three phases with a barrier of the grid between them. The blocks scan the tiles and keep their sums. One block scans the
 /// sums. The blocks add to each tile the sum of the tiles before it.

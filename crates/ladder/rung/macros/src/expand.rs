@@ -281,7 +281,7 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
                     // The bounds hold, and the traits that they name count as used.
                     if !parameter.bounds.is_empty() {
                         let bounds = &parameter.bounds;
-                        constants.extend(quote!(const _: fn() = { fn is<Value: #bounds>() {} is::<#ident> };));
+                        constants.extend(quote!(const _: fn() = { fn is<__Value: #bounds>() {} is::<#ident> };));
                     }
                 }
             }

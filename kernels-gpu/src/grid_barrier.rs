@@ -8,7 +8,7 @@ use cuda_std::atomic::mid::{
 use cuda_std::thread;
 
 /// The barriers of a launch, whose blocks are all resident at the same time.
-pub(super) struct GridBarrier {
+pub(crate) struct GridBarrier {
     /// The number of arrivals in this launch.
     counter: *mut u32,
     /// Arrivals after which the next barrier is complete.
@@ -21,7 +21,7 @@ impl GridBarrier {
     /// # Safety
     /// `counter` is 0, and only these barriers use it.
     #[inline(always)]
-    pub(super) unsafe fn new(counter: *mut u32) -> Self {
+    pub(crate) unsafe fn new(counter: *mut u32) -> Self {
         Self { counter, target: 0 }
     }
 
@@ -30,7 +30,7 @@ impl GridBarrier {
     /// # Safety
     /// All threads of all blocks call it, and all blocks are resident.
     #[inline(always)]
-    pub(super) unsafe fn wait(&mut self) {
+    pub(crate) unsafe fn wait(&mut self) {
         self.target += thread::grid_dim_x();
         thread::sync_threads();
         if thread::thread_idx_x() == 0 {
@@ -49,7 +49,7 @@ impl GridBarrier {
     /// # Safety
     /// Each block calls it once, after its last barrier.
     #[inline(always)]
-    pub(super) unsafe fn finish(self) {
+    pub(crate) unsafe fn finish(self) {
         if thread::thread_idx_x() == 0 {
             // SAFETY: the counter is accessed with atomics only, and no block waits for it any more.
             unsafe {

@@ -1,0 +1,101 @@
+//! A bitonic network over the whole array.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::bitonic_block::{ITEMS, copy, exchange, merge};
+use super::key::{Key, Value};
+use crate::grid_barrier::GridBarrier;
+
+/// `sort_bitonic_block`, whose sorted sections are merged by the same network: a step whose pairs lie in different sections
+/// runs in global memory.
+///
+/// The previous rung stops at what the shared memory of a block holds. Here each such step reads and writes the whole array,
+/// and a barrier of the grid follows it. As soon as the pairs lie within sections, the rest of the merge runs in shared memory
+/// in one pass. For 2^24 keys in sections of 2^11, the merges take 91 steps in global memory and 13 passes in shared memory.
+/// Expect the time of about 100 copies of the array.
+///
+/// # Safety
+/// As [`sort`](super) says.
+#[rung(
+    after = sort_bitonic_block,
+    lesson = "the same network over the whole array: distant pairs meet in global memory, a pass of the array per step",
+    blocks = [256, 512],
+    default_block = 512,
+    items_per_thread = ITEMS,
+    resident = 2,
+    grid = |launch| launch.stride(2 * launch.device.multiprocessors),
+    single_pass,
+    blocks_wait,
+    (K, V) = {
+        _: (u32, ()), i32: (i32, ()), f32: (f32, ()), u64: (u64, ()),
+        pairs_u32: (u32, u32), pairs_i32: (i32, u32), pairs_f32: (f32, u32), pairs_u64: (u64, u32),
+    }
+)]
+pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
+    keys: *const K,
+    values: *const V,
+    sorted_keys: *mut K,
+    sorted_values: *mut V,
+    barrier: *mut u32,
+    n: u32,
+) {
+    #[address_space(shared)]
+    static mut KEYS: MaybeUninit<[K; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut VALUES: MaybeUninit<[V; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
+    let (tile_keys, tile_values) = ((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
+    let (section, blocks) = (BLOCK * ITEMS, thread::grid_dim_x());
+    // SAFETY: the counter is 0, and these barriers alone use it.
+    let mut barrier = unsafe { GridBarrier::new(barrier) };
+
+    let mut size = section;
+    loop {
+        let mut reach = size;
+        while reach > section {
+            let pairs = n.div_ceil(reach) * (reach / 2);
+            let mut pair = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
+            while pair < pairs {
+                // SAFETY: the pairs of a step have no place in common, and a barrier of the grid separates the steps.
+                unsafe { exchange(sorted_keys, sorted_values, n, pair, reach, reach == size) };
+                pair += blocks * BLOCK;
+            }
+            // SAFETY: all threads call it, and all blocks are resident.
+            unsafe { barrier.wait() };
+            reach /= 2;
+        }
+        let mut start = thread::block_idx_x() * section;
+        while start < n {
+            let (count, first) = ((n - start).min(section), start as usize);
+            let (to_keys, to_values) = (sorted_keys.wrapping_add(first), sorted_values.wrapping_add(first));
+            // SAFETY: the section has `count` keys from `start` on, and one block has it between two barriers of the grid.
+            unsafe {
+                if size == section {
+                    copy::<K, V, BLOCK>(keys.add(first), values.add(first), tile_keys, tile_values, count);
+                    let mut size = 2;
+                    while size / 2 < count {
+                        merge::<K, V, BLOCK>(tile_keys, tile_values, count, size, true);
+                        size *= 2;
+                    }
+                } else {
+                    copy::<K, V, BLOCK>(to_keys, to_values, tile_keys, tile_values, count);
+                    merge::<K, V, BLOCK>(tile_keys, tile_values, count, section, false);
+                }
+                thread::sync_threads();
+                copy::<K, V, BLOCK>(tile_keys, tile_values, to_keys, to_values, count);
+            }
+            thread::sync_threads();
+            start += blocks * section;
+        }
+        if size >= n {
+            break;
+        }
+        // SAFETY: as above.
+        unsafe { barrier.wait() };
+        size *= 2;
+    }
+    // SAFETY: once for each block, after the last barrier.
+    unsafe { barrier.finish() };
+}
