@@ -52,6 +52,10 @@ const VERSUS: &[Written] = &[
     ("scan", "2^28", "n=2^28"),
     ("scan", "2^24", "n=2^24"),
     ("scan", "2^20", "n=2^20"),
+    ("sort", "2^28", "n=2^28"),
+    ("sort", "2^24", "n=2^24"),
+    ("sort", "2^20", "n=2^20"),
+    ("sort", "2^28 pairs", "n=2^28 values=yes"),
 ];
 
 /// The cases of a ladder, or of all ladders that are timed.

@@ -59,6 +59,7 @@ pub const PORTS: &[PortText] = ports![
     "gemm" ["gemm_stages.cuh", "gemm_tiles.cuh", "tensor_core.cuh"],
     "histogram",
     "scan" ["cooperation.cuh", "tensor_core.cuh"],
+    "sort" ["cooperation.cuh"],
 ];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");

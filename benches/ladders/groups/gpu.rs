@@ -26,6 +26,8 @@ const SIZES: &[Written] = &[
     ("histogram", "2^28 uniform", "n=2^28 data=uniform"),
     ("scan", "2^24", "n=2^24"),
     ("scan", "2^28", "n=2^28"),
+    ("sort", "2^24", "n=2^24"),
+    ("sort", "2^28", "n=2^28"),
 ];
 
 /// The cases of `cargo bench`: each ladder's, in the ladders' order.

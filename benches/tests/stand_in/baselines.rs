@@ -68,6 +68,7 @@ unsafe extern "C" fn call(handle: *mut Handle, name: *const c_char, buffers: *co
         Ok("matmul") => matmul(buffers, numbers),
         Ok("histogram") => histogram(buffers, numbers),
         Ok("scan") => scan(buffers, numbers),
+        Ok("sort") => sort(buffers, numbers),
         _ => return REFUSED,
     }
     0
@@ -141,5 +142,17 @@ unsafe fn scan([input, output, ..]: [u64; 4], [_, is_exclusive, n, _]: [u64; 4])
         let before = sum;
         sum = sum.wrapping_add(element);
         output.add(at).write(if is_exclusive == 1 { before } else { sum });
+    }
+}
+
+unsafe fn sort([keys, values, sorted_keys, sorted_values]: [u64; 4], [_, has_values, n, _]: [u64; 4]) {
+    let keys = elements::<u32>(keys, n);
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|&index| keys[index]);
+    for (place, index) in order.into_iter().enumerate() {
+        (sorted_keys as *mut u32).add(place).write(keys[index]);
+        if has_values == 1 {
+            (sorted_values as *mut u32).add(place).write(elements::<u32>(values, n)[index]);
+        }
     }
 }
