@@ -467,15 +467,15 @@ FOR_EACH_BLOCK(WORK_EFFICIENT)
     }
 FOR_EACH_BLOCK(PADDED)
 
-// An entry with a word of shared memory for each warp.
-#define WITH_WARP_SUMS(RUNG, BLOCK, PARAMETERS, ...)                                                              \
-    extern "C" __global__ void __launch_bounds__(BLOCK) scan_##RUNG##_##BLOCK PARAMETERS {                        \
+// An entry with a word of shared memory for each warp. BOUNDS are its launch bounds.
+#define WITH_WARP_SUMS(RUNG, BLOCK, BOUNDS, PARAMETERS, ...)                                                      \
+    extern "C" __global__ void __launch_bounds__ BOUNDS scan_##RUNG##_##BLOCK PARAMETERS {                        \
         __shared__ int warp_sums[BLOCK / 32];                                                                     \
         RUNG<BLOCK>(warp_sums, __VA_ARGS__);                                                                      \
     }
 
 #define SECTIONS(RUNG, BLOCK) \
-    WITH_WARP_SUMS(RUNG, BLOCK, (const int* input, int* output, unsigned n), input, output, n)
+    WITH_WARP_SUMS(RUNG, BLOCK, (BLOCK), (const int* input, int* output, unsigned n), input, output, n)
 #define SHUFFLE(BLOCK) SECTIONS(shuffle, BLOCK)
 FOR_EACH_BLOCK(SHUFFLE)
 #define COARSENED(BLOCK) SECTIONS(coarsened, BLOCK)
@@ -484,15 +484,17 @@ FOR_EACH_BLOCK(COARSENED)
 FOR_EACH_BLOCK(VECTOR)
 
 #define PHASES(RUNG, BLOCK)                                                                                       \
-    WITH_WARP_SUMS(RUNG, BLOCK, (const int* input, int* output, int* sums, unsigned* barrier, unsigned n), input, \
-                   output, sums, barrier, n)
+    WITH_WARP_SUMS(RUNG, BLOCK, (BLOCK, 1),                                                                       \
+                   (const int* input, int* output, int* sums, unsigned* barrier, unsigned n), input, output, sums, \
+                   barrier, n)
 #define THREE_PHASES(BLOCK) PHASES(three_phases, BLOCK)
 FOR_EACH_BLOCK(THREE_PHASES)
 #define REDUCE_FIRST(BLOCK) PHASES(reduce_first, BLOCK)
 FOR_EACH_BLOCK(REDUCE_FIRST)
 
 #define SINGLE_PASS(RUNG, BLOCK)                                                                                  \
-    WITH_WARP_SUMS(RUNG, BLOCK, (const int* input, int* output, Word* status, unsigned n), input, output, status, n)
+    WITH_WARP_SUMS(RUNG, BLOCK, (BLOCK), (const int* input, int* output, Word* status, unsigned n), input, output, \
+                   status, n)
 #define CHAINED(BLOCK) SINGLE_PASS(chained, BLOCK)
 FOR_EACH_BLOCK(CHAINED)
 #define LOOK_BACK(BLOCK) SINGLE_PASS(look_back, BLOCK)

@@ -248,14 +248,14 @@ __device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* oth
 FOR_EACH_BLOCK(BITONIC_BLOCK)
 
 #define BITONIC(BLOCK)                                                                                            \
-    extern "C" __global__ void __launch_bounds__(BLOCK) sort_bitonic_##BLOCK(                                     \
+    extern "C" __global__ void __launch_bounds__(BLOCK, 2) sort_bitonic_##BLOCK(                                     \
         const Key* keys, Values*, Key* sorted_keys, Values*, unsigned* barrier, unsigned n) {                     \
         bitonic::sort<BLOCK>(keys, sorted_keys, barrier, n);                                                      \
     }
 FOR_EACH_BLOCK(BITONIC)
 
 #define MERGE(BLOCK)                                                                                              \
-    extern "C" __global__ void __launch_bounds__(BLOCK)                                                           \
+    extern "C" __global__ void __launch_bounds__(BLOCK, 2)                                                        \
         sort_merge_##BLOCK(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*,         \
                            unsigned* barrier, unsigned n) {                                                       \
         merge_path::sort<BLOCK>(keys, sorted_keys, other_keys, barrier, n);                                       \

@@ -120,7 +120,10 @@ fn a_baselines_mistakes_are_told() {
         let floats = sort.problem(&options).unwrap();
         let (baselines, left_out) = baseline::of(sort, &*floats, &options, DeviceProperties::default());
         assert!(baselines.is_empty());
-        assert!(left_out[0].starts_with("left out: CUB DeviceRadixSort does not compute this: it sorts -0"), "{left_out:?}");
+        assert!(
+            left_out[0].starts_with("left out: CUB DeviceRadixSort does not compute this: it sorts -0"),
+            "{left_out:?}"
+        );
 
         // A copy is not a transpose, and the other way round.
         let (transpose, baselines) = of("transpose", &[("rows", "4"), ("cols", "8")]);
