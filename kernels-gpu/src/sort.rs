@@ -12,15 +12,21 @@
 //! All kernels: `keys` points to `n` keys and `values` to `n` values in device memory that nothing else uses during the
 //! launch, and so do `sorted_keys` and `sorted_values`, and `other_keys` and `other_values` where a kernel has them. The
 //! block is the one in the kernel's name, and the grid is the one that the rung describes. `counts` has a word for each
-//! digit and tile, `sums` has one for each block, and `barrier` is a word that is 0, and is 0 again afterwards.
+//! digit and tile, `sums` has one for each block, and `barrier` is a word that is 0, and is 0 again afterwards. `bits` is the
+//! number of bits of a key. It is an argument so that the compiler does not unroll the passes, which would be four times the
+//! code.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
 
 pub mod bitonic;
 pub mod bitonic_block;
+pub mod coalesced;
+mod counts;
+pub mod digits;
 pub mod key;
 pub mod merge;
+pub mod split;
 
 /// The smallest number of keys of a tile, of the rungs that keep words for each tile.
 pub const SMALLEST_TILE: u32 = 256 * 7;
@@ -36,4 +42,11 @@ pub const MAX_KEYS: u32 = 1 << 30;
 
 /// The rungs, in the order in which they are climbed.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const RUNGS: &[Rung] = &[bitonic_block::SORT_BITONIC_BLOCK, bitonic::SORT_BITONIC, merge::SORT_MERGE];
+pub const RUNGS: &[Rung] = &[
+    bitonic_block::SORT_BITONIC_BLOCK,
+    bitonic::SORT_BITONIC,
+    merge::SORT_MERGE,
+    split::SORT_SPLIT,
+    digits::SORT_DIGITS,
+    coalesced::SORT_COALESCED,
+];

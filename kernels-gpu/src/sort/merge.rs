@@ -28,8 +28,7 @@ const ITEMS: u32 = 5;
 #[rung(
     after = sort_bitonic,
     lesson = "a pass merges all pairs of runs; a binary search gives each thread an equal part of the result",
-    blocks = [256, 512],
-    default_block = 512,
+    blocks = [512],
     items_per_thread = ITEMS,
     resident = 2,
     grid = |launch| launch.stride(2 * launch.device.multiprocessors),

@@ -1,0 +1,185 @@
+//! A scatter in long runs.
+
+use core::array;
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::counts::{DIGIT_BITS, DIGITS, Pairs, place, rank_in_tile, scan_block, scan_counts};
+use super::digits::count_digits;
+use super::key::{Key, Ordered, Value};
+use crate::grid_barrier::GridBarrier;
+
+/// Keys of a thread: of 64-bit keys too, the tiles of two blocks of 512 fit into the shared memory of every multiprocessor.
+const ITEMS: u32 = 7;
+
+/// The words of a block's buffer: a tile of keys or of values, or the histograms of all warps.
+const fn buffer_words<K>(block: u32) -> usize {
+    let (tile, histograms) = ((block * ITEMS) as usize * size_of::<K>(), (block / 32 * DIGITS) as usize * 4);
+    (if tile > histograms { tile } else { histograms }) / 8
+}
+
+/// `sort_digits`, whose tiles are first sorted by the digit in shared memory.
+///
+/// The keys of a tile with the same digit go to places in a row. In the previous rung, different warps write them at different
+/// times. Here the block puts its keys in the order of their digits, and then neighboring lanes write neighboring places: of 3584
+/// keys with 256 digits, 14 in a row. A store of a warp touches about 6 sectors of keys in place of up to 32. The values follow
+/// their keys through the same buffer. (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
+///
+/// # Safety
+/// As [`sort`](super) says.
+#[rung(
+    after = sort_digits,
+    lesson = "the tile is sorted by its digit in shared memory, so lanes with the same digit write neighboring places",
+    blocks = [512],
+    items_per_thread = ITEMS,
+    resident = 2,
+    grid = |launch| launch.stride(2 * launch.device.multiprocessors),
+    single_pass,
+    blocks_wait,
+    (K, V) = {
+        _: (u32, ()), i32: (i32, ()), f32: (f32, ()), u64: (u64, ()),
+        pairs_u32: (u32, u32), pairs_i32: (i32, u32), pairs_f32: (f32, u32), pairs_u64: (u64, u32),
+    }
+)]
+pub unsafe fn sort_coalesced<K: Key, V: Value, const BLOCK: u32>(
+    keys: *const K,
+    values: *const V,
+    sorted_keys: *mut K,
+    sorted_values: *mut V,
+    other_keys: *mut K,
+    other_values: *mut V,
+    counts: *mut u32,
+    sums: *mut u32,
+    barrier: *mut u32,
+    bits: u32,
+    n: u32,
+) {
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut BUFFER: MaybeUninit<[u64; buffer_words::<K>(BLOCK)]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut STARTS: MaybeUninit<[[u32; DIGITS as usize]; 2]> = MaybeUninit::uninit();
+    let shared = Shared {
+        warp_sums: (&raw mut WARP_SUMS).cast(),
+        buffer: (&raw mut BUFFER).cast(),
+        starts: (&raw mut STARTS).cast(),
+    };
+    let (first, blocks) = (thread::block_idx_x(), thread::grid_dim_x() as usize);
+    let tiles = n.div_ceil(BLOCK * ITEMS);
+    // The number of passes is even, so the last one writes the sorted keys.
+    let (mut from, mut to) = (Pairs::new(keys, values), Pairs::new(other_keys, other_values));
+    let mut next = Pairs::new(sorted_keys, sorted_values);
+    // SAFETY: the counter is 0, and these barriers alone use it.
+    let mut barrier = unsafe { GridBarrier::new(barrier) };
+
+    for shift in (0..bits).step_by(DIGIT_BITS as usize) {
+        for index in (first..tiles).step_by(blocks) {
+            // SAFETY: the whole block calls it. The tile has a column in the table, and one block has the tile.
+            unsafe { count_digits::<K, BLOCK, ITEMS>(shared.buffer.cast(), from.keys, n, index, shift, counts) };
+        }
+        // SAFETY: all threads of the grid call it.
+        unsafe { scan_counts::<BLOCK>(&mut barrier, shared.warp_sums, counts, DIGITS * tiles, sums) };
+        for index in (first..tiles).step_by(blocks) {
+            // SAFETY: the whole block calls it. One block has the tile, and the counts are scanned.
+            unsafe { scatter::<K, V, BLOCK>(shared, from, to, counts, index, shift, n) };
+        }
+        // SAFETY: all threads of the grid call it.
+        unsafe { barrier.wait() };
+        (from, to, next) = (to, next, to);
+    }
+    // SAFETY: once for each block, after the last barrier.
+    unsafe { barrier.finish() };
+}
+
+/// The shared memory of a block.
+#[derive(Clone, Copy)]
+struct Shared {
+    /// A word for each warp.
+    warp_sums: *mut i32,
+    /// `buffer_words` words of 64 bits.
+    buffer: *mut u64,
+    /// Where the keys of a digit start in the buffer, for each digit. Then the distance of that place to their place in the array.
+    starts: *mut u32,
+}
+
+/// Moves a tile to the places of its keys. Ends with a barrier.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. Nothing else accesses `shared` meanwhile. The arrays have `n` keys, no
+/// thread writes those of `from`, and `counts` is the scanned table of this pass.
+#[inline(always)]
+unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
+    shared: Shared,
+    from: Pairs<K, V>,
+    to: Pairs<K, V>,
+    counts: *const u32,
+    index: u32,
+    shift: u32,
+    n: u32,
+) {
+    let (tid, start, tiles) = (thread::thread_idx_x(), index * BLOCK * ITEMS, n.div_ceil(BLOCK * ITEMS));
+    let (count, distances) = ((n - start).min(BLOCK * ITEMS), shared.starts.wrapping_add(DIGITS as usize));
+    // Places beyond the last key have the greatest digit, so they are ranked after all keys.
+    let keys: [Ordered<K>; ITEMS as usize] = array::from_fn(|k| {
+        let i = start + place(ITEMS, k as u32);
+        // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
+        if i < n { unsafe { *from.keys.add(i as usize) }.to_ordered() } else { K::GREATEST }
+    });
+    let digits = keys.map(|key| K::digit::<DIGIT_BITS>(key, shift));
+    // SAFETY: the whole block calls them. After the barrier of the scan, all threads have their ranks, and the buffer is free.
+    let (ranks, first) = unsafe {
+        let (ranks, total) = rank_in_tile::<BLOCK, { ITEMS as usize }>(shared.buffer.cast(), digits);
+        (ranks, scan_block::<BLOCK>(shared.warp_sums, total).0)
+    };
+    if tid < DIGITS {
+        // SAFETY: both arrays have a word for each digit, and the table has a row.
+        unsafe {
+            *shared.starts.add(tid as usize) = first;
+            *distances.add(tid as usize) = (*counts.add((tid * tiles + index) as usize)).wrapping_sub(first);
+        }
+    }
+    thread::sync_threads();
+    // SAFETY: a digit is less than `DIGITS`. Each place of the tile has one key, and the buffer has all of them.
+    let places: [u32; ITEMS as usize] = array::from_fn(|k| unsafe {
+        let place = *shared.starts.add(digits[k] as usize) + ranks[k];
+        *shared.buffer.cast::<Ordered<K>>().add(place as usize) = keys[k];
+        place
+    });
+    thread::sync_threads();
+    let targets: [u32; ITEMS as usize] = array::from_fn(|k| {
+        let place = tid + k as u32 * BLOCK;
+        if place >= count {
+            return 0;
+        }
+        // SAFETY: the place has a key, and no other key has its target in this pass.
+        unsafe {
+            let key = *shared.buffer.cast::<Ordered<K>>().add(place as usize);
+            let target = (*distances.add(K::digit::<DIGIT_BITS>(key, shift) as usize)).wrapping_add(place);
+            *to.keys.add(target as usize) = K::from_ordered(key);
+            target
+        }
+    });
+    thread::sync_threads();
+    if size_of::<V>() == 0 {
+        return;
+    }
+    for (k, place_in_buffer) in places.into_iter().enumerate() {
+        let i = start + place(ITEMS, k as u32);
+        if i < n {
+            // SAFETY: i < n, and each place has one writer.
+            unsafe { *shared.buffer.cast::<V>().add(place_in_buffer as usize) = *from.values.add(i as usize) };
+        }
+    }
+    thread::sync_threads();
+    for (k, target) in targets.into_iter().enumerate() {
+        let place = tid + k as u32 * BLOCK;
+        if place < count {
+            // SAFETY: the value of the key that went to `target`.
+            unsafe { *to.values.add(target as usize) = *shared.buffer.cast::<V>().add(place as usize) };
+        }
+    }
+    thread::sync_threads();
+}

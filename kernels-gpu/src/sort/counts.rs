@@ -1,0 +1,179 @@
+//! The parts that the radix sorts share: the arrays between passes, the scans, and the ranks of a tile's keys.
+//!
+//! A pass sorts by one digit and keeps the order of keys whose digits are equal. Its table of counts has a row for each digit
+//! and a column for each tile. The scan of the table, row after row, gives where the keys of a digit and a tile go: after all
+//! keys of smaller digits, and after the keys of the same digit of earlier tiles.
+
+use core::array;
+
+use cuda_std::{thread, warp};
+
+use super::key::{Key, Value};
+use crate::grid_barrier::GridBarrier;
+use crate::scan::shuffle::{scan_warp, sum_of_warps_before};
+
+/// The bits of a wide digit.
+pub(super) const DIGIT_BITS: u32 = 8;
+/// The values of a wide digit.
+pub(super) const DIGITS: u32 = 1 << DIGIT_BITS;
+
+/// An array of keys and its values.
+#[derive(Clone, Copy)]
+pub(super) struct Pairs<K, V> {
+    pub(super) keys: *mut K,
+    pub(super) values: *mut V,
+}
+
+impl<K: Key, V: Value> Pairs<K, V> {
+    /// The arrays with these addresses.
+    #[inline(always)]
+    pub(super) fn new(keys: *const K, values: *const V) -> Self {
+        Self { keys: keys.cast_mut(), values: values.cast_mut() }
+    }
+
+    /// Copies the key with index `from`, and its value, to the place `to` of other arrays.
+    ///
+    /// # Safety
+    /// The arrays have these elements, and nothing else accesses those of `to`.
+    #[inline(always)]
+    pub(super) unsafe fn copy_to(self, from: u32, others: Self, to: u32) {
+        // SAFETY: both elements exist, and no other thread accesses the written one.
+        unsafe {
+            *others.keys.add(to as usize) = *self.keys.add(from as usize);
+            *others.values.add(to as usize) = *self.values.add(from as usize);
+        }
+    }
+}
+
+/// Returns the place in a tile of this thread's key `k` of `items`. A warp has its part of the tile in one piece: rows of 32
+/// keys, of which each lane has one.
+#[inline(always)]
+pub(super) fn place(items: u32, k: u32) -> u32 {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    (warp * items + k) * 32 + lane
+}
+
+/// Returns the sum of the values of the threads before this one, and the sum of all values. Ends with a barrier.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp.
+#[inline(always)]
+pub(super) unsafe fn scan_block<const BLOCK: u32>(warp_sums: *mut i32, value: u32) -> (u32, u32) {
+    let sum = scan_warp(value.cast_signed());
+    // SAFETY: the whole block calls it, with a word for each warp. The last word is then the sum of all warps.
+    let (before, total) =
+        unsafe { (sum_of_warps_before::<BLOCK>(warp_sums, sum), *warp_sums.add(BLOCK as usize / 32 - 1)) };
+    thread::sync_threads();
+    ((before + sum).cast_unsigned() - value, total.cast_unsigned())
+}
+
+/// Replaces each count of a table by the sum of the counts before it. Begins and ends with a barrier of the grid.
+///
+/// Each block sums a part of the table, then scans its part with the sum of the parts before it, as `scan_reduce_first` does.
+///
+/// # Safety
+/// All threads of all blocks of `BLOCK` call it together. `counts` has `length` words and `sums` has one for each block, which
+/// nothing else accesses meanwhile. `warp_sums` is as for [`scan_block`].
+#[inline(always)]
+pub(super) unsafe fn scan_counts<const BLOCK: u32>(
+    barrier: &mut GridBarrier,
+    warp_sums: *mut i32,
+    counts: *mut u32,
+    length: u32,
+    sums: *mut u32,
+) {
+    let (tid, block) = (thread::thread_idx_x(), thread::block_idx_x());
+    let part = length.div_ceil(thread::grid_dim_x());
+    let mut start = (block * part).min(length);
+    let end = (start + part).min(length);
+    // SAFETY: all threads of the grid call it.
+    unsafe { barrier.wait() };
+
+    let mut sum = 0;
+    for i in (start + tid..end).step_by(BLOCK as usize) {
+        // SAFETY: i < length, and no thread writes the counts between these barriers.
+        sum += unsafe { *counts.add(i as usize) };
+    }
+    // SAFETY: the whole block calls it. The sum of a part has one writer.
+    unsafe {
+        let (_, sum) = scan_block::<BLOCK>(warp_sums, sum);
+        if tid == 0 {
+            *sums.add(block as usize) = sum;
+        }
+        barrier.wait();
+    }
+
+    let mut before = 0;
+    for i in (tid..block).step_by(BLOCK as usize) {
+        // SAFETY: the sums of the parts before this one were written before the barrier.
+        before += unsafe { *sums.add(i as usize) };
+    }
+    // SAFETY: the whole block calls it.
+    let (_, mut before) = unsafe { scan_block::<BLOCK>(warp_sums, before) };
+    while start < end {
+        let i = (start + tid) as usize;
+        // SAFETY: i < end where a count is accessed. The part belongs to this block, and each count to one thread.
+        unsafe {
+            let count = if i < end as usize { *counts.add(i) } else { 0 };
+            let (sum, total) = scan_block::<BLOCK>(warp_sums, count);
+            if i < end as usize {
+                *counts.add(i) = before + sum;
+            }
+            before += total;
+        }
+        start += BLOCK;
+    }
+    // SAFETY: all threads of the grid call it.
+    unsafe { barrier.wait() };
+}
+
+/// Returns the rank of each key of this thread among the keys of the tile that have the same digit, and the number of keys of
+/// the tile whose digit is this thread's index. Keys are ranked in the order of their [`place`].
+///
+/// The lanes of a warp find the lanes with the same digit (`match.any`), and the first of these lanes counts them in the
+/// histogram of its warp. Then the histograms are scanned over the warps.
+///
+/// # Safety
+/// All threads of a block of `BLOCK`, at least [`DIGITS`], call it together. `histograms` is shared memory of `DIGITS` words for
+/// each warp, which nothing else accesses until the block's next barrier. Digits are less than `DIGITS`.
+#[inline(always)]
+pub(super) unsafe fn rank_in_tile<const BLOCK: u32, const ITEMS: usize>(
+    histograms: *mut u32,
+    digits: [u32; ITEMS],
+) -> ([u32; ITEMS], u32) {
+    let (tid, lane) = (thread::thread_idx_x(), thread::thread_idx_x() % 32);
+    let histogram = histograms.wrapping_add((tid / 32 * DIGITS) as usize);
+    for digit in (lane..DIGITS).step_by(32) {
+        // SAFETY: the warp has these words.
+        unsafe { *histogram.add(digit as usize) = 0 };
+    }
+    let ranks: [u32; ITEMS] = array::from_fn(|k| {
+        // SAFETY: all 32 lanes take part. The warp has these words, and its barriers separate reads and writes.
+        unsafe {
+            let peers = warp::warp_match_any(u32::MAX, digits[k]);
+            let peers_before = peers & ((1 << lane) - 1);
+            let count = histogram.add(digits[k] as usize);
+            warp::sync_warp(u32::MAX);
+            let before = *count;
+            warp::sync_warp(u32::MAX);
+            if peers_before == 0 {
+                *count = before + peers.count_ones();
+            }
+            before + peers_before.count_ones()
+        }
+    });
+    thread::sync_threads();
+    let mut total = 0;
+    if tid < DIGITS {
+        for warp in 0..BLOCK / 32 {
+            // SAFETY: each warp has a word for each digit, and this thread alone accesses the words of its digit.
+            unsafe {
+                let count = histograms.add((warp * DIGITS + tid) as usize);
+                (*count, total) = (total, total + *count);
+            }
+        }
+    }
+    thread::sync_threads();
+    // SAFETY: the words of the warp are complete, and no thread writes them.
+    (array::from_fn(|k| ranks[k] + unsafe { *histogram.add(digits[k] as usize) }), total)
+}
