@@ -236,6 +236,304 @@ __device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* oth
 
 }  // namespace merge_path
 
+namespace radix {
+
+// counts.rs
+
+constexpr unsigned DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS;
+
+__device__ __forceinline__ unsigned digit(Key key, unsigned shift) { return key >> shift & (DIGITS - 1); }
+
+__device__ __forceinline__ unsigned place(unsigned items, unsigned k) {
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    return (warp * items + k) * 32 + lane;
+}
+
+struct Scanned {
+    unsigned before;
+    unsigned total;
+};
+
+// Returns the sum of the values of the threads before this thread, and the sum of all values.
+template <unsigned BLOCK>
+__device__ __forceinline__ Scanned scan_block(int* warp_sums, unsigned value) {
+    const int sum = scan_warp(static_cast<int>(value));
+    const int before = sum_of_warps_before<BLOCK>(warp_sums, sum);
+    const int total = warp_sums[BLOCK / 32 - 1];
+    __syncthreads();
+    return {static_cast<unsigned>(before + sum) - value, static_cast<unsigned>(total)};
+}
+
+// Replaces each count of a table by the sum of the counts before it.
+template <unsigned BLOCK>
+__device__ __forceinline__ void scan_counts(GridBarrier& barrier, int* warp_sums, unsigned* counts, unsigned length,
+                                            unsigned* sums) {
+    const unsigned tid = threadIdx.x, block = blockIdx.x;
+    const unsigned part = ceiling(length, gridDim.x);
+    const unsigned start = min(block * part, length), end = min(start + part, length);
+    barrier.wait();
+
+    unsigned sum = 0;
+    for (unsigned i = start + tid; i < end; i += BLOCK) {
+        sum += counts[i];
+    }
+    const Scanned of_part = scan_block<BLOCK>(warp_sums, sum);
+    if (tid == 0) {
+        sums[block] = of_part.total;
+    }
+    barrier.wait();
+
+    unsigned before = 0;
+    for (unsigned i = tid; i < block; i += BLOCK) {
+        before += sums[i];
+    }
+    before = scan_block<BLOCK>(warp_sums, before).total;
+    for (unsigned first = start; first < end; first += BLOCK) {
+        const unsigned i = first + tid;
+        const Scanned scanned = scan_block<BLOCK>(warp_sums, i < end ? counts[i] : 0);
+        if (i < end) {
+            counts[i] = before + scanned.before;
+        }
+        before += scanned.total;
+    }
+    barrier.wait();
+}
+
+// Computes the rank of each key of this thread among the keys of the tile that have the same digit, and returns the number
+// of keys of the tile whose digit is this thread's index.
+template <unsigned BLOCK, unsigned ITEMS>
+__device__ __forceinline__ unsigned rank_in_tile(unsigned* histograms, const unsigned (&digits)[ITEMS],
+                                                 unsigned (&ranks)[ITEMS]) {
+    const unsigned tid = threadIdx.x, lane = threadIdx.x % 32;
+    unsigned* const histogram = histograms + tid / 32 * DIGITS;
+#pragma unroll
+    for (unsigned digit = lane; digit < DIGITS; digit += 32) {
+        histogram[digit] = 0;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; ++k) {
+        const unsigned peers = __match_any_sync(FULL_MASK, digits[k]);
+        const unsigned peers_before = peers & ((1u << lane) - 1);
+        unsigned* const count = histogram + digits[k];
+        __syncwarp(FULL_MASK);
+        const unsigned before = *count;
+        __syncwarp(FULL_MASK);
+        if (peers_before == 0) {
+            *count = before + __popc(peers);
+        }
+        ranks[k] = before + __popc(peers_before);
+    }
+    __syncthreads();
+    unsigned total = 0;
+    if (tid < DIGITS) {
+#pragma unroll
+        for (unsigned warp = 0; warp < BLOCK / 32; ++warp) {
+            unsigned* const count = histograms + (warp * DIGITS + tid);
+            const unsigned own = *count;
+            *count = total;
+            total += own;
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; ++k) {
+        ranks[k] += histogram[digits[k]];
+    }
+    return total;
+}
+
+// digits.rs: counts the digits of a tile and writes the counts to its column of the table.
+template <unsigned BLOCK, unsigned ITEMS>
+__device__ __forceinline__ void count_digits(unsigned* histogram, const Key* keys, unsigned n, unsigned index,
+                                             unsigned shift, unsigned* counts) {
+    const unsigned tid = threadIdx.x, start = index * BLOCK * ITEMS, tiles = ceiling(n, BLOCK * ITEMS);
+    if (tid < DIGITS) {
+        histogram[tid] = 0;
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; ++k) {
+        const unsigned i = start + place(ITEMS, k);
+        if (i < n) {
+            atomicAdd(&histogram[digit(keys[i], shift)], 1);
+        }
+    }
+    __syncthreads();
+    if (tid < DIGITS) {
+        counts[tid * tiles + index] = histogram[tid];
+    }
+    __syncthreads();
+}
+
+// The arrays of the passes: each pass reads `from` and writes `to`.
+struct Arrays {
+    Key* from;
+    Key* to;
+    Key* next;
+
+    __device__ __forceinline__ Arrays(const Key* keys, Key* sorted_keys, Key* other_keys)
+        : from(const_cast<Key*>(keys)), to(other_keys), next(sorted_keys) {}
+
+    __device__ __forceinline__ void advance() {
+        from = to;
+        to = next;
+        next = from;
+    }
+};
+
+template <unsigned BLOCK>
+__device__ __forceinline__ void split(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* counts,
+                                      unsigned* sums, unsigned* counter, unsigned bits, unsigned n) {
+    __shared__ int warp_sums[BLOCK / 32];
+    constexpr unsigned ITEMS = 8, tile = BLOCK * ITEMS;
+    const unsigned tid = threadIdx.x, lanes_before = (1u << threadIdx.x % 32) - 1;
+    const unsigned first = blockIdx.x, blocks = gridDim.x, tiles = ceiling(n, tile);
+    Arrays arrays(keys, sorted_keys, other_keys);
+    GridBarrier barrier{counter};
+
+    for (unsigned bit = 0; bit < bits; ++bit, arrays.advance()) {
+        const Key* const from = arrays.from;
+        const auto is_zero = [=](unsigned i) { return i < n && (from[i] >> bit & 1) == 0; };
+        for (unsigned index = first; index < tiles; index += blocks) {
+            const unsigned count = min(n - index * tile, tile);
+            unsigned zeros = 0;
+#pragma unroll
+            for (unsigned k = 0; k < ITEMS; ++k) {
+                zeros += __syncthreads_count(is_zero(index * tile + place(ITEMS, k)));
+            }
+            if (tid == 0) {
+                counts[index] = zeros;
+                counts[tiles + index] = count - zeros;
+            }
+        }
+        scan_counts<BLOCK>(barrier, warp_sums, counts, 2 * tiles, sums);
+        for (unsigned index = first; index < tiles; index += blocks) {
+            unsigned ballots[ITEMS], zeros_of_warp = 0;
+#pragma unroll
+            for (unsigned k = 0; k < ITEMS; ++k) {
+                ballots[k] = __ballot_sync(FULL_MASK, is_zero(index * tile + place(ITEMS, k)));
+                zeros_of_warp += __popc(ballots[k]);
+            }
+            unsigned zeros = sum_of_warps_before<BLOCK>(warp_sums, zeros_of_warp);
+#pragma unroll
+            for (unsigned k = 0; k < ITEMS; ++k) {
+                const unsigned ballot = ballots[k], own = place(ITEMS, k);
+                const unsigned rank = zeros + __popc(ballot & lanes_before);
+                const bool is_first = (ballot >> (tid % 32) & 1) == 1;
+                if (index * tile + own < n) {
+                    const unsigned start = counts[(is_first ? 0 : tiles) + index];
+                    arrays.to[start + (is_first ? rank : own - rank)] = from[index * tile + own];
+                }
+                zeros += __popc(ballot);
+            }
+            __syncthreads();
+        }
+        barrier.wait();
+    }
+    barrier.finish();
+}
+
+template <unsigned BLOCK>
+__device__ __forceinline__ void digits(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* counts,
+                                       unsigned* sums, unsigned* counter, unsigned bits, unsigned n) {
+    __shared__ int warp_sums[BLOCK / 32];
+    __shared__ unsigned histograms[BLOCK / 32 * DIGITS];
+    constexpr unsigned ITEMS = 8, tile = BLOCK * ITEMS;
+    const unsigned first = blockIdx.x, blocks = gridDim.x, tiles = ceiling(n, tile);
+    Arrays arrays(keys, sorted_keys, other_keys);
+    GridBarrier barrier{counter};
+
+    for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS, arrays.advance()) {
+        for (unsigned index = first; index < tiles; index += blocks) {
+            count_digits<BLOCK, ITEMS>(histograms, arrays.from, n, index, shift, counts);
+        }
+        scan_counts<BLOCK>(barrier, warp_sums, counts, DIGITS * tiles, sums);
+        for (unsigned index = first; index < tiles; index += blocks) {
+            unsigned digits[ITEMS], ranks[ITEMS];
+#pragma unroll
+            for (unsigned k = 0; k < ITEMS; ++k) {
+                const unsigned i = index * tile + place(ITEMS, k);
+                digits[k] = digit(i < n ? arrays.from[i] : ~0u, shift);
+            }
+            rank_in_tile<BLOCK>(histograms, digits, ranks);
+#pragma unroll
+            for (unsigned k = 0; k < ITEMS; ++k) {
+                const unsigned i = index * tile + place(ITEMS, k);
+                if (i < n) {
+                    arrays.to[counts[digits[k] * tiles + index] + ranks[k]] = arrays.from[i];
+                }
+            }
+            __syncthreads();
+        }
+        barrier.wait();
+    }
+    barrier.finish();
+}
+
+// coalesced.rs: moves a tile to the places of its keys.
+template <unsigned BLOCK, unsigned ITEMS>
+__device__ __forceinline__ void scatter(int* warp_sums, unsigned* buffer, unsigned* starts, unsigned* distances,
+                                        const Key* from, Key* to, const unsigned* counts, unsigned index,
+                                        unsigned shift, unsigned n) {
+    const unsigned tid = threadIdx.x, start = index * BLOCK * ITEMS, tiles = ceiling(n, BLOCK * ITEMS);
+    const unsigned count = min(n - start, BLOCK * ITEMS);
+    Key keys[ITEMS];
+    unsigned digits[ITEMS], ranks[ITEMS];
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; ++k) {
+        const unsigned i = start + place(ITEMS, k);
+        keys[k] = i < n ? from[i] : ~0u;
+        digits[k] = digit(keys[k], shift);
+    }
+    const unsigned total = rank_in_tile<BLOCK>(buffer, digits, ranks);
+    const unsigned first = scan_block<BLOCK>(warp_sums, total).before;
+    if (tid < DIGITS) {
+        starts[tid] = first;
+        distances[tid] = counts[tid * tiles + index] - first;
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; ++k) {
+        buffer[starts[digits[k]] + ranks[k]] = keys[k];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; ++k) {
+        const unsigned place = tid + k * BLOCK;
+        if (place < count) {
+            const Key key = buffer[place];
+            to[distances[digit(key, shift)] + place] = key;
+        }
+    }
+    __syncthreads();
+}
+
+template <unsigned BLOCK>
+__device__ __forceinline__ void coalesced(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* counts,
+                                          unsigned* sums, unsigned* counter, unsigned bits, unsigned n) {
+    constexpr unsigned ITEMS = 7, tile = BLOCK * ITEMS, histograms = BLOCK / 32 * DIGITS;
+    __shared__ int warp_sums[BLOCK / 32];
+    __shared__ unsigned buffer[tile > histograms ? tile : histograms], starts[DIGITS], distances[DIGITS];
+    const unsigned first = blockIdx.x, blocks = gridDim.x, tiles = ceiling(n, tile);
+    Arrays arrays(keys, sorted_keys, other_keys);
+    GridBarrier barrier{counter};
+
+    for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS, arrays.advance()) {
+        for (unsigned index = first; index < tiles; index += blocks) {
+            count_digits<BLOCK, ITEMS>(buffer, arrays.from, n, index, shift, counts);
+        }
+        scan_counts<BLOCK>(barrier, warp_sums, counts, DIGITS * tiles, sums);
+        for (unsigned index = first; index < tiles; index += blocks) {
+            scatter<BLOCK, ITEMS>(warp_sums, buffer, starts, distances, arrays.from, arrays.to, counts, index, shift,
+                                  n);
+        }
+        barrier.wait();
+    }
+    barrier.finish();
+}
+
+}  // namespace radix
+
 }  // namespace
 
 #define FOR_EACH_BLOCK(ENTRY) ENTRY(256) ENTRY(512)
@@ -254,10 +552,18 @@ FOR_EACH_BLOCK(BITONIC_BLOCK)
     }
 FOR_EACH_BLOCK(BITONIC)
 
-#define MERGE(BLOCK)                                                                                              \
-    extern "C" __global__ void __launch_bounds__(BLOCK, 2)                                                        \
-        sort_merge_##BLOCK(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*,         \
-                           unsigned* barrier, unsigned n) {                                                       \
-        merge_path::sort<BLOCK>(keys, sorted_keys, other_keys, barrier, n);                                       \
+extern "C" __global__ void __launch_bounds__(512, 2)
+    sort_merge_512(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*, unsigned* barrier,
+                   unsigned n) {
+    merge_path::sort<512>(keys, sorted_keys, other_keys, barrier, n);
+}
+
+#define RADIX(RUNG)                                                                                               \
+    extern "C" __global__ void __launch_bounds__(512, 2)                                                          \
+        sort_##RUNG##_512(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*,          \
+                          unsigned* counts, unsigned* sums, unsigned* barrier, unsigned bits, unsigned n) {       \
+        radix::RUNG<512>(keys, sorted_keys, other_keys, counts, sums, barrier, bits, n);                          \
     }
-FOR_EACH_BLOCK(MERGE)
+RADIX(split)
+RADIX(digits)
+RADIX(coalesced)
