@@ -23,6 +23,7 @@ pub mod basics;
 pub mod gemm;
 pub mod histogram;
 pub mod matmul;
+pub mod operation;
 pub mod pitfalls;
 pub mod reduce;
 pub mod scan;

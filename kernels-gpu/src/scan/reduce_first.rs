@@ -8,7 +8,8 @@ use rung::rung;
 use super::grid_barrier::GridBarrier;
 use super::shuffle::sum_of_warps_before;
 use super::three_phases::scan_tile;
-use super::vector::{ITEMS, Tile};
+use super::vector::{ITEMS, SumTile};
+use crate::operation::Sum;
 
 /// `scan_three_phases`, whose first phase only sums the tiles.
 ///
@@ -46,8 +47,8 @@ pub unsafe fn scan_reduce_first<const BLOCK: u32>(
     while tile < tiles {
         // SAFETY: the whole block calls it, no thread writes the input, and the tile's sum has one writer.
         unsafe {
-            let sum = Tile::load::<BLOCK>(input, tile, n).sum();
-            let before = sum_of_warps_before::<BLOCK>(warp_sums, sum);
+            let sum = SumTile::load::<BLOCK>(input, tile, n).sum();
+            let before = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum);
             if thread::thread_idx_x() == BLOCK - 1 {
                 *sums.add(tile as usize) = before.wrapping_add(sum);
             }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use kernels_gpu::reduce::operation::ITEMS;
+use kernels_gpu::operation::ITEMS;
 use rayon::prelude::*;
 
 use super::GRAIN;
