@@ -8,6 +8,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, shared, thread};
 use rung::rung;
 
+use super::resident;
 use super::shuffle::{scan_warp, sum_of_lanes_before, sum_warp};
 use super::status::{State, Status};
 use super::vector::{ITEMS, Tile};
@@ -43,7 +44,7 @@ const WORDS: usize = 8;
     blocks = [512, 1024],
     default_block = 1024,
     items_per_thread = ITEMS,
-    grid = |launch| launch.stride(launch.device.multiprocessors.min(32 * WORDS as u32)),
+    grid = |launch| launch.stride(resident(launch).min(32 * WORDS as u32)),
     dynamic_shared = STAGES * BLOCK * ITEMS * 4,
     single_pass,
     blocks_wait,

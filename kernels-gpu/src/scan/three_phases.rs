@@ -6,6 +6,7 @@ use cuda_std::{address_space, thread};
 use rung::rung;
 
 use super::grid_barrier::GridBarrier;
+use super::resident;
 use super::shuffle::sum_of_warps_before;
 use super::vector::{ITEMS, SumTile};
 use crate::operation::Sum;
@@ -28,7 +29,7 @@ use crate::operation::Sum;
     default_block = 512,
     items_per_thread = ITEMS,
     resident = 1,
-    grid = |launch| launch.stride(launch.device.multiprocessors),
+    grid = |launch| launch.stride(resident(launch)),
     single_pass,
     blocks_wait
 )]
