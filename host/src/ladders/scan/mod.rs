@@ -18,8 +18,8 @@
 //! In whatever order a rung adds, an element of the output is off by at most γ(k) Σ|xⱼ| over the elements xⱼ that it sums, with
 //! γ(k) = k u / (1 - k u), the unit roundoff u = 2^-24, and k the most additions that an element goes through (Higham,
 //! *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). Of t tiles, k is at most 60 + t in both
-//! rungs: up to 46 additions give the sum of a tile or of an element's place in the tile, up to 13 combine the tiles of a wave
-//! or of a look-back, and each tile adds one at most. `scan_pipelined` has one for each wave only.
+//! rungs. At most 25 additions sum a tile, 13 combine the words that a warp reads, and 20 add what is before an element in its
+//! tile. Each earlier tile adds at most one addition, in `scan_pipelined` each earlier wave.
 //!
 //! The bound of a product is the one that the ladder `reduce` documents.
 //!
