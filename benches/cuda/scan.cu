@@ -1,7 +1,7 @@
 // The prefix sum: the CUDA ports of kernels-gpu/src/scan/*.rs.
 //
-// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that only the
-// compiler differs. The files of the rungs document the algorithms.
+// Each kernel is its Rust rung for inclusive sums of 32-bit integers line by line, under the same entry name and with the
+// same parameters, so that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 scan.cu; scan_pipelined needs -arch=compute_90a
 
@@ -499,8 +499,8 @@ FOR_EACH_BLOCK(REDUCE_FIRST)
 FOR_EACH_BLOCK(CHAINED)
 #define LOOK_BACK(BLOCK) SINGLE_PASS(look_back, BLOCK)
 FOR_EACH_BLOCK(LOOK_BACK)
-#define LOOK_BACK_WARP(BLOCK) SINGLE_PASS(look_back_warp, BLOCK)
-FOR_EACH_BLOCK(LOOK_BACK_WARP)
+SINGLE_PASS(look_back_warp, 256)
+SINGLE_PASS(look_back_warp, 512)
 
 // pipelined.rs
 
@@ -639,6 +639,6 @@ __device__ __forceinline__ void pipelined(const int* input, int* output, Word* w
         scan_pipelined_##BLOCK(const int* input, int* output, Word* status, unsigned n) {                         \
         pipelined<BLOCK>(input, output, status, n);                                                               \
     }
-PIPELINED(256) PIPELINED(512) PIPELINED(1024)
+PIPELINED(512) PIPELINED(1024)
 
 #endif

@@ -3,7 +3,6 @@
 use std::ffi::CStr;
 
 use host::launch::{Arg, Launch};
-use host::options::Value;
 use host::problem::Verdict;
 use host::{DeviceProperties, Ladder, Options, Problem, Rung};
 
@@ -98,17 +97,17 @@ fn histogram(options: &Options) -> Request {
 const ELEMENTS: [(&str, u64); 4] = [("i32", 4), ("u32", 4), ("i64", 8), ("f32", 4)];
 
 fn scan(options: &Options) -> Request {
-    let op = word(options, "op", "sum");
+    let op = options.text("op");
     if op != "sum" {
         return Err(format!("only sums are compared with it, not --op {op}"));
     }
-    let (element, size) = number_of(&ELEMENTS, word(options, "type", "i32"))?;
-    let (n, is_exclusive) = (options.size("n"), word(options, "form", "inclusive") == "exclusive");
+    let (element, size) = number_of(&ELEMENTS, options.text("type"))?;
+    let (n, is_exclusive) = (options.size("n"), options.text("kind") == "exclusive");
     Ok(([element, u64::from(is_exclusive), n, 0], vec![bytes([n, size])?; 2]))
 }
 
 fn copy_elements(options: &Options) -> Request {
-    let (_, size) = number_of(&ELEMENTS, word(options, "type", "i32"))?;
+    let (_, size) = number_of(&ELEMENTS, options.text("type"))?;
     let bytes = bytes([options.size("n"), size])?;
     Ok(([bytes, 0, 0, 0], vec![bytes; 2]))
 }
@@ -124,14 +123,6 @@ fn sort(options: &Options) -> Request {
     let (n, has_values) = (options.size("n"), options.text("values") == "yes");
     let (keys, values) = (bytes([n, size])?, bytes([n, if has_values { 4 } else { 0 }])?);
     Ok(([key, u64::from(has_values), n, 0], vec![keys, values, keys, values]))
-}
-
-/// The value of a word option, or `default` if the ladder does not have the option.
-fn word<'a>(options: &'a Options, name: &str, default: &'static str) -> &'a str {
-    match options.get(name) {
-        Some(Value::Text(word)) => word,
-        _ => default,
-    }
 }
 
 /// The place of a name in a list, and the size there.
@@ -220,13 +211,13 @@ mod tests {
 
     #[test]
     fn a_problem_that_a_library_does_not_compute_has_a_reason() {
-        let of = |op: &str, element: &str| {
-            scan(&Options::default().with_size("n", 1 << 62).with("op", op).with("type", element))
-        };
+        let sums = Options::default().with("op", "sum").with("kind", "exclusive");
+        let of =
+            |op: &str, element: &str| scan(&sums.clone().with_size("n", 1 << 62).with("op", op).with("type", element));
         assert_eq!(of("max", "i32").unwrap_err(), "only sums are compared with it, not --op max");
         assert_eq!(of("sum", "f64").unwrap_err(), "it has no f64");
         assert_eq!(of("sum", "i64").unwrap_err(), "an array has more than 2^64 bytes");
-        let small = Options::default().with_size("n", 3).with("type", "i64").with("form", "exclusive");
+        let small = sums.clone().with_size("n", 3).with("type", "i64");
         assert_eq!(scan(&small).unwrap(), ([2, 1, 3, 0], vec![24; 2]));
         assert_eq!(copy_elements(&small).unwrap(), ([24, 0, 0, 0], vec![24; 2]));
 

@@ -71,6 +71,7 @@ pub const TARGETS: &[Target] = &[
     ("top scan, 2^28 i32, over memcpy", Baseline(("scan", "2^28"), "memcpy", 1.07)),
     ("top scan, 2^24 i32, over CUB", Baseline(("scan", "2^24"), "CUB", 0.85)),
     ("top scan, 2^20 i32, over CUB", Baseline(("scan", "2^20"), "CUB", 0.60)),
+    ("top scan, 2^28 f32, over CUB", Baseline(("scan", "2^28 f32"), "CUB", 0.90)),
     ("top sort, 2^28 u32, over CUB", Baseline(("sort", "2^28"), "CUB", 1.0)),
     ("top sort, 2^24 u32, over CUB", Baseline(("sort", "2^24"), "CUB", 0.95)),
     ("top sort, 2^20 u32, over CUB", Baseline(("sort", "2^20"), "CUB", 0.80)),
