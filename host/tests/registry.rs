@@ -202,7 +202,7 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     let problem = matmul.problem(&Options::default()).unwrap();
     let greedy = Rung {
         // Sixty-four tiles.
-        dynamic_shared: |[side, _, _]| 64 * side * side * 4,
+        dynamic_shared: |[side, _, _], _| 64 * side * side * 4,
         ..*matmul.rung("matmul_coarsened8").unwrap()
     };
     assert!(matmul.launch(&greedy, &*problem, Some([16, 16, 1]), DeviceProperties::default()).is_ok());

@@ -26,7 +26,10 @@ mod counts;
 pub mod digits;
 pub mod key;
 pub mod merge;
+pub mod one_sweep;
 pub mod split;
+pub mod sweep;
+pub mod tuned;
 
 /// The smallest number of keys of a tile, of the rungs that keep words for each tile.
 pub const SMALLEST_TILE: u32 = 256 * 7;
@@ -49,4 +52,6 @@ pub const RUNGS: &[Rung] = &[
     split::SORT_SPLIT,
     digits::SORT_DIGITS,
     coalesced::SORT_COALESCED,
+    one_sweep::SORT_ONE_SWEEP,
+    tuned::SORT_TUNED,
 ];

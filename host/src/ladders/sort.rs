@@ -21,6 +21,7 @@ use engine::launch::{Arg, Launch};
 use engine::options::{Opt, Options};
 use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, round_down, with_power};
 use engine::registry::{DeviceProperties, Effort, Ladder, Rung, ShownColumns};
+use kernels_gpu::sort::sweep::TOTALS;
 use kernels_gpu::sort::{MAX_KEYS, MOST_DIGITS, MOST_RESIDENT, SMALLEST_TILE};
 use rayon::prelude::*;
 
@@ -181,6 +182,7 @@ unsafe impl<K: SortKey> Problem for Sort<K> {
             Buffer::new("other_values", Role::Scratch, value_bytes),
             Buffer::new("counts", Role::Scratch, table),
             Buffer::new("sums", Role::Scratch, u64::from(MOST_RESIDENT * device.multiprocessors) * word),
+            Buffer::new("totals", Role::Workspace, u64::from(TOTALS) * word),
             Buffer::new("status", Role::Kept, table),
             Buffer::new("barrier", Role::Workspace, word),
         ]

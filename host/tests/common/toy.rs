@@ -27,7 +27,7 @@ pub const TOY: Ladder = Ladder {
             parameters: &["input", "output", "n"],
             items_per_thread: 4,
             default_block: [128, 1, 1],
-            dynamic_shared: |[x, _, _]| x * 4,
+            dynamic_shared: |[x, _, _], _| x * 4,
             published: Some(PublishedSpeedup { factor: 1.4, over: "toy_slow" }),
             ..Rung::USUAL
         },

@@ -22,11 +22,11 @@ const WORDS: Ladder = Ladder {
         Rung { name: "barrier_count_too_high_cured", ..LINE },
         // Threads read 4 words together from places where that is not possible.
         Rung { name: "misaligned_vector", ..LINE },
-        Rung { name: "shared_bytes_as_elements_cured", dynamic_shared: |[x, _, _]| 4 * x, ..LINE },
+        Rung { name: "shared_bytes_as_elements_cured", dynamic_shared: |[x, _, _], _| 4 * x, ..LINE },
         // The block waits for ever.
         Rung { name: "barrier_count_too_high", ..LINE },
         // 64 words in 64 bytes.
-        Rung { name: "shared_bytes_as_elements", dynamic_shared: |[x, _, _]| x, ..LINE },
+        Rung { name: "shared_bytes_as_elements", dynamic_shared: |[x, _, _], _| x, ..LINE },
         Rung { name: "missing_barrier_cured", ..LINE },
     ],
     options: &[Opt::size("n", "N", "64", "How many words")],

@@ -84,7 +84,14 @@ fn ordered_to_float(ordered: u32) -> f32 {
 }
 
 /// A type of values, which move with their keys.
-pub trait Value: Copy {}
+pub trait Value: Copy {
+    /// The value that stands for those after the last one of a tile.
+    const NONE: Self;
+}
 /// No values: memory accesses of this type compile to nothing.
-impl Value for () {}
-impl Value for u32 {}
+impl Value for () {
+    const NONE: Self = ();
+}
+impl Value for u32 {
+    const NONE: Self = 0;
+}

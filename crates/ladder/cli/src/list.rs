@@ -116,7 +116,7 @@ fn records(ladder: &Ladder, rungs: &[&Rung], document: &mut Document) {
             source: rung.source,
             entries: rung.entry_names(),
             block: rung.default_block,
-            shared_bytes: (rung.dynamic_shared)(rung.default_block),
+            shared_bytes: (rung.dynamic_shared)(rung.default_block, ""),
             in_place: rung.in_place,
             lesson: rung.lesson,
         });
@@ -156,7 +156,7 @@ fn shared(kernels: &'static Kernels, rung: &Rung) -> String {
     let names = rung.entry_names();
     let entry = rung.entry("", block).ok().or(names.into_iter().next());
     let static_bytes = entry.map_or(0, |entry| kernels.static_shared_bytes(&entry));
-    match (static_bytes, (rung.dynamic_shared)(block)) {
+    match (static_bytes, (rung.dynamic_shared)(block, "")) {
         (0, 0) => String::new(),
         (bytes, 0) => format!("{bytes} B"),
         (bytes, dynamic) => format!("{} B dynamic", bytes + dynamic),

@@ -254,7 +254,7 @@ impl Ladder {
         if let Some(reason) = problem.refuses(rung) {
             return Err(Error::Refused { rung: rung.name, reason });
         }
-        let needed = (rung.dynamic_shared)(block);
+        let needed = (rung.dynamic_shared)(block, &variant);
         if needed > MAX_DYNAMIC {
             return Err(Error::TooMuchShared(format!(
                 "{} with a block of {} needs {needed} bytes of shared memory and a block has {MAX_DYNAMIC}; the block must be \

@@ -47,8 +47,8 @@ pub struct Rung {
     pub row_bytes: u64,
     /// The grid of a launch.
     pub grid: fn(&LaunchRequest<'_>) -> [u32; 3],
-    /// The bytes of dynamic shared memory of a block.
-    pub dynamic_shared: fn(block: [u32; 3]) -> u32,
+    /// The bytes of dynamic shared memory of a block, for a variant.
+    pub dynamic_shared: fn(block: [u32; 3], variant: &str) -> u32,
     /// Whether blocks wait for each other, so that all of them must be resident at the same time.
     pub blocks_wait: bool,
     /// Whether the rung overwrites its input, which is then restored before the next launch.
@@ -91,7 +91,7 @@ impl Rung {
         items_per_thread: 1,
         row_bytes: 1,
         grid: |launch| launch.line(),
-        dynamic_shared: |_| 0,
+        dynamic_shared: |_, _| 0,
         blocks_wait: false,
         in_place: false,
         is_bound: false,

@@ -112,7 +112,7 @@ pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Laun
                 entry: rung.entry(variant, block).map_err(engine::Error::from)?,
                 grid: [1; 3],
                 block,
-                shared_bytes: (rung.dynamic_shared)(block),
+                shared_bytes: (rung.dynamic_shared)(block, variant),
                 args: Vec::new(),
             });
         }

@@ -412,7 +412,15 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
             }
             _ => None,
         });
-        fields.extend(quote!(dynamic_shared: |block| { let _ = block; #(#constants)* (#bytes) as u32 },));
+        let of_variants = variants(arguments).into_iter().map(|Variant { suffix, generics }| {
+            let bytes = substitute(bytes.to_token_stream(), &generics);
+            quote!(#suffix => (#bytes) as u32,)
+        });
+        fields.extend(quote!(dynamic_shared: |block, variant| {
+            let _ = block;
+            #(#constants)*
+            match variant { #(#of_variants)* _ => 0 }
+        },));
     }
     if let Some(Published { factor, over }) = &arguments.published {
         let over = over.to_string();

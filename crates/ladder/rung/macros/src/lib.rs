@@ -57,7 +57,7 @@ mod expand;
 /// | `items_per_thread = 4` | elements that a thread takes, 1 without it |
 /// | `row_bytes = 16` | the bytes that rows of the inputs must be multiples of, 1 without it |
 /// | `grid = \|launch\| …` | the grid, `fn(&rung::LaunchRequest) -> [u32; 3]`; without it, blocks along x for all elements |
-/// | `dynamic_shared = BLOCK * 4` | bytes of dynamic shared memory of a block |
+/// | `dynamic_shared = BLOCK * 4` | bytes of dynamic shared memory of a block; may name the generic types, as in `size_of::<T>()` |
 /// | `NAME = { _: false, columns: true }` | the values of the generic `NAME`, with their suffixes; `_` has none |
 /// | `(A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) }` | the values of several generics together |
 /// | `published = 1.4 over other_rung` | the speedup that the ladder's source text gives |

@@ -1,0 +1,358 @@
+//! What the one-sweep rungs share: the counts of all digits, ranks within a warp, and the words of the tiles.
+//!
+//! # Words of a pass
+//! A tile has a word for each digit in `status`: 30 bits for a count, and two for its state. A word holds the number of keys
+//! with the digit in the tile, or in this tile and all tiles before it (a prefix). One store writes count and state, so
+//! relaxed order is enough.
+//!
+//! The highest bit is 1 in passes with an even number and 0 in the others. Each pass writes each word of its tiles, and a
+//! launch has an even number of passes. So a word with the other bit is from the pass before, from an earlier launch, or has
+//! never been written, and no pass has to clear the words.
+//!
+//! # Forward progress
+//! A block waits for the words of the tiles before its tile. All blocks of the grid are resident, because they also meet at
+//! barriers, and each block takes its tiles in ascending order. So the block of the smallest unfinished tile waits for no
+//! other block. Blocks that are not resident have to take tickets, as in `scan` (see [`status`](crate::scan::status)).
+
+use core::array;
+use core::sync::atomic::Ordering::Relaxed;
+
+use cuda_std::atomic::mid::{
+    atomic_fetch_add_u32_block, atomic_fetch_add_u32_device, atomic_load_32_device, atomic_store_32_device,
+};
+use cuda_std::{thread, warp};
+
+use super::counts::DIGIT_BITS;
+pub(super) use super::counts::DIGITS;
+use super::key::{Key, Ordered, Value};
+
+/// Words of `totals`: how often each digit occurs in each pass, for the passes of a key of 64 bits.
+pub const TOTALS: u32 = u64::BITS / DIGIT_BITS * DIGITS;
+
+/// The number of passes for keys of type `K`.
+pub(super) const fn passes<K: Key>() -> u32 {
+    K::KEY_BITS / DIGIT_BITS
+}
+
+/// Returns a digit of a key: a place in tables of `DIGITS` words.
+#[inline(always)]
+pub(super) fn digit<K: Key>(key: Ordered<K>, pass: u32) -> usize {
+    K::digit::<DIGIT_BITS>(key, pass * DIGIT_BITS) as usize
+}
+
+/// Returns what a pass reads and writes. The passes write `other` and `output` alternately, and the last one writes `output`.
+#[inline(always)]
+pub(super) fn buffers<T>(pass: u32, input: *const T, output: *mut T, other: *mut T) -> (*const T, *mut T) {
+    match pass {
+        0 => (input, other),
+        _ if pass % 2 == 1 => (other, output),
+        _ => (output, other),
+    }
+}
+
+/// The place of this thread's key `item` in the input. Each warp has a part of the tile in one piece, so that the order of
+/// its keys is that of the warps, then of the items, then of the lanes.
+#[inline(always)]
+fn place<const BLOCK: u32, const ITEMS: usize>(tile: u32, item: usize) -> u32 {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    (tile * BLOCK + warp * 32) * ITEMS as u32 + item as u32 * 32 + lane
+}
+
+/// Loads this thread's `ITEMS` keys of a tile. The greatest key stands for each key from `n` on: it is the last key of the
+/// tile in every pass.
+///
+/// # Safety
+/// `keys` has `n` keys, and no thread writes them.
+#[inline(always)]
+pub(super) unsafe fn load_keys<K: Key, const BLOCK: u32, const ITEMS: usize>(
+    keys: *const K,
+    tile: u32,
+    n: u32,
+) -> [Ordered<K>; ITEMS] {
+    if (tile + 1) * BLOCK * ITEMS as u32 <= n {
+        let first = keys.wrapping_add(place::<BLOCK, ITEMS>(tile, 0) as usize);
+        // SAFETY: the whole tile is below n.
+        return array::from_fn(|item| unsafe { *first.add(item * 32) }.to_ordered());
+    }
+    array::from_fn(|item| {
+        let i = place::<BLOCK, ITEMS>(tile, item);
+        // SAFETY: i < n where the key is read.
+        if i < n { unsafe { *keys.add(i as usize) }.to_ordered() } else { K::GREATEST }
+    })
+}
+
+/// Loads the values of this thread's keys.
+///
+/// # Safety
+/// `values` has `n` values, and no thread writes them.
+#[inline(always)]
+pub(super) unsafe fn load_values<V: Value, const BLOCK: u32, const ITEMS: usize>(
+    values: *const V,
+    tile: u32,
+    n: u32,
+) -> [V; ITEMS] {
+    array::from_fn(|item| {
+        let i = place::<BLOCK, ITEMS>(tile, item);
+        // SAFETY: i < n where the value is read.
+        if i < n { unsafe { *values.add(i as usize) } } else { V::NONE }
+    })
+}
+
+/// Counts the digits of all passes: adds to `totals` how often each digit occurs in the tiles that this block takes.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `counts` is shared memory of a word for each digit of each pass, which
+/// nothing else uses. `keys` has `n` keys, which no thread writes. All threads access `totals` with atomics.
+#[inline(always)]
+pub(super) unsafe fn count_digits<K: Key, const BLOCK: u32, const ITEMS: usize>(
+    counts: *mut u32,
+    keys: *const K,
+    totals: *mut u32,
+    n: u32,
+) {
+    let (tid, all_digits) = (thread::thread_idx_x(), passes::<K>() * DIGITS);
+    for word in (tid..all_digits).step_by(BLOCK as usize) {
+        // SAFETY: the word is in the table, and has one writer before the barrier.
+        unsafe { *counts.add(word as usize) = 0 };
+    }
+    thread::sync_threads();
+    let mut tile = thread::block_idx_x();
+    while tile < n.div_ceil(BLOCK * ITEMS as u32) {
+        // SAFETY: the input has n keys, which no thread writes.
+        let items: [Ordered<K>; ITEMS] = unsafe { load_keys::<K, BLOCK, ITEMS>(keys, tile, n) };
+        #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
+        for item in 0..ITEMS {
+            for pass in 0..passes::<K>() {
+                if place::<BLOCK, ITEMS>(tile, item) < n {
+                    let word = (pass * DIGITS) as usize + digit::<K>(items[item], pass);
+                    // SAFETY: the word is in the table. Between the barriers, all threads add to it with atomics.
+                    unsafe { atomic_fetch_add_u32_block(counts.add(word), Relaxed, 1) };
+                }
+            }
+        }
+        tile += thread::grid_dim_x();
+    }
+    thread::sync_threads();
+    for word in (tid as usize..all_digits as usize).step_by(BLOCK as usize) {
+        // SAFETY: the word is in both tables. After the barrier, no thread writes the counts.
+        unsafe { atomic_fetch_add_u32_device(totals.add(word), Relaxed, *counts.add(word)) };
+    }
+}
+
+/// Returns the lanes whose digit is that of this lane: a vote for each bit. All 32 lanes must call it together.
+///
+/// A lane whose bit is 0 inverts the result of the vote. `ptxas` makes four instructions of each bit here, and six of the same
+/// in Rust. (PTX ISA, "vote.sync".)
+#[inline(always)]
+fn lanes_with(digit: usize) -> u32 {
+    let mut lanes = u32::MAX;
+    for bit in 0..DIGIT_BITS {
+        let set: u32;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: all 32 lanes take part, as the mask says.
+        unsafe {
+            core::arch::asm!(
+                "{{",
+                ".reg .pred %is_set;",
+                ".reg .b32 %bit;",
+                "and.b32 %bit, {digit}, {bit};",
+                "setp.ne.u32 %is_set, %bit, 0;",
+                "vote.sync.ballot.b32 {set}, %is_set, -1;",
+                "@!%is_set not.b32 {set}, {set};",
+                "}}",
+                digit = in(reg32) digit as u32,
+                bit = in(reg32) 1 << bit,
+                set = out(reg32) set,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let _ = (digit, bit);
+            set = !0;
+        }
+        lanes &= set;
+    }
+    lanes
+}
+
+/// Counts a key of each lane. Returns the number of earlier keys of the warp with the digit of this lane's key: keys of
+/// earlier calls, and keys of lanes before this one.
+///
+/// # Safety
+/// All 32 lanes of a warp call it together. `counts` is shared memory of `DIGITS` numbers, which only this warp uses.
+#[inline(always)]
+pub(super) unsafe fn rank(counts: *mut u16, digit: usize) -> u32 {
+    let lanes = lanes_with(digit);
+    let lanes_before = (1 << (thread::thread_idx_x() % 32)) - 1;
+    let earlier = (lanes & lanes_before).count_ones();
+    // SAFETY: digit < DIGITS. The first lane with a digit writes its word, after all lanes have read the word.
+    unsafe {
+        let counted = u32::from(*counts.add(digit));
+        warp::sync_warp(u32::MAX);
+        if earlier == 0 {
+            *counts.add(digit) = (counted + lanes.count_ones()) as u16;
+        }
+        warp::sync_warp(u32::MAX);
+        counted + earlier
+    }
+}
+
+/// Sets the counts of this warp to 0. All 32 lanes must call it together.
+///
+/// # Safety
+/// `counts` is shared memory of `DIGITS` counts, which only this warp uses until the next barrier.
+#[inline(always)]
+pub(super) unsafe fn clear(counts: *mut u16) {
+    // SAFETY: all 32 lanes wait before and after. Each count has one writer.
+    unsafe {
+        warp::sync_warp(u32::MAX);
+        for row in 0..DIGITS / 32 {
+            *counts.add((row * 32 + thread::thread_idx_x() % 32) as usize) = 0;
+        }
+        warp::sync_warp(u32::MAX);
+    }
+}
+
+/// Returns the sum of the counts of all digits before this thread's digit. Thread `d` has the count of digit `d`, and threads
+/// from `DIGITS` on have no digit. A barrier is part of it.
+///
+/// # Safety
+/// All threads of a block call it together. `warp_sums` is shared memory of a word for each warp, which nothing else uses
+/// until the next barrier.
+#[inline(always)]
+pub(super) unsafe fn counts_before(warp_sums: *mut u32, count: u32) -> u32 {
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    let mut sum = count;
+    for stride in [1, 2, 4, 8, 16] {
+        // SAFETY: all 32 lanes take part, as the mask says.
+        let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, stride, 32) };
+        sum += if exists { before } else { 0 };
+    }
+    if lane == 31 {
+        // SAFETY: there is a word for each warp.
+        unsafe { *warp_sums.add(warp as usize) = sum };
+    }
+    thread::sync_threads();
+    let mut before = sum - count;
+    for other in 0..DIGITS / 32 {
+        // SAFETY: the warps before this one have a word, written before the barrier.
+        before += if other < warp { unsafe { *warp_sums.add(other as usize) } } else { 0 };
+    }
+    before
+}
+
+/// Publishes the counts of a tile, and replaces each warp's count of a digit by the place in the sorted tile at which the warp's
+/// keys with the digit start. Thread `d` gets the number of keys with digit `d`, and the number of keys with smaller digits.
+/// Barriers of the block are part of it: at the start, within it, and at the end.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `counts` is shared memory with `DIGITS` counts for each warp, and
+/// `warp_sums` has a word for each warp, which nothing else uses before the function returns. The tile has words.
+#[inline(always)]
+pub(super) unsafe fn place_digits<const BLOCK: u32>(
+    counts: *mut u16,
+    warp_sums: *mut u32,
+    words: Words,
+    tile: u32,
+) -> (u32, u32) {
+    let digit = thread::thread_idx_x();
+    let count_of = |warp: u32| counts.wrapping_add((warp * DIGITS + digit) as usize);
+    thread::sync_threads();
+    let mut count = 0;
+    if digit < DIGITS {
+        // SAFETY: the digit has a count for each warp, and no thread writes them before the next barrier.
+        count = (0..BLOCK / 32).map(|warp| u32::from(unsafe { *count_of(warp) })).sum();
+        // SAFETY: the tile has words, and this thread alone writes that of its digit.
+        unsafe { words.publish(tile, digit, count, tile == 0) };
+    }
+    // SAFETY: the whole block calls it, with a word for each warp.
+    let smaller = unsafe { counts_before(warp_sums, count) };
+    if digit < DIGITS {
+        let mut start = smaller as u16;
+        for warp in 0..BLOCK / 32 {
+            // SAFETY: the digit has a count for each warp, and no other thread accesses them before the barrier.
+            unsafe { (*count_of(warp), start) = (start, start + *count_of(warp)) };
+        }
+    }
+    thread::sync_threads();
+    (count, smaller)
+}
+
+/// Sets the totals to 0 for the next launch.
+///
+/// # Safety
+/// All blocks of `BLOCK` threads call it, after the last of them has read the totals.
+#[inline(always)]
+pub(super) unsafe fn clear_totals<const BLOCK: u32>(totals: *mut u32) {
+    if thread::block_idx_x() == 0 {
+        for word in (thread::thread_idx_x()..TOTALS).step_by(BLOCK as usize) {
+            // SAFETY: no block reads the totals, and each word has one writer.
+            unsafe { *totals.add(word as usize) = 0 };
+        }
+    }
+}
+
+/// The words of the tiles in a pass.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    status: *mut u32,
+    /// The highest bit of the words of this pass.
+    pass: u32,
+}
+
+/// The bit of a word with a prefix.
+const PREFIX: u32 = 1 << 30;
+/// The bits of a word's count.
+const COUNT: u32 = PREFIX - 1;
+
+impl Words {
+    /// The words of a pass.
+    #[inline(always)]
+    pub(super) fn of_pass(status: *mut u32, pass: u32) -> Self {
+        Self { status, pass: if pass % 2 == 0 { 1 << 31 } else { 0 } }
+    }
+
+    /// Writes a word of a tile: with the keys of the tile, or with a prefix.
+    ///
+    /// # Safety
+    /// The tile has words, and this thread alone writes those of this digit.
+    #[inline(always)]
+    pub(super) unsafe fn publish(self, tile: u32, digit: u32, count: u32, is_prefix: bool) {
+        let word = self.pass | count | if is_prefix { PREFIX } else { 0 };
+        // SAFETY: the tile has words, and all threads access them with atomics.
+        unsafe { atomic_store_32_device(self.status.add((tile * DIGITS + digit) as usize), Relaxed, word) };
+    }
+
+    /// Returns the number of keys with a digit in all tiles before `tile`: adds the words of the tiles before it, the nearest
+    /// first, until it finds a prefix. Reads `AT_ONCE` words at a time.
+    ///
+    /// # Safety
+    /// The blocks of all tiles before `tile` run, and publish their words without waiting for later tiles.
+    #[inline(always)]
+    pub(super) unsafe fn look_back<const AT_ONCE: usize>(self, tile: u32, digit: u32) -> u32 {
+        let mut before = 0;
+        // The tiles from here on are added.
+        let mut end = tile;
+        while end > 0 {
+            // The first tile has a prefix. Where there are fewer than `AT_ONCE` tiles, the words after it are not used.
+            let words: [u32; AT_ONCE] = array::from_fn(|k| {
+                let other = end.saturating_sub(1 + k as u32);
+                // SAFETY: the tile has words, and all threads access them with atomics.
+                unsafe { atomic_load_32_device(self.status.add((other * DIGITS + digit) as usize), Relaxed) }
+            });
+            let mut is_next = true;
+            #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
+            for k in 0..AT_ONCE {
+                let word = words[k];
+                is_next &= (word ^ self.pass) >> 31 == 0;
+                if is_next {
+                    before += word & COUNT;
+                    is_next = word & PREFIX == 0;
+                    end = if is_next { end - 1 } else { 0 };
+                }
+            }
+        }
+        before
+    }
+}

@@ -1,0 +1,157 @@
+//! The one sweep, tuned: larger tiles, the next tile in flight, and several words at a time.
+
+use core::array;
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, shared, thread};
+use rung::rung;
+
+use super::key::{Key, Ordered, Value};
+use super::sweep::{
+    DIGITS, Words, buffers, clear, clear_totals, count_digits, counts_before, digit, load_keys, load_values, passes,
+    place_digits, rank,
+};
+use crate::grid_barrier::GridBarrier;
+use crate::tensor_core::opaque;
+
+/// Keys of a thread in each tile.
+const ITEMS: usize = 24;
+
+/// `sort_one_sweep` with three changes, which each hide a wait.
+///
+/// - A block loads its next tile as soon as the registers of this tile's keys are free: before it looks back. With values it
+///   loads this tile's values there, and the keys after that.
+/// - The look-back reads four words at a time, so it makes a quarter of the trips to the L2 cache.
+/// - A tile is twice as large. A digit then has 48 keys of a tile on average, which fill whole sectors, and there are half as
+///   many look-backs. The price is registers for the keys, so a multiprocessor has one block.
+///
+/// Prediction: one pass reads and writes the keys, which takes as long as a copy if all waits are hidden: four passes and the
+/// counts would take 4.5 copies. The votes and the shared memory of the ranks keep the kernel from it.
+///
+/// # Safety
+/// As [`sort`](super) says.
+#[rung(
+    after = sort_one_sweep,
+    lesson = "larger tiles, the next one in flight during the look-back, which reads four words at a time",
+    blocks = [512],
+    items_per_thread = ITEMS,
+    (K, V) = {
+        _: (u32, ()), i32: (i32, ()), f32: (f32, ()), u64: (u64, ()),
+        pairs_u32: (u32, u32), pairs_i32: (i32, u32), pairs_f32: (f32, u32), pairs_u64: (u64, u32),
+    },
+    resident = 1,
+    grid = |launch| launch.stride(launch.device.multiprocessors),
+    dynamic_shared = BLOCK as usize * ITEMS * (size_of::<Ordered<K>>() + size_of::<V>()),
+    single_pass,
+    blocks_wait
+)]
+pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
+    keys: *const K,
+    values: *const V,
+    sorted_keys: *mut K,
+    sorted_values: *mut V,
+    other_keys: *mut K,
+    other_values: *mut V,
+    totals: *mut u32,
+    status: *mut u32,
+    barrier: *mut u32,
+    n: u32,
+) {
+    #[address_space(shared)]
+    static mut COUNTS: MaybeUninit<[[u16; DIGITS as usize]; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut OFFSETS: MaybeUninit<[u32; DIGITS as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut WARP_SUMS: MaybeUninit<[u32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let (counts, offsets) = ((&raw mut COUNTS).cast::<u16>(), (&raw mut OFFSETS).cast::<u32>());
+    let (warp_sums, tile_keys) = ((&raw mut WARP_SUMS).cast::<u32>(), shared::dynamic_shared_mem::<Ordered<K>>());
+    let tile_values = tile_keys.wrapping_add(BLOCK as usize * ITEMS).cast::<V>();
+    let (tid, tile_size) = (thread::thread_idx_x(), BLOCK * ITEMS as u32);
+    let warp_counts = counts.wrapping_add((tid / 32 * DIGITS) as usize);
+    // SAFETY: the counter is 0, and these barriers alone use it.
+    let mut barrier = unsafe { GridBarrier::new(barrier) };
+
+    // SAFETY: the whole block calls it, and the memory of the tile is not used yet. All blocks are resident.
+    unsafe {
+        count_digits::<K, BLOCK, ITEMS>(tile_keys.cast(), keys, totals, n);
+        barrier.wait();
+    }
+    for pass in 0..opaque(passes::<K>()) {
+        let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
+        let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
+        let words = Words::of_pass(status, pass);
+        // SAFETY: the totals are complete. The whole block calls the function, and its words are not used yet.
+        let start = unsafe {
+            let total = if tid < DIGITS { *totals.add((pass * DIGITS + tid) as usize) } else { 0 };
+            counts_before(warp_sums, total)
+        };
+        let mut tile = thread::block_idx_x();
+        // SAFETY: `from` has n keys, which no thread writes in this pass. Only this warp uses its counts.
+        let mut items = unsafe {
+            clear(warp_counts);
+            load_keys::<K, BLOCK, ITEMS>(from, tile, n)
+        };
+        while tile * tile_size < n {
+            // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
+            let ranks: [u32; ITEMS] =
+                array::from_fn(|item| unsafe { rank(warp_counts, digit::<K>(items[item], pass)) });
+            // SAFETY: the whole block calls it, and the tile has words.
+            let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
+            // Without `opaque`, the places in `warp_counts` would stay in registers since `rank`.
+            let pass = opaque(pass);
+            // SAFETY: the places of the keys in the sorted tile are all different.
+            let places: [u32; ITEMS] = array::from_fn(|item| unsafe {
+                let place = u32::from(*warp_counts.add(digit::<K>(items[item], pass))) + ranks[item];
+                *tile_keys.add(place as usize) = items[item];
+                place
+            });
+            // SAFETY: `from_values` has n values, which no thread writes in this pass. Only this warp uses its counts.
+            let moved = unsafe {
+                clear(warp_counts);
+                load_values::<V, BLOCK, ITEMS>(from_values, tile, n)
+            };
+            let next = tile + thread::grid_dim_x();
+            if size_of::<V>() == 0 {
+                // SAFETY: as for the first tile.
+                items = unsafe { load_keys::<K, BLOCK, ITEMS>(from, next, n) };
+            }
+            if tid < DIGITS {
+                // SAFETY: the blocks of all tiles run, and this thread alone writes the words and the offset of its digit.
+                unsafe {
+                    let before = words.look_back::<4>(tile, tid);
+                    words.publish(tile, tid, before + count, true);
+                    *offsets.add(tid as usize) = (start + before).wrapping_sub(smaller);
+                }
+            }
+            if size_of::<V>() > 0 {
+                // SAFETY: the places are all different. The keys are loaded as for the first tile.
+                unsafe {
+                    for item in 0..ITEMS {
+                        *tile_values.add(places[item] as usize) = moved[item];
+                    }
+                    items = load_keys::<K, BLOCK, ITEMS>(from, next, n);
+                }
+            }
+            thread::sync_threads();
+            for i in (0..ITEMS as u32).map(|item| item * BLOCK + tid) {
+                if tile * tile_size + i < n {
+                    // SAFETY: the sorted tile is complete. All keys have different places below n in the output.
+                    unsafe {
+                        let key = *tile_keys.add(i as usize);
+                        let at = (*offsets.add(digit::<K>(key, pass))).wrapping_add(i) as usize;
+                        *to.add(at) = K::from_ordered(key);
+                        *to_values.add(at) = *tile_values.add(i as usize);
+                    }
+                }
+            }
+            tile = next;
+        }
+        // SAFETY: all threads call it, and all blocks are resident.
+        unsafe { barrier.wait() };
+    }
+    // SAFETY: no block reads the totals after the last barrier. Each block finishes the barriers once.
+    unsafe {
+        clear_totals::<BLOCK>(totals);
+        barrier.finish();
+    }
+}
