@@ -534,6 +534,276 @@ __device__ __forceinline__ void coalesced(const Key* keys, Key* sorted_keys, Key
 
 }  // namespace radix
 
+namespace sweep {
+
+// sweep.rs
+
+using radix::DIGIT_BITS;
+using radix::DIGITS;
+using Count = unsigned short;
+
+constexpr unsigned PASSES = 32 / DIGIT_BITS, TOTALS = 64 / DIGIT_BITS * DIGITS;
+constexpr unsigned PREFIX = 1u << 30, COUNT = PREFIX - 1;
+
+// A value of which the compiler knows nothing.
+__device__ __forceinline__ unsigned opaque(unsigned value) {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
+__device__ __forceinline__ unsigned digit(Key key, unsigned pass) { return radix::digit(key, pass * DIGIT_BITS); }
+
+struct Buffers {
+    const Key* from;
+    Key* to;
+
+    __device__ __forceinline__ Buffers(unsigned pass, const Key* input, Key* output, Key* other)
+        : from(pass == 0 ? input : pass % 2 == 1 ? other : output), to(pass % 2 == 1 ? output : other) {}
+};
+
+template <unsigned BLOCK, unsigned ITEMS>
+__device__ __forceinline__ unsigned place(unsigned tile, unsigned item) {
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    return (tile * BLOCK + warp * 32) * ITEMS + item * 32 + lane;
+}
+
+template <unsigned BLOCK, unsigned ITEMS>
+__device__ __forceinline__ void load_keys(Key (&items)[ITEMS], const Key* keys, unsigned tile, unsigned n) {
+    if ((tile + 1) * BLOCK * ITEMS <= n) {
+        const Key* const first = keys + place<BLOCK, ITEMS>(tile, 0);
+#pragma unroll
+        for (unsigned item = 0; item < ITEMS; ++item) {
+            items[item] = first[item * 32];
+        }
+        return;
+    }
+#pragma unroll
+    for (unsigned item = 0; item < ITEMS; ++item) {
+        const unsigned i = place<BLOCK, ITEMS>(tile, item);
+        items[item] = i < n ? keys[i] : ~0u;
+    }
+}
+
+template <unsigned BLOCK, unsigned ITEMS>
+__device__ __forceinline__ void count_digits(unsigned* counts, const Key* keys, unsigned* totals, unsigned n) {
+    constexpr unsigned all_digits = PASSES * DIGITS;
+    for (unsigned word = threadIdx.x; word < all_digits; word += BLOCK) {
+        counts[word] = 0;
+    }
+    __syncthreads();
+    for (unsigned tile = blockIdx.x; tile < ceiling(n, BLOCK * ITEMS); tile += gridDim.x) {
+        Key items[ITEMS];
+        load_keys<BLOCK>(items, keys, tile, n);
+#pragma unroll
+        for (unsigned item = 0; item < ITEMS; ++item) {
+#pragma unroll
+            for (unsigned pass = 0; pass < PASSES; ++pass) {
+                if (place<BLOCK, ITEMS>(tile, item) < n) {
+                    atomicAdd(&counts[pass * DIGITS + digit(items[item], pass)], 1);
+                }
+            }
+        }
+    }
+    __syncthreads();
+    for (unsigned word = threadIdx.x; word < all_digits; word += BLOCK) {
+        atomicAdd(&totals[word], counts[word]);
+    }
+}
+
+// Returns the lanes whose digit is that of this lane: a vote for each bit.
+__device__ __forceinline__ unsigned lanes_with(unsigned digit) {
+    unsigned lanes = FULL_MASK;
+#pragma unroll
+    for (unsigned bit = 0; bit < DIGIT_BITS; ++bit) {
+        unsigned set;
+        asm volatile("{ .reg .pred is_set; .reg .b32 bit; and.b32 bit, %1, %2; setp.ne.u32 is_set, bit, 0; "
+                     "vote.sync.ballot.b32 %0, is_set, -1; @!is_set not.b32 %0, %0; }"
+                     : "=r"(set) : "r"(digit), "r"(1u << bit));
+        lanes &= set;
+    }
+    return lanes;
+}
+
+__device__ __forceinline__ unsigned rank(Count* counts, unsigned digit) {
+    const unsigned lanes = lanes_with(digit), lanes_before = (1u << threadIdx.x % 32) - 1;
+    const unsigned earlier = __popc(lanes & lanes_before);
+    const unsigned counted = counts[digit];
+    __syncwarp(FULL_MASK);
+    if (earlier == 0) {
+        counts[digit] = static_cast<Count>(counted + __popc(lanes));
+    }
+    __syncwarp(FULL_MASK);
+    return counted + earlier;
+}
+
+__device__ __forceinline__ void clear(Count* counts) {
+    __syncwarp(FULL_MASK);
+#pragma unroll
+    for (unsigned row = 0; row < DIGITS / 32; ++row) {
+        counts[row * 32 + threadIdx.x % 32] = 0;
+    }
+    __syncwarp(FULL_MASK);
+}
+
+__device__ __forceinline__ unsigned counts_before(unsigned* warp_sums, unsigned count) {
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const unsigned sum = scan_warp(static_cast<int>(count));
+    if (lane == 31) {
+        warp_sums[warp] = sum;
+    }
+    __syncthreads();
+    unsigned before = sum - count;
+#pragma unroll
+    for (unsigned other = 0; other < DIGITS / 32; ++other) {
+        before += other < warp ? warp_sums[other] : 0;
+    }
+    return before;
+}
+
+struct Words {
+    unsigned* status;
+    unsigned pass;
+
+    __device__ __forceinline__ Words(unsigned* status, unsigned pass)
+        : status(status), pass(pass % 2 == 0 ? 1u << 31 : 0) {}
+
+    __device__ __forceinline__ void publish(unsigned tile, unsigned digit, unsigned count, bool is_prefix) const {
+        store_relaxed(status + (tile * DIGITS + digit), pass | count | (is_prefix ? PREFIX : 0));
+    }
+
+    template <unsigned AT_ONCE>
+    __device__ __forceinline__ unsigned look_back(unsigned tile, unsigned digit) const {
+        unsigned before = 0, end = tile;
+        while (end > 0) {
+            unsigned words[AT_ONCE];
+#pragma unroll
+            for (unsigned k = 0; k < AT_ONCE; ++k) {
+                const unsigned other = end > 1 + k ? end - (1 + k) : 0;
+                words[k] = load_relaxed(status + (other * DIGITS + digit));
+            }
+            bool is_next = true;
+#pragma unroll
+            for (const unsigned word : words) {
+                is_next &= (word ^ pass) >> 31 == 0;
+                if (is_next) {
+                    before += word & COUNT;
+                    is_next = (word & PREFIX) == 0;
+                    end = is_next ? end - 1 : 0;
+                }
+            }
+        }
+        return before;
+    }
+};
+
+struct OfDigit {
+    unsigned count;
+    unsigned smaller;
+};
+
+// Publishes the counts of a tile, and replaces each warp's count of a digit by the place of the warp's first key with it.
+template <unsigned BLOCK>
+__device__ __forceinline__ OfDigit place_digits(Count* counts, unsigned* warp_sums, const Words& words, unsigned tile) {
+    const unsigned digit = threadIdx.x;
+    __syncthreads();
+    unsigned count = 0;
+    if (digit < DIGITS) {
+#pragma unroll
+        for (unsigned warp = 0; warp < BLOCK / 32; ++warp) {
+            count += counts[warp * DIGITS + digit];
+        }
+        words.publish(tile, digit, count, tile == 0);
+    }
+    const unsigned smaller = counts_before(warp_sums, count);
+    if (digit < DIGITS) {
+        Count start = static_cast<Count>(smaller);
+#pragma unroll
+        for (unsigned warp = 0; warp < BLOCK / 32; ++warp) {
+            Count& own = counts[warp * DIGITS + digit];
+            const Count of_warp = own;
+            own = start;
+            start += of_warp;
+        }
+    }
+    __syncthreads();
+    return {count, smaller};
+}
+
+extern __shared__ Key tile_keys[];
+
+// one_sweep.rs and tuned.rs: the latter loads the next tile before the look-back, and reads AT_ONCE words at a time.
+template <unsigned BLOCK, unsigned ITEMS, bool IS_AHEAD, unsigned AT_ONCE>
+__device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* totals,
+                                     unsigned* status, unsigned* counter, unsigned n) {
+    __shared__ Count counts[BLOCK / 32 * DIGITS];
+    __shared__ unsigned offsets[DIGITS], warp_sums[BLOCK / 32];
+    constexpr unsigned tile_size = BLOCK * ITEMS;
+    const unsigned tid = threadIdx.x;
+    Count* const warp_counts = counts + tid / 32 * DIGITS;
+    GridBarrier barrier{counter};
+
+    count_digits<BLOCK, ITEMS>(tile_keys, keys, totals, n);
+    barrier.wait();
+    for (unsigned pass = 0, passes = opaque(PASSES); pass < passes; ++pass) {
+        const Buffers buffers(pass, keys, sorted_keys, other_keys);
+        const Words words(status, pass);
+        const unsigned start = counts_before(warp_sums, tid < DIGITS ? totals[pass * DIGITS + tid] : 0);
+        unsigned tile = blockIdx.x;
+        Key items[ITEMS];
+        if (IS_AHEAD) {
+            clear(warp_counts);
+            load_keys<BLOCK>(items, buffers.from, tile, n);
+        }
+        while (tile * tile_size < n) {
+            if (!IS_AHEAD) {
+                load_keys<BLOCK>(items, buffers.from, tile, n);
+                clear(warp_counts);
+            }
+            unsigned ranks[ITEMS];
+#pragma unroll
+            for (unsigned item = 0; item < ITEMS; ++item) {
+                ranks[item] = rank(warp_counts, digit(items[item], pass));
+            }
+            const OfDigit own = place_digits<BLOCK>(counts, warp_sums, words, tile);
+            // Without `opaque`, the places in `warp_counts` would stay in registers since `rank`.
+            const unsigned same_pass = opaque(pass);
+#pragma unroll
+            for (unsigned item = 0; item < ITEMS; ++item) {
+                tile_keys[warp_counts[digit(items[item], same_pass)] + ranks[item]] = items[item];
+            }
+            const unsigned next = tile + gridDim.x;
+            if (IS_AHEAD) {
+                clear(warp_counts);
+                load_keys<BLOCK>(items, buffers.from, next, n);
+            }
+            if (tid < DIGITS) {
+                const unsigned before = words.look_back<AT_ONCE>(tile, tid);
+                words.publish(tile, tid, before + own.count, true);
+                offsets[tid] = start + before - own.smaller;
+            }
+            __syncthreads();
+#pragma unroll
+            for (unsigned item = 0; item < ITEMS; ++item) {
+                const unsigned i = item * BLOCK + tid;
+                if (tile * tile_size + i < n) {
+                    const Key key = tile_keys[i];
+                    buffers.to[offsets[digit(key, same_pass)] + i] = key;
+                }
+            }
+            tile = next;
+        }
+        barrier.wait();
+    }
+    if (blockIdx.x == 0) {
+        for (unsigned word = tid; word < TOTALS; word += BLOCK) {
+            totals[word] = 0;
+        }
+    }
+    barrier.finish();
+}
+
+}  // namespace sweep
+
 }  // namespace
 
 #define FOR_EACH_BLOCK(ENTRY) ENTRY(256) ENTRY(512)
@@ -567,3 +837,12 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 RADIX(split)
 RADIX(digits)
 RADIX(coalesced)
+
+#define SWEEP(RUNG, RESIDENT, ITEMS, IS_AHEAD, AT_ONCE)                                                           \
+    extern "C" __global__ void __launch_bounds__(512, RESIDENT)                                                   \
+        sort_##RUNG##_512(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*,          \
+                          unsigned* totals, unsigned* status, unsigned* barrier, unsigned n) {                    \
+        sweep::sort<512, ITEMS, IS_AHEAD, AT_ONCE>(keys, sorted_keys, other_keys, totals, status, barrier, n);    \
+    }
+SWEEP(one_sweep, 2, 12, false, 1)
+SWEEP(tuned, 1, 24, true, 4)
