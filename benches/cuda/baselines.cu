@@ -23,7 +23,9 @@
 #include <cuda_runtime.h>
 
 #include <cub/device/device_histogram.cuh>
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
 #include <cub/version.cuh>
 #include <cuda/std/functional>
 
@@ -46,7 +48,8 @@ struct Handle {
     char message[256] = "no call has failed";
 };
 
-constexpr int HISTOGRAM = 1000;
+// The keys of calls: with these numbers begin those of a function with several forms.
+constexpr int HISTOGRAM = 1000, SCAN = 2000, SORT = 3000;
 constexpr int BINS = 256;
 constexpr int REFUSED = -1;
 
@@ -159,16 +162,63 @@ int reduce(Handle* handle, int op, int key, const T* input, T* output, N n) {
     }
 }
 
-// n in the type that CUB's kernels then count in: 32 bits where they are enough, as its users have it.
+// Calls a function with n in the type that CUB's kernels then count in: 32 bits where they are enough, as CUB's users
+// choose the type.
+template <typename Function>
+int with_count(uint64_t n, Function function) {
+    if (n <= std::numeric_limits<uint32_t>::max()) {
+        return function(static_cast<uint32_t>(n));
+    }
+    return function(n);
+}
+
 template <typename T>
 int reduce(Handle* handle, int op, int type, const void* input, void* output, uint64_t n) {
     const T* from = static_cast<const T*>(input);
     T* to = static_cast<T*>(output);
-    const int key = 10 * type + op;
-    if (n <= std::numeric_limits<uint32_t>::max()) {
-        return reduce(handle, op, key, from, to, static_cast<uint32_t>(n));
-    }
-    return reduce(handle, op, key, from, to, n);
+    return with_count(n, [=](auto n) { return reduce(handle, op, 10 * type + op, from, to, n); });
+}
+
+// The prefix sums of `n` elements, inclusive or exclusive. Integers wrap.
+template <typename T>
+int scan(Handle* handle, int type, bool is_exclusive, const void* input, void* output, uint64_t n) {
+    const T* from = static_cast<const T*>(input);
+    T* to = static_cast<T*>(output);
+    const cudaStream_t stream = handle->stream;
+    const int key = SCAN + 10 * type + is_exclusive;
+    return with_count(n, [=](auto n) {
+        if (is_exclusive) {
+            return run_cub(handle, "cub::DeviceScan::ExclusiveSum", key, n, [=](void* storage, size_t& bytes) {
+                return cub::DeviceScan::ExclusiveSum(storage, bytes, from, to, n, stream);
+            });
+        }
+        return run_cub(handle, "cub::DeviceScan::InclusiveSum", key, n, [=](void* storage, size_t& bytes) {
+            return cub::DeviceScan::InclusiveSum(storage, bytes, from, to, n, stream);
+        });
+    });
+}
+
+// Sorts `n` keys, or pairs of a key and a 32-bit value. The buffers are the keys, the values, the sorted keys and the
+// sorted values.
+template <typename Key>
+int sort(Handle* handle, int type, bool has_values, void* const* buffers, uint64_t n) {
+    const Key* keys = static_cast<const Key*>(buffers[0]);
+    const uint32_t* values = static_cast<const uint32_t*>(buffers[1]);
+    Key* sorted_keys = static_cast<Key*>(buffers[2]);
+    uint32_t* sorted_values = static_cast<uint32_t*>(buffers[3]);
+    const cudaStream_t stream = handle->stream;
+    const int key = SORT + 10 * type + has_values, bits = 8 * sizeof(Key);
+    return with_count(n, [=](auto n) {
+        if (has_values) {
+            return run_cub(handle, "cub::DeviceRadixSort::SortPairs", key, n, [=](void* storage, size_t& bytes) {
+                return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted_keys, values, sorted_values, n, 0,
+                                                       bits, stream);
+            });
+        }
+        return run_cub(handle, "cub::DeviceRadixSort::SortKeys", key, n, [=](void* storage, size_t& bytes) {
+            return cub::DeviceRadixSort::SortKeys(storage, bytes, keys, sorted_keys, n, 0, bits, stream);
+        });
+    });
 }
 
 // The cuBLAS handle, made on first use.
@@ -222,6 +272,36 @@ int reduce_type(Handle* handle, int op, int type, const void* input, void* outpu
         return reduce<double>(handle, op, type, input, output, n);
     default:
         return refuse(handle, "there is no type %d: i32 is 0, u32 1, i64 2, f32 3, f64 4", type);
+    }
+}
+
+// The types as for reduce_type, without f64.
+int scan_type(Handle* handle, int type, bool is_exclusive, const void* input, void* output, uint64_t n) {
+    switch (type) {
+    // Sums that wrap have the same bits with and without a sign.
+    case 0:
+    case 1:
+        return scan<int32_t>(handle, type, is_exclusive, input, output, n);
+    case 2:
+        return scan<int64_t>(handle, type, is_exclusive, input, output, n);
+    case 3:
+        return scan<float>(handle, type, is_exclusive, input, output, n);
+    default:
+        return refuse(handle, "there is no type %d: i32 is 0, u32 1, i64 2, f32 3", type);
+    }
+}
+
+// type: 0 u32, 1 i32, 2 u64. There are no floats: CUB sorts -0 and 0 as equal keys, and the ladder sorts -0 before 0.
+int sort_type(Handle* handle, int type, bool has_values, void* const* buffers, uint64_t n) {
+    switch (type) {
+    case 0:
+        return sort<uint32_t>(handle, type, has_values, buffers, n);
+    case 1:
+        return sort<int32_t>(handle, type, has_values, buffers, n);
+    case 2:
+        return sort<uint64_t>(handle, type, has_values, buffers, n);
+    default:
+        return refuse(handle, "there is no type %d: u32 is 0, i32 1, u64 2", type);
     }
 }
 
@@ -461,7 +541,7 @@ void close_handle(Handle* handle) {
 // Why the last call that failed did. Never null; valid until the next call.
 const char* last_message(const Handle* handle) { return handle == nullptr ? "there is no handle" : handle->message; }
 
-// Enqueues what has this name. There are three buffers and four numbers; a function takes as many as it needs:
+// Enqueues what has this name. There are four buffers and four numbers; a function takes as many as it needs:
 //
 //   copy       from, to          bytes
 //   reduce     input, output     operation, type, n
@@ -470,6 +550,9 @@ const char* last_message(const Handle* handle) { return handle == nullptr ? "the
 //   gemm       a, b, c           m, n, k, format: see Gemm; cublasGemmEx
 //   gemm_lt    a, b, c           the same; the best that cublasLt's heuristics propose
 //   histogram  input, bins       n
+//   scan       input, output     type, 1 for exclusive sums and 0 for inclusive ones, n
+//   sort       keys, values,     type, 1 with values and 0 without, n
+//              sorted keys, sorted values
 int call(Handle* handle, const char* name, void* const* buffers, const uint64_t* numbers) {
     const auto is = [=](const char* other) { return std::strcmp(name, other) == 0; };
     const auto floats = [=](int index) { return static_cast<float*>(buffers[index]); };
@@ -496,6 +579,12 @@ int call(Handle* handle, const char* name, void* const* buffers, const uint64_t*
         if (is("histogram")) {
             return histogram(handle, static_cast<uint8_t*>(buffers[0]), static_cast<uint32_t*>(buffers[1]),
                              numbers[0]);
+        }
+        if (is("scan")) {
+            return scan_type(handle, number(0), numbers[1] != 0, buffers[0], buffers[1], numbers[2]);
+        }
+        if (is("sort")) {
+            return sort_type(handle, number(0), numbers[1] != 0, buffers, numbers[2]);
         }
         return refuse(handle, "there is no baseline %s", name);
     });

@@ -29,7 +29,7 @@ struct Barriers {
             ::init(full(stage), 1);
             ::init(empty(stage), consumers);
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        fence_mbarrier_init();
         fence_for_bulk_copies();
     }
 };

@@ -116,6 +116,15 @@ __device__ __forceinline__ void wait(Shared barrier, unsigned parity) {
 __device__ __forceinline__ void fence_for_bulk_copies() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+// Makes initialized mbarriers visible to bulk copies.
+__device__ __forceinline__ void fence_mbarrier_init() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+// Starts a copy of neighboring bytes to shared memory. They count as arrived at the barrier.
+__device__ __forceinline__ void load_row(const void* from, unsigned bytes, Shared to, Shared barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier) : "memory");
+}
 __device__ __forceinline__ void sync_some(unsigned index, unsigned threads) {
     asm volatile("barrier.sync %0, %1;" ::"r"(index), "r"(threads) : "memory");
 }

@@ -49,6 +49,14 @@ const VERSUS: &[Written] = &[
     ("gemm", "4096^3 tf32", "m=4096 n=4096 k=4096 type=tf32 b=columns"),
     ("histogram", "2^28 uniform", "n=2^28 data=uniform"),
     ("histogram", "2^28 constant", "n=2^28 data=constant"),
+    ("scan", "2^28", "n=2^28"),
+    ("scan", "2^24", "n=2^24"),
+    ("scan", "2^20", "n=2^20"),
+    ("scan", "2^28 f32", "n=2^28 type=f32"),
+    ("sort", "2^28", "n=2^28"),
+    ("sort", "2^24", "n=2^24"),
+    ("sort", "2^20", "n=2^20"),
+    ("sort", "2^28 pairs", "n=2^28 values=yes"),
 ];
 
 /// The cases of a ladder, or of all ladders that are timed.

@@ -169,7 +169,7 @@ impl Contest {
 }
 
 /// All contestants of a case: each rung followed by its CUDA port, the baselines, and plain reading if the ladder is
-/// measured in bytes per second. And the reasons why rungs are left out that cannot run this problem.
+/// measured in bytes per second. And the reasons why rungs and baselines are left out that cannot run this problem.
 ///
 /// # Errors
 /// [`host::Error::UnknownName`] when a name is not a rung's, and the reason of the first rung when none of them can run this problem.
@@ -192,14 +192,16 @@ pub fn contestants(
         all.push(contestant(launch, false));
         all.extend(port.map(|launch| contestant(launch, true)));
     }
+    let mut left_out: Vec<String> = refused.iter().map(|error| format!("left out: {error}")).collect();
     if let Some(library) = cuda.library() {
-        let own = baseline::of(case.ladder, problem, &options(case, problem)?, device).into_iter();
-        all.extend(own.map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
+        let (own, reasons) = baseline::of(case.ladder, problem, &options(case, problem)?, device);
+        all.extend(own.into_iter().map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
+        left_out.extend(reasons);
     }
     if problem.facts().flops.is_none() {
         all.push(Contestant::read(problem, device));
     }
-    Ok((all, refused.iter().map(|error| format!("left out: {error}")).collect()))
+    Ok((all, left_out))
 }
 
 /// The complete options of a case's problem.

@@ -70,7 +70,7 @@ impl Contestant {
 
     /// A baseline of a problem, from its library.
     pub fn baseline(baseline: Baseline, library: Rc<Library>, problem: &dyn Problem) -> Self {
-        let (name, is_bound) = (baseline.name.to_owned(), baseline.rung.is_bound);
+        let (name, is_bound) = (baseline.name.to_owned(), baseline.is_copy);
         let (kind, bytes, work) = (Kind::Baseline, problem.facts().bytes, Work::Call(baseline, library));
         Self { name, kind, rung: None, is_bound, bytes, work }
     }
@@ -97,11 +97,12 @@ impl Contestant {
     pub fn check<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Verdict, Error> {
         match &self.work {
             Work::Launch(rung, launch) => session.check(rung, launch),
-            Work::Call(baseline, library) => {
-                session.check_call((baseline.rung, &baseline.launch), baseline.name, &mut |stream, memory| {
-                    library.enqueue(&baseline.call, stream, memory)
-                })
-            }
+            Work::Call(baseline, library) => session.check_call(
+                &baseline.launch,
+                baseline.name,
+                &mut |stream, memory| library.enqueue(&baseline.call, stream, memory),
+                |problem, outputs| baseline.verdict(problem, outputs),
+            ),
             Work::Read => Ok(Verdict::Right),
         }
     }

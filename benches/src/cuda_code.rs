@@ -58,6 +58,8 @@ pub const PORTS: &[PortText] = ports![
     "matmul",
     "gemm" ["gemm_stages.cuh", "gemm_tiles.cuh", "tensor_core.cuh"],
     "histogram",
+    "scan" ["cooperation.cuh", "tensor_core.cuh"],
+    "sort" ["cooperation.cuh"],
 ];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");

@@ -10,7 +10,7 @@ use host::device::{DeviceMemory, GpuStream};
 use crate::error::Error;
 
 /// The most buffers that a call takes.
-const MOST: usize = 3;
+const MOST: usize = 4;
 /// The most numbers that it takes.
 pub const NUMBERS: usize = 4;
 
@@ -192,10 +192,10 @@ mod tests {
             (&[(0, 65), (1, 4)], "buffer 0 has only 64 bytes"),
             (&[(0, 64), (1, 8)], "buffer 1 has only 4 bytes"),
             (&[(0, u64::MAX), (1, 4)], "buffer 0 has only 64 bytes"),
-            (&[(0, 0); 4], "a call takes 3 buffers, not 4"),
+            (&[(0, 0); 5], "a call takes 4 buffers, not 5"),
         ] {
             assert_eq!(addresses(buffers, &memory), Err(why.to_owned()));
         }
-        assert_eq!(addresses(&[(1, 4), (0, 64)], &memory), Ok([8192, 4096, 0]));
+        assert_eq!(addresses(&[(1, 4), (0, 64)], &memory), Ok([8192, 4096, 0, 0]));
     }
 }

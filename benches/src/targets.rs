@@ -36,6 +36,8 @@ const FLOAT_SUM: Case = ("reduce", "2^28 f32");
 pub const TARGETS: &[Target] = &[
     ("each rung, over its CUDA port", EachPort(None, 1.03)),
     ("each rung of gemm, over its CUDA port", EachPort(Some("gemm"), 1.02)),
+    ("each rung of scan, over its CUDA port", EachPort(Some("scan"), 1.02)),
+    ("each rung of sort, over its CUDA port", EachPort(Some("sort"), 1.02)),
     ("their geometric mean", MeanPort(0.98)),
     ("top sum, 2^28 i32, over CUB", Baseline(("reduce", "2^28"), "CUB", 0.97)),
     ("top sum, 2^28 i32", Bandwidth(("reduce", "2^28"), 3150.0)),
@@ -65,6 +67,15 @@ pub const TARGETS: &[Target] = &[
     ("top histogram, 2^28 uniform bytes, over CUB", Baseline(("histogram", "2^28 uniform"), "CUB", 1.0)),
     ("top histogram, constant bytes over uniform",
      OtherCase(("histogram", "2^28 constant"), ("histogram", "2^28 uniform"), 1.5)),
+    ("top scan, 2^28 i32, over CUB", Baseline(("scan", "2^28"), "CUB", 0.88)),
+    ("top scan, 2^28 i32, over memcpy", Baseline(("scan", "2^28"), "memcpy", 1.07)),
+    ("top scan, 2^24 i32, over CUB", Baseline(("scan", "2^24"), "CUB", 0.85)),
+    ("top scan, 2^20 i32, over CUB", Baseline(("scan", "2^20"), "CUB", 0.60)),
+    ("top scan, 2^28 f32, over CUB", Baseline(("scan", "2^28 f32"), "CUB", 0.90)),
+    ("top sort, 2^28 u32, over CUB", Baseline(("sort", "2^28"), "CUB", 1.0)),
+    ("top sort, 2^24 u32, over CUB", Baseline(("sort", "2^24"), "CUB", 0.95)),
+    ("top sort, 2^20 u32, over CUB", Baseline(("sort", "2^20"), "CUB", 0.80)),
+    ("top sort, 2^28 u32 pairs, over CUB", Baseline(("sort", "2^28 pairs"), "CUB", 1.0)),
 ];
 
 /// A target, with its measurement.

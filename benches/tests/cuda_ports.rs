@@ -87,8 +87,13 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
                     continue;
                 }
                 launch.code = code;
-                let verdict = session.check(rung, &launch).unwrap();
-                assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.labels().size);
+                // With two blocks, each takes several tiles.
+                let fewer = (rung.blocks_wait && launch.grid[0] > 2).then_some([2, 1, 1]);
+                for grid in [Some(launch.grid), fewer].into_iter().flatten() {
+                    launch.grid = grid;
+                    let verdict = session.check(rung, &launch).unwrap();
+                    assert_eq!(verdict, Verdict::Right, "{launch} at {}", problem.labels().size);
+                }
                 checked.insert(launch.entry);
             }
         }

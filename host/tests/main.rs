@@ -24,6 +24,7 @@ mod ptx;
 mod registry;
 mod report;
 mod runs;
+mod scan;
 mod several;
 mod shown;
 mod sim;

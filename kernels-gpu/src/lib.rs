@@ -24,6 +24,7 @@ pub mod gemm;
 mod grid_barrier;
 pub mod histogram;
 pub mod matmul;
+pub mod operation;
 pub mod pitfalls;
 pub mod reduce;
 pub mod scan;

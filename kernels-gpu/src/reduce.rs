@@ -38,7 +38,6 @@ pub mod interleaved;
 pub mod neighbored;
 pub mod neighbored_less;
 pub mod one_launch;
-pub mod operation;
 pub mod shfl;
 pub mod smem;
 pub mod smem_dyn;

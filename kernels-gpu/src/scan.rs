@@ -1,9 +1,14 @@
 //! The prefix sum: element `i` of `output` is the sum of the elements 0 to `i` of `input`, wrapping.
 //!
+//! `scan_look_back_warp` and `scan_pipelined` are generic: over the type `T` of the elements, over the
+//! [operation](crate::operation) `O`, and over the form. In the exclusive form, element `i` of `output` is the sum of the
+//! elements before element `i`. In these rungs and in the functions that the rungs share, "sum" means the combination of
+//! elements by `O`.
+//!
 //! Every rung is one kernel in one file. The rungs up to `scan_vector` scan sections: each block scans the elements that it
 //! takes, and the host adds the sums of the sections before, as it adds the partial sums of the reduction. From
 //! `scan_three_phases` on, one launch gives the whole scan. The kernels are correct for every `n` up to 2^31 - 1: threads
-//! without an element take part in every barrier and shuffle with a 0.
+//! without an element take part in every barrier and shuffle with the identity, which is 0 for a sum.
 //!
 //! # Safety
 //! All kernels: `input` and `output` each point to `n` elements in device memory that nothing else uses during the launch;
@@ -11,6 +16,7 @@
 //! is the one that the rung describes.
 
 use cuda_std::thread;
+use rung::LaunchRequest;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
 
@@ -48,6 +54,12 @@ pub const RUNGS: &[Rung] = &[
     look_back_warp::SCAN_LOOK_BACK_WARP,
     pipelined::SCAN_PIPELINED,
 ];
+
+/// The number of blocks of a rung whose blocks stay and take several tiles: one for each multiprocessor, or the second length
+/// of the shape if that is smaller.
+fn resident(launch: &LaunchRequest<'_>) -> u32 {
+    launch.device.multiprocessors.min(launch.length(1) as u32)
+}
 
 /// Takes the next tile for this block, and returns its number to all threads.
 ///

@@ -24,6 +24,10 @@ const SIZES: &[Written] = &[
     ("matmul", "2048^3", "m=2048 n=2048 k=2048"),
     ("histogram", "2^24 uniform", "n=2^24 data=uniform"),
     ("histogram", "2^28 uniform", "n=2^28 data=uniform"),
+    ("scan", "2^24", "n=2^24"),
+    ("scan", "2^28", "n=2^28"),
+    ("sort", "2^24", "n=2^24"),
+    ("sort", "2^28", "n=2^28"),
 ];
 
 /// The cases of `cargo bench`: each ladder's, in the ladders' order.
@@ -68,7 +72,7 @@ fn group(
     let problem = &*problem;
     let title = title(case, problem, device.info().l2_bytes);
     let rungs = case.rungs(&[], problem)?;
-    let baselines = baseline::of(case.ladder, problem, &options(case, problem)?, device.info().properties());
+    let (baselines, _) = baseline::of(case.ladder, problem, &options(case, problem)?, device.info().properties());
     let takes = |name: &str| filter.takes(&title, name);
     let ladder = [case.ladder.name];
     let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };

@@ -60,23 +60,25 @@ extern "C" fn versions() -> *const c_char {
 }
 
 unsafe extern "C" fn call(handle: *mut Handle, name: *const c_char, buffers: *const u64, numbers: *const u64) -> c_int {
-    let (buffers, numbers) = (*buffers.cast::<[u64; 3]>(), *numbers.cast::<[u64; 4]>());
+    let (buffers, numbers) = (*buffers.cast::<[u64; 4]>(), *numbers.cast::<[u64; 4]>());
     match CStr::from_ptr(name).to_str() {
         Ok("copy") => copy(buffers, numbers),
         Ok("reduce") => return reduce(handle, buffers, numbers),
         Ok("transpose") => transpose(buffers, numbers),
         Ok("matmul") => matmul(buffers, numbers),
         Ok("histogram") => histogram(buffers, numbers),
+        Ok("scan") => scan(buffers, numbers),
+        Ok("sort") => sort(buffers, numbers),
         _ => return REFUSED,
     }
     0
 }
 
-unsafe fn copy([from, to, _]: [u64; 3], [bytes, ..]: [u64; 4]) {
+unsafe fn copy([from, to, ..]: [u64; 4], [bytes, ..]: [u64; 4]) {
     (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes as usize);
 }
 
-unsafe fn reduce(handle: *mut Handle, [input, output, _]: [u64; 3], [op, kind, n, _]: [u64; 4]) -> c_int {
+unsafe fn reduce(handle: *mut Handle, [input, output, ..]: [u64; 4], [op, kind, n, _]: [u64; 4]) -> c_int {
     match (op, kind) {
         (0, 0) => {
             let input = elements::<i32>(input, n);
@@ -107,7 +109,7 @@ unsafe fn reduce(handle: *mut Handle, [input, output, _]: [u64; 3], [op, kind, n
     0
 }
 
-unsafe fn transpose([input, output, _]: [u64; 3], [rows, cols, ..]: [u64; 4]) {
+unsafe fn transpose([input, output, ..]: [u64; 4], [rows, cols, ..]: [u64; 4]) {
     let (input, output) = (elements::<f32>(input, rows * cols), output as *mut f32);
     for (at, &element) in (0..).zip(input) {
         let (row, column) = (at / cols, at % cols);
@@ -115,7 +117,7 @@ unsafe fn transpose([input, output, _]: [u64; 3], [rows, cols, ..]: [u64; 4]) {
     }
 }
 
-unsafe fn matmul([a, b, c]: [u64; 3], [m, n, k, _]: [u64; 4]) {
+unsafe fn matmul([a, b, c, _]: [u64; 4], [m, n, k, _]: [u64; 4]) {
     let (a, b) = (elements::<f32>(a, m * k), elements::<f32>(b, k * n));
     let (n, k) = (n as usize, k as usize);
     for row in 0..m as usize {
@@ -126,10 +128,31 @@ unsafe fn matmul([a, b, c]: [u64; 3], [m, n, k, _]: [u64; 4]) {
     }
 }
 
-unsafe fn histogram([input, bins, _]: [u64; 3], [n, ..]: [u64; 4]) {
+unsafe fn histogram([input, bins, ..]: [u64; 4], [n, ..]: [u64; 4]) {
     let bins = std::slice::from_raw_parts_mut(bins as *mut u32, 256);
     bins.fill(0);
     for &byte in elements::<u8>(input, n) {
         bins[usize::from(byte)] += 1;
+    }
+}
+
+unsafe fn scan([input, output, ..]: [u64; 4], [_, is_exclusive, n, _]: [u64; 4]) {
+    let (mut sum, output) = (0_i32, output as *mut i32);
+    for (at, &element) in elements::<i32>(input, n).iter().enumerate() {
+        let before = sum;
+        sum = sum.wrapping_add(element);
+        output.add(at).write(if is_exclusive == 1 { before } else { sum });
+    }
+}
+
+unsafe fn sort([keys, values, sorted_keys, sorted_values]: [u64; 4], [_, has_values, n, _]: [u64; 4]) {
+    let keys = elements::<u32>(keys, n);
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|&index| keys[index]);
+    for (place, index) in order.into_iter().enumerate() {
+        (sorted_keys as *mut u32).add(place).write(keys[index]);
+        if has_values == 1 {
+            (sorted_values as *mut u32).add(place).write(elements::<u32>(values, n)[index]);
+        }
     }
 }

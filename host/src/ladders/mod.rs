@@ -8,6 +8,7 @@ mod allreduce;
 pub mod gemm;
 pub mod histogram;
 pub mod matmul;
+mod number;
 mod product;
 pub mod reduce;
 #[cfg(test)]

@@ -6,11 +6,11 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 use rung::rung;
 
-use super::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
+use crate::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
 
 /// `reduce_vector` for four operations and five types (`--op max --type f32`).
 ///
-/// A reduction works with any operation that is associative and commutative ([`operation`](super::operation)). The kernel
+/// A reduction works with any operation that is associative and commutative ([`operation`](crate::operation)). The kernel
 /// changes in three places: an operation replaces `+`, its identity replaces 0, and the type says how many elements 16
 /// bytes hold. Elements of 64 bits are two to a load, in twice as many loads.
 ///

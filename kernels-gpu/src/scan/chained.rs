@@ -7,7 +7,8 @@ use rung::rung;
 
 use super::shuffle::sum_of_warps_before;
 use super::status::{State, Status};
-use super::vector::{ITEMS, Tile};
+use super::vector::{ITEMS, SumTile};
+use crate::operation::Sum;
 
 /// `scan_vector`, whose blocks pass the sum of all elements so far from one to the next.
 ///
@@ -42,12 +43,12 @@ pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32
     };
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
-    let (sums, warp_sum) = unsafe { Tile::load::<BLOCK>(input, tile, n) }.scan();
+    let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
     // SAFETY: the whole block calls it, with a word for each warp.
-    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, warp_sum) };
+    let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     if tid == BLOCK - 1 {
         let prefix = if tile == 0 {
-            0
+            0_i32
         } else {
             loop {
                 // SAFETY: the tile before this one has a word, and its block runs: it has a smaller ticket.

@@ -7,6 +7,7 @@ use cuda_std::{address_space, thread};
 use rung::rung;
 
 use super::shuffle::{scan_warp, sum_of_warps_before};
+use crate::operation::Sum;
 
 /// Neighboring elements of a thread.
 const ITEMS: u32 = 8;
@@ -39,9 +40,9 @@ pub unsafe fn scan_coarsened<const BLOCK: u32>(input: *const i32, output: *mut i
         sum = sum.wrapping_add(if i < n { unsafe { *input.add(i as usize) } } else { 0 });
         sum
     });
-    let warp_sum = scan_warp(sum);
+    let warp_sum = scan_warp::<i32, Sum>(sum);
     // SAFETY: the whole block calls it, with a word for each warp.
-    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, warp_sum) };
+    let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     let before = before.wrapping_add(warp_sum.wrapping_sub(sum));
     for (k, sum) in sums.into_iter().enumerate() {
         let i = first + k as u32;

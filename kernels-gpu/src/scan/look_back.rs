@@ -7,7 +7,8 @@ use rung::rung;
 
 use super::shuffle::sum_of_warps_before;
 use super::status::Status;
-use super::vector::{ITEMS, Tile};
+use super::vector::{ITEMS, SumTile};
+use crate::operation::Sum;
 
 /// `scan_chained`, whose blocks publish the sum of their tile as soon as they know it.
 ///
@@ -41,9 +42,9 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
     };
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
-    let (sums, warp_sum) = unsafe { Tile::load::<BLOCK>(input, tile, n) }.scan();
+    let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
     // SAFETY: the whole block calls it, with a word for each warp.
-    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, warp_sum) };
+    let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     if tid == 0 {
         // SAFETY: the last word has the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };

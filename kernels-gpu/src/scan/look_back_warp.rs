@@ -8,6 +8,7 @@ use rung::rung;
 use super::shuffle::sum_of_warps_before;
 use super::status::Status;
 use super::vector::{ITEMS, Tile};
+use crate::operation::{Element, Max, Min, Operation, Product, Sum};
 
 /// `scan_look_back`, with 32 lanes that read 32 words at a time.
 ///
@@ -19,19 +20,33 @@ use super::vector::{ITEMS, Tile};
 #[rung(
     after = scan_look_back,
     lesson = "32 lanes look back at 32 tiles at a time, and a vote finds the nearest prefix",
-    blocks = [64, 128, 256, 512, 1024],
+    blocks = [256, 512],
     default_block = 512,
     items_per_thread = ITEMS,
-    single_pass
+    single_pass,
+    O = { _: Sum, product: Product, min: Min, max: Max },
+    (T, WIDTH) = { _: (i32, 4), u32: (u32, 4), i64: (i64, 2), f32: (f32, 4) },
+    EXCLUSIVE = { _: false, exclusive: true },
 )]
-pub unsafe fn scan_look_back_warp<const BLOCK: u32>(input: *const i32, output: *mut i32, status: *mut u64, n: u32) {
+pub unsafe fn scan_look_back_warp<
+    T: Element,
+    O: Operation<T>,
+    const WIDTH: usize,
+    const EXCLUSIVE: bool,
+    const BLOCK: u32,
+>(
+    input: *const T,
+    output: *mut T,
+    status: *mut u64,
+    n: u32,
+) {
     #[address_space(shared)]
-    static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    static mut WARP_SUMS: MaybeUninit<[T; BLOCK as usize / 32]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut TICKET: MaybeUninit<u32> = MaybeUninit::uninit();
     #[address_space(shared)]
-    static mut PREFIX: MaybeUninit<i32> = MaybeUninit::uninit();
-    let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<i32>(), (&raw mut PREFIX).cast::<i32>());
+    static mut PREFIX: MaybeUninit<T> = MaybeUninit::uninit();
+    let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<T>(), (&raw mut PREFIX).cast::<T>());
     let tid = thread::thread_idx_x();
     // SAFETY: the contract says what `status` is. The whole block takes the ticket, and nothing else uses its word.
     let (status, tile) = unsafe {
@@ -40,14 +55,14 @@ pub unsafe fn scan_look_back_warp<const BLOCK: u32>(input: *const i32, output: *
     };
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
-    let (sums, warp_sum) = unsafe { Tile::load::<BLOCK>(input, tile, n) }.scan();
+    let (sums, warp_sum) = unsafe { Tile::<T, O, WIDTH>::load::<BLOCK>(input, tile, n) }.scan_form::<EXCLUSIVE>();
     // SAFETY: the whole block calls it, with a word for each warp.
-    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, warp_sum) };
+    let before = unsafe { sum_of_warps_before::<T, O, BLOCK>(warp_sums, warp_sum) };
     if tid < 32 {
         // SAFETY: the last word has the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
         // SAFETY: the whole warp calls it, and the blocks of the tiles before this one have smaller tickets.
-        let prefix = unsafe { status.look_back_warp(tile, sum) };
+        let prefix = unsafe { status.look_back_warp::<T, O>(tile, sum) };
         if tid == 0 {
             // SAFETY: no thread reads the word before the barrier.
             unsafe { *shared = prefix };
@@ -57,7 +72,7 @@ pub unsafe fn scan_look_back_warp<const BLOCK: u32>(input: *const i32, output: *
     // SAFETY: the word was written before the barrier.
     let prefix = unsafe { *shared };
     // SAFETY: as for the input, and no other thread writes these elements.
-    unsafe { sums.store::<BLOCK>(output, tile, n, before.wrapping_add(prefix)) };
+    unsafe { sums.store::<BLOCK>(output, tile, n, O::combine(prefix, before)) };
     if tid == 0 {
         // SAFETY: once for each block, at its end.
         unsafe { status.finish() };

@@ -2,14 +2,17 @@
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use cuda_std::{address_space, shared, thread};
 use rung::rung;
 
-use super::shuffle::{scan_warp, sum_warp};
+use super::resident;
+use super::shuffle::{scan_warp, sum_of_lanes_before, sum_warp};
 use super::status::{State, Status};
 use super::vector::{ITEMS, Tile};
+use crate::operation::{Element, Max, Min, Operation, Product, Sum};
 use crate::tensor_core::Shared;
 use crate::tensor_core::tma::{self, Mbarrier};
 
@@ -27,7 +30,7 @@ const WORDS: usize = 8;
 /// of warps poll the words of the same tiles, and reading more words at a time made that kernel slower.
 ///
 /// Copies of whole tiles run ahead (`cp.async.bulk`), so loads are in flight while the block waits. The order of additions
-/// depends on the number of blocks alone, not on timing.
+/// depends on the block and the grid, not on timing: a float has the same bits in every run.
 ///
 /// Prediction: at 22 bytes per nanosecond and multiprocessor, loading and storing a tile of 64 KB takes 5.8 µs. The sums, the
 /// look at the words and the scan take about 3 µs of it, while copies go on, so memory is the limit. Measured on an H100 80GB
@@ -38,28 +41,44 @@ const WORDS: usize = 8;
 #[rung(
     after = scan_look_back_warp,
     lesson = "resident blocks take tiles in waves, copy ahead, and read all sums of a wave at once",
-    blocks = [256, 512, 1024],
+    blocks = [512, 1024],
     default_block = 1024,
     items_per_thread = ITEMS,
-    grid = |launch| launch.stride(launch.device.multiprocessors.min(32 * WORDS as u32)),
+    grid = |launch| launch.stride(resident(launch).min(32 * WORDS as u32)),
     dynamic_shared = STAGES * BLOCK * ITEMS * 4,
     single_pass,
-    blocks_wait
+    blocks_wait,
+    O = { _: Sum, product: Product, min: Min, max: Max },
+    (T, WIDTH) = { _: (i32, 4), u32: (u32, 4), i64: (i64, 2), f32: (f32, 4) },
+    EXCLUSIVE = { _: false, exclusive: true },
 )]
-pub unsafe fn scan_pipelined<const BLOCK: u32>(input: *const i32, output: *mut i32, status: *mut u64, n: u32) {
+pub unsafe fn scan_pipelined<
+    T: Element,
+    O: Operation<T>,
+    const WIDTH: usize,
+    const EXCLUSIVE: bool,
+    const BLOCK: u32,
+>(
+    input: *const T,
+    output: *mut T,
+    status: *mut u64,
+    n: u32,
+) {
     #[address_space(shared)]
-    static mut SUMS: MaybeUninit<[[i32; BLOCK as usize / 32]; 3]> = MaybeUninit::uninit();
+    static mut SUMS: MaybeUninit<[[T; BLOCK as usize / 32]; 3]> = MaybeUninit::uninit();
     #[address_space(shared)]
-    static mut PREFIX: MaybeUninit<i32> = MaybeUninit::uninit();
+    static mut PREFIX: MaybeUninit<T> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut BARRIERS: MaybeUninit<[u64; STAGES as usize]> = MaybeUninit::uninit();
-    let (sums, prefix) = ((&raw mut SUMS).cast::<i32>(), (&raw mut PREFIX).cast::<i32>());
+    let (sums, prefix) = ((&raw mut SUMS).cast::<T>(), (&raw mut PREFIX).cast::<T>());
     // The sums of the warps of a tile, and of the warps before each in the tile of an even or odd wave.
     let (warp_sum, before) = (sums, |wave: u32| sums.wrapping_add(((1 + wave % 2) * (BLOCK / 32)) as usize));
     let (tid, warp, lane) = (thread::thread_idx_x(), thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
-    let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(BLOCK * ITEMS));
+    let (first, blocks, tiles) =
+        (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(Tile::<T, O, WIDTH>::elements::<BLOCK>()));
     let barriers = Shared::of((&raw const BARRIERS).cast::<u64>());
-    let ring = Ring { input, n, stages: shared::dynamic_shared_mem::<i32>(), barriers };
+    let ring =
+        Ring::<T, O, WIDTH> { input, n, stages: shared::dynamic_shared_mem::<T>(), barriers, operation: PhantomData };
     // SAFETY: the contract says what the words are.
     let status = unsafe { Status::open(status) };
 
@@ -72,7 +91,7 @@ pub unsafe fn scan_pipelined<const BLOCK: u32>(input: *const i32, output: *mut i
         }
     }
     // The sum of all earlier waves, in the first warp.
-    let mut carry = 0_i32;
+    let mut carry = O::IDENTITY;
     let mut wave = 0;
     loop {
         thread::sync_threads();
@@ -92,36 +111,26 @@ pub unsafe fn scan_pipelined<const BLOCK: u32>(input: *const i32, output: *mut i
         }
         thread::sync_threads();
         if warp == 0 && tile < tiles {
-            // SAFETY: lane < BLOCK / 32 where a word is accessed, the sums were written before the barrier, and the tile
-            // has a word.
-            unsafe {
-                let own = if lane < BLOCK / 32 { *warp_sum.add(lane as usize) } else { 0 };
-                let sum = scan_warp(own);
-                if lane < BLOCK / 32 {
-                    *before(wave).add(lane as usize) = sum.wrapping_sub(own);
-                }
-                if lane == 31 {
-                    status.publish(tile, State::Sum, sum);
-                }
-            }
+            // SAFETY: the sums were written before the barrier, no thread reads `before(wave)` yet, and the tile has words.
+            unsafe { publish_tile::<T, O, BLOCK>(status, tile, warp_sum, before(wave)) };
         }
         if wave > 0 {
             let tile = tile - blocks;
             if warp == 0 {
                 // SAFETY: all blocks run, and publish their tile of this wave without waiting for it.
-                let (sum, all) = unsafe { read_wave(status, tile, tile - first, tiles) };
+                let (sum, all) = unsafe { read_wave::<T, O>(status, tile, tile - first, tiles) };
                 if lane == 0 {
                     // SAFETY: no thread reads the word before the barrier.
-                    unsafe { *prefix = carry.wrapping_add(sum) };
+                    unsafe { *prefix = O::combine(carry, sum) };
                 }
-                carry = carry.wrapping_add(all);
+                carry = O::combine(carry, all);
             }
             // SAFETY: the tile was summed in the wave before, and its stage is not filled before the next barrier but one.
-            let (elements, _) = unsafe { ring.load::<BLOCK>(tile, wave - 1) }.scan();
+            let (elements, _) = unsafe { ring.load::<BLOCK>(tile, wave - 1) }.scan_form::<EXCLUSIVE>();
             thread::sync_threads();
             // SAFETY: both words were written before a barrier, and no other thread accesses these elements of the output.
             unsafe {
-                let before = (*before(wave - 1).add(warp as usize)).wrapping_add(*prefix);
+                let before = O::combine(*prefix, *before(wave - 1).add(warp as usize));
                 elements.store::<BLOCK>(output, tile, n, before);
             }
         }
@@ -136,45 +145,73 @@ pub unsafe fn scan_pipelined<const BLOCK: u32>(input: *const i32, output: *mut i
     }
 }
 
+/// Publishes the sum of a tile, and writes to `before` the sum of the warps before each warp.
+///
+/// # Safety
+/// All lanes of a warp call it together. `warp_sums` and `before` are shared memory with an element for each warp of the block.
+/// No other thread accesses `before` or writes `warp_sums`. The tile has words.
+#[inline(always)]
+unsafe fn publish_tile<T: Element, O: Operation<T>, const BLOCK: u32>(
+    status: Status,
+    tile: u32,
+    warp_sums: *const T,
+    before: *mut T,
+) {
+    let lane = thread::thread_idx_x() % 32;
+    // SAFETY: lane < BLOCK / 32 where an element is read.
+    let own = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
+    let sum = scan_warp::<T, O>(own);
+    let sum_before = sum_of_lanes_before::<T, O>(sum, own);
+    if lane < BLOCK / 32 {
+        // SAFETY: as above, and each element has one writer.
+        unsafe { *before.add(lane as usize) = sum_before };
+    }
+    if lane == 31 {
+        // SAFETY: the tile has words.
+        unsafe { status.publish(tile, State::Sum, sum) };
+    }
+}
+
 /// Reads the sums of a wave. Returns the sum of its tiles before `tile`, and of all its tiles, to all lanes.
 ///
 /// # Safety
 /// All lanes of a warp call it together. `start` is the first tile of the wave, and the blocks of its tiles publish them.
 #[inline(always)]
-unsafe fn read_wave(status: Status, tile: u32, start: u32, tiles: u32) -> (i32, i32) {
+unsafe fn read_wave<T: Element, O: Operation<T>>(status: Status, tile: u32, start: u32, tiles: u32) -> (T, T) {
     let other = |k: usize| start + k as u32 * 32 + thread::thread_idx_x() % 32;
     let end = tiles.min(start + thread::grid_dim_x());
     // SAFETY: the tile has a word.
-    let read = |k: usize| if other(k) < end { unsafe { status.read(other(k)) } } else { (State::Sum, 0) };
+    let read = |k: usize| if other(k) < end { unsafe { status.read(other(k)) } } else { (State::Sum, O::IDENTITY) };
     // All loads are started before the first word is waited for.
-    let words: [(State, i32); WORDS] = array::from_fn(read);
-    let (mut before, mut all) = (0_i32, 0_i32);
+    let words: [(State, T); WORDS] = array::from_fn(read);
+    let (mut before, mut all) = (O::IDENTITY, O::IDENTITY);
     #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
     for k in 0..WORDS {
         let (mut state, mut sum) = words[k];
         while state == State::Empty {
             (state, sum) = read(k);
         }
-        all = all.wrapping_add(sum);
-        before = before.wrapping_add(if other(k) < tile { sum } else { 0 });
+        all = O::combine(all, sum);
+        before = O::combine(before, if other(k) < tile { sum } else { O::IDENTITY });
     }
-    (sum_warp(before), sum_warp(all))
+    (sum_warp::<T, O>(before), sum_warp::<T, O>(all))
 }
 
 /// The stages in shared memory for the tiles of successive waves.
-struct Ring {
-    input: *const i32,
+struct Ring<T, O, const WIDTH: usize> {
+    input: *const T,
     n: u32,
-    stages: *mut i32,
+    stages: *mut T,
     barriers: Shared,
+    operation: PhantomData<O>,
 }
 
-impl Ring {
+impl<T: Element, O: Operation<T>, const WIDTH: usize> Ring<T, O, WIDTH> {
     /// The stage of a wave's tile, and its barrier.
     #[inline(always)]
-    fn stage<const BLOCK: u32>(&self, wave: u32) -> (*mut i32, Mbarrier) {
+    fn stage<const BLOCK: u32>(&self, wave: u32) -> (*mut T, Mbarrier) {
         let stage = wave % STAGES;
-        let elements = self.stages.wrapping_add((stage * BLOCK * ITEMS) as usize);
+        let elements = self.stages.wrapping_add((stage * Tile::<T, O, WIDTH>::elements::<BLOCK>()) as usize);
         (elements, Mbarrier(self.barriers.byte_add(stage * Mbarrier::BYTES)))
     }
 
@@ -194,7 +231,7 @@ impl Ring {
     /// Whether all elements of a tile exist. Only such a tile is copied.
     #[inline(always)]
     fn is_whole<const BLOCK: u32>(&self, tile: u32) -> bool {
-        (tile + 1) * (BLOCK * ITEMS) <= self.n
+        (tile + 1) * Tile::<T, O, WIDTH>::elements::<BLOCK>() <= self.n
     }
 
     /// Starts the copy of a wave's tile, if the whole tile exists.
@@ -205,7 +242,7 @@ impl Ring {
     unsafe fn start<const BLOCK: u32>(&self, tile: u32, wave: u32) {
         if self.is_whole::<BLOCK>(tile) {
             let (stage, barrier) = self.stage::<BLOCK>(wave);
-            let from = self.input.wrapping_add((tile * BLOCK * ITEMS) as usize);
+            let from = self.input.wrapping_add((tile * Tile::<T, O, WIDTH>::elements::<BLOCK>()) as usize);
             // SAFETY: the tile is below n, and all addresses and sizes are multiples of 16.
             unsafe {
                 barrier.arrive_expect_tx(BLOCK * ITEMS * 4);
@@ -219,7 +256,7 @@ impl Ring {
     /// # Safety
     /// The tile was started, and its stage is not filled again.
     #[inline(always)]
-    unsafe fn load<const BLOCK: u32>(&self, tile: u32, wave: u32) -> Tile {
+    unsafe fn load<const BLOCK: u32>(&self, tile: u32, wave: u32) -> Tile<T, O, WIDTH> {
         if self.is_whole::<BLOCK>(tile) {
             let (stage, barrier) = self.stage::<BLOCK>(wave);
             // SAFETY: the stage has the tile after the wait, and no thread writes it.

@@ -5,10 +5,12 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
+use super::resident;
 use super::shuffle::sum_of_warps_before;
 use super::three_phases::scan_tile;
-use super::vector::{ITEMS, Tile};
+use super::vector::{ITEMS, SumTile};
 use crate::grid_barrier::GridBarrier;
+use crate::operation::Sum;
 
 /// `scan_three_phases`, whose first phase only sums the tiles.
 ///
@@ -24,7 +26,7 @@ use crate::grid_barrier::GridBarrier;
     default_block = 512,
     items_per_thread = ITEMS,
     resident = 1,
-    grid = |launch| launch.stride(launch.device.multiprocessors),
+    grid = |launch| launch.stride(resident(launch)),
     single_pass,
     blocks_wait
 )]
@@ -46,8 +48,8 @@ pub unsafe fn scan_reduce_first<const BLOCK: u32>(
     while tile < tiles {
         // SAFETY: the whole block calls it, no thread writes the input, and the tile's sum has one writer.
         unsafe {
-            let sum = Tile::load::<BLOCK>(input, tile, n).sum();
-            let before = sum_of_warps_before::<BLOCK>(warp_sums, sum);
+            let sum = SumTile::load::<BLOCK>(input, tile, n).sum();
+            let before = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum);
             if thread::thread_idx_x() == BLOCK - 1 {
                 *sums.add(tile as usize) = before.wrapping_add(sum);
             }

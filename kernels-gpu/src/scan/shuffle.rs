@@ -5,6 +5,8 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 use rung::rung;
 
+use crate::operation::{Element, Operation, Sum};
+
 /// Each warp scans 32 elements with five shuffles. The sums of the warps are scanned the same way by the first warp.
 ///
 /// Against `scan_padded`: the rounds exchange registers, and there are two barriers in place of one for each level of the
@@ -27,9 +29,9 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
 
     // SAFETY: i < n where the input is read.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
-    let sum = scan_warp(value);
+    let sum = scan_warp::<i32, Sum>(value);
     // SAFETY: the whole block calls it, with a word for each warp.
-    let before = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, sum) };
+    let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum) };
     if i < n {
         // SAFETY: i < n, and no other thread writes this element.
         unsafe { *output.add(i as usize) = sum.wrapping_add(before) };
@@ -38,22 +40,35 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
 
 /// Returns the sum of the values of this lane and the lanes before it. All 32 lanes must call it together.
 #[inline(always)]
-pub(crate) fn scan_warp(value: i32) -> i32 {
+pub(crate) fn scan_warp<T: Element, O: Operation<T>>(value: T) -> T {
     let mut sum = value;
     for stride in [1, 2, 4, 8, 16] {
         // SAFETY: all 32 lanes take part, as the mask says.
         let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, stride, 32) };
-        sum = sum.wrapping_add(if exists { before } else { 0 });
+        sum = O::combine(if exists { before } else { O::IDENTITY }, sum);
     }
     sum
 }
 
+/// Returns the sum of the values of the lanes before this one. `sum` is what [`scan_warp`] returned for this lane's `value`.
+/// All 32 lanes must call it together.
+#[inline(always)]
+pub(super) fn sum_of_lanes_before<T: Element, O: Operation<T>>(sum: T, value: T) -> T {
+    // A subtraction, for sums of integers, saves the shuffle.
+    if let Some(before) = O::undo(sum, value) {
+        return before;
+    }
+    // SAFETY: all 32 lanes take part, as the mask says.
+    let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, 1, 32) };
+    if exists { before } else { O::IDENTITY }
+}
+
 /// Returns the sum of the values of a warp's lanes, to every lane. All 32 lanes must call it together.
 #[inline(always)]
-pub(super) fn sum_warp(mut sum: i32) -> i32 {
+pub(super) fn sum_warp<T: Element, O: Operation<T>>(mut sum: T) -> T {
     for lane_mask in [16, 8, 4, 2, 1] {
         // SAFETY: all 32 lanes take part, as the mask says.
-        sum = sum.wrapping_add(unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0);
+        sum = O::combine(sum, unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0);
     }
     sum
 }
@@ -61,26 +76,29 @@ pub(super) fn sum_warp(mut sum: i32) -> i32 {
 /// Returns the sum of the values of all warps before this one; `sum` is the scan of this warp's values.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp, which nothing
-/// else uses.
+/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory with an element for each warp, which
+/// nothing else uses.
 #[inline(always)]
-pub(crate) unsafe fn sum_of_warps_before<const BLOCK: u32>(warp_sums: *mut i32, sum: i32) -> i32 {
+pub(crate) unsafe fn sum_of_warps_before<T: Element, O: Operation<T>, const BLOCK: u32>(
+    warp_sums: *mut T,
+    sum: T,
+) -> T {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     if lane == 31 {
-        // SAFETY: there is a word for each warp.
+        // SAFETY: there is an element for each warp.
         unsafe { *warp_sums.add(warp as usize) = sum };
     }
     thread::sync_threads();
     if warp == 0 {
-        // SAFETY: lane < BLOCK / 32 where a word is accessed, and all words were written before the barrier.
-        let total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
-        let total = scan_warp(total);
+        // SAFETY: lane < BLOCK / 32 where an element is accessed, and all were written before the barrier.
+        let total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
+        let total = scan_warp::<T, O>(total);
         if lane < BLOCK / 32 {
-            // SAFETY: as above, and each word has one writer.
+            // SAFETY: as above, and each element has one writer.
             unsafe { *warp_sums.add(lane as usize) = total };
         }
     }
     thread::sync_threads();
-    // SAFETY: the warps before this one have their word.
-    if warp > 0 { unsafe { *warp_sums.add(warp as usize - 1) } } else { 0 }
+    // SAFETY: the warps before this one have their element.
+    if warp > 0 { unsafe { *warp_sums.add(warp as usize - 1) } } else { O::IDENTITY }
 }

@@ -8,7 +8,11 @@
 //!
 //! # One word per tile
 //! A word holds a sum in its low 32 bits and its state in the high ones. Both are written by one store, so relaxed order is
-//! enough: the reader of a word reads nothing else that its writer wrote.
+//! enough: the reader of a word reads nothing else that its writer wrote. A float is stored by its bits.
+//!
+//! # Two words for 64-bit elements
+//! A sum of 64 bits takes two words, with half of the sum and the same state in each. A reader accepts the sum only if both
+//! words have the same state. A tile has one sum in each state of a launch, so equal states mean halves of the same sum.
 //!
 //! # Epochs
 //! Each launch has a number, its epoch, which is part of a state. Words that earlier launches left are states of other
@@ -25,11 +29,12 @@ use cuda_std::atomic::mid::{
 use cuda_std::{thread, warp};
 
 use super::shuffle::sum_warp;
+use crate::operation::{Element, Operation};
 
 /// Words before the first tile's: the next ticket, and the epoch with the number of finished blocks.
 pub const HEAD: usize = 2;
 
-/// What a word says of its tile.
+/// What a block has published for its tile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing yet.
@@ -51,7 +56,7 @@ impl Status {
     /// Opens the words of a launch.
     ///
     /// # Safety
-    /// `words` points to `HEAD` words and one for each tile: zeros before the first launch, and later what the launch before
+    /// `words` points to `HEAD` words and one for each tile, two where elements have 64 bits: zeros before the first launch, and later what the launch before
     /// left. One launch at a time uses them.
     #[inline(always)]
     pub(super) unsafe fn open(words: *mut u64) -> Self {
@@ -85,33 +90,53 @@ impl Status {
         }
     }
 
-    /// Writes the word of a tile.
-    ///
-    /// # Safety
-    /// The tile has a word.
+    /// The first word of a tile.
     #[inline(always)]
-    pub(super) unsafe fn publish(self, tile: u32, state: State, sum: i32) {
-        let high = self.epoch << 2 | state as u32;
-        let word = u64::from(high) << 32 | u64::from(sum.cast_unsigned());
-        // SAFETY: the tile has a word.
-        unsafe { atomic_store_64_device(self.words.add(HEAD + tile as usize), Relaxed, word) };
+    fn word<T>(self, tile: u32) -> *mut u64 {
+        self.words.wrapping_add(HEAD + tile as usize * size_of::<T>().div_ceil(4))
     }
 
-    /// Reads the word of a tile.
+    /// Writes the words of a tile.
     ///
     /// # Safety
-    /// The tile has a word.
+    /// The tile has words for a `T`.
     #[inline(always)]
-    pub(super) unsafe fn read(self, tile: u32) -> (State, i32) {
-        // SAFETY: the tile has a word.
-        let word = unsafe { atomic_load_64_device(self.words.add(HEAD + tile as usize), Relaxed) };
-        let high = (word >> 32) as u32;
-        let state = match high.wrapping_sub(self.epoch << 2) {
+    pub(super) unsafe fn publish<T: Element>(self, tile: u32, state: State, sum: T) {
+        let (word, bits) = (self.word::<T>(tile), sum.to_word());
+        let high = u64::from(self.epoch << 2 | state as u32) << 32;
+        // SAFETY: the tile has these words.
+        unsafe {
+            atomic_store_64_device(word, Relaxed, high | bits & u64::from(u32::MAX));
+            if size_of::<T>() == 8 {
+                atomic_store_64_device(word.add(1), Relaxed, high | bits >> 32);
+            }
+        }
+    }
+
+    /// Reads the words of a tile.
+    ///
+    /// # Safety
+    /// The tile has words for a `T`.
+    #[inline(always)]
+    pub(super) unsafe fn read<T: Element>(self, tile: u32) -> (State, T) {
+        let word = self.word::<T>(tile);
+        // SAFETY: the tile has these words.
+        let low = unsafe { atomic_load_64_device(word, Relaxed) };
+        let (high, mut bits) = ((low >> 32) as u32, low & u64::from(u32::MAX));
+        let mut state = match high.wrapping_sub(self.epoch << 2) {
             1 => State::Sum,
             2 => State::Prefix,
             _ => State::Empty,
         };
-        (state, (word as u32).cast_signed())
+        if size_of::<T>() == 8 {
+            // SAFETY: the tile has these words.
+            let other = unsafe { atomic_load_64_device(word.add(1), Relaxed) };
+            bits |= other << 32;
+            if (other >> 32) as u32 != high {
+                state = State::Empty;
+            }
+        }
+        (state, T::from_word(bits))
     }
 
     /// Publishes the sum of a tile, and returns the sum of all tiles before it. A thread of the block looks back, one tile at
@@ -147,20 +172,20 @@ impl Status {
     /// # Safety
     /// As [`look_back`](Self::look_back).
     #[inline(always)]
-    pub(super) unsafe fn look_back_warp(self, tile: u32, sum: i32) -> i32 {
+    pub(super) unsafe fn look_back_warp<T: Element, O: Operation<T>>(self, tile: u32, sum: T) -> T {
         let lane = thread::thread_idx_x() % 32;
         if tile > 0 && lane == 0 {
             // SAFETY: the tile has a word.
             unsafe { self.publish(tile, State::Sum, sum) };
         }
-        let mut before = 0_i32;
+        let mut before = O::IDENTITY;
         let mut other = tile;
         while other > 0 {
-            // Lane 0 has the nearest tile. Before the first tile, the sum is 0.
+            // Lane 0 has the nearest tile. The sum before the first tile is the identity.
             let (state, value) = match lane < other {
                 // SAFETY: a tile before this one has a word.
                 true => unsafe { self.read(other - 1 - lane) },
-                false => (State::Prefix, 0),
+                false => (State::Prefix, O::IDENTITY),
             };
             // SAFETY: all 32 lanes take part, as the mask says.
             let [empty, prefix] = [State::Empty, State::Prefix]
@@ -170,13 +195,13 @@ impl Status {
             if empty & needed != 0 {
                 continue;
             }
-            let value = if needed >> lane & 1 == 1 { value } else { 0 };
-            before = before.wrapping_add(sum_warp(value));
+            let value = if needed >> lane & 1 == 1 { value } else { O::IDENTITY };
+            before = O::combine(sum_warp::<T, O>(value), before);
             other = if prefix == 0 { other - 32 } else { 0 };
         }
         if lane == 0 {
             // SAFETY: the tile has a word.
-            unsafe { self.publish(tile, State::Prefix, before.wrapping_add(sum)) };
+            unsafe { self.publish(tile, State::Prefix, O::combine(before, sum)) };
         }
         before
     }

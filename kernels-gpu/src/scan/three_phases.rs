@@ -5,9 +5,11 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
+use super::resident;
 use super::shuffle::sum_of_warps_before;
-use super::vector::{ITEMS, Tile};
+use super::vector::{ITEMS, SumTile};
 use crate::grid_barrier::GridBarrier;
+use crate::operation::Sum;
 
 /// Three phases with a barrier of the grid between them. The blocks scan the tiles and keep their sums. One block scans the
 /// sums. The blocks add to each tile the sum of the tiles before it.
@@ -27,7 +29,7 @@ use crate::grid_barrier::GridBarrier;
     default_block = 512,
     items_per_thread = ITEMS,
     resident = 1,
-    grid = |launch| launch.stride(launch.device.multiprocessors),
+    grid = |launch| launch.stride(resident(launch)),
     single_pass,
     blocks_wait
 )]
@@ -74,7 +76,7 @@ pub unsafe fn scan_three_phases<const BLOCK: u32>(
             // SAFETY: this block wrote the tile, and the sums are complete.
             unsafe {
                 let before = *sums.add(tile as usize - 1);
-                Tile::load::<BLOCK>(output, tile, n).store::<BLOCK>(output, tile, n, before);
+                SumTile::load::<BLOCK>(output, tile, n).store::<BLOCK>(output, tile, n, before);
             }
         }
         tile += blocks;
@@ -99,8 +101,8 @@ pub(super) unsafe fn scan_tile<const BLOCK: u32>(
 ) -> i32 {
     // SAFETY: the contract is that of these functions.
     unsafe {
-        let (elements, warp_sum) = Tile::load::<BLOCK>(input, tile, n).scan();
-        let warps = sum_of_warps_before::<BLOCK>(warp_sums, warp_sum);
+        let (elements, warp_sum) = SumTile::load::<BLOCK>(input, tile, n).scan();
+        let warps = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum);
         elements.store::<BLOCK>(output, tile, n, before.wrapping_add(warps));
         let sum = *warp_sums.add(BLOCK as usize / 32 - 1);
         // The next tile's sums are written after all threads have read this one.

@@ -10,6 +10,7 @@ use cuda_std::{thread, warp};
 
 use super::key::{Key, Value};
 use crate::grid_barrier::GridBarrier;
+use crate::operation::Sum;
 use crate::scan::shuffle::{scan_warp, sum_of_warps_before};
 
 /// The bits of a wide digit.
@@ -59,10 +60,10 @@ pub(super) fn place(items: u32, k: u32) -> u32 {
 /// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp.
 #[inline(always)]
 pub(super) unsafe fn scan_block<const BLOCK: u32>(warp_sums: *mut i32, value: u32) -> (u32, u32) {
-    let sum = scan_warp(value.cast_signed());
+    let sum = scan_warp::<i32, Sum>(value.cast_signed());
     // SAFETY: the whole block calls it, with a word for each warp. The last word is then the sum of all warps.
     let (before, total) =
-        unsafe { (sum_of_warps_before::<BLOCK>(warp_sums, sum), *warp_sums.add(BLOCK as usize / 32 - 1)) };
+        unsafe { (sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum), *warp_sums.add(BLOCK as usize / 32 - 1)) };
     thread::sync_threads();
     ((before + sum).cast_unsigned() - value, total.cast_unsigned())
 }

@@ -8,6 +8,7 @@ use rung::rung;
 use super::counts::{Pairs, place, scan_counts};
 use super::key::{Key, Value};
 use crate::grid_barrier::GridBarrier;
+use crate::operation::Sum;
 use crate::scan::shuffle::sum_of_warps_before;
 
 /// Keys of a thread.
@@ -86,7 +87,8 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
             });
             let zeros = ballots.iter().fold(0, |zeros, ballot| zeros + ballot.count_ones());
             // SAFETY: the whole block calls it, with a word for each warp.
-            let mut zeros = unsafe { sum_of_warps_before::<BLOCK>(warp_sums, zeros.cast_signed()) }.cast_unsigned();
+            let mut zeros =
+                unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, zeros.cast_signed()) }.cast_unsigned();
             #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
             for k in 0..ITEMS as usize {
                 let ballot = ballots[k];

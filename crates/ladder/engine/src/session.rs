@@ -172,21 +172,22 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.launch(rung, launch, Buffers::next)
     }
 
-    /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs, and compares
-    /// the outputs with the result that this launch of `rung` should give. The call must not change its inputs.
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs, and lets `check`
+    /// check the outputs, which are those of `launch`. The call must not change its inputs.
     ///
     /// # Errors
     /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
     pub fn check_call(
         &mut self,
-        (rung, launch): (&Rung, &Launch),
+        launch: &Launch,
         what: &str,
         enqueue: Enqueue<'_>,
+        check: impl FnOnce(&dyn Problem, &[Vec<u8>]) -> Verdict,
     ) -> Result<Verdict, Error> {
         self.buffers.prepare_poisoned()?;
         self.buffers.call(what, enqueue)?;
         let outputs = self.buffers.download(launch)?;
-        Ok(self.verdict_of(rung, launch, &outputs))
+        Ok(outputs.verdict(check(self.problem, &outputs.written)))
     }
 
     /// [Calls](Device::call) other code on the problem's buffers, in their order, timed as [`Session::time`] times a
@@ -268,13 +269,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         unsafe { device.launch_with((launches, 1), ids, before, behind) }
     }
 
-    /// An error inside of the outputs is reported before one behind them.
     fn verdict_of(&self, rung: &Rung, launch: &Launch, outputs: &Outputs) -> Verdict {
-        let verdict = self.problem.check(rung, launch, &outputs.written);
-        match (&verdict, &outputs.violation) {
-            (Verdict::Right, Some(why)) => Verdict::Wrong(why.clone()),
-            _ => verdict,
-        }
+        outputs.verdict(self.problem.check(rung, launch, &outputs.written))
     }
 
     /// Compares the launch's arguments with the problem's, lets `prepare` prepare the buffers, and launches. No other work

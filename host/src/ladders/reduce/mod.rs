@@ -34,7 +34,6 @@
 //! for rounding.
 
 mod cpu;
-mod number;
 mod reduction;
 
 pub use cpu::{plain_sum, recursive_reduce, unrolled_sum};
@@ -44,8 +43,8 @@ use engine::options::{Opt, Options};
 use engine::registry::{Column, Effort, Ladder, ShownColumns};
 use ranks::Divide;
 
+use super::number::{OPS, Op};
 use crate::data::MOST_IN_PIECES;
-use number::{OPS, Op, TYPES};
 use reduction::Reduction;
 
 /// The powers of two from two warps to the maximum number of threads of a block.
@@ -53,6 +52,9 @@ const BLOCKS: &[[u32; 3]] = &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1],
 
 /// The smallest block. Every block's share of the input begins at a multiple of it.
 const GRAIN: u64 = 64;
+
+/// The types of the elements.
+const TYPES: &[&str] = &["i32", "u32", "i64", "f32", "f64"];
 
 /// The operation and the type that all rungs compute.
 const USUAL: (&str, &str) = ("sum", "i32");

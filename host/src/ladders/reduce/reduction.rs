@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use kernels_gpu::reduce::operation::ITEMS;
+use kernels_gpu::operation::ITEMS;
 use rayon::prelude::*;
 
 use super::GRAIN;
-use super::number::{Number, Op, Wide as _};
 use crate::data::{self, generate, least_pieces, too_many};
+use crate::ladders::number::{Number, Op, Wide as _, gamma};
 use engine::launch::{Arg, Launch};
 use engine::options::Options;
 use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, round_down, with_power};
@@ -104,20 +104,6 @@ impl<T: Number> Reduction<T> {
             "" => String::new(),
             variant => format!(", {}", variant.replace('_', " of ")),
         }
-    }
-}
-
-/// The bound on the sum of the relative errors of so many multiplications: Higham's γ or, if it is smaller, a bound
-/// for errors that are nearly unbiased. The ladder's documentation derives it.
-fn gamma(operations: u64, roundoff: f64) -> f64 {
-    const LAMBDA: f64 = 8.0;
-    const BIAS: f64 = 1.0 / 32.0;
-    let operations = operations as f64;
-    let worst = operations * roundoff;
-    let usual = (LAMBDA * operations.sqrt() + BIAS * operations) * roundoff;
-    match worst < 0.5 {
-        true => (worst / (1.0 - worst)).min(usual.exp_m1()),
-        false => usual.exp_m1(),
     }
 }
 

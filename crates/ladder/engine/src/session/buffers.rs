@@ -4,7 +4,7 @@
 use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule, not_enough_memory};
 use crate::error::Error;
 use crate::launch::{Arg, Launch};
-use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role};
+use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role, Verdict};
 use crate::registry::Rung;
 
 /// The device memory that is kept free for the driver and the kernels' module.
@@ -43,6 +43,16 @@ pub(super) struct Outputs {
     pub(super) written: Vec<Vec<u8>>,
     /// A description of memory that the launch changed although it must not.
     pub(super) violation: Option<String>,
+}
+
+impl Outputs {
+    /// The verdict on the written bytes, or the violation. An error inside of the outputs is reported before a violation.
+    pub(super) fn verdict(&self, of_written: Verdict) -> Verdict {
+        match (&of_written, &self.violation) {
+            (Verdict::Right, Some(why)) => Verdict::Wrong(why.clone()),
+            _ => of_written,
+        }
+    }
 }
 
 struct Set {

@@ -1,5 +1,6 @@
-//! The types that are reduced: their elements, and the check of a result.
+//! The elements of a reduction or a scan, by operation and type, and the bounds on errors of their results.
 
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::ops::{Add as _, Mul as _};
 
@@ -16,7 +17,6 @@ pub(super) enum Op {
 }
 
 pub(super) const OPS: &[&str] = &["sum", "product", "min", "max"];
-pub(super) const TYPES: &[&str] = &["i32", "u32", "i64", "f32", "f64"];
 
 impl Op {
     pub(super) fn named(name: &str) -> Self {
@@ -50,9 +50,19 @@ pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// Half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
 
-    /// ElementType `index` of the input: made from [`element`], in a range in which the operation depends on every
-    /// element.
+    /// Values at the edges of the type.
+    const SPECIAL: [Self; 5];
+
+    /// Element `index` of the input: made from [`element`], in a range in which the operation depends on every element.
+    /// Sums of floats are exact, as the ladder `reduce` documents.
     fn element(index: u32, op: Op) -> Self;
+
+    /// Element `index` of an input of floats that are uniform from -1 to 1, with 24 random bits. Their sums are rounded.
+    /// Integers have their full range.
+    fn uniform(index: u32) -> Self;
+
+    /// The order of two elements, total also for floats.
+    fn order(&self, other: &Self) -> Ordering;
 }
 
 /// A type that the reference computes in.
@@ -62,7 +72,8 @@ pub(super) trait Wide: bytemuck::Pod + Display + Send + Sync {
 
     fn combine(op: Op, a: Self, b: Self) -> Self;
 
-    /// The distance of two numbers. Integers that are not equal are infinitely far apart.
+    /// The distance of two numbers. Integers that are not equal are infinitely far apart. Two NaNs have no distance, and a NaN
+    /// is not within any distance of a number.
     fn distance(self, other: Self) -> f64;
 }
 
@@ -99,7 +110,7 @@ wide! {
     i32: wrapping_add, wrapping_mul, MIN, MAX, |_, _| f64::INFINITY;
     u32: wrapping_add, wrapping_mul, MIN, MAX, |_, _| f64::INFINITY;
     i64: wrapping_add, wrapping_mul, MIN, MAX, |_, _| f64::INFINITY;
-    f64: add, mul, NEG_INFINITY, INFINITY, |a: f64, b: f64| (a - b).abs();
+    f64: add, mul, NEG_INFINITY, INFINITY, |a: f64, b: f64| if a.is_nan() && b.is_nan() { 0.0 } else { (a - b).abs() };
 }
 
 macro_rules! integers {
@@ -116,6 +127,16 @@ macro_rules! integers {
                 // A product of even numbers soon becomes 0.
                 if op == Op::Product { element | 1 } else { element }
             }
+
+            const SPECIAL: [Self; 5] = [Self::MIN, Self::MAX, 1, !0, 0];
+
+            fn uniform(index: u32) -> Self {
+                $element(index)
+            }
+
+            fn order(&self, other: &Self) -> Ordering {
+                self.cmp(other)
+            }
         }
     )*};
 }
@@ -127,7 +148,7 @@ integers! {
 }
 
 /// Among the elements of a min or max of floats, one in this many is a NaN, which must be ignored.
-const NAN_EVERY: u32 = 997;
+pub(super) const NAN_EVERY: u32 = 997;
 
 /// The factors of a product are 1 or -1 with a relative deviation of up to one over this: small enough that the
 /// product of the most factors stays in the range of `f32`, and large enough that a missing factor is detected.
@@ -144,8 +165,7 @@ macro_rules! floats {
 
             fn element(index: u32, op: Op) -> Self {
                 let bits = element(index);
-                // -1 to 1, of 24 bits: exact in both types.
-                let element = f64::from(bits >> 8) / f64::from(1 << 23);
+                let element = f64::from(Self::uniform(index));
                 match op {
                     Op::Sum => $summand(bits),
                     // Compensates the mean of the logarithm's term -x²/2, where x² is a third on average, so that the
@@ -156,8 +176,19 @@ macro_rules! floats {
                         (if bits & 1 == 1 { -factor } else { factor }) as $type
                     }
                     Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
-                    Op::Min | Op::Max => element as $type,
+                    Op::Min | Op::Max => Self::uniform(index),
                 }
+            }
+
+            const SPECIAL: [Self; 5] = [-0.0, 0.0, Self::NEG_INFINITY, Self::INFINITY, Self::NAN];
+
+            fn uniform(index: u32) -> Self {
+                // Of 24 bits: exact in both types.
+                (f64::from(element(index) >> 8) / f64::from(1 << 23)) as Self
+            }
+
+            fn order(&self, other: &Self) -> Ordering {
+                self.total_cmp(other)
             }
         }
     )*};
@@ -167,4 +198,19 @@ floats! {
     // Odd multiples of 2^-6 and of 2^-32 from -1 to 1, for the ladder's documentation to count on.
     f32 F32: |bits: i32| (2 * (bits >> 26) + 1) as f32 / 64.0;
     f64 F64: |bits: i32| (2 * i64::from(bits) + 1) as f64 / (1u64 << 32) as f64;
+}
+
+/// The bound on the sum of the relative errors of so many multiplications: Higham's γ or, if it is smaller, a bound
+/// for errors that are nearly unbiased. The ladder
+/// `reduce` documents it.
+pub(super) fn gamma(operations: u64, roundoff: f64) -> f64 {
+    const LAMBDA: f64 = 8.0;
+    const BIAS: f64 = 1.0 / 32.0;
+    let operations = operations as f64;
+    let worst = operations * roundoff;
+    let usual = (LAMBDA * operations.sqrt() + BIAS * operations) * roundoff;
+    match worst < 0.5 {
+        true => (worst / (1.0 - worst)).min(usual.exp_m1()),
+        false => usual.exp_m1(),
+    }
 }

@@ -1,10 +1,10 @@
-//! The operations of a reduction and the types of its elements, for `reduce_any`.
+//! The operations of a reduction and of a scan, and the types of their elements.
 //!
-//! A reduction works with any operation that is associative and commutative.
+//! `reduce_any`, `scan_look_back_warp` and `scan_pipelined` work with any operation that is associative and commutative.
 //!
 //! | operation | identity | integers | floats |
 //! |---|---|---|---|
-//! | sum | 0 | wraps | rounds, in an order that depends on the rung |
+//! | sum | 0 | wraps | rounds, in an order that depends on the rung; -0 and +0 are equal |
 //! | product | 1 | wraps | rounds likewise |
 //! | min | the greatest value, +∞ | | ignores NaN; -0 and +0 are equal |
 //! | max | the least value, -∞ | | ignores NaN; -0 and +0 are equal |
@@ -12,6 +12,9 @@
 //! The identity is the result of no elements, and for min and max also of elements that are all NaN. Sum and product of
 //! floats are associative only up to rounding, so two rungs may differ in the last digits. An infinity or a NaN among the
 //! elements may be the result of a sum or a product.
+//!
+//! A scan applies this to each prefix. A prefix of nothing but NaN has the identity as its min and max, and a later NaN
+//! leaves the min and max before it unchanged. The sum and the product of every prefix from the first NaN on are NaN.
 
 use core::array;
 
@@ -20,9 +23,9 @@ use cuda_std::warp::WarpShuffleValue;
 /// `N` neighboring elements, aligned for an access of 16 bytes (PTX ISA, "Vectors").
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
-struct Wide<T, const N: usize>([T; N]);
+pub(crate) struct Wide<T, const N: usize>(pub(crate) [T; N]);
 
-/// Elements of a thread.
+/// Elements of a thread of `reduce_any`.
 pub const ITEMS: usize = 8;
 
 /// An associative and commutative operation.
@@ -30,8 +33,14 @@ pub trait Operation<T> {
     /// The neutral element: `combine(IDENTITY, a)` is `a`.
     const IDENTITY: T;
 
-    /// The operation.
+    /// The operation. `a` is of earlier elements than `b`.
     fn combine(a: T, b: T) -> T;
+
+    /// Returns `before` from `all = combine(before, last)` and `last`, if that is exact for all values.
+    #[inline(always)]
+    fn undo(_all: T, _last: T) -> Option<T> {
+        None
+    }
 }
 
 /// A type of element. Its operations are total: nothing overflows and nothing panics.
@@ -47,12 +56,19 @@ pub trait Element: Copy + WarpShuffleValue {
 
     /// The sum; that of integers wraps.
     fn plus(self, other: Self) -> Self;
+    /// The summand that gives `self` together with `other`. `None` for floats, whose difference is rounded.
+    fn minus(self, other: Self) -> Option<Self>;
     /// The product; that of integers wraps.
     fn times(self, other: Self) -> Self;
     /// The lesser of two elements; of a NaN and a number, the number.
     fn lesser(self, other: Self) -> Self;
     /// The greater of two elements; of a NaN and a number, the number.
     fn greater(self, other: Self) -> Self;
+
+    /// The element's bits, in the low end of a word.
+    fn to_word(self) -> u64;
+    /// The element with these bits.
+    fn from_word(word: u64) -> Self;
 
     /// Loads [`ITEMS`] elements, 16 bytes at a time: the vector with index `vector` from `data` on, the vector `stride`
     /// vectors further, and so on.
@@ -63,7 +79,8 @@ pub trait Element: Copy + WarpShuffleValue {
 }
 
 macro_rules! elements {
-    ($($type:ident: $zero:literal, $one:literal, $least:expr, $greatest:expr, $plus:expr, $times:expr;)*) => {$(
+    ($($type:ident: $zero:literal, $one:literal, $least:expr, $greatest:expr, $plus:expr, $minus:expr, $times:expr,
+        $to_word:expr, $from_word:expr;)*) => {$(
         impl Element for $type {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -73,6 +90,11 @@ macro_rules! elements {
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 $plus(self, other)
+            }
+
+            #[inline(always)]
+            fn minus(self, other: Self) -> Option<Self> {
+                $minus(self, other)
             }
 
             #[inline(always)]
@@ -91,6 +113,16 @@ macro_rules! elements {
             }
 
             #[inline(always)]
+            fn to_word(self) -> u64 {
+                $to_word(self)
+            }
+
+            #[inline(always)]
+            fn from_word(word: u64) -> Self {
+                $from_word(word)
+            }
+
+            #[inline(always)]
             unsafe fn load_wide(data: *const Self, vector: usize, stride: usize) -> [Self; ITEMS] {
                 const WIDTH: usize = 16 / size_of::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
@@ -105,15 +137,20 @@ macro_rules! elements {
 }
 
 elements! {
-    i32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul;
-    u32: 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul;
-    i64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul;
-    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |a, b| a * b;
-    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |a, b| a * b;
+    i32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, |a: i32, b| Some(a.wrapping_sub(b)), i32::wrapping_mul,
+        |a: i32| a.cast_unsigned().into(), |word| word as i32;
+    u32: 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, |a: u32, b| Some(a.wrapping_sub(b)), u32::wrapping_mul,
+        u64::from, |word| word as u32;
+    i64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, |a: i64, b| Some(a.wrapping_sub(b)), i64::wrapping_mul,
+        i64::cast_unsigned, u64::cast_signed;
+    f32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a, b| a + b, |_, _| None, |a, b| a * b,
+        |a: f32| a.to_bits().into(), |word| f32::from_bits(word as u32);
+    f64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a, b| a + b, |_, _| None, |a, b| a * b,
+        f64::to_bits, f64::from_bits;
 }
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident = $identity:ident, $combine:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $identity:ident, $combine:ident $(, $undo:ident)?;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
@@ -125,13 +162,20 @@ macro_rules! operations {
             fn combine(a: T, b: T) -> T {
                 a.$combine(b)
             }
+
+            $(
+                #[inline(always)]
+                fn undo(all: T, last: T) -> Option<T> {
+                    all.$undo(last)
+                }
+            )?
         }
     )*};
 }
 
 operations! {
     /// Addition.
-    Sum = ZERO, plus;
+    Sum = ZERO, plus, minus;
     /// Multiplication.
     Product = ONE, times;
     /// The least element.
