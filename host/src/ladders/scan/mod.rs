@@ -48,7 +48,7 @@ const KINDS: &[&str] = &["inclusive", "exclusive"];
 
 pub(super) const LADDER: Ladder = Ladder {
     name: "scan",
-    summary: "the prefix sum of n 32-bit integers, wrapping",
+    summary: "the prefix sums of n elements, or their prefix products, minima or maxima",
     rungs: kernels_gpu::scan::RUNGS,
     options: &[
         Opt::size("n", "N", "2^24", "How many elements"),
@@ -67,7 +67,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
-            help: "Blocks of the rungs whose blocks take several tiles: one for each multiprocessor, or at most so many",
+            help: "Blocks of the rungs whose blocks take several tiles: one for each multiprocessor, or at most BLOCKS",
         },
     ],
     blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
