@@ -88,29 +88,15 @@ const EDGES: &[u64] = &[
 fn sweep(effort: Effort) -> Vec<Options> {
     let larger: &[u64] = effort.pick(
         &[
-            65_535,
-            131_071,
-            131_072,
-            131_073,
-            262_143,
-            262_145,
-            524_287,
-            999_983,
-            (1 << 20) + 3,
-            2_097_143,
-            (1 << 22) + 1,
-            (1 << 24) + 1,
-            33_554_393,
+            65_535, 131_071, 131_072, 131_073, 262_143, 262_145, 524_287, 999_983, 1_048_579, 2_097_143, 4_194_305,
+            16_777_217, 33_554_393,
         ],
-        &[65_535, 131_071, 131_073, 262_145, 999_983, (1 << 20) + 3, (1 << 24) + 1],
-        &[131_073],
+        &[65_535, 131_071, 131_073, 262_145, 999_983, 1_048_579, 16_777_217],
+        &[270_337],
     );
     // Of the variants, only the usual one is checked with all of these sizes.
-    let others: &[u64] = effort.pick(
-        &[0, 1, 33, 1000, 8193, 20_011, 100_003, (1 << 22) + 1],
-        &[0, 1, 1000, 20_011, 100_003],
-        &[1, 20_011],
-    );
+    let others: &[u64] =
+        effort.pick(&[0, 1, 33, 1000, 8193, 20_011, 100_003, 4_194_305], &[0, 1, 1000, 20_011, 100_003], &[1, 20_011]);
     let with = |n: u64| Options::default().with("n", n);
     let mut all: Vec<Options> = EDGES.iter().chain(larger).map(|&n| with(n)).collect();
     for &n in others {
@@ -121,16 +107,20 @@ fn sweep(effort: Effort) -> Vec<Options> {
             }
         }
     }
+    // Each element is a new minimum or maximum, so that a lost part of the input shows.
+    for (op, data) in [("min", "reversed"), ("max", "sorted")] {
+        for (word, kind) in TYPES.iter().flat_map(|word| KINDS.iter().map(move |kind| (word, kind))) {
+            all.push(with(20_011).with("op", op).with("type", word).with("kind", kind).with("data", data));
+        }
+    }
     for data in &DATA[1..] {
         all.push(with(4099).with("data", data));
-        // The types differ in these data, the forms do not.
-        let floats = OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data));
-        all.extend(floats);
-        all.push(with(4099).with("op", "max").with("type", "i64").with("data", data));
+        all.extend(OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data)));
     }
-    for (n, grid) in [(20_011, 1), (65_536, 3), (100_003, 2)] {
-        all.push(with(n).with("grid", grid));
+    // Blocks that take several tiles, and a wave of more tiles than a warp has lanes.
+    for (n, grid) in [(20_011, "1"), (65_536, "3"), (100_003, "2"), (150_001, "device")] {
         all.push(with(n).with("grid", grid).with("type", "i64").with("kind", "exclusive"));
+        all.push(with(n).with("grid", grid));
     }
     all
 }
