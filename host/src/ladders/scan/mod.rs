@@ -63,7 +63,7 @@ pub(super) const LADDER: Ladder = Ladder {
              with NaN, infinities and -0, for integers the least and greatest",
         ),
         Opt {
-            name: "grid",
+            name: "resident",
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
@@ -118,27 +118,27 @@ fn sweep(effort: Effort) -> Vec<Options> {
         all.extend(OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data)));
     }
     // Blocks that take several tiles, and a wave of more tiles than a warp has lanes.
-    for (n, grid) in [(20_011, "1"), (65_536, "3"), (100_003, "2"), (150_001, "device")] {
-        all.push(with(n).with("grid", grid).with("type", "i64").with("kind", "exclusive"));
-        all.push(with(n).with("grid", grid));
+    for (n, resident) in [(20_011, "1"), (65_536, "3"), (100_003, "2"), (150_001, "device")] {
+        all.push(with(n).with("resident", resident).with("type", "i64").with("kind", "exclusive"));
+        all.push(with(n).with("resident", resident));
     }
     all
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let grid = options.maybe_size("grid").map_or(Ok(None), |grid| match u32::try_from(grid) {
-        Ok(grid) if grid > 0 => Ok(Some(grid)),
-        _ => Err(Error::out_of_bounds(LADDER.name, "grid", grid, &format!("1 to {}", u32::MAX))),
+    let resident = options.maybe_size("resident").map_or(Ok(None), |resident| match u32::try_from(resident) {
+        Ok(resident) if resident > 0 => Ok(Some(resident)),
+        _ => Err(Error::out_of_bounds(LADDER.name, "resident", resident, &format!("1 to {}", u32::MAX))),
     })?;
     Ok(match options.text("type") {
-        "i32" => scan::<i32>(options, grid)?,
-        "u32" => scan::<u32>(options, grid)?,
-        "i64" => scan::<i64>(options, grid)?,
-        _ => scan::<f32>(options, grid)?,
+        "i32" => scan::<i32>(options, resident)?,
+        "u32" => scan::<u32>(options, resident)?,
+        "i64" => scan::<i64>(options, resident)?,
+        _ => scan::<f32>(options, resident)?,
     })
 }
 
-fn scan<T: Number + 'static>(options: &Options, grid: Option<u32>) -> Result<Box<dyn Problem>, Error> {
+fn scan<T: Number + 'static>(options: &Options, resident: Option<u32>) -> Result<Box<dyn Problem>, Error> {
     let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
     let (op, word, kind) = (options.text("op"), options.text("type"), options.text("kind"));
     let data = Data::named(options.text("data"));
@@ -154,7 +154,7 @@ fn scan<T: Number + 'static>(options: &Options, grid: Option<u32>) -> Result<Box
     let named = [(op, OPS), (word, TYPES), (kind, KINDS)].into_iter().filter(|(word, words)| *word != words[0]);
     let variant = named.map(|(word, _)| word).collect::<Vec<_>>().join("_");
     let (op, is_exclusive) = (Op::named(op), kind == KINDS[1]);
-    Ok(Box::new(Scan::<T> { n, op, is_exclusive, variant, data, grid, input: OnceLock::new() }))
+    Ok(Box::new(Scan::<T> { n, op, is_exclusive, variant, data, resident, input: OnceLock::new() }))
 }
 
 #[cfg(test)]
