@@ -13,7 +13,7 @@
 //! | rung | the order of additions | the same bits in every run |
 //! |---|---|---|
 //! | `scan_look_back_warp` | depends on which tiles have a prefix when a block looks back | no |
-//! | `scan_pipelined` | depends on `n`, the block and the number of blocks | yes, on devices with equally many multiprocessors |
+//! | `scan_pipelined` | depends on `n`, the block and the number of blocks | yes, on devices with the same number of multiprocessors |
 //!
 //! In whatever order a rung adds, an element of the output is off by at most γ(k) Σ|xⱼ| over the elements xⱼ that it sums, with
 //! γ(k) = k u / (1 - k u), the unit roundoff u = 2^-24, and k the most additions that an element goes through (Higham,
@@ -78,11 +78,12 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 /// Sizes at which a wrong comparison or a wrong offset shows: around warps, rows, blocks, tiles and windows of a look-back,
-/// and primes.
+/// after each element of a thread's vectors, and primes.
 const EDGES: &[u64] = &[
-    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 255, 256, 257, 383,
-    511, 512, 513, 640, 767, 997, 1000, 1023, 1024, 1025, 1536, 1999, 2047, 2048, 2049, 3071, 4095, 4096, 4097, 5000,
-    6143, 7919, 8191, 8192, 8193, 10_007, 12_289, 16_383, 16_384, 16_385, 20_011, 24_577, 32_768, 33_333, 65_537,
+    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 130, 191, 255, 256, 257,
+    258, 383, 386, 511, 512, 513, 640, 767, 997, 1000, 1023, 1024, 1025, 1536, 1999, 2047, 2048, 2049, 3071, 4095,
+    4096, 4097, 5000, 6143, 7919, 8191, 8192, 8193, 10_007, 12_289, 16_383, 16_384, 16_385, 20_011, 24_577, 32_768,
+    33_333, 65_537,
 ];
 
 fn sweep(effort: Effort) -> Vec<Options> {
