@@ -28,15 +28,19 @@ fn main() -> ExitCode {
 /// asynchronous copies and the tensor cores of 16-bit floats, and Hopper's own, which Hopper alone runs.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
-/// The PTX without the kernels of the ladder `gemm` for other formats than its usual one, which are most of its text: a
-/// page is small.
-fn without_formats(ptx: &str) -> String {
-    const FORMATS: [&str; 4] = ["_f16_", "_f32_", "_tf32_", "_columns_"];
+/// The PTX without the kernels of the ladders `gemm` and `scan` for other formats, operations and types than the usual ones,
+/// which are most of its text: a page is small.
+fn without_variants(ptx: &str) -> String {
+    const VARIANTS: [(&str, &[&str]); 2] = [
+        ("gemm_", &["_f16_", "_f32_", "_tf32_", "_columns_"]),
+        ("scan_", &["_product_", "_min_", "_max_", "_u32_", "_i64_", "_f32_", "_exclusive_"]),
+    ];
     let mut is_left_out = false;
     let mut kept = String::with_capacity(ptx.len());
     for line in ptx.lines() {
-        if let Some(entry) = line.strip_prefix(".visible .entry gemm_") {
-            is_left_out = FORMATS.iter().any(|format| entry.contains(format));
+        if let Some(entry) = line.strip_prefix(".visible .entry ") {
+            let mut named = VARIANTS.iter().filter(|(ladder, _)| entry.starts_with(ladder));
+            is_left_out = named.any(|(_, variants)| variants.iter().any(|variant| entry.contains(variant)));
         }
         if !is_left_out {
             kept.push_str(line);
@@ -82,7 +86,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     };
     if is_page && !compiled.is_empty() {
         let file = file(&out_dir, wanted[0]);
-        std::fs::write(&file, without_formats(&std::fs::read_to_string(&file)?))?;
+        std::fs::write(&file, without_variants(&std::fs::read_to_string(&file)?))?;
     }
     let listed = if is_page || has_all { Vec::from_iter(compiled) } else { others.iter().chain(compiled).collect() };
     writeln!(list, "static MODULES: [Ptx; {}] = [", listed.len())?;

@@ -19,12 +19,12 @@ proptest! {
         word in prop::sample::select(vec!["i32", "u32", "i64", "f32"]),
         kind in prop::sample::select(vec!["inclusive", "exclusive"]),
         data in prop::sample::select(vec!["random", "uniform", "constant", "sorted", "reversed", "few", "special"]),
-        grid in prop_oneof![Just("device".to_owned()), (1u32..4).prop_map(|grid| grid.to_string())],
+        resident in prop_oneof![Just("device".to_owned()), (1u32..4).prop_map(|resident| resident.to_string())],
         n in prop_oneof![0u64..2000, 0u64..60_000],
         seed in any::<u64>(),
     ) {
         let options = Options::default().with("n", n).with("op", op).with("type", word).with("kind", kind);
-        let problem = scan().problem(&options.with("data", data).with("grid", grid)).unwrap();
+        let problem = scan().problem(&options.with("data", data).with("resident", resident)).unwrap();
         let mut sim = Sim::open(&KERNELS, 1).unwrap();
         let mut session = Session::new(&mut sim, &*problem, false).unwrap();
         for rung in scan().select(&[], &*problem).unwrap() {
@@ -42,7 +42,7 @@ proptest! {
 
 /// The output of a rung for floats whose sums are rounded, under this schedule.
 fn rounded(rung: &str, schedule: Schedule) -> Vec<u8> {
-    let options = Options::default().with("n", 150_001).with("type", "f32").with("data", "uniform").with("grid", 3);
+    let options = Options::default().with("n", 150_001).with("type", "f32").with("data", "uniform").with("resident", 3);
     let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung(rung).unwrap());
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     sim.set_schedule(schedule);
@@ -59,4 +59,16 @@ fn the_order_of_additions_depends_on_timing_with_look_back_alone() {
     let (pipelined, look_back) = (all("scan_pipelined"), all("scan_look_back_warp"));
     assert!(pipelined.iter().all(|output| *output == pipelined[0]));
     assert!(look_back.iter().any(|output| *output != look_back[0]));
+}
+
+#[test]
+fn a_sum_of_64_bits_is_never_put_together_from_two_states() {
+    let options = Options::default().with("n", 60_000).with("type", "i64");
+    let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung("scan_look_back_warp").unwrap());
+    let launch = scan().launch(rung, &*problem, Some([256, 1, 1]), DeviceProperties::default()).unwrap();
+    let mut sim = Sim::open(&KERNELS, 1).unwrap();
+    let mut session = Session::new(&mut sim, &*problem, false).unwrap();
+    for seed in 0..12 {
+        assert_eq!(session.check_under(Schedule::Random(seed), rung, &launch).unwrap(), Verdict::Right, "{seed}");
+    }
 }

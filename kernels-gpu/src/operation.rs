@@ -33,7 +33,7 @@ pub trait Operation<T> {
     /// The neutral element: `combine(IDENTITY, a)` is `a`.
     const IDENTITY: T;
 
-    /// The operation. `a` is of earlier elements than `b`.
+    /// The operation. A scan passes the earlier elements as `a`, except where pairs of lanes exchange sums (`sum_warp`).
     fn combine(a: T, b: T) -> T;
 
     /// Returns `before` from `all = combine(before, last)` and `last`, if that is exact for all values.
@@ -209,6 +209,26 @@ mod tests {
         identities(&[i64::MIN, -1, 0, i64::MAX]);
         identities(&[f32::NEG_INFINITY, -1.5, 0.0, 1e-40, f32::INFINITY]);
         identities(&[f64::NEG_INFINITY, -1.5, 0.0, f64::MAX, f64::INFINITY]);
+    }
+
+    fn is_undone<T: Element + PartialEq + core::fmt::Debug>(values: &[T]) {
+        for &before in values {
+            assert_eq!(T::from_word(before.to_word()), before);
+            for &last in values {
+                assert_eq!(<Sum as Operation<T>>::undo(before.plus(last), last), Some(before));
+                assert_eq!(<Max as Operation<T>>::undo(before.greater(last), last), None);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_integers_are_undone_and_sums_of_floats_are_not() {
+        is_undone(&[i32::MIN, -1, 0, 7, i32::MAX]);
+        is_undone(&[0, 1, u32::MAX]);
+        is_undone(&[i64::MIN, -1, 0, 1 << 40, i64::MAX]);
+        assert_eq!(<Sum as Operation<f32>>::undo(3.0, 2.0), None);
+        assert_eq!(f32::from_word((-1.5_f32).to_word()), -1.5);
+        assert_eq!(f64::from_word((-1.5_f64).to_word()), -1.5);
     }
 
     #[test]

@@ -200,7 +200,7 @@ floats! {
     f64 F64: |bits: i32| (2 * i64::from(bits) + 1) as f64 / (1u64 << 32) as f64;
 }
 
-/// The bound on the sum of the relative errors of so many multiplications: Higham's γ or, if it is smaller, a bound
+/// The bound on the sum of the relative errors of this number of multiplications: Higham's γ or, if it is smaller, a bound
 /// for errors that are nearly unbiased. The ladder
 /// `reduce` documents it.
 pub(super) fn gamma(operations: u64, roundoff: f64) -> f64 {

@@ -36,7 +36,7 @@ pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32
     static mut PREFIX: MaybeUninit<i32> = MaybeUninit::uninit();
     let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<i32>(), (&raw mut PREFIX).cast::<i32>());
     let tid = thread::thread_idx_x();
-    // SAFETY: the contract says what `status` is. The whole block takes the ticket, and nothing else uses its word.
+    // SAFETY: `status` has the words of a launch. All threads of the block call `next_tile`, and nothing else uses `TICKET`.
     let (status, tile) = unsafe {
         let status = Status::open(status);
         (status, super::next_tile(status, (&raw mut TICKET).cast()))
@@ -51,7 +51,7 @@ pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32
             0_i32
         } else {
             loop {
-                // SAFETY: the tile before this one has a word, and its block runs: it has a smaller ticket.
+                // SAFETY: the tile before this one has a word, and its block runs, because its ticket is smaller.
                 if let (State::Prefix, sum) = unsafe { status.read(tile - 1) } {
                     break sum;
                 }
@@ -65,7 +65,7 @@ pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32
     thread::sync_threads();
     // SAFETY: the word was written before the barrier.
     let prefix = unsafe { *shared };
-    // SAFETY: as for the input, and no other thread writes these elements.
+    // SAFETY: a tile of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, before.wrapping_add(prefix)) };
     if tid == 0 {
         // SAFETY: once for each block, at its end.

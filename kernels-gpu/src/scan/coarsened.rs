@@ -14,7 +14,7 @@ const ITEMS: u32 = 8;
 
 /// A thread scans eight neighboring elements in registers. Its warp scans only the threads' sums.
 ///
-/// Against `scan_shuffle`: the shuffles and the barriers serve eight times as many elements. But a warp's load has
+/// Against `scan_shuffle`: the shuffles and the barriers serve eight times the elements. But a warp's load has
 /// addresses eight words apart: it touches 32 sectors in place of 4, and the L1 cache has to keep them for the next loads.
 /// (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
 ///

@@ -4,7 +4,7 @@ use cuda_std::thread;
 use rung::rung;
 
 /// Each block scans its section of the input in log2 rounds: in round `k` an element adds the sum that ends `2^k` elements
-/// before it, so that it covers twice as many elements.
+/// before it, so that its sum covers twice the elements.
 ///
 /// The sections are scanned in `output`. Two barriers a round keep a thread from reading a sum that this round has already
 /// changed. (Hillis and Steele, *Data Parallel Algorithms*, 1986; *Programming Massively Parallel Processors*, section 11.2,

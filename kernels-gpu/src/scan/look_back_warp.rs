@@ -48,7 +48,7 @@ pub unsafe fn scan_look_back_warp<
     static mut PREFIX: MaybeUninit<T> = MaybeUninit::uninit();
     let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<T>(), (&raw mut PREFIX).cast::<T>());
     let tid = thread::thread_idx_x();
-    // SAFETY: the contract says what `status` is. The whole block takes the ticket, and nothing else uses its word.
+    // SAFETY: `status` has the words of a launch. All threads of the block call `next_tile`, and nothing else uses `TICKET`.
     let (status, tile) = unsafe {
         let status = Status::open(status);
         (status, super::next_tile(status, (&raw mut TICKET).cast()))
@@ -71,7 +71,7 @@ pub unsafe fn scan_look_back_warp<
     thread::sync_threads();
     // SAFETY: the word was written before the barrier.
     let prefix = unsafe { *shared };
-    // SAFETY: as for the input, and no other thread writes these elements.
+    // SAFETY: a tile of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, O::combine(prefix, before)) };
     if tid == 0 {
         // SAFETY: once for each block, at its end.

@@ -19,7 +19,7 @@ use crate::tensor_core::tma::{self, Mbarrier};
 /// Tiles of a block in shared memory: one is scanned, one is summed, one is copied.
 const STAGES: u32 = 3;
 
-/// Words of a wave that a lane reads, so a wave has at most 32 times as many tiles.
+/// Words of a wave that a lane reads. A warp reads 32 times this number, which is the largest number of tiles in a wave.
 const WORDS: usize = 8;
 
 /// The blocks stay and take the tiles in waves: in wave `w`, block `b` has tile `w * blocks + b`.
@@ -79,7 +79,7 @@ pub unsafe fn scan_pipelined<
     let barriers = Shared::of((&raw const BARRIERS).cast::<u64>());
     let ring =
         Ring::<T, O, WIDTH> { input, n, stages: shared::dynamic_shared_mem::<T>(), barriers, operation: PhantomData };
-    // SAFETY: the contract says what the words are.
+    // SAFETY: `status` has the words of a launch.
     let status = unsafe { Status::open(status) };
 
     if tid == 0 {
@@ -163,7 +163,7 @@ unsafe fn publish_tile<T: Element, O: Operation<T>, const BLOCK: u32>(
     let sum = scan_warp::<T, O>(own);
     let sum_before = sum_of_lanes_before::<T, O>(sum, own);
     if lane < BLOCK / 32 {
-        // SAFETY: as above, and each element has one writer.
+        // SAFETY: lane < BLOCK / 32, and each element has one writer.
         unsafe { *before.add(lane as usize) = sum_before };
     }
     if lane == 31 {

@@ -18,7 +18,7 @@ use crate::operation::Sum;
 /// twice and the output is written once: three times the input in place of four.
 ///
 /// # Safety
-/// As [`three_phases`](super::three_phases) says of `scan_three_phases`.
+/// As [`scan_three_phases`](super::three_phases) requires.
 #[rung(
     after = scan_three_phases,
     lesson = "the first phase only sums: the input is read twice, the output written once",
@@ -67,7 +67,7 @@ pub unsafe fn scan_reduce_first<const BLOCK: u32>(
             part += 1;
         }
     }
-    // SAFETY: as above.
+    // SAFETY: all threads call it, and all blocks are resident.
     unsafe { barrier.wait() };
     let mut tile = first;
     while tile < tiles {

@@ -94,7 +94,7 @@ pub(crate) unsafe fn sum_of_warps_before<T: Element, O: Operation<T>, const BLOC
         let total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
         let total = scan_warp::<T, O>(total);
         if lane < BLOCK / 32 {
-            // SAFETY: as above, and each element has one writer.
+            // SAFETY: lane < BLOCK / 32, and each element has one writer.
             unsafe { *warp_sums.add(lane as usize) = total };
         }
     }

@@ -1,4 +1,4 @@
-//! The words by which blocks tell each other the sums of their tiles.
+//! The words in which blocks publish the sums of their tiles.
 //!
 //! # Tickets
 //! A block waits for the tiles before its tile. That is safe only if the blocks of those tiles already run. CUDA does not
@@ -188,8 +188,8 @@ impl Status {
                 false => (State::Prefix, O::IDENTITY),
             };
             // SAFETY: all 32 lanes take part, as the mask says.
-            let [empty, prefix] = [State::Empty, State::Prefix]
-                .map(|wanted| unsafe { warp::warp_vote_ballot(u32::MAX, state == wanted) });
+            let [empty, prefix] =
+                [State::Empty, State::Prefix].map(|each| unsafe { warp::warp_vote_ballot(u32::MAX, state == each) });
             // The lanes up to the nearest prefix; all of them if there is none.
             let needed = prefix ^ prefix.wrapping_sub(1);
             if empty & needed != 0 {

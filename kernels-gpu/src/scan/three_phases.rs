@@ -15,7 +15,7 @@ use crate::operation::Sum;
 /// sums. The blocks add to each tile the sum of the tiles before it.
 ///
 /// The rungs before scan sections, and leave the sums of the sections to the host. In CUDA C++ the three phases are usually
-/// three kernels, because the end of a kernel is a barrier of its grid. Here they are one launch with as many blocks as are
+/// three kernels, because the end of a kernel is a barrier of its grid. Here they are one launch whose blocks are all
 /// resident at the same time. The output is written, read and written again: the phases move four times the input.
 /// (*Programming Massively Parallel Processors*, section 11.6.)
 ///
@@ -68,7 +68,7 @@ pub unsafe fn scan_three_phases<const BLOCK: u32>(
             part += 1;
         }
     }
-    // SAFETY: as above.
+    // SAFETY: all threads call it, and all blocks are resident.
     unsafe { barrier.wait() };
     let mut tile = first;
     while tile < tiles {
@@ -99,7 +99,7 @@ pub(super) unsafe fn scan_tile<const BLOCK: u32>(
     n: u32,
     before: i32,
 ) -> i32 {
-    // SAFETY: the contract is that of these functions.
+    // SAFETY: `input` and `output` have `n` elements at multiples of 16, and the whole block calls these functions.
     unsafe {
         let (elements, warp_sum) = SumTile::load::<BLOCK>(input, tile, n).scan();
         let warps = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum);

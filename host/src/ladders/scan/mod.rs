@@ -13,7 +13,7 @@
 //! | rung | the order of additions | the same bits in every run |
 //! |---|---|---|
 //! | `scan_look_back_warp` | depends on which tiles have a prefix when a block looks back | no |
-//! | `scan_pipelined` | depends on `n`, the block and the number of blocks | yes, on devices with equally many multiprocessors |
+//! | `scan_pipelined` | depends on `n`, the block and the number of blocks | yes, on devices with the same number of multiprocessors |
 //!
 //! In whatever order a rung adds, an element of the output is off by at most γ(k) Σ|xⱼ| over the elements xⱼ that it sums, with
 //! γ(k) = k u / (1 - k u), the unit roundoff u = 2^-24, and k the most additions that an element goes through (Higham,
@@ -48,7 +48,7 @@ const KINDS: &[&str] = &["inclusive", "exclusive"];
 
 pub(super) const LADDER: Ladder = Ladder {
     name: "scan",
-    summary: "the prefix sum of n 32-bit integers, wrapping",
+    summary: "the prefix sums of n elements, or their prefix products, minima or maxima",
     rungs: kernels_gpu::scan::RUNGS,
     options: &[
         Opt::size("n", "N", "2^24", "How many elements"),
@@ -63,11 +63,11 @@ pub(super) const LADDER: Ladder = Ladder {
              with NaN, infinities and -0, for integers the least and greatest",
         ),
         Opt {
-            name: "grid",
+            name: "resident",
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
-            help: "Blocks of the rungs whose blocks take several tiles: one for each multiprocessor, or at most so many",
+            help: "Blocks of the rungs whose blocks take several tiles: one for each multiprocessor, or at most BLOCKS",
         },
     ],
     blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
@@ -78,39 +78,26 @@ pub(super) const LADDER: Ladder = Ladder {
 };
 
 /// Sizes at which a wrong comparison or a wrong offset shows: around warps, rows, blocks, tiles and windows of a look-back,
-/// and primes.
+/// after each element of a thread's vectors, and primes.
 const EDGES: &[u64] = &[
-    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 255, 256, 257, 383,
-    511, 512, 513, 640, 767, 997, 1000, 1023, 1024, 1025, 1536, 1999, 2047, 2048, 2049, 3071, 4095, 4096, 4097, 5000,
-    6143, 7919, 8191, 8192, 8193, 10_007, 12_289, 16_383, 16_384, 16_385, 20_011, 24_577, 32_768, 33_333, 65_537,
+    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 130, 191, 255, 256, 257,
+    258, 383, 386, 511, 512, 513, 640, 767, 997, 1000, 1023, 1024, 1025, 1536, 1999, 2047, 2048, 2049, 3071, 4095,
+    4096, 4097, 5000, 6143, 7919, 8191, 8192, 8193, 10_007, 12_289, 16_383, 16_384, 16_385, 20_011, 24_577, 32_768,
+    33_333, 65_537,
 ];
 
 fn sweep(effort: Effort) -> Vec<Options> {
     let larger: &[u64] = effort.pick(
         &[
-            65_535,
-            131_071,
-            131_072,
-            131_073,
-            262_143,
-            262_145,
-            524_287,
-            999_983,
-            (1 << 20) + 3,
-            2_097_143,
-            (1 << 22) + 1,
-            (1 << 24) + 1,
-            33_554_393,
+            65_535, 131_071, 131_072, 131_073, 262_143, 262_145, 524_287, 999_983, 1_048_579, 2_097_143, 4_194_305,
+            16_777_217, 33_554_393,
         ],
-        &[65_535, 131_071, 131_073, 262_145, 999_983, (1 << 20) + 3, (1 << 24) + 1],
-        &[131_073],
+        &[65_535, 131_071, 131_073, 262_145, 999_983, 1_048_579, 16_777_217],
+        &[270_337],
     );
     // Of the variants, only the usual one is checked with all of these sizes.
-    let others: &[u64] = effort.pick(
-        &[0, 1, 33, 1000, 8193, 20_011, 100_003, (1 << 22) + 1],
-        &[0, 1, 1000, 20_011, 100_003],
-        &[1, 20_011],
-    );
+    let others: &[u64] =
+        effort.pick(&[0, 1, 33, 1000, 8193, 20_011, 100_003, 4_194_305], &[0, 1, 1000, 20_011, 100_003], &[1, 20_011]);
     let with = |n: u64| Options::default().with("n", n);
     let mut all: Vec<Options> = EDGES.iter().chain(larger).map(|&n| with(n)).collect();
     for &n in others {
@@ -121,34 +108,38 @@ fn sweep(effort: Effort) -> Vec<Options> {
             }
         }
     }
+    // Each element is a new minimum or maximum, so that a lost part of the input shows.
+    for (op, data) in [("min", "reversed"), ("max", "sorted")] {
+        for (word, kind) in TYPES.iter().flat_map(|word| KINDS.iter().map(move |kind| (word, kind))) {
+            all.push(with(20_011).with("op", op).with("type", word).with("kind", kind).with("data", data));
+        }
+    }
     for data in &DATA[1..] {
         all.push(with(4099).with("data", data));
-        // The types differ in these data, the forms do not.
-        let floats = OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data));
-        all.extend(floats);
-        all.push(with(4099).with("op", "max").with("type", "i64").with("data", data));
+        all.extend(OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data)));
     }
-    for (n, grid) in [(20_011, 1), (65_536, 3), (100_003, 2)] {
-        all.push(with(n).with("grid", grid));
-        all.push(with(n).with("grid", grid).with("type", "i64").with("kind", "exclusive"));
+    // Blocks that take several tiles, and a wave of more tiles than a warp has lanes.
+    for (n, resident) in [(20_011, "1"), (65_536, "3"), (100_003, "2"), (150_001, "device")] {
+        all.push(with(n).with("resident", resident).with("type", "i64").with("kind", "exclusive"));
+        all.push(with(n).with("resident", resident));
     }
     all
 }
 
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
-    let grid = options.maybe_size("grid").map_or(Ok(None), |grid| match u32::try_from(grid) {
-        Ok(grid) if grid > 0 => Ok(Some(grid)),
-        _ => Err(Error::out_of_bounds(LADDER.name, "grid", grid, &format!("1 to {}", u32::MAX))),
+    let resident = options.maybe_size("resident").map_or(Ok(None), |resident| match u32::try_from(resident) {
+        Ok(resident) if resident > 0 => Ok(Some(resident)),
+        _ => Err(Error::out_of_bounds(LADDER.name, "resident", resident, &format!("1 to {}", u32::MAX))),
     })?;
     Ok(match options.text("type") {
-        "i32" => scan::<i32>(options, grid)?,
-        "u32" => scan::<u32>(options, grid)?,
-        "i64" => scan::<i64>(options, grid)?,
-        _ => scan::<f32>(options, grid)?,
+        "i32" => scan::<i32>(options, resident)?,
+        "u32" => scan::<u32>(options, resident)?,
+        "i64" => scan::<i64>(options, resident)?,
+        _ => scan::<f32>(options, resident)?,
     })
 }
 
-fn scan<T: Number + 'static>(options: &Options, grid: Option<u32>) -> Result<Box<dyn Problem>, Error> {
+fn scan<T: Number + 'static>(options: &Options, resident: Option<u32>) -> Result<Box<dyn Problem>, Error> {
     let n = options.size_within("n", 0..=MAX_ELEMENTS)?;
     let (op, word, kind) = (options.text("op"), options.text("type"), options.text("kind"));
     let data = Data::named(options.text("data"));
@@ -164,7 +155,7 @@ fn scan<T: Number + 'static>(options: &Options, grid: Option<u32>) -> Result<Box
     let named = [(op, OPS), (word, TYPES), (kind, KINDS)].into_iter().filter(|(word, words)| *word != words[0]);
     let variant = named.map(|(word, _)| word).collect::<Vec<_>>().join("_");
     let (op, is_exclusive) = (Op::named(op), kind == KINDS[1]);
-    Ok(Box::new(Scan::<T> { n, op, is_exclusive, variant, data, grid, input: OnceLock::new() }))
+    Ok(Box::new(Scan::<T> { n, op, is_exclusive, variant, data, resident, input: OnceLock::new() }))
 }
 
 #[cfg(test)]

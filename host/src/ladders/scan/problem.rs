@@ -83,7 +83,7 @@ pub(super) struct Scan<T: Number> {
     pub(super) variant: String,
     pub(super) data: Data,
     /// The largest number of blocks that take several tiles. `None` for one on each multiprocessor.
-    pub(super) grid: Option<u32>,
+    pub(super) resident: Option<u32>,
     pub(super) input: OnceLock<Vec<T>>,
 }
 
@@ -134,8 +134,8 @@ impl<T: Number> Scan<T> {
             words += ", ";
             words += DATA[self.data as usize];
         }
-        if let Some(grid) = self.grid {
-            words += &format!(", grid of {grid}");
+        if let Some(resident) = self.resident {
+            words += &format!(", at most {resident} blocks");
         }
         words
     }
@@ -144,7 +144,7 @@ impl<T: Number> Scan<T> {
 // SAFETY: the arguments are buffers, and numbers that the kernels count with.
 unsafe impl<T: Number> Problem for Scan<T> {
     fn facts(&self) -> Facts {
-        let shape = vec![self.words(), self.grid.unwrap_or(u32::MAX).into()];
+        let shape = vec![self.words(), self.resident.unwrap_or(u32::MAX).into()];
         Facts { variant: self.variant.clone(), ..Facts::new(shape, 2 * self.n * Self::SIZE) }
     }
 

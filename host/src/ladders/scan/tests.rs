@@ -47,8 +47,8 @@ fn a_variant_is_named_after_what_is_not_usual() {
     assert_eq!(entry(&[]), "scan_pipelined_1024");
     assert_eq!(entry(&[("type", "f32")]), "scan_pipelined_f32_1024");
     assert_eq!(entry(&[("op", "max"), ("kind", "exclusive")]), "scan_pipelined_max_exclusive_1024");
-    let all = variant("scan_pipelined", 100, &[("op", "min"), ("type", "i64"), ("data", "few"), ("grid", "2")]);
-    assert_eq!(all.problem.labels().size, "n = 100, min, i64, few, grid of 2");
+    let all = variant("scan_pipelined", 100, &[("op", "min"), ("type", "i64"), ("data", "few"), ("resident", "2")]);
+    assert_eq!(all.problem.labels().size, "n = 100, min, i64, few, at most 2 blocks");
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn what_is_not_possible_is_refused_with_what_is() {
     assert!(f64.contains("`f64` is not possible for --type"), "{f64}");
     let median = refusal(&[("op", "median")]);
     assert!(median.contains("`median` is not possible for --op"), "{median}");
-    let grid = refusal(&[("grid", "0")]);
-    assert!(grid.contains("grid = 0 is out of bounds"), "{grid}");
+    let resident = refusal(&[("resident", "0")]);
+    assert!(resident.contains("resident = 0 is out of bounds"), "{resident}");
     let factors = refusal(&[("op", "product"), ("type", "f32"), ("data", "constant"), ("n", "65537")]);
     assert!(factors.contains("0 to 65536") && factors.contains("--data random"), "{factors}");
 }
