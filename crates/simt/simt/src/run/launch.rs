@@ -282,6 +282,7 @@ impl Machine {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
                 repeats: AtomicBool::new(false),
+                separates: AtomicBool::new(false),
             },
             clock: self.clock,
             workspace,
