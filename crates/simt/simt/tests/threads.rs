@@ -146,6 +146,31 @@ fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
     assert!(fault.starts_with("deadlock: warp 0 repeats itself"), "{fault}");
 }
 
+/// A GPU does not promise in which order blocks begin, so a block must not wait for the one with the number before.
+#[test]
+fn blocks_begin_in_a_random_order_under_random_schedules() {
+    let number_before = "mov.u32 %r1, %ctaid;\n";
+    let ticket_before = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\natom.global.add.u32 %r1, [%memory], 1;\n";
+    let run = |number: &str, schedule, resident_blocks| {
+        let body = format!(
+            "{number}mul.wide.u32 %out, %r1, 4;\nadd.u64 %memory, %memory, %out;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra GO;\n\
+             WAIT:\nld.acquire.gpu.global.u32 %r2, [%memory];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n\
+             GO:\nst.release.gpu.global.u32 [%memory+4], 1;\nDONE:\n"
+        );
+        launch(&body, (150, 1), Config { schedule, resident_blocks, ..Config::default() }).map(drop)
+    };
+    for seed in 1..5 {
+        let random = Schedule::Random(seed);
+        for resident_blocks in [1, 2, 150] {
+            assert_eq!(run(ticket_before, random, resident_blocks), Ok(()));
+        }
+        assert_eq!(run(number_before, random, 150), Ok(()));
+        let fault = run(number_before, random, 2).unwrap_err().to_string();
+        assert!(fault.starts_with("deadlock: warp 0 repeats itself"), "{fault}");
+    }
+    assert_eq!(run(number_before, Schedule::Fixed, 1), Ok(()));
+}
+
 #[test]
 fn shared_memory_that_nobody_wrote_differs_between_seeds() {
     let under = |schedule| {

@@ -122,6 +122,7 @@ impl<'a> Blocks<'a> {
     }
 
     fn number(&self, index: u64) -> u64 {
+        let index = self.schedule.block(index, self.count);
         self.chosen.map_or(index, |chosen| chosen[index as usize])
     }
 
@@ -177,9 +178,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         let mut long = 0;
         loop {
             let patient = long == 0 || long < self.begun.len();
-            let room = self.begun.len() < schedule.blocks_at_a_time()
-                || still > 0 && !self.has_enough_blocks()
-                || !patient;
+            let room =
+                self.begun.len() < schedule.blocks_at_a_time() || still > 0 && !self.has_enough_blocks() || !patient;
             let began = room && (self.begin_next() || !patient && self.begin_last());
             long = if patient { long } else { 0 };
             let Some(mut block) = self.choose(began, still) else {
@@ -258,7 +258,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                 return true;
             }
             let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
-            if self.blocks.chosen.is_none() && self.taken.start > faulted {
+            if self.blocks.chosen.is_none() && self.taken.start.saturating_sub(Schedule::SHUFFLED) > faulted {
                 // Nor does any of the grid's other blocks matter, of which there may be 2^63.
                 self.blocks.next.fetch_max(self.blocks.count, Ordering::Relaxed);
                 self.taken = 0..0;
